@@ -1,0 +1,531 @@
+// The thin layer between numpy arrays and the kernels: types, shapes and strides are checked here,
+// the GIL is released, and faults are returned as flags for Python to word.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+
+#include "dense.hpp"
+#include "labels.hpp"
+#include "moments.hpp"
+#include "score.hpp"
+#include "sparse.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using namespace tb;
+
+using In = nb::ndarray<nb::ro, nb::device::cpu>;
+template <class T>
+using InVector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using InTable = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using OutVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using OutTable = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// ---- instruction sets ----------------------------------------------------------------------------
+struct InstructionSet {
+    const char* name;
+    const Loops* (*loops)();
+    bool available;
+};
+
+const std::vector<InstructionSet>& instruction_sets() {
+    static const std::vector<InstructionSet> sets = [] {
+        std::vector<InstructionSet> all;
+        all.push_back({"baseline", baseline::loops, true});
+#ifdef TB_X86
+        __builtin_cpu_init();
+        all.push_back({"avx2", avx2::loops, __builtin_cpu_supports("avx2") != 0});
+        all.push_back({"avx512", avx512::loops,
+                       __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")});
+#endif
+        return all;
+    }();
+    return sets;
+}
+
+std::atomic<const InstructionSet*> chosen{nullptr};
+
+const Loops& loops() { return *chosen.load()->loops(); }
+
+std::vector<std::string> available_instruction_sets() {
+    std::vector<std::string> names;
+    for (auto& set : instruction_sets())
+        if (set.available) names.push_back(set.name);
+    return names;
+}
+
+void use_instruction_set(const std::string& name) {
+    for (auto& set : instruction_sets())
+        if (set.available && name == set.name) {
+            chosen = &set;
+            return;
+        }
+    std::string message = "instruction set '" + name + "' is not available here; choose one of:";
+    for (auto& known : available_instruction_sets()) message += " " + known;
+    throw nb::value_error(message.c_str());
+}
+
+// ---- arrays --------------------------------------------------------------------------------------
+Type type_of(const In& a) {
+    const auto t = a.dtype();
+    const auto code = static_cast<nb::dlpack::dtype_code>(t.code);
+    using nb::dlpack::dtype_code;
+    if (code == dtype_code::Float && t.bits == 64) return Type::f64;
+    if (code == dtype_code::Float && t.bits == 32) return Type::f32;
+    if (code == dtype_code::Bool && t.bits == 8) return Type::u8;
+    if (code == dtype_code::Int || code == dtype_code::UInt) {
+        const bool is_signed = code == dtype_code::Int;
+        switch (t.bits) {
+        case 8: return is_signed ? Type::i8 : Type::u8;
+        case 16: return is_signed ? Type::i16 : Type::u16;
+        case 32: return is_signed ? Type::i32_ : Type::u32;
+        case 64: return is_signed ? Type::i64_ : Type::u64_;
+        }
+    }
+    throw nb::type_error("an array of real numbers of 8 to 64 bits is needed (floats: 32 or 64)");
+}
+
+Matrix matrix(const In& a) {
+    const std::size_t dims = a.ndim();
+    if (dims != 1 && dims != 2) throw nb::value_error("an array of one or two dimensions is needed");
+    return Matrix{a.data(), type_of(a), static_cast<i64>(a.shape(0)),
+                  dims == 2 ? static_cast<i64>(a.shape(1)) : 1, a.stride(0),
+                  dims == 2 ? a.stride(1) : 1};
+}
+
+template <class A>
+void need(const A& a, std::size_t axis, i64 size, const char* what) {
+    if (static_cast<i64>(a.shape(axis)) != size)
+        throw nb::value_error((std::string(what) + " has the wrong length").c_str());
+}
+
+const double* weights_of(const std::optional<InVector<double>>& w, i64 n) {
+    if (!w) return nullptr;
+    need(*w, 0, n, "weights");
+    return w->data();
+}
+
+struct Sparse {  // a CSR or CSC matrix as numpy arrays
+    In indptr, indices, data;
+    i64 major, minor;
+};
+
+// Calls f(Compressed<T, I>) with the arrays typed.
+template <class F>
+auto with_sparse(const Sparse& x, F&& f) {
+    const Type index = type_of(x.indices);
+    if (type_of(x.indptr) != index || (index != Type::i32_ && index != Type::i64_))
+        throw nb::type_error("indptr and indices must both be int32 or both int64");
+    if (static_cast<i64>(x.indptr.shape(0)) != x.major + 1)
+        throw nb::value_error("indptr has the wrong length");
+    auto run = [&](auto index_tag) {
+        using I = decltype(index_tag);
+        const I* indptr = static_cast<const I*>(x.indptr.data());
+        const i64 stored = static_cast<i64>(x.data.shape(0));
+        bool ordered = indptr[0] >= 0 && static_cast<i64>(indptr[x.major]) <= stored &&
+                       x.indices.shape(0) >= x.data.shape(0);
+        for (i64 i = 0; i < x.major; ++i) ordered &= indptr[i] <= indptr[i + 1];
+        if (!ordered) throw nb::value_error("indptr is not a valid row pointer of this matrix");
+        return with_type(matrix(x.data), [&](auto data) {
+            using T = std::decay_t<decltype(*data.data)>;
+            return f(Compressed<T, I>{indptr, static_cast<const I*>(x.indices.data()), data.data,
+                                      x.major, x.minor});
+        });
+    };
+    return index == Type::i32_ ? run(i32{}) : run(i64{});
+}
+
+// ---- counting ------------------------------------------------------------------------------------
+nb::object rank_labels_(const In& y, i64 limit, OutVector<i32> codes, int threads) {
+    const Matrix m = matrix(y);
+    need(codes, 0, m.n, "codes");
+    auto values = std::make_unique<std::vector<i64>>();
+    bool done = false;
+    with_type(m, [&](auto typed) {
+        using T = std::decay_t<decltype(*typed.data)>;
+        if constexpr (std::is_integral_v<T>) {
+            nb::gil_scoped_release release;
+            if (m.n) done = rank_labels(typed, limit, *values, codes.data(), threads);
+        } else {
+            throw nb::type_error("labels must be whole numbers");
+        }
+    });
+    if (!done) return nb::none();
+    auto* kept = values.release();
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<i64>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, i64, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+}
+
+void count_classes_(const InVector<i32>& codes, const std::optional<InVector<double>>& weights,
+                    OutVector<double> count, int threads) {
+    const i64 n = static_cast<i64>(codes.shape(0));
+    const double* w = weights_of(weights, n);
+    nb::gil_scoped_release release;
+    count_classes(codes.data(), w, n, static_cast<i64>(count.shape(0)), count.data(), threads);
+}
+
+int moments_dense(const In& x, const InVector<i32>& codes,
+                  const std::optional<InVector<double>>& weights, const InVector<double>& origin,
+                  OutTable<double> s1_hi, OutTable<double> s1_lo, OutTable<double> s2_hi,
+                  OutTable<double> s2_lo, int threads) {
+    const Matrix m = matrix(x);
+    need(codes, 0, m.n, "codes");
+    need(origin, 0, m.d, "origin");
+    for (auto* table : {&s1_hi, &s1_lo, &s2_hi, &s2_lo}) {
+        need(*table, 1, m.d, "totals");
+        need(*table, 0, static_cast<i64>(s1_hi.shape(0)), "totals");
+    }
+    const double* w = weights_of(weights, m.n);
+    const Totals totals{s1_hi.data(), s1_lo.data(), s2_hi.data(), s2_lo.data()};
+    const i64 classes = static_cast<i64>(s1_hi.shape(0));
+    nb::gil_scoped_release release;
+    return with_type(m, [&](auto typed) {
+        return count_moments(loops(), typed, Grid(m), codes.data(), w, classes, origin.data(),
+                             totals, threads);
+    });
+}
+
+int sums_dense(const In& x, const InVector<i32>& codes,
+               const std::optional<InVector<double>>& weights, std::optional<double> threshold,
+               bool non_negative, OutTable<double> sums, int threads) {
+    const Matrix m = matrix(x);
+    need(codes, 0, m.n, "codes");
+    need(sums, 1, m.d, "sums");
+    const double* w = weights_of(weights, m.n);
+    const Demand demand = non_negative ? Demand::non_negative : Demand::finite;
+    nb::gil_scoped_release release;
+    return with_type(m, [&](auto typed) {
+        return count_sums(loops(), typed, Grid(m), codes.data(), w,
+                          static_cast<i64>(sums.shape(0)), threshold ? &*threshold : nullptr,
+                          demand, sums.data(), threads);
+    });
+}
+
+int highest_codes_(const In& x, OutVector<i64> highest, int threads) {
+    const Matrix m = matrix(x);
+    need(highest, 0, m.d, "highest");
+    nb::gil_scoped_release release;
+    return with_type(m, [&](auto typed) { return highest_codes(typed, highest.data(), threads); });
+}
+
+int levels_dense(const In& x, const InVector<i32>& codes,
+                 const std::optional<InVector<double>>& weights, const InVector<i64>& start,
+                 OutTable<double> counts, int threads) {
+    const Matrix m = matrix(x);
+    need(codes, 0, m.n, "codes");
+    need(start, 0, m.d + 1, "start");
+    need(counts, 1, start.data()[m.d], "counts");
+    const double* w = weights_of(weights, m.n);
+    nb::gil_scoped_release release;
+    return with_type(m, [&](auto typed) {
+        return count_levels(typed, codes.data(), w, static_cast<i64>(counts.shape(0)),
+                            start.data(), counts.data(), threads);
+    });
+}
+
+int sums_sparse(const In& indptr, const In& indices, const In& data, i64 rows, i64 columns,
+                bool by_column, const InVector<i32>& codes,
+                const std::optional<InVector<double>>& weights, std::optional<double> threshold,
+                bool non_negative, OutTable<double> sums, int threads) {
+    need(codes, 0, rows, "codes");
+    need(sums, 1, columns, "sums");
+    const double* w = weights_of(weights, rows);
+    const Rule rule{threshold ? &*threshold : nullptr,
+                    non_negative ? Demand::non_negative : Demand::finite};
+    double* const out[1] = {sums.data()};
+    const i64 classes = static_cast<i64>(sums.shape(0));
+    const Sparse x{indptr, indices, data, by_column ? columns : rows, by_column ? rows : columns};
+    return with_sparse(x, [&](auto typed) {
+        nb::gil_scoped_release release;
+        return by_column
+                   ? count_csc<SumCells>(typed, codes.data(), w, classes, rule, out, threads)
+                   : count_csr<SumCells>(typed, codes.data(), w, classes, rule, out, threads);
+    });
+}
+
+int moments_sparse(const In& indptr, const In& indices, const In& data, i64 rows, i64 columns,
+                   bool by_column, const InVector<i32>& codes,
+                   const std::optional<InVector<double>>& weights, OutTable<double> s1_hi,
+                   OutTable<double> s1_lo, OutTable<double> s2_hi, OutTable<double> s2_lo,
+                   int threads) {
+    need(codes, 0, rows, "codes");
+    for (auto* table : {&s1_hi, &s1_lo, &s2_hi, &s2_lo}) {
+        need(*table, 1, columns, "totals");
+        need(*table, 0, static_cast<i64>(s1_hi.shape(0)), "totals");
+    }
+    const double* w = weights_of(weights, rows);
+    const Rule rule{nullptr, Demand::finite};
+    double* const out[4] = {s1_hi.data(), s1_lo.data(), s2_hi.data(), s2_lo.data()};
+    const i64 classes = static_cast<i64>(s1_hi.shape(0));
+    const Sparse x{indptr, indices, data, by_column ? columns : rows, by_column ? rows : columns};
+    return with_sparse(x, [&](auto typed) {
+        nb::gil_scoped_release release;
+        return by_column
+                   ? count_csc<MomentCells>(typed, codes.data(), w, classes, rule, out, threads)
+                   : count_csr<MomentCells>(typed, codes.data(), w, classes, rule, out, threads);
+    });
+}
+
+int levels_csr(const In& indptr, const In& indices, const In& data, i64 rows, i64 columns,
+               const InVector<i32>& codes, const std::optional<InVector<double>>& weights,
+               const InVector<i64>& start, OutTable<double> counts) {
+    need(codes, 0, rows, "codes");
+    need(start, 0, columns + 1, "start");
+    need(counts, 1, start.data()[columns], "counts");
+    const double* w = weights_of(weights, rows);
+    return with_sparse(Sparse{indptr, indices, data, rows, columns}, [&](auto typed) {
+        nb::gil_scoped_release release;
+        return count_levels_csr(typed, codes.data(), w, static_cast<i64>(counts.shape(0)),
+                                start.data(), counts.data(),
+                                [](auto value, int& fault) { return code_of(value, fault); });
+    });
+}
+
+// T is double for totals that change, const double for those that are only read.
+template <class T>
+using Table = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+MomentTotals<T> totals_of(const Table<T>& n, const Table<T>& s1_hi, const Table<T>& s1_lo,
+                          const Table<T>& s2_hi, const Table<T>& s2_lo) {
+    for (auto* table : {&s1_hi, &s1_lo, &s2_hi, &s2_lo}) {
+        need(*table, 0, static_cast<i64>(n.shape(0)), "totals");
+        need(*table, 1, static_cast<i64>(n.shape(1)), "totals");
+    }
+    return {n.data(), s1_hi.data(), s1_lo.data(), s2_hi.data(), s2_lo.data()};
+}
+
+// ---- scoring -------------------------------------------------------------------------------------
+using Reply = std::tuple<int, bool, i64>;  // fault, unseen, rows ruled out
+Reply reply(const Outcome& o) { return {o.fault, o.unseen, o.ruled_out}; }
+
+Scores scores_of(const std::optional<OutTable<double>>& joint,
+                 const std::optional<OutVector<i64>>& best, i64 n, i64 classes, i64 fallback) {
+    if (joint.has_value() == best.has_value())
+        throw nb::value_error("give either joint= or best=");
+    Scores out;
+    out.fallback = fallback;
+    if (joint) {
+        need(*joint, 0, n, "joint");
+        need(*joint, 1, classes, "joint");
+        out.matrix = joint->data();
+    } else {
+        need(*best, 0, n, "best");
+        out.best = best->data();
+    }
+    return out;
+}
+
+// Parameters of dense rows; the arrays stay numpy's.
+struct DenseScorer {
+    DenseModel model;
+    InTable<double> first;
+    std::optional<InTable<double>> second;
+    InVector<double> offset;
+    std::optional<double> threshold;
+    i64 fallback;
+
+    DenseScorer(InTable<double> first_, std::optional<InTable<double>> second_,
+                InVector<double> offset_, i64 fallback_, std::optional<double> threshold_,
+                bool non_negative)
+        : first(first_), second(second_), offset(offset_), threshold(threshold_),
+          fallback(fallback_) {
+        const i64 K = static_cast<i64>(first.shape(0)), d = static_cast<i64>(first.shape(1));
+        need(offset, 0, K, "offset");
+        if (second) {
+            need(*second, 0, K, "second");
+            need(*second, 1, d, "second");
+        }
+        if (fallback < 0 || fallback >= K) throw nb::value_error("fallback is not a class");
+        DenseKind kind = second ? DenseKind::quadratic : DenseKind::linear;
+        if (!second)
+            for (i64 i = 0; i < K * d; ++i)
+                if (!is_finite(first.data()[i])) {
+                    kind = DenseKind::linear_masked;
+                    break;
+                }
+        model = DenseModel{kind, K, d, first.data(), second ? second->data() : nullptr,
+                           offset.data(), nullptr,
+                           non_negative ? Demand::non_negative : Demand::finite};
+    }
+    Reply score(const In& x, std::optional<OutTable<double>> joint,
+                std::optional<OutVector<i64>> best, int threads) const {
+        const Matrix m = matrix(x);
+        if (m.d != model.d) throw nb::value_error("x has the wrong number of columns");
+        const Scores out = scores_of(joint, best, m.n, model.classes, fallback);
+        DenseModel with = model;
+        with.threshold = threshold ? &*threshold : nullptr;
+        nb::gil_scoped_release release;
+        return reply(with_type(
+            m, [&](auto typed) { return score_dense(loops(), typed, with, out, threads); }));
+    }
+};
+
+// Parameters packed with classes as lanes: lookups, and sparse rows.
+struct LaneScorer {
+    LaneTable table;
+    i64 fallback;
+
+    static LaneTable pack(const InTable<double>& first, const std::optional<InTable<double>>& second,
+                          const InVector<double>& offset, int threads) {
+        const i64 K = static_cast<i64>(first.shape(0)), e = static_cast<i64>(first.shape(1));
+        need(offset, 0, K, "offset");
+        if (second) {
+            need(*second, 0, K, "second");
+            need(*second, 1, e, "second");
+        }
+        const double* const source[2] = {first.data(), second ? second->data() : nullptr};
+        nb::gil_scoped_release release;
+        return LaneTable(K, e, second ? 2 : 1, source, offset.data(), threads);
+    }
+    LaneScorer(InTable<double> first, std::optional<InTable<double>> second,
+               InVector<double> offset, i64 fallback_, int threads)
+        : table(pack(first, second, offset, threads)), fallback(fallback_) {
+        if (fallback < 0 || fallback >= table.classes)
+            throw nb::value_error("fallback is not a class");
+    }
+    Reply score_codes_(const In& x, const InVector<i64>& start,
+                       std::optional<OutTable<double>> joint, std::optional<OutVector<i64>> best,
+                       int threads) const {
+        const Matrix m = matrix(x);
+        need(start, 0, m.d + 1, "start");
+        if (table.parts != 1 || start.data()[m.d] != table.entries)
+            throw nb::value_error("start does not fit the table");
+        const Scores out = scores_of(joint, best, m.n, table.classes, fallback);
+        nb::gil_scoped_release release;
+        return reply(with_type(m, [&](auto typed) {
+            return score_codes(loops(), typed, table, start.data(), out, threads);
+        }));
+    }
+    Reply score_sparse(const In& indptr, const In& indices, const In& data, i64 rows, i64 columns,
+                       std::optional<double> threshold, bool non_negative,
+                       std::optional<OutTable<double>> joint, std::optional<OutVector<i64>> best,
+                       int threads) const {
+        if (columns != table.entries) throw nb::value_error("x has the wrong number of columns");
+        const Scores out = scores_of(joint, best, rows, table.classes, fallback);
+        const SparseKind kind = table.parts == 2 ? SPARSE_QUADRATIC
+                                : threshold      ? SPARSE_BINARY
+                                                 : SPARSE_LINEAR;
+        return with_sparse(Sparse{indptr, indices, data, rows, columns}, [&](auto typed) {
+            nb::gil_scoped_release release;
+            return reply(score_csr(loops(), typed, table, kind, threshold.value_or(0.0),
+                                   non_negative ? Demand::non_negative : Demand::finite, out,
+                                   threads));
+        });
+    }
+};
+
+i64 normalise_(OutTable<double> scores, const InVector<double>& fallback, bool probability,
+               std::optional<OutVector<double>> log_evidence, int threads) {
+    const i64 n = static_cast<i64>(scores.shape(0)), K = static_cast<i64>(scores.shape(1));
+    need(fallback, 0, K, "fallback");
+    if (log_evidence) need(*log_evidence, 0, n, "log_evidence");
+    nb::gil_scoped_release release;
+    return normalise(scores.data(), n, K, fallback.data(), probability,
+                     log_evidence ? log_evidence->data() : nullptr, threads);
+}
+
+}  // namespace
+
+NB_MODULE(_kernels, m) {
+    // the best instruction set of this machine, unless use_instruction_set says otherwise
+    for (auto& set : instruction_sets())
+        if (set.available) chosen = &set;
+
+    m.def("available_instruction_sets", &available_instruction_sets);
+    m.def("instruction_set", [] { return std::string(chosen.load()->name); });
+    m.def("use_instruction_set", &use_instruction_set, "name"_a);
+    m.attr("NOT_FINITE") = static_cast<int>(NOT_FINITE);
+    m.attr("NEGATIVE") = static_cast<int>(NEGATIVE);
+    m.attr("NOT_INTEGER") = static_cast<int>(NOT_INTEGER);
+    m.attr("OUT_OF_RANGE") = static_cast<int>(OUT_OF_RANGE);
+
+    m.def("rank_labels", &rank_labels_, "y"_a, "limit"_a, "codes"_a, "threads"_a);
+    m.def("count_classes", &count_classes_, "codes"_a, "weights"_a.none(), "count"_a, "threads"_a);
+    m.def("moments_dense", &moments_dense, "x"_a, "codes"_a, "weights"_a.none(), "origin"_a,
+          "s1_hi"_a, "s1_lo"_a, "s2_hi"_a, "s2_lo"_a, "threads"_a);
+    m.def("moments_sparse", &moments_sparse, "indptr"_a, "indices"_a, "data"_a, "rows"_a,
+          "columns"_a, "by_column"_a, "codes"_a, "weights"_a.none(), "s1_hi"_a, "s1_lo"_a,
+          "s2_hi"_a, "s2_lo"_a, "threads"_a);
+    m.def("sums_dense", &sums_dense, "x"_a, "codes"_a, "weights"_a.none(), "threshold"_a.none(),
+          "non_negative"_a, "sums"_a, "threads"_a);
+    m.def("sums_sparse", &sums_sparse, "indptr"_a, "indices"_a, "data"_a, "rows"_a, "columns"_a,
+          "by_column"_a, "codes"_a, "weights"_a.none(), "threshold"_a.none(), "non_negative"_a,
+          "sums"_a, "threads"_a);
+    m.def("highest_codes", &highest_codes_, "x"_a, "highest"_a, "threads"_a);
+    m.def("levels_dense", &levels_dense, "x"_a, "codes"_a, "weights"_a.none(), "start"_a,
+          "counts"_a, "threads"_a);
+    m.def("levels_csr", &levels_csr, "indptr"_a, "indices"_a, "data"_a, "rows"_a, "columns"_a,
+          "codes"_a, "weights"_a.none(), "start"_a, "counts"_a);
+
+    m.def(
+        "add_moments",
+        [](OutTable<double> n, OutTable<double> a, OutTable<double> b, OutTable<double> c,
+           OutTable<double> d, InTable<double> n2, InTable<double> a2, InTable<double> b2,
+           InTable<double> c2, InTable<double> d2, double factor) {
+            need(n2, 0, static_cast<i64>(n.shape(0)), "totals");
+            need(n2, 1, static_cast<i64>(n.shape(1)), "totals");
+            add_moments(totals_of<double>(n, a, b, c, d),
+                        totals_of<const double>(n2, a2, b2, c2, d2), factor,
+                        static_cast<i64>(n.size()));
+        },
+        "n"_a, "s1_hi"_a, "s1_lo"_a, "s2_hi"_a, "s2_lo"_a, "other_n"_a, "other_s1_hi"_a,
+        "other_s1_lo"_a, "other_s2_hi"_a, "other_s2_lo"_a, "factor"_a);
+    m.def(
+        "rebase_moments",
+        [](OutTable<double> n, OutTable<double> a, OutTable<double> b, OutTable<double> c,
+           OutTable<double> d, const InVector<double>& old_origin,
+           const InVector<double>& new_origin) {
+            need(old_origin, 0, static_cast<i64>(n.shape(1)), "old_origin");
+            need(new_origin, 0, static_cast<i64>(n.shape(1)), "new_origin");
+            rebase_moments(totals_of<double>(n, a, b, c, d), old_origin.data(), new_origin.data(),
+                           static_cast<i64>(n.shape(0)), static_cast<i64>(n.shape(1)));
+        },
+        "n"_a, "s1_hi"_a, "s1_lo"_a, "s2_hi"_a, "s2_lo"_a, "old_origin"_a, "new_origin"_a);
+    m.def(
+        "centre_moments",
+        [](InTable<double> n, InTable<double> a, InTable<double> b, InTable<double> c,
+           InTable<double> d, double residue, OutTable<double> mean, OutTable<double> squares) {
+            for (auto* table : {&mean, &squares}) {
+                need(*table, 0, static_cast<i64>(n.shape(0)), "output");
+                need(*table, 1, static_cast<i64>(n.shape(1)), "output");
+            }
+            centre_moments(totals_of<const double>(n, a, b, c, d), static_cast<i64>(n.size()), residue,
+                           mean.data(), squares.data());
+        },
+        "n"_a, "s1_hi"_a, "s1_lo"_a, "s2_hi"_a, "s2_lo"_a, "residue"_a, "mean"_a, "squares"_a);
+
+    nb::class_<DenseScorer>(m, "DenseScorer")
+        .def(nb::init<InTable<double>, std::optional<InTable<double>>, InVector<double>, i64,
+                      std::optional<double>, bool>(),
+             "first"_a, "second"_a.none(), "offset"_a, "fallback"_a, "threshold"_a.none(),
+             "non_negative"_a)
+        .def("score", &DenseScorer::score, "x"_a, "joint"_a.none(), "best"_a.none(), "threads"_a);
+    nb::class_<LaneScorer>(m, "LaneScorer")
+        .def(nb::init<InTable<double>, std::optional<InTable<double>>, InVector<double>, i64, int>(),
+             "first"_a, "second"_a.none(), "offset"_a, "fallback"_a, "threads"_a)
+        .def("score_codes", &LaneScorer::score_codes_, "x"_a, "start"_a, "joint"_a.none(),
+             "best"_a.none(), "threads"_a)
+        .def("score_sparse", &LaneScorer::score_sparse, "indptr"_a, "indices"_a, "data"_a, "rows"_a,
+             "columns"_a, "threshold"_a.none(), "non_negative"_a, "joint"_a.none(),
+             "best"_a.none(), "threads"_a);
+    m.def("normalise", &normalise_, "scores"_a, "fallback"_a, "probability"_a,
+          "log_evidence"_a.none(), "threads"_a);
+}

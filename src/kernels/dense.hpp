@@ -1,0 +1,226 @@
+// Counting the rows of a dense matrix: moments and sums.
+//
+// Work is cut into (column block, row chunk) tasks of a size that the shape alone decides; each
+// class of a chunk is summed by itself and chunks are merged in order. float64 and float32 rows are
+// read where they lie; other types and strides are copied by small tiles first. The result depends
+// neither on the number of threads nor on the memory layout.
+#pragma once
+#include <atomic>
+#include <vector>
+
+#include "parallel.hpp"
+#include "slots.hpp"
+#include "view.hpp"
+
+namespace tb {
+
+constexpr i64 CHUNK_ROWS = 8192;
+constexpr i64 BLOCK_COLUMNS = 256;
+constexpr i64 PACK_ROWS = 64;
+
+struct Totals {  // running sums of one column, as double-doubles, row-major (classes, d)
+    double *s1_hi, *s1_lo, *s2_hi, *s2_lo;
+};
+
+struct Grid {  // the tasks of a matrix
+    i64 chunks, blocks;
+    explicit Grid(const Matrix& x)
+        : chunks((x.n + CHUNK_ROWS - 1) / CHUNK_ROWS),
+          blocks((x.d + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS) {}
+    i64 tasks() const { return chunks * blocks; }
+};
+
+// Calls rows(pointer, stride, first row, number of rows) for PACK_ROWS rows of a rectangle of x at
+// a time, where they lie if their cells are adjacent floats, else copied as float64.
+template <class T, class Rows>
+void each_row_tile(const TypedMatrix<T>& x, i64 r0, i64 n, i64 c0, i64 d, Buffer<double>& pack,
+                   Rows&& call) {
+    if constexpr (std::is_floating_point_v<T>) {
+        if (x.column == 1 || d == 1) {
+            for (i64 i = 0; i < n; i += PACK_ROWS)
+                call(x.at(r0 + i, c0), x.row, i, n - i < PACK_ROWS ? n - i : PACK_ROWS);
+            return;
+        }
+    }
+    pack.resize(PACK_ROWS * d);
+    for (i64 i = 0; i < n; i += PACK_ROWS) {
+        i64 rows = n - i < PACK_ROWS ? n - i : PACK_ROWS;
+        for (i64 j = 0; j < d; ++j) {
+            const T* from = x.at(r0 + i, c0 + j);
+            double* to = pack.get() + j;
+            for (i64 r = 0; r < rows; ++r, from += x.row, to += d) *to = static_cast<double>(*from);
+        }
+        call(static_cast<const double*>(pack.get()), d, i, rows);
+    }
+}
+
+inline bool all_finite(const double* a, i64 n) {
+    double total = 0.0;  // x·0 is NaN for every NaN and infinity
+    for (i64 i = 0; i < n; ++i) total += a[i] * 0.0;
+    return total == 0.0;
+}
+
+template <class T>
+int row_fault(const TypedMatrix<T>& x, i64 i, i64 c0, i64 d, Demand demand) {
+    int fault = FINE;
+    for (i64 j = 0; j < d; ++j) fault |= fault_of(static_cast<double>(*x.at(i, c0 + j)), demand);
+    return fault;
+}
+
+// Adds the moments of the rows of x, taken about `origin` (d,), to `totals` (classes, d).
+// Nothing is added to the totals of a column block from the first faulty chunk on; the caller
+// throws the totals away. With one chunk and one block nothing at all is added.
+template <class T>
+int count_moments(const Loops& loops, const TypedMatrix<T>& x, const Grid& grid, const i32* codes,
+                  const double* weights, i64 classes, const double* origin, Totals totals,
+                  int threads) {
+    struct Local {
+        Slots slots;
+        Buffer<double> shift, s1, s2, weight, pack;
+        int fault = FINE;
+    };
+    threads = threads_for(x.n * x.d, grid.tasks(), threads);
+    std::vector<Local> locals(threads);
+    int fault = FINE;
+    std::atomic<bool> failed{false};
+    run_in_order(
+        grid.tasks(), threads,
+        [&](i64 task, int thread) {
+            Local& local = locals[thread];
+            local.fault = FINE;
+            if (failed.load(std::memory_order_relaxed)) return;
+            const i64 r0 = task % grid.chunks * CHUNK_ROWS;
+            const i64 c0 = task / grid.chunks * BLOCK_COLUMNS;
+            const i64 n = x.n - r0 < CHUNK_ROWS ? x.n - r0 : CHUNK_ROWS;
+            const i64 d = x.d - c0 < BLOCK_COLUMNS ? x.d - c0 : BLOCK_COLUMNS;
+            const double* w = weights ? weights + r0 : nullptr;
+            local.slots.number(codes + r0, w, n, classes);
+            const i64 used = local.slots.used;
+            local.shift.resize(used * d), local.s1.resize(used * d), local.s2.resize(used * d);
+            local.weight.resize(used);
+            for (i64 s = 0; s < used; ++s) {
+                // the first row of a class is its shift: one row of the data lies within
+                // sqrt(n) standard deviations of their mean, so little is cancelled
+                for (i64 j = 0; j < d; ++j)
+                    local.shift[s * d + j] =
+                        static_cast<double>(*x.at(r0 + local.slots.first_row(s), c0 + j));
+                local.weight[s] = 0.0;
+            }
+            for (i64 i = 0; i < used * d; ++i) local.s1[i] = local.s2[i] = 0.0;
+            const i32* slot = local.slots.slot();
+            for (i64 i = 0; i < n; ++i) {
+                if (w && w[i] == 0.0)
+                    local.fault |= row_fault(x, r0 + i, c0, d, Demand::finite);
+                else
+                    local.weight[slot[i]] += w ? w[i] : 1.0;
+            }
+            auto rows = [&](auto* from, i64 stride, i64 i, i64 count) {
+                using E = std::remove_const_t<std::remove_pointer_t<decltype(from)>>;
+                const double* wi = w ? w + i : nullptr;
+                auto run = [&] {
+                    if constexpr (std::is_same_v<E, float>)
+                        return loops.moments_f32[w != nullptr];
+                    else
+                        return loops.moments_f64[w != nullptr];
+                }();
+                run(from, stride, count, d, slot + i, wi, local.shift.get(), local.s1.get(),
+                    local.s2.get());
+            };
+            each_row_tile(x, r0, n, c0, d, local.pack, rows);
+            if (!all_finite(local.s1.get(), used * d) || !all_finite(local.s2.get(), used * d))
+                local.fault |= NOT_FINITE;
+        },
+        [&](i64 task, int thread) {
+            Local& local = locals[thread];
+            if (local.fault) failed = true, fault |= local.fault;
+            if (fault) return;
+            const i64 c0 = task / grid.chunks * BLOCK_COLUMNS;
+            const i64 d = x.d - c0 < BLOCK_COLUMNS ? x.d - c0 : BLOCK_COLUMNS;
+            for (i64 s = 0; s < local.slots.used; ++s) {
+                const i64 at = local.slots.class_of(s) * x.d + c0;
+                loops.moments_into(d, local.weight[s], local.shift.get() + s * d,
+                                   local.s1.get() + s * d, local.s2.get() + s * d, origin + c0,
+                                   totals.s1_hi + at, totals.s1_lo + at, totals.s2_hi + at,
+                                   totals.s2_lo + at);
+            }
+        });
+    return fault;
+}
+
+// Adds Σ w·x (or Σ w·[x > threshold]) of each class to sums (classes, d).
+template <class T>
+int count_sums(const Loops& loops, const TypedMatrix<T>& x, const Grid& grid, const i32* codes,
+               const double* weights, i64 classes, const double* threshold, Demand demand,
+               double* sums, int threads) {
+    struct Local {
+        Slots slots;
+        Buffer<double> sums, pack, binary;
+        int fault = FINE;
+    };
+    threads = threads_for(x.n * x.d, grid.tasks(), threads);
+    std::vector<Local> locals(threads);
+    int fault = FINE;
+    std::atomic<bool> failed{false};
+    run_in_order(
+        grid.tasks(), threads,
+        [&](i64 task, int thread) {
+            Local& local = locals[thread];
+            local.fault = FINE;
+            if (failed.load(std::memory_order_relaxed)) return;
+            const i64 r0 = task % grid.chunks * CHUNK_ROWS;
+            const i64 c0 = task / grid.chunks * BLOCK_COLUMNS;
+            const i64 n = x.n - r0 < CHUNK_ROWS ? x.n - r0 : CHUNK_ROWS;
+            const i64 d = x.d - c0 < BLOCK_COLUMNS ? x.d - c0 : BLOCK_COLUMNS;
+            const double* w = weights ? weights + r0 : nullptr;
+            local.slots.number(codes + r0, nullptr, n, classes);
+            local.sums.resize(local.slots.used * d);
+            for (i64 i = 0; i < local.slots.used * d; ++i) local.sums[i] = 0.0;
+            const i32* slot = local.slots.slot();
+            auto rows = [&](auto* from, i64 stride, i64 i, i64 count) {
+                using E = std::remove_const_t<std::remove_pointer_t<decltype(from)>>;
+                const double* wi = w ? w + i : nullptr;
+                for (i64 r = 0; r < count; ++r) {
+                    const E* row = from + r * stride;
+                    int bad = 0, below = 0;
+                    for (i64 j = 0; j < d; ++j) {
+                        bad |= !(row[j] * E(0) == E(0));
+                        below |= row[j] < E(0);
+                    }
+                    if (bad) local.fault |= NOT_FINITE;
+                    if (below && demand == Demand::non_negative) local.fault |= NEGATIVE;
+                }
+                if (threshold) {
+                    local.binary.resize(count * d);
+                    for (i64 r = 0; r < count; ++r)
+                        for (i64 j = 0; j < d; ++j)
+                            local.binary[r * d + j] =
+                                static_cast<double>(from[r * stride + j]) > *threshold;
+                    loops.sums_f64[w != nullptr](local.binary.get(), d, count, d, slot + i, wi,
+                                                 local.sums.get());
+                    return;
+                }
+                if constexpr (std::is_same_v<E, float>)
+                    loops.sums_f32[w != nullptr](from, stride, count, d, slot + i, wi,
+                                                 local.sums.get());
+                else
+                    loops.sums_f64[w != nullptr](from, stride, count, d, slot + i, wi,
+                                                 local.sums.get());
+            };
+            each_row_tile(x, r0, n, c0, d, local.pack, rows);
+        },
+        [&](i64 task, int thread) {
+            Local& local = locals[thread];
+            if (local.fault) failed = true, fault |= local.fault;
+            if (fault) return;
+            const i64 c0 = task / grid.chunks * BLOCK_COLUMNS;
+            const i64 d = x.d - c0 < BLOCK_COLUMNS ? x.d - c0 : BLOCK_COLUMNS;
+            for (i64 s = 0; s < local.slots.used; ++s) {
+                double* to = sums + local.slots.class_of(s) * x.d + c0;
+                const double* from = local.sums.get() + s * d;
+                for (i64 j = 0; j < d; ++j) to[j] += from[j];
+            }
+        });
+    return fault;
+}
+
+}  // namespace tb

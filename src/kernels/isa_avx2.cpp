@@ -1,0 +1,2 @@
+#define TB_ISA avx2
+#include "loops.hpp"

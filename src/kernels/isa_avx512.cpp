@@ -1,0 +1,2 @@
+#define TB_ISA avx512
+#include "loops.hpp"

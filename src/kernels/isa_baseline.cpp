@@ -1,0 +1,2 @@
+#define TB_ISA baseline
+#include "loops.hpp"

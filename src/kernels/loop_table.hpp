@@ -1,0 +1,62 @@
+// The functions that exist once for every instruction set, and how the others reach them.
+#pragma once
+
+namespace tb {
+
+typedef int i32;
+typedef long i64;
+typedef unsigned long u64;
+static_assert(sizeof(i32) == 4 && sizeof(i64) == 8, "LP64 is assumed");
+
+constexpr i64 TILE = 32;  // rows of a scoring tile
+enum SparseKind { SPARSE_LINEAR = 0, SPARSE_BINARY = 1, SPARSE_QUADRATIC = 2 };
+
+template <class T>
+using MomentsRows = void (*)(const T* x, i64 stride, i64 n, i64 d, const i32* slot, const double* w,
+                             const double* b, double* s1, double* s2);
+template <class T>
+using SumsRows = void (*)(const T* x, i64 stride, i64 n, i64 d, const i32* slot, const double* w,
+                          double* sums);
+template <class T, class I>
+using SparseRows = void (*)(int nv, i64 n, const I* indptr, const I* indices, const T* data,
+                            double threshold, const double* table, const double* offset,
+                            double* out);
+template <class I>
+struct SparseScore {
+    SparseRows<double, I> f64;
+    SparseRows<float, I> f32;
+};
+
+struct Loops {
+    void (*moments_into)(i64 d, double n, const double* from, const double* s1, const double* s2,
+                         const double* to, double* t1h, double* t1l, double* t2h, double* t2l);
+    MomentsRows<double> moments_f64[2];  // [weighted]
+    MomentsRows<float> moments_f32[2];
+    SumsRows<double> sums_f64[2];
+    SumsRows<float> sums_f32[2];
+    void (*tile_quadratic)(i64 d, i64 K, i64 ld, const double* tile, const double* mean,
+                           const double* scale, double* acc);
+    void (*tile_linear)(i64 d, i64 K, i64 ld, const double* tile, const double* weight,
+                        double* acc);
+    void (*tile_linear_masked)(i64 d, i64 K, i64 ld, const double* tile, const double* weight,
+                               double* acc);
+    void (*tile_best)(i64 K, i64 first, const double* acc, double* best, i64* arg);
+    void (*gather)(int nv, i64 n, i64 d, const i32* entry, const double* table,
+                   const double* offset, double* out);
+    SparseScore<i32> sparse_i32[3];  // [SparseKind]
+    SparseScore<i64> sparse_i64[3];
+};
+
+namespace baseline {
+const Loops* loops();
+}
+#ifdef TB_X86
+namespace avx2 {
+const Loops* loops();
+}
+namespace avx512 {
+const Loops* loops();
+}
+#endif
+
+}  // namespace tb

@@ -1,0 +1,265 @@
+// The loops that vector instructions speed up, one template each, on raw pointers only.
+//
+// This file is compiled once for every instruction set (isa_*.cpp define TB_ISA). It must not
+// include any standard header with inline functions: such a function would be emitted in several
+// instruction sets and the linker would keep an arbitrary one.
+//
+// Every sum runs in an order that the data alone decides and no operation is contracted
+// (-ffp-contract=off), so that every instruction set returns the same bits.
+#pragma once
+#include "loop_table.hpp"
+
+#define TB_RESTRICT __restrict__
+
+namespace tb {
+namespace TB_ISA {
+namespace {
+
+typedef double v8 __attribute__((vector_size(64), aligned(64)));
+typedef double v8u __attribute__((vector_size(64), aligned(8)));
+
+inline v8 splat(double x) { return v8{x, x, x, x, x, x, x, x}; }
+
+// ---- double-double ---------------------------------------------------------------------------
+struct dd {
+    double hi, lo;
+};
+inline dd two_sum(double a, double b) {
+    double s = a + b, t = s - a;
+    return {s, (a - (s - t)) + (b - t)};
+}
+inline dd fast_two_sum(double a, double b) {
+    double s = a + b;
+    return {s, b - (s - a)};
+}
+inline dd two_product(double a, double b) {  // Dekker (1971): exact without fused multiply-add
+    const double split = 134217729.0;        // 2^27 + 1
+    double p = a * b;
+    double ta = split * a, ah = ta - (ta - a), al = a - ah;
+    double tb_ = split * b, bh = tb_ - (tb_ - b), bl = b - bh;
+    return {p, ((ah * bh - p) + ah * bl + al * bh) + al * bl};
+}
+inline dd add(dd a, dd b) {
+    dd s = two_sum(a.hi, b.hi), t = two_sum(a.lo, b.lo);
+    s = fast_two_sum(s.hi, s.lo + t.hi);
+    return fast_two_sum(s.hi, s.lo + t.lo);
+}
+inline dd multiply(dd a, double b) {
+    dd p = two_product(a.hi, b);
+    return fast_two_sum(p.hi, p.lo + a.lo * b);
+}
+inline dd multiply(dd a, dd b) {
+    dd p = two_product(a.hi, b.hi);
+    return fast_two_sum(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
+}
+inline dd square(dd a) { return multiply(a, a); }
+
+// Adds sums taken about `from` (one row of d cells, weight n) to totals about `to`:
+//   S1 += s1 + n·δ,  S2 += s2 + 2·δ·s1 + n·δ²,  δ = from − to (exact as a double-double).
+void moments_into(i64 d, double n, const double* TB_RESTRICT from, const double* TB_RESTRICT s1,
+                  const double* TB_RESTRICT s2, const double* TB_RESTRICT to,
+                  double* TB_RESTRICT t1h, double* TB_RESTRICT t1l, double* TB_RESTRICT t2h,
+                  double* TB_RESTRICT t2l) {
+    for (i64 j = 0; j < d; ++j) {
+        dd delta = two_sum(from[j], -to[j]);
+        dd shift = multiply(delta, n);
+        dd first = add(shift, dd{s1[j], 0.0});
+        dd both = add(first, dd{s1[j], 0.0});  // 2·s1 + n·δ
+        dd second = add(multiply(both, delta), dd{s2[j], 0.0});
+        first = add(dd{t1h[j], t1l[j]}, first);
+        second = add(dd{t2h[j], t2l[j]}, second);
+        t1h[j] = first.hi, t1l[j] = first.lo;
+        t2h[j] = second.hi, t2l[j] = second.lo;
+    }
+}
+
+// ---- counting --------------------------------------------------------------------------------
+// Rows of a chunk into sums about each class's own shift: s1 += w(x−b), s2 += w(x−b)².
+template <class T, bool Weighted>
+void moments_rows(const T* x, i64 stride, i64 n, i64 d, const i32* slot, const double* w,
+                  const double* b, double* s1, double* s2) {
+    for (i64 i = 0; i < n; ++i, x += stride) {
+        const i64 at = static_cast<i64>(slot[i]) * d;
+        const double* TB_RESTRICT bb = b + at;
+        double* TB_RESTRICT a1 = s1 + at;
+        double* TB_RESTRICT a2 = s2 + at;
+        const double wi = Weighted ? w[i] : 1.0;
+        if (Weighted && wi == 0.0) continue;
+        for (i64 j = 0; j < d; ++j) {
+            double t = static_cast<double>(x[j]) - bb[j];
+            double u = Weighted ? wi * t : t;
+            a1[j] += u;
+            a2[j] += u * t;
+        }
+    }
+}
+
+template <class T, bool Weighted>
+void sums_rows(const T* x, i64 stride, i64 n, i64 d, const i32* slot, const double* w,
+               double* sums) {
+    for (i64 i = 0; i < n; ++i, x += stride) {
+        double* TB_RESTRICT a = sums + static_cast<i64>(slot[i]) * d;
+        const double wi = Weighted ? w[i] : 1.0;
+        for (i64 j = 0; j < d; ++j)
+            a[j] += Weighted ? wi * static_cast<double>(x[j]) : static_cast<double>(x[j]);
+    }
+}
+
+// ---- scoring a tile --------------------------------------------------------------------------
+// A tile holds TILE rows of `d` features, feature-major: tile[j·TILE + row].
+template <class Term>
+inline void tile_loop(i64 d, i64 K, i64 ld, const double* tile, double* acc, Term term) {
+    for (i64 k = 0; k < K; ++k) {
+        double* out = acc + k * TILE;
+        v8 a0 = *(const v8*)(out), a1 = *(const v8*)(out + 8), a2 = *(const v8*)(out + 16),
+           a3 = *(const v8*)(out + 24);
+        for (i64 j = 0; j < d; ++j) {
+            const double* t = tile + j * TILE;
+            auto f = term(k * ld + j);
+            a0 += f(*(const v8*)(t));
+            a1 += f(*(const v8*)(t + 8));
+            a2 += f(*(const v8*)(t + 16));
+            a3 += f(*(const v8*)(t + 24));
+        }
+        *(v8*)(out) = a0, *(v8*)(out + 8) = a1, *(v8*)(out + 16) = a2, *(v8*)(out + 24) = a3;
+    }
+}
+
+// acc −= ((x − mean)·scale)²
+void tile_quadratic(i64 d, i64 K, i64 ld, const double* tile, const double* mean,
+                    const double* scale, double* acc) {
+    tile_loop(d, K, ld, tile, acc, [=](i64 at) {
+        v8 m = splat(mean[at]), s = splat(scale[at]);
+        return [=](v8 x) {
+            v8 t = (x - m) * s;
+            return -(t * t);
+        };
+    });
+}
+
+// acc += x·weight
+void tile_linear(i64 d, i64 K, i64 ld, const double* tile, const double* weight, double* acc) {
+    tile_loop(d, K, ld, tile, acc, [=](i64 at) {
+        v8 w = splat(weight[at]);
+        return [=](v8 x) { return x * w; };
+    });
+}
+
+// The same where a weight may be −inf: an absent feature (x = 0) says nothing.
+void tile_linear_masked(i64 d, i64 K, i64 ld, const double* tile, const double* weight,
+                        double* acc) {
+    tile_loop(d, K, ld, tile, acc, [=](i64 at) {
+        v8 w = splat(weight[at]), zero = splat(0.0);
+        return [=](v8 x) {
+            v8 product = x * w;
+            return x == zero ? zero : product;
+        };
+    });
+}
+
+// best and arg over classes for one tile; the first class wins a tie.
+void tile_best(i64 K, i64 first, const double* acc, double* best, i64* arg) {
+    for (i64 k = 0; k < K; ++k) {
+        const double* a = acc + k * TILE;
+        for (i64 l = 0; l < TILE; ++l) {
+            bool better = a[l] > best[l];
+            best[l] = better ? a[l] : best[l];
+            arg[l] = better ? first + k : arg[l];
+        }
+    }
+}
+
+// ---- scoring rows with classes as lanes --------------------------------------------------------
+// Tables are packed by blocks of 8·NV classes: table[entry·8·NV + lane].
+template <int NV>
+inline void gather_rows(i64 n, i64 d, const i32* entry, const double* table, const double* offset,
+                        double* out) {
+    for (i64 i = 0; i < n; ++i, entry += d, out += 8 * NV) {
+        v8 acc[NV];
+        for (int v = 0; v < NV; ++v) acc[v] = *(const v8u*)(offset + 8 * v);
+        for (i64 j = 0; j < d; ++j) {
+            const double* row = table + static_cast<i64>(entry[j]) * (8 * NV);
+            for (int v = 0; v < NV; ++v) acc[v] += *(const v8u*)(row + 8 * v);
+        }
+        for (int v = 0; v < NV; ++v) *(v8u*)(out + 8 * v) = acc[v];
+    }
+}
+
+template <int NV, class T, class I, int Kind>
+inline void sparse_rows(i64 n, const I* indptr, const I* indices, const T* data, double threshold,
+                        const double* table, const double* offset, double* out) {
+    const i64 width = 8 * NV;
+    for (i64 i = 0; i < n; ++i, out += width) {
+        v8 acc[NV];
+        for (int v = 0; v < NV; ++v) acc[v] = *(const v8u*)(offset + 8 * v);
+        const I end = indptr[i + 1];
+        for (I p = indptr[i]; p < end; ++p) {
+            const double x = static_cast<double>(data[p]);
+            if (Kind == SPARSE_BINARY ? !(x > threshold) : x == 0.0) continue;
+            const i64 at = static_cast<i64>(indices[p]) * width;
+            if (Kind == SPARSE_QUADRATIC) {  // a·x + b·x²
+                const double* a = table + 2 * at;
+                const v8 xs = splat(x);
+                for (int v = 0; v < NV; ++v)
+                    acc[v] += xs * (*(const v8u*)(a + 8 * v) + xs * *(const v8u*)(a + width + 8 * v));
+            } else if (Kind == SPARSE_BINARY) {
+                for (int v = 0; v < NV; ++v) acc[v] += *(const v8u*)(table + at + 8 * v);
+            } else {
+                const v8 xs = splat(x);
+                for (int v = 0; v < NV; ++v) acc[v] += xs * *(const v8u*)(table + at + 8 * v);
+            }
+        }
+        for (int v = 0; v < NV; ++v) *(v8u*)(out + 8 * v) = acc[v];
+    }
+}
+
+template <class T, class I, int Kind>
+void sparse_score(int nv, i64 n, const I* indptr, const I* indices, const T* data,
+                  double threshold, const double* table, const double* offset, double* out) {
+    switch (nv) {
+    case 1: return sparse_rows<1, T, I, Kind>(n, indptr, indices, data, threshold, table, offset, out);
+    case 2: return sparse_rows<2, T, I, Kind>(n, indptr, indices, data, threshold, table, offset, out);
+    case 3: return sparse_rows<3, T, I, Kind>(n, indptr, indices, data, threshold, table, offset, out);
+    default: return sparse_rows<4, T, I, Kind>(n, indptr, indices, data, threshold, table, offset, out);
+    }
+}
+
+void gather_score(int nv, i64 n, i64 d, const i32* entry, const double* table,
+                  const double* offset, double* out) {
+    switch (nv) {
+    case 1: return gather_rows<1>(n, d, entry, table, offset, out);
+    case 2: return gather_rows<2>(n, d, entry, table, offset, out);
+    case 3: return gather_rows<3>(n, d, entry, table, offset, out);
+    default: return gather_rows<4>(n, d, entry, table, offset, out);
+    }
+}
+
+template <class I, int Kind>
+SparseScore<I> sparse_entry() {
+    return {sparse_score<double, I, Kind>, sparse_score<float, I, Kind>};
+}
+
+}  // namespace
+
+const Loops* loops() {
+    static const Loops table = {
+        moments_into,
+        {moments_rows<double, false>, moments_rows<double, true>},
+        {moments_rows<float, false>, moments_rows<float, true>},
+        {sums_rows<double, false>, sums_rows<double, true>},
+        {sums_rows<float, false>, sums_rows<float, true>},
+        tile_quadratic,
+        tile_linear,
+        tile_linear_masked,
+        tile_best,
+        gather_score,
+        {sparse_entry<i32, SPARSE_LINEAR>(), sparse_entry<i32, SPARSE_BINARY>(),
+         sparse_entry<i32, SPARSE_QUADRATIC>()},
+        {sparse_entry<i64, SPARSE_LINEAR>(), sparse_entry<i64, SPARSE_BINARY>(),
+         sparse_entry<i64, SPARSE_QUADRATIC>()},
+    };
+    return &table;
+}
+
+}  // namespace TB_ISA
+}  // namespace tb

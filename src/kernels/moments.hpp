@@ -1,0 +1,88 @@
+// Arithmetic of moment totals, cell by cell in double-double: S1 = Σw(x−c), S2 = Σw(x−c)².
+// Plain loops: these run once a call, not once a row.
+#pragma once
+#include <cmath>
+
+#include "view.hpp"
+
+namespace tb {
+
+struct Double2 {
+    double hi, lo;
+};
+inline Double2 quick(double a, double b) {
+    const double s = a + b;
+    return {s, b - (s - a)};
+}
+inline Double2 exact_sum(double a, double b) {
+    const double s = a + b, t = s - a;
+    return {s, (a - (s - t)) + (b - t)};
+}
+inline Double2 operator+(Double2 a, Double2 b) {
+    Double2 s = exact_sum(a.hi, b.hi), t = exact_sum(a.lo, b.lo);
+    s = quick(s.hi, s.lo + t.hi);
+    return quick(s.hi, s.lo + t.lo);
+}
+inline Double2 operator-(Double2 a) { return {-a.hi, -a.lo}; }
+inline Double2 operator*(Double2 a, Double2 b) {
+    const double p = a.hi * b.hi;
+    return quick(p, std::fma(a.hi, b.hi, -p) + (a.hi * b.lo + a.lo * b.hi));
+}
+inline Double2 operator/(Double2 a, double b) {
+    const double q = a.hi / b;
+    const double r = std::fma(-q, b, a.hi) + a.lo;
+    return quick(q, r / b);
+}
+
+template <class T>
+struct MomentTotals {  // arrays (cells,); T is const double where they are only read
+    T *n, *s1_hi, *s1_lo, *s2_hi, *s2_lo;
+    Double2 s1(i64 i) const { return {s1_hi[i], s1_lo[i]}; }
+    Double2 s2(i64 i) const { return {s2_hi[i], s2_lo[i]}; }
+    void set(i64 i, Double2 a, Double2 b) const {
+        s1_hi[i] = a.hi, s1_lo[i] = a.lo, s2_hi[i] = b.hi, s2_lo[i] = b.lo;
+    }
+};
+
+// to += factor · from, both about the same origin.
+inline void add_moments(const MomentTotals<double>& to, const MomentTotals<const double>& from,
+                        double factor, i64 cells) {
+    const Double2 f{factor, 0.0};
+    for (i64 i = 0; i < cells; ++i) {
+        to.n[i] += factor * from.n[i];
+        to.set(i, to.s1(i) + from.s1(i) * f, to.s2(i) + from.s2(i) * f);
+    }
+}
+
+// Moves the origin of (classes, d) totals: δ = old − new, S2 += 2δ·S1 + nδ², S1 += nδ.
+inline void rebase_moments(const MomentTotals<double>& t, const double* old_origin,
+                           const double* new_origin, i64 classes, i64 d) {
+    for (i64 j = 0; j < d; ++j) {
+        const Double2 delta = exact_sum(old_origin[j], -new_origin[j]);
+        if (delta.hi == 0.0) continue;
+        for (i64 k = 0; k < classes; ++k) {
+            const i64 i = k * d + j;
+            const Double2 shift = delta * Double2{t.n[i], 0.0};
+            const Double2 s1 = t.s1(i), moved = s1 + shift;
+            t.set(i, moved, t.s2(i) + delta * (s1 + moved));
+        }
+    }
+}
+
+// mean − origin, and the sum of squares about the mean. What is below `residue`·S2 is rounding and
+// reads as 0; a cell with n = 0 reads as 0.
+inline void centre_moments(const MomentTotals<const double>& t, i64 cells, double residue, double* mean,
+                           double* squares) {
+    for (i64 i = 0; i < cells; ++i) {
+        if (t.n[i] == 0.0) {
+            mean[i] = squares[i] = 0.0;
+            continue;
+        }
+        const Double2 s1 = t.s1(i), s2 = t.s2(i), m = s1 / t.n[i];
+        const Double2 ss = s2 + -(m * s1);
+        mean[i] = m.hi;
+        squares[i] = std::fabs(ss.hi) <= residue * std::fabs(s2.hi) ? 0.0 : ss.hi;
+    }
+}
+
+}  // namespace tb

@@ -1,0 +1,84 @@
+// Threads for one call. They are started and joined within the call: nothing survives it, so the
+// module is safe after fork, under spawn and when several Python threads call it at once.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "loop_table.hpp"
+
+namespace tb {
+
+constexpr i64 WORK_PER_THREAD = 1 << 17;  // elementary steps below which a thread does not pay
+
+inline int threads_for(i64 work, i64 tasks, int allowed) {
+    i64 useful = work / WORK_PER_THREAD;
+    if (useful > tasks) useful = tasks;
+    if (useful > allowed) useful = allowed;
+    return useful < 1 ? 1 : static_cast<int>(useful);
+}
+
+// Runs work(task, thread) for every task on any thread, and merge(task, thread) in the order of
+// the tasks, whichever thread finishes first. A result that is merged in order does not depend on
+// the number of threads.
+template <class Work, class Merge>
+void run_in_order(i64 tasks, int threads, Work&& work, Merge&& merge) {
+    if (threads <= 1 || tasks <= 1) {
+        for (i64 t = 0; t < tasks; ++t) {
+            work(t, 0);
+            merge(t, 0);
+        }
+        return;
+    }
+    std::atomic<i64> next{0};
+    std::mutex mutex;
+    std::condition_variable turn_changed;
+    i64 turn = 0;
+    std::exception_ptr failure;
+    auto run = [&](int thread) {
+        for (i64 t; (t = next.fetch_add(1)) < tasks;) {
+            std::exception_ptr mine;
+            try {
+                work(t, thread);
+            } catch (...) {
+                mine = std::current_exception();
+            }
+            std::unique_lock<std::mutex> lock(mutex);
+            turn_changed.wait(lock, [&] { return turn == t; });
+            if (!failure) {
+                if (mine) {
+                    failure = mine;
+                } else {
+                    try {
+                        merge(t, thread);
+                    } catch (...) {
+                        failure = std::current_exception();
+                    }
+                }
+            }
+            ++turn;
+            turn_changed.notify_all();
+        }
+    };
+    std::vector<std::thread> others;
+    for (int i = 1; i < threads; ++i) {
+        try {
+            others.emplace_back(run, i);
+        } catch (const std::system_error&) {
+            break;  // no more threads to be had: fewer do the same work
+        }
+    }
+    run(0);
+    for (auto& thread : others) thread.join();
+    if (failure) std::rethrow_exception(failure);
+}
+
+template <class Work>
+void run_tasks(i64 tasks, int threads, Work&& work) {
+    run_in_order(tasks, threads, work, [](i64, int) {});
+}
+
+}  // namespace tb

@@ -1,0 +1,51 @@
+// The classes that occur in one chunk of rows, numbered in order of appearance, so that a chunk
+// needs room for the classes it holds and not for all of them.
+#pragma once
+#include <stdexcept>
+
+#include "view.hpp"
+
+namespace tb {
+
+class Slots {
+public:
+    // Numbers codes[0..n); rows may be left out by weight zero (they get slot 0 and are skipped).
+    void number(const i32* codes, const double* w, i64 n, i64 classes) {
+        if (lookup_size_ < classes) {
+            lookup_.resize(classes);
+            for (i64 k = 0; k < classes; ++k) lookup_[k] = -1;
+            lookup_size_ = classes;
+        }
+        slot_.resize(n);
+        class_.resize(n < classes ? n : classes);
+        first_.resize(n < classes ? n : classes);
+        used = 0;
+        for (i64 i = 0; i < n; ++i) {
+            if (w && w[i] == 0.0) {
+                slot_[i] = 0;
+                continue;
+            }
+            if (codes[i] < 0 || codes[i] >= classes) throw std::out_of_range("a class code is out of range");
+            i32& s = lookup_[codes[i]];
+            if (s < 0) {
+                s = static_cast<i32>(used);
+                class_[used] = codes[i];
+                first_[used] = i;
+                ++used;
+            }
+            slot_[i] = s;
+        }
+        for (i64 s = 0; s < used; ++s) lookup_[class_[s]] = -1;
+    }
+    const i32* slot() const { return slot_.get(); }
+    i32 class_of(i64 s) const { return class_[s]; }
+    i64 first_row(i64 s) const { return first_[s]; }
+    i64 used = 0;
+
+private:
+    Buffer<i32> lookup_, slot_, class_;
+    Buffer<i64> first_;
+    i64 lookup_size_ = 0;
+};
+
+}  // namespace tb

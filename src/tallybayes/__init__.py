@@ -1,0 +1,63 @@
+"""tallybayes: naive Bayes as a tally.
+
+Count once; the same counts classify, update, forget and merge. Public names are loaded on first
+use, so that ``import tallybayes`` is quick and imports neither scikit-learn nor a frame library.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+try:
+    from tallybayes import _kernels as _kernels
+except ImportError as error:  # there is no slow fallback: a silent one would hide a broken install
+    raise ImportError(
+        "tallybayes needs its compiled module, tallybayes._kernels, which this installation lacks "
+        "or cannot load. Reinstall with `pip install --force-reinstall tallybayes`, or, in a "
+        "checkout, run `pip install .` (a C++17 compiler is needed)."
+    ) from error
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "BernoulliNB": "tallybayes.estimators.bernoulli",
+    "CategoricalNB": "tallybayes.estimators.categorical",
+    "ComplementNB": "tallybayes.estimators.complement",
+    "GaussianNB": "tallybayes.estimators.gaussian",
+    "MultinomialNB": "tallybayes.estimators.multinomial",
+    "get_num_threads": "tallybayes.engines.threads",
+    "load": "tallybayes.estimators.files",
+    "set_num_threads": "tallybayes.engines.threads",
+}
+
+__all__ = [
+    "BernoulliNB",
+    "CategoricalNB",
+    "ComplementNB",
+    "GaussianNB",
+    "MultinomialNB",
+    "__version__",
+    "get_num_threads",
+    "load",
+    "set_num_threads",
+]
+
+if TYPE_CHECKING:
+    from tallybayes.engines.threads import get_num_threads, set_num_threads
+    from tallybayes.estimators.bernoulli import BernoulliNB
+    from tallybayes.estimators.categorical import CategoricalNB
+    from tallybayes.estimators.complement import ComplementNB
+    from tallybayes.estimators.files import load
+    from tallybayes.estimators.gaussian import GaussianNB
+    from tallybayes.estimators.multinomial import MultinomialNB
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'tallybayes' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

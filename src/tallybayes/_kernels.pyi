@@ -1,0 +1,155 @@
+"""The compiled kernels. Arrays are numpy's; faults come back as flags for the caller to word."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_F8 = NDArray[np.float64]
+_I8 = NDArray[np.int64]
+_I4 = NDArray[np.int32]
+_Real = NDArray[Any]
+_Reply = tuple[int, bool, int]
+
+NOT_FINITE: int
+NEGATIVE: int
+NOT_INTEGER: int
+OUT_OF_RANGE: int
+
+def available_instruction_sets() -> list[str]: ...
+def instruction_set() -> str: ...
+def use_instruction_set(name: str) -> None: ...
+def rank_labels(y: _Real, limit: int, codes: _I4, threads: int) -> _I8 | None: ...
+def count_classes(codes: _I4, weights: _F8 | None, count: _F8, threads: int) -> None: ...
+def moments_dense(
+    x: _Real,
+    codes: _I4,
+    weights: _F8 | None,
+    origin: _F8,
+    s1_hi: _F8,
+    s1_lo: _F8,
+    s2_hi: _F8,
+    s2_lo: _F8,
+    threads: int,
+) -> int: ...
+def moments_sparse(
+    indptr: _Real,
+    indices: _Real,
+    data: _Real,
+    rows: int,
+    columns: int,
+    by_column: bool,
+    codes: _I4,
+    weights: _F8 | None,
+    s1_hi: _F8,
+    s1_lo: _F8,
+    s2_hi: _F8,
+    s2_lo: _F8,
+    threads: int,
+) -> int: ...
+def sums_dense(
+    x: _Real,
+    codes: _I4,
+    weights: _F8 | None,
+    threshold: float | None,
+    non_negative: bool,
+    sums: _F8,
+    threads: int,
+) -> int: ...
+def sums_sparse(
+    indptr: _Real,
+    indices: _Real,
+    data: _Real,
+    rows: int,
+    columns: int,
+    by_column: bool,
+    codes: _I4,
+    weights: _F8 | None,
+    threshold: float | None,
+    non_negative: bool,
+    sums: _F8,
+    threads: int,
+) -> int: ...
+def highest_codes(x: _Real, highest: _I8, threads: int) -> int: ...
+def levels_dense(
+    x: _Real, codes: _I4, weights: _F8 | None, start: _I8, counts: _F8, threads: int
+) -> int: ...
+def levels_csr(
+    indptr: _Real,
+    indices: _Real,
+    data: _Real,
+    rows: int,
+    columns: int,
+    codes: _I4,
+    weights: _F8 | None,
+    start: _I8,
+    counts: _F8,
+) -> int: ...
+def add_moments(
+    n: _F8,
+    s1_hi: _F8,
+    s1_lo: _F8,
+    s2_hi: _F8,
+    s2_lo: _F8,
+    other_n: _F8,
+    other_s1_hi: _F8,
+    other_s1_lo: _F8,
+    other_s2_hi: _F8,
+    other_s2_lo: _F8,
+    factor: float,
+) -> None: ...
+def rebase_moments(
+    n: _F8,
+    s1_hi: _F8,
+    s1_lo: _F8,
+    s2_hi: _F8,
+    s2_lo: _F8,
+    old_origin: _F8,
+    new_origin: _F8,
+) -> None: ...
+def centre_moments(
+    n: _F8,
+    s1_hi: _F8,
+    s1_lo: _F8,
+    s2_hi: _F8,
+    s2_lo: _F8,
+    residue: float,
+    mean: _F8,
+    squares: _F8,
+) -> None: ...
+def normalise(
+    scores: _F8, fallback: _F8, probability: bool, log_evidence: _F8 | None, threads: int
+) -> int: ...
+
+class DenseScorer:
+    def __init__(
+        self,
+        first: _F8,
+        second: _F8 | None,
+        offset: _F8,
+        fallback: int,
+        threshold: float | None,
+        non_negative: bool,
+    ) -> None: ...
+    def score(self, x: _Real, joint: _F8 | None, best: _I8 | None, threads: int) -> _Reply: ...
+
+class LaneScorer:
+    def __init__(
+        self, first: _F8, second: _F8 | None, offset: _F8, fallback: int, threads: int
+    ) -> None: ...
+    def score_codes(
+        self, x: _Real, start: _I8, joint: _F8 | None, best: _I8 | None, threads: int
+    ) -> _Reply: ...
+    def score_sparse(
+        self,
+        indptr: _Real,
+        indices: _Real,
+        data: _Real,
+        rows: int,
+        columns: int,
+        threshold: float | None,
+        non_negative: bool,
+        joint: _F8 | None,
+        best: _I8 | None,
+        threads: int,
+    ) -> _Reply: ...

@@ -1,0 +1,1 @@
+"""Where counting and scoring happen: memory here; databases and clusters later."""

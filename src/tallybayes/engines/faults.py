@@ -1,0 +1,119 @@
+"""Words for what the kernels refuse: the rule, the row and column, the value, what to do."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+from scipy import sparse
+
+from tallybayes import _kernels
+from tallybayes.errors import UnseenLevel
+from tallybayes.schema import Columns
+
+__all__ = ["raise_fault", "raise_unseen"]
+
+
+def _entries(x: Any) -> tuple[Any, Any, Any]:
+    """Rows, columns and values of what is stored, in row order."""
+    if sparse.issparse(x):
+        stored = sparse.coo_array(x)
+        order = np.lexsort((stored.col, stored.row))
+        return stored.row[order], stored.col[order], stored.data[order]
+    rows, columns = np.indices(x.shape)
+    return rows.ravel(), columns.ravel(), np.asarray(x).ravel()
+
+
+def _first(x: Any, wrong: Any) -> tuple[int, int, Any]:
+    """Row, column and value of the first entry where `wrong(values)` holds."""
+    step = max(1, (1 << 20) // max(1, x.shape[1]))
+    for start in range(0, x.shape[0], step):
+        rows, columns, values = _entries(x[start : start + step])
+        found = np.flatnonzero(wrong(values))
+        if found.size:
+            i = found[0]
+            return start + int(rows[i]), int(columns[i]), values[i].item()
+    raise AssertionError("the kernels reported a fault that is not in the data")
+
+
+def _is_sparse_broken(x: Any) -> bool:
+    if not sparse.issparse(x):
+        return False
+    minor = x.shape[1] if x.format == "csr" else x.shape[0]
+    return bool(x.indices.size) and bool((x.indices < 0).any() or (x.indices >= minor).any())
+
+
+def raise_fault(fault: int, x: Any, columns: Columns, whose: str) -> NoReturn:
+    """Raises the ValueError that describes the first faulty value of x.
+
+    Parameters
+    ----------
+    fault : int
+        Flags returned by a kernel.
+    x : array or sparse matrix (n_rows, n_features)
+        The rows as the kernel saw them.
+    columns : Columns
+    whose : str
+        The estimator that reads them.
+    """
+    if _is_sparse_broken(x):
+        raise ValueError(
+            f"the sparse matrix passed to {whose} is malformed: an index lies outside its shape "
+            f"{x.shape}; build it again, for example with scipy.sparse.csr_array((data, indices, "
+            "indptr), shape) and check_format()"
+        )
+
+    def place(row: int, column: int, value: Any) -> str:
+        return f"row {row}, column {columns.name_of(column)} holds {value!r}"
+
+    if fault & _kernels.NOT_FINITE:
+        try:
+            row, column, value = _first(x, lambda v: ~np.isfinite(v))
+        except AssertionError:
+            raise ValueError(
+                f"a column of X is too large for {whose}: the squares of its differences exceed "
+                "float64 (about 1e308). Rescale the column, for example with StandardScaler."
+            ) from None
+        kind = "NaN" if np.isnan(value) else "infinity"
+        advice = (
+            f"{whose} does not accept missing values encoded as NaN: drop such rows, or fill them "
+            "with an imputer, before training and predicting."
+            if kind == "NaN"
+            else "Replace it by a finite value."
+        )
+        raise ValueError(f"Input X contains {kind}: {place(row, column, value)}. {advice}")
+    if fault & _kernels.NEGATIVE:
+        row, column, value = _first(x, lambda v: v < 0)
+        advice = (
+            "Level codes count from 0; encode categories with OrdinalEncoder."
+            if columns.kind == "levels"
+            else "Counts and frequencies cannot be negative."
+        )
+        raise ValueError(
+            f"Negative values in data passed to {whose} (input X): {place(row, column, value)}. "
+            + advice
+        )
+    if fault & _kernels.NOT_INTEGER:
+        row, column, value = _first(x, lambda v: v != np.floor(v))
+        raise ValueError(
+            f"{whose} reads X as level codes, whole numbers from 0 on: "
+            f"{place(row, column, value)}. Encode categories with OrdinalEncoder, declare them "
+            "with levels=, or bin numbers first."
+        )
+    row, column, value = _first(x, lambda v: np.abs(np.asarray(v, dtype=float)) >= 2.0**31)
+    raise ValueError(
+        f"{whose} reads X as level codes and keeps a cell for each up to the largest: "
+        f"{place(row, column, value)}. Encode the column with OrdinalEncoder first."
+    )
+
+
+def raise_unseen(x: Any, n_levels: Any, columns: Columns, whose: str) -> NoReturn:
+    """Raises :class:`UnseenLevel` for the first code at or beyond its column's levels."""
+    dense = x.toarray() if sparse.issparse(x) else np.asarray(x)
+    row, column = np.argwhere(dense >= n_levels)[0].tolist()
+    raise UnseenLevel(
+        f"row {row}, column {columns.name_of(column)} holds the level {dense[row, column].item()!r}"
+        f", which {whose} did not see in training (it knows the codes 0 to "
+        f"{int(n_levels[column]) - 1}). Declare it before training (min_categories= or levels=), or "
+        'choose unseen="smooth" or "ignore".'
+    )

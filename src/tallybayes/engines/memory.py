@@ -1,0 +1,392 @@
+"""The engine for arrays and sparse matrices in memory: the compiled kernels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tallybayes import _kernels
+from tallybayes.engines.base import Counted
+from tallybayes.engines.faults import raise_fault, raise_unseen
+from tallybayes.engines.threads import get_num_threads
+from tallybayes.parameters import Linear, Lookup, Parameters, Quadratic
+from tallybayes.schema import Columns
+from tallybayes.tally import ClassCounts, FeatureSums, LevelCounts, Moments, Tally
+
+__all__ = ["MemoryEngine", "readable"]
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+DENSE_CELLS = 1 << 22  # cells of a sparse chunk that is scored as dense
+SMALL = (8192, 256)  # rows and columns that one kernel task counts: nothing is added on a fault
+CANCELLATION = 1e6  # Σ (μ/σ)² beyond which x² and x terms would cancel: rows are scored as dense
+
+
+def readable(x: Any) -> Any:
+    """x as the kernels can read it, copied only where its type or memory layout needs it.
+
+    Dense: real numbers of 8 to 64 bits, native and aligned, any strides. Sparse: CSR or CSC with
+    one index type.
+    """
+    if sparse.issparse(x):
+        if x.format not in ("csr", "csc"):
+            x = x.tocsr()
+        data = _readable_array(x.data)
+        indptr, indices = x.indptr, x.indices
+        if indptr.dtype != indices.dtype or indices.dtype.kind != "i" or indices.dtype.itemsize < 4:
+            indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
+        if data is x.data and indices is x.indices:
+            return x
+        return type(x)((data, indices, indptr), shape=x.shape)
+    return _readable_array(x)
+
+
+def _readable_array(x: NDArray[Any]) -> NDArray[Any]:
+    kind, size = x.dtype.kind, x.dtype.itemsize
+    if kind == "f" and size not in (4, 8):
+        x = x.astype(np.float32 if size < 4 else np.float64)
+    elif not x.dtype.isnative:
+        x = x.astype(x.dtype.newbyteorder("="))
+    if not x.flags.aligned or any(s % x.dtype.itemsize for s in x.strides):
+        x = np.ascontiguousarray(x)
+    return x
+
+
+def _canonical(x: Any) -> Any:
+    """A sparse matrix without repeated entries: x² and [x > t] are not additive over them."""
+    if not x.has_canonical_format:
+        x = x.copy()
+        x.sum_duplicates()
+    return x
+
+
+def _triple(x: Any) -> tuple[Any, ...]:
+    return x.indptr, x.indices, x.data, x.shape[0], x.shape[1]
+
+
+class MemoryEngine:
+    """Counts and scores arrays and sparse matrices in memory."""
+
+    # ---- counting ------------------------------------------------------------------------------
+    def class_counts(self, codes: Codes, n_classes: int, weights: Array | None) -> ClassCounts:
+        classes = ClassCounts.zeros(n_classes)
+        _kernels.count_classes(codes, weights, classes.count, get_num_threads())
+        return classes
+
+    def collect(
+        self,
+        columns: Columns,
+        x: Any,
+        codes: Codes,
+        n_classes: int,
+        weights: Array | None,
+        *,
+        whose: str,
+    ) -> Counted:
+        classes = self.class_counts(codes, n_classes, weights)
+        tally: Tally
+        if columns.kind == "sums":
+            tally = FeatureSums.zeros(n_classes, columns.n_features)
+            fault = self._sums(columns, x, codes, weights, tally)
+        elif columns.kind == "moments":
+            assert columns.origin is not None
+            tally = Moments.zeros(n_classes, columns.origin)
+            fault = self._moments(x, codes, weights, classes, tally)
+        else:
+            return self._levels(columns, x, codes, weights, classes, whose)
+        if fault:
+            raise_fault(fault, x, columns, whose)
+        return Counted(columns, classes, tally)
+
+    def collect_into(
+        self,
+        columns: Columns,
+        x: Any,
+        codes: Codes,
+        weights: Array | None,
+        classes: ClassCounts,
+        tally: Tally,
+        *,
+        whose: str,
+    ) -> bool:
+        """Counts a small dense batch straight into a tally; False, doing nothing, if it is not one.
+
+        Raises ValueError, leaving the tally as it was, for values that the columns do not admit.
+        """
+        if sparse.issparse(x) or x.shape[0] > SMALL[0] or x.shape[1] > SMALL[1]:
+            return False
+        if isinstance(tally, FeatureSums):
+            fault = self._sums(columns, x, codes, weights, tally)
+        elif isinstance(tally, Moments):
+            fault = _kernels.moments_dense(
+                x, codes, weights, tally.origin, *tally._arrays()[1:], 1
+            )
+        else:
+            return self._levels_into(x, codes, weights, classes, tally)
+        if fault:
+            raise_fault(fault, x, columns, whose)
+        if len(codes) == 1:
+            weight = 1.0 if weights is None else weights[0]
+            k = codes[0]
+            classes.count[k] += weight
+            if isinstance(tally, Moments):
+                tally.n[k] += weight
+            return True
+        before = classes.count.copy()
+        _kernels.count_classes(codes, weights, classes.count, 1)
+        if isinstance(tally, Moments):
+            tally.n += (classes.count - before)[:, None]
+        return True
+
+    def _levels_into(
+        self, x: Any, codes: Codes, weights: Array | None, classes: ClassCounts, tally: Tally
+    ) -> bool:
+        assert isinstance(tally, LevelCounts)
+        highest = np.empty(x.shape[1], dtype=np.int64)
+        fault = _kernels.highest_codes(x, highest, 1)
+        if fault or (highest >= tally.n_levels).any():
+            return False
+        _kernels.levels_dense(x, codes, weights, tally.start, tally.counts, 1)
+        _kernels.count_classes(codes, weights, classes.count, 1)
+        return True
+
+    def _sums(
+        self, columns: Columns, x: Any, codes: Codes, weights: Array | None, tally: FeatureSums
+    ) -> int:
+        rule = (columns.threshold, columns.non_negative, tally.sums, get_num_threads())
+        if not sparse.issparse(x):
+            return _kernels.sums_dense(x, codes, weights, *rule)
+        if columns.threshold is not None:
+            x = _canonical(x)
+        by_column = x.format == "csc"
+        return _kernels.sums_sparse(*_triple(x), by_column, codes, weights, *rule)
+
+    def _moments(
+        self, x: Any, codes: Codes, weights: Array | None, classes: ClassCounts, tally: Moments
+    ) -> int:
+        tally.n += classes.count[:, None]
+        threads = get_num_threads()
+        if not sparse.issparse(x):
+            fault = _kernels.moments_dense(
+                x, codes, weights, tally.origin, *tally._arrays()[1:], threads
+            )
+        else:
+            # absent entries are zeros: they add nothing to sums about 0
+            x = _canonical(x)
+            totals = tally._arrays()
+            fault = _kernels.moments_sparse(
+                *_triple(x), x.format == "csc", codes, weights, *totals[1:], threads
+            )
+            if not fault:
+                _kernels.rebase_moments(*totals, np.zeros_like(tally.origin), tally.origin)
+        if not fault and not all(np.isfinite(a).all() for a in (tally.s1_hi, tally.s2_hi)):
+            fault = _kernels.NOT_FINITE
+        return int(fault)
+
+    def _levels(
+        self,
+        columns: Columns,
+        x: Any,
+        codes: Codes,
+        weights: Array | None,
+        classes: ClassCounts,
+        whose: str,
+    ) -> Counted:
+        assert columns.n_levels is not None
+        threads = get_num_threads()
+        if sparse.issparse(x):
+            x = _canonical(x.tocsr())
+            highest = np.zeros(x.shape[1], dtype=np.int64)
+            if x.nnz:
+                stored = np.empty(1, dtype=np.int64)
+                fault = _kernels.highest_codes(x.data[:, None], stored, threads)
+                if fault:
+                    raise_fault(fault, x, columns, whose)
+                highest = x.max(axis=0).toarray().ravel().astype(np.int64)
+        else:
+            highest = np.empty(x.shape[1], dtype=np.int64)
+            fault = _kernels.highest_codes(x, highest, threads)
+            if fault:
+                raise_fault(fault, x, columns, whose)
+        if highest.size and highest.max() >= 2**31:
+            raise_fault(_kernels.OUT_OF_RANGE, x, columns, whose)
+        n_levels = np.maximum(columns.n_levels, highest + 1)
+        columns = replace(columns, n_levels=n_levels)
+        tally = LevelCounts.zeros(len(classes.count), n_levels)
+        if sparse.issparse(x):
+            fault = _kernels.levels_csr(*_triple(x), codes, weights, tally.start, tally.counts)
+            if not fault:  # absent entries have the code 0
+                first = tally.start[:-1][n_levels > 0]
+                absent = classes.count[:, None] - tally.totals()
+                tally.counts[:, first] += absent[:, n_levels > 0]
+        else:
+            fault = _kernels.levels_dense(x, codes, weights, tally.start, tally.counts, threads)
+        if fault:
+            raise_fault(fault, x, columns, whose)
+        return Counted(columns, classes, tally)
+
+    # ---- scoring -------------------------------------------------------------------------------
+    def compile(
+        self, parameters: Parameters, log_prior: Array, columns: Columns, *, whose: str
+    ) -> _Compiled:
+        kinds = {Lookup: _Codes, Linear: _Products, Quadratic: _Squares}
+        return kinds[type(parameters)](parameters, log_prior, columns, whose)
+
+
+class _Compiled:
+    """Parameters packed for the kernels. Packs are made when rows of their kind first arrive."""
+
+    def __init__(
+        self, parameters: Any, log_prior: Array, columns: Columns, whose: str
+    ) -> None:
+        self.parameters = parameters
+        self.columns = columns
+        self.whose = whose
+        self.offset = np.ascontiguousarray(parameters.offset + log_prior)
+        self.fallback = int(np.argmax(log_prior))
+        self.n_classes = len(log_prior)
+        self._dense: _kernels.DenseScorer | None = None
+        self._lanes: _kernels.LaneScorer | None = None
+
+    def joint(self, x: Any) -> Array:
+        joint = np.empty((x.shape[0], self.n_classes))
+        self._run(x, joint, None)
+        return joint
+
+    def best(self, x: Any) -> tuple[NDArray[np.int64], int]:
+        best = np.empty(x.shape[0], dtype=np.int64)
+        return best, self._run(x, None, best)
+
+    def _run(self, x: Any, joint: Array | None, best: NDArray[np.int64] | None) -> int:
+        raise NotImplementedError
+
+    def _checked(self, reply: tuple[int, bool, int], x: Any) -> int:
+        fault, _, ruled_out = reply
+        if fault:
+            raise_fault(fault, x, self.columns, self.whose)
+        return ruled_out
+
+    def _as_dense(self, x: Any, joint: Array | None, best: NDArray[np.int64] | None) -> int:
+        """Sparse rows scored as dense ones, a chunk at a time."""
+        x = x.tocsr()
+        step = max(1, DENSE_CELLS // max(1, x.shape[1]))
+        ruled_out = 0
+        for i in range(0, x.shape[0], step):
+            rows = slice(i, i + step)
+            ruled_out += self._run(
+                x[rows].toarray(),
+                None if joint is None else joint[rows],
+                None if best is None else best[rows],
+            )
+        return ruled_out
+
+
+class _Codes(_Compiled):
+    parameters: Lookup
+
+    def _run(self, x: Any, joint: Array | None, best: NDArray[np.int64] | None) -> int:
+        if sparse.issparse(x):
+            return self._as_dense(x, joint, best)
+        threads, p = get_num_threads(), self.parameters
+        if self._lanes is None:
+            self._lanes = _kernels.LaneScorer(p.table, None, self.offset, self.fallback, threads)
+        reply = self._lanes.score_codes(x, p.start, joint, best, threads)
+        if reply[1] and p.unseen == "error" and not reply[0]:
+            raise_unseen(x, np.diff(p.start) - 1, self.columns, self.whose)
+        return self._checked(reply, x)
+
+
+class _Products(_Compiled):
+    parameters: Linear
+
+    def _run(self, x: Any, joint: Array | None, best: NDArray[np.int64] | None) -> int:
+        p = self.parameters
+        if p.required is not None:
+            return self._with_required(x, p.required, joint, best)
+        threads = get_num_threads()
+        if sparse.issparse(x):
+            x = x.tocsr()
+            if p.threshold is not None:
+                x = _canonical(x)
+            if self._lanes is None:
+                self._lanes = _kernels.LaneScorer(
+                    p.weights, None, self.offset, self.fallback, threads
+                )
+            reply = self._lanes.score_sparse(
+                *_triple(x), p.threshold, p.non_negative, joint, best, threads
+            )
+            return self._checked(reply, x)
+        if self._dense is None:
+            self._dense = _kernels.DenseScorer(
+                p.weights, None, self.offset, self.fallback, p.threshold, p.non_negative
+            )
+        return self._checked(self._dense.score(x, joint, best, threads), x)
+
+    def _with_required(
+        self,
+        x: Any,
+        required: NDArray[np.bool_],
+        joint: Array | None,
+        best: NDArray[np.int64] | None,
+    ) -> int:
+        """Rows that lack a feature some class always has (α = 0) rule that class out."""
+        p = self.parameters
+        free = _Products(
+            Linear(
+                weights=p.weights,
+                offset=p.offset,
+                threshold=p.threshold,
+                non_negative=p.non_negative,
+            ),
+            self.offset - p.offset,
+            self.columns,
+            self.whose,
+        )
+        step = max(1, DENSE_CELLS // max(1, self.n_classes))
+        x = x.tocsr() if sparse.issparse(x) else x
+        ruled_out = 0
+        need = required.sum(axis=1)
+        for i in range(0, x.shape[0], step):
+            part = x[i : i + step]
+            scores = free.joint(part)
+            present = part > (0.0 if p.threshold is None else p.threshold)
+            held = present.astype(np.float64) @ required.T.astype(np.float64)
+            scores[np.asarray(held) < need] = -np.inf
+            if joint is not None:
+                joint[i : i + step] = scores
+            if best is not None:
+                out = np.isneginf(scores).all(axis=1)
+                best[i : i + step] = np.where(out, self.fallback, scores.argmax(axis=1))
+                ruled_out += int(out.sum())
+        return ruled_out
+
+
+class _Squares(_Compiled):
+    parameters: Quadratic
+
+    def _run(self, x: Any, joint: Array | None, best: NDArray[np.int64] | None) -> int:
+        threads, p = get_num_threads(), self.parameters
+        if not sparse.issparse(x):
+            if self._dense is None:
+                self._dense = _kernels.DenseScorer(
+                    p.mean, p.scale, self.offset, self.fallback, None, False
+                )
+            return self._checked(self._dense.score(x, joint, best, threads), x)
+        if self._lanes is None:
+            # −((x−μ)s)² = −(μs)² + x·2μs² − x²s²: absent entries cost nothing
+            at_zero = ((p.mean * p.scale) ** 2).sum(axis=1)
+            if not at_zero.max(initial=0.0) < CANCELLATION:
+                return self._as_dense(x, joint, best)
+            squares = p.scale**2
+            self._lanes = _kernels.LaneScorer(
+                2.0 * p.mean * squares, -squares, self.offset - at_zero, self.fallback, threads
+            )
+        x = _canonical(x.tocsr())
+        return self._checked(
+            self._lanes.score_sparse(*_triple(x), None, False, joint, best, threads), x
+        )

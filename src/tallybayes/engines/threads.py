@@ -1,0 +1,54 @@
+"""How many threads the kernels may use. Results do not depend on it."""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ["get_num_threads", "set_num_threads"]
+
+_chosen: int | None = None
+
+
+def _valid(value: object, source: str) -> int:
+    try:
+        threads = int(value)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        threads = 0
+    if threads < 1 or isinstance(value, float):
+        raise ValueError(f"{source} must be a whole number of threads from 1 on, got {value!r}")
+    return threads
+
+
+def get_num_threads() -> int:
+    """Threads that a call may use.
+
+    What :func:`set_num_threads` said; else the environment variable ``TALLYBAYES_NUM_THREADS``;
+    else the cores that this process may use (its affinity and, in a container, its CPU quota).
+    """
+    global _chosen
+    if _chosen is None:
+        given = os.environ.get("TALLYBAYES_NUM_THREADS")
+        if given is not None:
+            _chosen = _valid(given, "TALLYBAYES_NUM_THREADS")
+        else:
+            import joblib  # a dependency of scikit-learn; it knows affinity and cgroups
+
+            _chosen = max(1, int(joblib.cpu_count()))
+    return _chosen
+
+
+def set_num_threads(threads: int | None) -> None:
+    """Sets the threads that a call may use.
+
+    Parameters
+    ----------
+    threads : int or None
+        From 1 on; None returns to the default of :func:`get_num_threads`.
+
+    Raises
+    ------
+    ValueError
+        If `threads` is not a whole number from 1 on.
+    """
+    global _chosen
+    _chosen = None if threads is None else _valid(threads, "threads")

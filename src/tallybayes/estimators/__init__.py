@@ -1,0 +1,1 @@
+"""The scikit-learn face: validation, labels, fit and predict. No arithmetic."""

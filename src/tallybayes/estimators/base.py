@@ -1,0 +1,525 @@
+"""What the five classifiers share: fit, learn on, unlearn, merge, predict, save."""
+
+from __future__ import annotations
+
+import copy
+import os
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import Interval
+
+from tallybayes import scoring
+from tallybayes.errors import IncompatibleTallies
+from tallybayes.estimators.frames import frame
+from tallybayes.estimators.labels import codes_of, labels_and_codes, read_labels
+from tallybayes.estimators.model import ENGINE, Model
+from tallybayes.estimators.rows import read_rows, read_weights
+from tallybayes.families import ClassPrior
+from tallybayes.schema import Columns, Schema
+from tallybayes.tally import TableTally
+
+__all__ = ["TallyClassifier", "class_prior_of"]
+
+Array = NDArray[np.float64]
+
+
+def class_prior_of(given: Any, n_classes: int, alpha: float, uniform: bool, name: str) -> ClassPrior:
+    """The class prior that an estimator's parameters describe.
+
+    Parameters
+    ----------
+    given : array-like (n_classes,) or None
+        A prior that overrides the counts.
+    n_classes : int
+    alpha : float
+        class_alpha, equation (12).
+    uniform : bool
+        Every class alike, whatever the counts.
+    name : str
+        The parameter that gives the prior.
+
+    Raises
+    ------
+    ValueError
+        If the prior does not fit, or is asked for in two ways.
+    """
+    if given is None and not uniform:
+        return ClassPrior(alpha=alpha)
+    if alpha:
+        other = f"{name}=" if given is not None else "fit_prior=False"
+        raise ValueError(
+            f"class_alpha={alpha!r} smooths a prior that is estimated from counts, but {other} says "
+            "not to estimate it: give one of the two"
+        )
+    if given is None:
+        return ClassPrior(given=np.full(n_classes, 1.0 / n_classes))
+    prior = np.asarray(given, dtype=np.float64)
+    if prior.shape != (n_classes,):
+        raise ValueError(
+            f"Number of priors must match number of classes. {name} has the shape {prior.shape}, "
+            f"and there are {n_classes} classes: give one probability a class, in sorted order."
+        )
+    if not (prior >= 0.0).all():
+        k = int(np.flatnonzero(~(prior >= 0.0))[0])
+        raise ValueError(f"Priors must be non-negative. {name}[{k}] is {prior[k].item()!r}.")
+    if not np.isclose(prior.sum(), 1.0):
+        raise ValueError(
+            f"The sum of the priors should be 1. {name} sums to {prior.sum().item()!r}: divide it "
+            "by its sum."
+        )
+    return ClassPrior(given=prior)
+
+
+class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base class of the naive Bayes classifiers. Not for direct use."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "class_alpha": [Interval(Real, 0, None, closed="left")],
+    }
+    _prior_parameter: ClassVar[str] = "class_prior"
+
+    # ---- what a subclass says ------------------------------------------------------------------
+    @abstractmethod
+    def _family(self) -> Any:
+        """The family, from validated parameters; raises ValueError where they do not fit X."""
+
+    @abstractmethod
+    def _columns(self, x: Any) -> Columns:
+        """What the columns of a first batch mean."""
+
+    def _class_prior(self, n_classes: int) -> ClassPrior:
+        given = getattr(self, self._prior_parameter)
+        uniform = not getattr(self, "fit_prior", True)
+        return class_prior_of(given, n_classes, self.class_alpha, uniform, self._prior_parameter)
+
+    def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
+        """X as the kernels read it; `first` for a first batch, `learning` for rows to count."""
+        return read_rows(self, x, reset=first)
+
+    # ---- state -----------------------------------------------------------------------------------
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
+    def _fitted(self) -> Model:
+        model = self.__dict__.get("_model")
+        if model is None:
+            raise NotFittedError(
+                f"This {self._name} instance is not fitted yet. Call 'fit' or 'partial_fit' with "
+                "appropriate arguments before using this estimator."
+            )
+        return model  # type: ignore[no-any-return]
+
+    def _attribute(self, name: str) -> Model:
+        """The model, for a fitted attribute; AttributeError before it is fitted."""
+        model = self.__dict__.get("_model")
+        if model is None:
+            raise AttributeError(f"{self._name!r} object has no attribute {name!r} before it is fitted")
+        return model  # type: ignore[no-any-return]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in self.__dict__
+
+    def __copy__(self) -> Self:
+        """A shallow copy shares the tally; whichever changes it first takes a copy of its own."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        if "_model" in self.__dict__:
+            self._model.shared = True
+            twin._model = self._model.with_tally(self._model.tally)
+            twin._model.shared = True
+        return twin
+
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    # ---- learning --------------------------------------------------------------------------------
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Counts the rows of X afresh.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n_rows, n_features)
+            Finite numbers.
+        y : array-like (n_rows,)
+            Class labels.
+        sample_weight : array-like (n_rows,), optional
+            A row of weight w counts as w rows. Negative weights are lawful as long as no count
+            becomes negative.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For bad parameters or data; the estimator is then as it was before.
+        """
+        with self._unchanged_on_error():
+            self._validate_params()
+            x = self._read_rows(X, first=True, learning=True)
+            y = read_labels(y, x, self._name)
+            weights = read_weights(sample_weight, x)
+            classes, codes = labels_and_codes(y)
+            model = self._count_afresh(classes, x, codes, weights)
+            _ = model.log_prior  # an empty tally has none, and says so now
+        return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Counts the rows of X in addition to those counted before.
+
+        The batches may be of any size and in any order: the model is the one that `fit` would make
+        of all rows together.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n_rows, n_features)
+        y : array-like (n_rows,)
+        classes : array-like (n_classes,), optional
+            Every label that may occur. Needed on the first call; later it may only be repeated.
+        sample_weight : array-like (n_rows,), optional
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For bad parameters or data; the estimator is then as it was before.
+        """
+        model = self.__dict__.get("_model")
+        if model is None:
+            return self._first_partial_fit(X, y, classes, sample_weight)
+        if classes is not None:
+            self._need_same_classes(classes)
+        x = self._read_rows(X, learning=True)
+        y = read_labels(y, x, self._name)
+        weights = read_weights(sample_weight, x)
+        codes = codes_of(y, model.schema.classes)
+        model = self._own()
+        signed = weights is not None and weights.min(initial=0.0) < 0.0
+        if not signed:
+            columns, tally = model.columns, model.tally
+            if ENGINE.collect_into(
+                columns, x, codes, weights, tally.classes, tally.groups[0], whose=self._name
+            ):
+                model.changed()
+                return self
+        batch, rows = model.count(x, codes, weights)
+        if signed:
+            model.subtract(batch * -1.0, rows, "partial_fit with these negative weights")
+        else:
+            model.add(batch, rows)
+        return self
+
+    def _first_partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+        if classes is None:
+            raise ValueError(
+                "classes must be passed on the first call to partial_fit. They name every label "
+                "that may occur: partial_fit(X, y, classes=[...])."
+            )
+        with self._unchanged_on_error():
+            self._validate_params()
+            x = self._read_rows(X, first=True, learning=True)
+            y = read_labels(y, x, self._name)
+            weights = read_weights(sample_weight, x)
+            known, _ = labels_and_codes(np.asarray(classes).ravel())
+            self._count_afresh(known, x, codes_of(y, known), weights)
+        return self
+
+    def _count_afresh(
+        self, classes: NDArray[Any], x: Any, codes: NDArray[np.int32], weights: Array | None
+    ) -> Model:
+        prior = self._class_prior(len(classes))
+        family = self._family()
+        counted = ENGINE.collect(
+            self._columns(x), x, codes, len(classes), weights, whose=self._name
+        )
+        schema = Schema(classes, (counted.columns,))
+        tally = TableTally(schema, counted.classes, (counted.tally,))
+        if weights is not None and weights.min(initial=0.0) < 0.0:
+            tally.need_non_negative("fit with these negative weights")
+        self._model = Model(tally, family, prior, x.dtype, self._name)
+        return self._model
+
+    def _need_same_classes(self, classes: ArrayLike) -> None:
+        known = self._fitted().schema.classes
+        # a label named twice is refused as well: it is not the list of the first call
+        if not np.array_equal(np.sort(np.asarray(classes).ravel()), known):
+            raise ValueError(
+                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: "
+                f"{known!r}. Leave classes out, repeat them, or merge models of different classes."
+            )
+
+    def _own(self) -> Model:
+        self._model = self._fitted().own()
+        return self._model
+
+    def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Takes rows away that were counted before: the inverse of `partial_fit`.
+
+        Whole weights are taken away exactly. Of fractional ones, what is left of a count below
+        2⁻⁴⁰ of what it was (and below ½) is rounding and becomes 0.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n_rows, n_features)
+        y : array-like (n_rows,)
+        sample_weight : array-like (n_rows,), optional
+            The weights that the rows were learned with.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        NegativeTally
+            A ValueError: more would be taken away than was counted, as far as a count, n or a sum
+            of squares can show it. The estimator is then as it was before.
+        """
+        model = self._fitted()
+        x = self._read_rows(X, learning=True)
+        y = read_labels(y, x, self._name)
+        weights = read_weights(sample_weight, x)
+        codes = codes_of(y, model.schema.classes)
+        batch, rows = model.count(x, codes, weights)
+        self._own().subtract(batch, rows, "forget")
+        return self
+
+    def merge(self, other: TallyClassifier) -> Self:
+        """Adds the rows that another model has counted, in place.
+
+        Classes are joined by label and levels by code; moments of the other model are moved to this
+        one's origin. Hyperparameters stay this model's.
+
+        Parameters
+        ----------
+        other : fitted estimator of the same class
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        IncompatibleTallies
+            A ValueError: the two do not count the same columns. Both are then as they were.
+        """
+        mine = self._fitted()
+        if type(other) is not type(self):
+            raise IncompatibleTallies(
+                f"a {self._name} cannot take in a {type(other).__name__}: merge models of one kind"
+            )
+        theirs = other._fitted()
+        tally = mine.tally.merged(theirs.tally)
+        prior = mine.prior
+        if len(tally.schema.classes) != len(mine.schema.classes):
+            prior = self._class_prior(len(tally.schema.classes))
+        dtype = np.result_type(mine.dtype, theirs.dtype)
+        self._model = Model(tally, mine.family, prior, dtype, self._name)
+        if tally.schema.groups[0].names is not None and not hasattr(self, "feature_names_in_"):
+            self.feature_names_in_ = other.feature_names_in_
+        return self
+
+    def __add__(self, other: Self) -> Self:
+        """A new model of the rows of both; see :meth:`merge`."""
+        if not isinstance(other, TallyClassifier):
+            return NotImplemented
+        return copy.copy(self).merge(other)
+
+    def with_class_prior(self, p: ArrayLike | Mapping[Any, float]) -> Self:
+        """The same counts under another class prior, as a new model.
+
+        For training data whose classes were not drawn in their true proportions.
+
+        Parameters
+        ----------
+        p : array-like (n_classes,) or mapping
+            Probabilities that sum to 1, in the order of ``classes_`` or by label.
+
+        Returns
+        -------
+        A new model; this one is unchanged.
+
+        Raises
+        ------
+        ValueError
+            If p does not give one probability to each class.
+        """
+        model = self._fitted()
+        classes = model.schema.classes
+        if isinstance(p, Mapping):
+            labels = classes.tolist()
+            if set(p) != set(labels):
+                raise ValueError(
+                    f"the prior names the classes {sorted(map(str, p))}, the model has "
+                    f"{list(map(str, labels))}: give one probability to each"
+                )
+            p = np.array([p[label] for label in labels])
+        prior = class_prior_of(p, len(classes), 0.0, False, self._prior_parameter)
+        twin = copy.copy(self)
+        twin.set_params(**{self._prior_parameter: prior.given, "class_alpha": 0.0})
+        twin._model.prior = prior
+        return twin
+
+    # ---- predicting ------------------------------------------------------------------------------
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n_rows, n_features)
+
+        Returns
+        -------
+        array (n_rows,)
+            Labels; of equally probable classes the first.
+
+        Raises
+        ------
+        ValueError
+            For other features than in training, or values that they do not admit.
+        """
+        model = self._fitted()
+        x = self._read_rows(X)
+        return model.tally.schema.classes[scoring.best_class(model.score, x)]
+
+    def predict_joint_log_proba(self, X: Any) -> Array:
+        """log P(c) + log p(x | c), in nats.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n_rows, n_features)
+
+        Returns
+        -------
+        array (n_rows, n_classes)
+            −inf where a class rules a row out.
+        """
+        model = self._fitted()
+        x = self._read_rows(X)
+        return self._as_output(scoring.joint_log_likelihood(model.score, x), x)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """log P(c | x), in nats.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n_rows, n_features)
+
+        Returns
+        -------
+        array (n_rows, n_classes)
+            A row that every class rules out gets the class prior, with a RuledOutWarning.
+        """
+        return self._posterior(X, log=True)
+
+    def predict_proba(self, X: Any) -> Array:
+        """P(c | x).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n_rows, n_features)
+
+        Returns
+        -------
+        array (n_rows, n_classes)
+            Rows sum to 1. A row that every class rules out gets the class prior, with a
+            RuledOutWarning.
+        """
+        return self._posterior(X, log=False)
+
+    def _posterior(self, X: Any, *, log: bool) -> Array:
+        model = self._fitted()
+        x = self._read_rows(X)
+        return self._as_output(scoring.posterior(model.score, x, model.log_prior, log=log), x)
+
+    def _as_output(self, scores: Array, x: Any) -> Array:
+        """Scores in the type that scikit-learn returns for these rows."""
+        return scores
+
+    # ---- fitted attributes -----------------------------------------------------------------------
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Class labels, sorted, (n_classes,)."""
+        return self._attribute("classes_").schema.classes
+
+    @property
+    def class_count_(self) -> Array:
+        """Rows, or weight, of each class, float64 (n_classes,)."""
+        return self._attribute("class_count_").tally.classes.count.copy()
+
+    @property
+    def tally_(self) -> TableTally:
+        """Everything that was counted. The model takes a copy before it changes it again."""
+        model = self._attribute("tally_")
+        model.shared = True
+        return model.tally
+
+    def _feature_names(self) -> tuple[str, ...] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else tuple(map(str, names))
+
+    def _feature_labels(self) -> list[Any]:
+        """What tables call the columns: their names, or else their numbers."""
+        return list(self._feature_names() or range(self.n_features_in_))
+
+    def _prior_table(self) -> Any:
+        """A frame with a row a class: its count and its prior probability."""
+        model = self._fitted()
+        return frame(
+            {
+                "class": model.schema.classes,
+                "count": model.tally.classes.count,
+                "probability": np.exp(model.log_prior),
+            }
+        )
+
+    def _feature_table(self, values: Array) -> Any:
+        """A frame with a row a feature and, beside its name, a column a class."""
+        columns: dict[str, Any] = {"feature": self._feature_labels()}
+        for k, label in enumerate(self._fitted().schema.classes.tolist()):
+            columns[str(label)] = values[k]
+        return frame(columns)
+
+    # ---- saving ----------------------------------------------------------------------------------
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model to a file that :func:`tallybayes.load` reads.
+
+        The file is a safetensors file with a checksum. It holds counts and hyperparameters, no rows
+        and no code; an existing file is replaced whole or not at all.
+
+        Raises
+        ------
+        ModelFileError
+            A ValueError: labels or parameters that a file cannot hold.
+        OSError
+            If the file cannot be written.
+        """
+        from tallybayes.estimators.files import save
+
+        save(self, path)

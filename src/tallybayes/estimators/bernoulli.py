@@ -1,0 +1,120 @@
+"""Naive Bayes for yes/no features."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils._param_validation import Interval
+
+from tallybayes.estimators.generative import GenerativeClassifier
+from tallybayes.estimators.sums import SumsClassifier
+from tallybayes.families import Bernoulli
+from tallybayes.schema import Columns
+
+__all__ = ["BernoulliNB"]
+
+
+class BernoulliNB(SumsClassifier, GenerativeClassifier):
+    """Bernoulli naive Bayes: :mod:`tallybayes.families.bernoulli` has the equations.
+
+    Parameters
+    ----------
+    alpha : float or array-like (n_features,), default=1.0
+        Additive smoothing; 0 is none.
+    force_alpha : bool, default=True
+        If False, an alpha below 1e-10 is raised to 1e-10, with a warning.
+    binarize : float or None, default=0.0
+        x counts as present where x > binarize. None: X holds 0 and 1 only.
+    fit_prior : bool, default=True
+        Whether the class prior is estimated; otherwise every class is alike.
+    class_prior : array-like (n_classes,), optional
+        A class prior that no count changes; it sums to 1.
+    class_alpha : float, default=0.0
+        Smoothing of the estimated class prior: (count + class_alpha) / (m + K·class_alpha).
+
+    Attributes
+    ----------
+    classes_, class_count_, class_log_prior_ : arrays (n_classes,)
+    feature_count_, feature_log_prob_ : float64 arrays (n_classes, n_features)
+    n_features_in_ : int
+    feature_names_in_ : array of str (n_features,)
+        Where X had names.
+    tally_ : TableTally
+    probability_tables_ : dict of frames
+
+    Examples
+    --------
+    >>> from tallybayes import BernoulliNB
+    >>> model = BernoulliNB().fit([[1, 1], [1, 0], [0, 1]], [1, 1, 0])
+    >>> model.predict([[1, 0]]).tolist()
+    [1]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SumsClassifier._parameter_constraints,
+        "binarize": [None, Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        alpha: float | ArrayLike = 1.0,
+        force_alpha: bool = True,
+        binarize: float | None = 0.0,
+        fit_prior: bool = True,
+        class_prior: ArrayLike | None = None,
+        class_alpha: float = 0.0,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.binarize = binarize
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.class_alpha = class_alpha
+
+    def _threshold(self) -> float:
+        # without binarize X holds 0 and 1, and any threshold between them says the same
+        return 0.5 if self.binarize is None else float(self.binarize)
+
+    def _family(self) -> Bernoulli:
+        return Bernoulli(alpha=self._smoothing(), threshold=self._threshold())
+
+    def _columns(self, x: Any) -> Columns:
+        return Columns(
+            kind="sums",
+            n_features=x.shape[1],
+            names=self._feature_names(),
+            threshold=self._threshold(),
+        )
+
+    def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
+        x = super()._read_rows(x, first=first, learning=learning)
+        if self.binarize is None:
+            values = x.data if sparse.issparse(x) else x
+            wrong = (values != 0) & (values != 1)
+            if np.any(wrong):
+                raise ValueError(
+                    f"with binarize=None, BernoulliNB reads X as 0 and 1; it holds "
+                    f"{values[wrong].flat[0].item()!r}. Set binarize to the threshold above which a "
+                    "feature counts as present."
+                )
+        return x
+
+    @property
+    def feature_log_prob_(self) -> NDArray[np.float64]:
+        """log P(x_j = 1 | c), in nats, float64 (n_classes, n_features)."""
+        model = self._attribute("feature_log_prob_")
+        return model.once(  # type: ignore[no-any-return]
+            "feature_log_prob",
+            lambda: model.family.log_probabilities(model.group, model.tally.classes),
+        )
+
+    @property
+    def probability_tables_(self) -> dict[str, Any]:
+        """The class prior, and P(x_j = 1 | c) with a row a feature, as frames."""
+        self._attribute("probability_tables_")
+        return {"prior": self._prior_table(), "features": self._feature_table(np.exp(self.feature_log_prob_))}

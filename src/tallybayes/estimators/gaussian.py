@@ -1,0 +1,154 @@
+"""Naive Bayes for real numbers."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.generative import GenerativeClassifier
+from tallybayes.families import Gaussian
+from tallybayes.families.gaussian import MeanVariance
+from tallybayes.schema import Columns
+
+__all__ = ["GaussianNB"]
+
+Array = NDArray[Any]
+
+
+class GaussianNB(GenerativeClassifier):
+    """Gaussian naive Bayes: :mod:`tallybayes.families.gaussian` has the equations.
+
+    The tally holds moments; smoothing is applied when it is read. So any split of the rows into
+    batches, in any order, gives the same model.
+
+    Parameters
+    ----------
+    priors : array-like (n_classes,), optional
+        A class prior that no count changes; it sums to 1.
+    var_smoothing : float, default=1e-9
+        Share of a variance that is added to every variance.
+    var_smoothing_of : {"largest", "feature"}, default="largest"
+        Which variance: the largest of all columns, as in scikit-learn, or each column's own, which
+        keeps what a column of tiny scale says beside one of huge scale.
+    class_alpha : float, default=0.0
+        Smoothing of the estimated class prior: (count + class_alpha) / (m + K·class_alpha).
+
+    Attributes
+    ----------
+    classes_, class_count_, class_prior_ : arrays (n_classes,)
+    theta_, var_ : arrays (n_classes, n_features)
+        Means, and variances as used: smoothed.
+    epsilon_ : float, or array (n_features,) with ``var_smoothing_of="feature"``
+        What was added to the variances. From the weighted variance of all rows, where scikit-learn
+        takes the unweighted one of the last batch.
+    n_features_in_ : int
+    feature_names_in_ : array of str (n_features,)
+        Where X had names.
+    tally_ : TableTally
+    probability_tables_ : dict of frames
+
+    Examples
+    --------
+    >>> from tallybayes import GaussianNB
+    >>> model = GaussianNB().fit([[1.0], [1.2], [3.0], [3.1]], ["low", "low", "high", "high"])
+    >>> model.predict([[2.9]]).tolist()
+    ['high']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TallyClassifier._parameter_constraints,
+        "priors": ["array-like", None],
+        "var_smoothing": [Interval(Real, 0, None, closed="left")],
+        "var_smoothing_of": [StrOptions({"largest", "feature"})],
+    }
+    _prior_parameter = "priors"
+
+    def __init__(
+        self,
+        *,
+        priors: ArrayLike | None = None,
+        var_smoothing: float = 1e-9,
+        var_smoothing_of: Literal["largest", "feature"] = "largest",
+        class_alpha: float = 0.0,
+    ) -> None:
+        self.priors = priors
+        self.var_smoothing = var_smoothing
+        self.var_smoothing_of = var_smoothing_of
+        self.class_alpha = class_alpha
+
+    def _family(self) -> Gaussian:
+        return Gaussian(float(self.var_smoothing), self.var_smoothing_of)
+
+    def _columns(self, x: Any) -> Columns:
+        # the first row is near the data, which is all that an origin has to be
+        if sparse.issparse(x):
+            origin = np.zeros(x.shape[1])
+        else:
+            origin = np.array(x[0], dtype=np.float64)
+            origin[~np.isfinite(origin)] = 0.0  # such a row is refused when it is counted
+        return Columns(
+            kind="moments", n_features=x.shape[1], names=self._feature_names(), origin=origin
+        )
+
+    def _as_output(self, scores: NDArray[np.float64], x: Any) -> Array:
+        if x.dtype == np.float32 and self._fitted().dtype == np.float32:
+            return scores.astype(np.float32)
+        return scores
+
+    @property
+    def _dtype(self) -> np.dtype[Any]:
+        dtype = self._fitted().dtype
+        return np.dtype(np.float32 if dtype == np.float32 else np.float64)
+
+    def _estimates(self) -> MeanVariance:
+        model = self._fitted()
+        return model.once("estimates", lambda: model.family.mean_variance(model.group))  # type: ignore[no-any-return]
+
+    @property
+    def theta_(self) -> Array:
+        """Mean of each feature in each class, (n_classes, n_features)."""
+        self._attribute("theta_")
+        return self._estimates().mean.astype(self._dtype)
+
+    @property
+    def var_(self) -> Array:
+        """Variance of each feature in each class, smoothed, (n_classes, n_features)."""
+        self._attribute("var_")
+        return self._estimates().variance.astype(self._dtype)
+
+    @property
+    def epsilon_(self) -> Any:
+        """What was added to the variances, float64."""
+        self._attribute("epsilon_")
+        return self._estimates().epsilon[()]
+
+    @property
+    def class_prior_(self) -> Array:
+        """P(c), (n_classes,)."""
+        model = self._attribute("class_prior_")
+        if model.prior.given is not None:
+            return model.prior.given.astype(self._dtype)
+        return np.exp(model.log_prior).astype(self._dtype)
+
+    @property
+    def probability_tables_(self) -> dict[str, Any]:
+        """The class prior, and mean and variance with a row a feature, as frames."""
+        self._attribute("probability_tables_")
+        mean, variance, _ = self._estimates()
+        return {
+            "prior": self._prior_table(),
+            "mean": self._feature_table(mean),
+            "variance": self._feature_table(variance),
+        }
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,86 @@
+"""What a model of p(x, y) can do besides classify: log p(x), and draws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+
+from tallybayes import scoring
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.labels import codes_of
+
+__all__ = ["GenerativeClassifier"]
+
+Array = NDArray[np.float64]
+
+
+class GenerativeClassifier(TallyClassifier):
+    """Base class of the classifiers whose score is log P(c) + log p(x | c). Not for direct use."""
+
+    def score_samples(self, X: Any) -> Array:
+        """log p(x) = log Σ_c P(c) p(x | c), in nats: how well the model knows such a row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n_rows, n_features)
+
+        Returns
+        -------
+        array (n_rows,)
+            −inf for a row that every class rules out.
+        """
+        model = self._fitted()
+        x = self._read_rows(X)
+        evidence = scoring.log_evidence(model.score, x, model.log_prior)
+        return self._as_output(evidence, x)
+
+    def sample(
+        self, n: int | None = None, y: ArrayLike | None = None, random_state: Any = None
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Draws rows from the model.
+
+        Parameters
+        ----------
+        n : int, optional
+            Rows. May be left out where y says how many.
+        y : label or array-like (n,), optional
+            The class of each row, or of all of them; drawn from the class prior by default.
+        random_state : int, RandomState or None
+
+        Returns
+        -------
+        X : array (n, n_features)
+        y : array (n,)
+
+        Raises
+        ------
+        ValueError
+            If n and y do not fit, or y names an unknown class.
+        """
+        return self._sample(n, y, random_state)
+
+    def _sample(
+        self, n: int | None, y: Any, random_state: Any, **size: Any
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        model = self._fitted()
+        classes = model.schema.classes
+        rng = check_random_state(random_state)
+        if n is not None and (isinstance(n, bool) or int(n) != n or n < 0):
+            raise ValueError(f"n must be a whole number of rows, got {n!r}")
+        if y is None:
+            if n is None:
+                raise ValueError("say how many rows to draw: sample(n), or sample(y=labels)")
+            codes = rng.choice(len(classes), size=int(n), p=np.exp(model.log_prior))
+        else:
+            labels = np.asarray(y)
+            if labels.ndim == 0:
+                labels = np.full(1 if n is None else int(n), labels)
+            if n is not None and len(labels) != n:
+                raise ValueError(f"n={n} rows were asked for, but y has {len(labels)} labels")
+            codes = codes_of(labels, classes) if len(labels) else np.empty(0, dtype=np.int32)
+        rows = codes.astype(np.intp)
+        x = model.family.sample(model.group, model.tally.classes, rows, rng, **size)
+        return x, classes[rows]

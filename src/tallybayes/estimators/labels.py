@@ -1,0 +1,98 @@
+"""Class labels to codes, and back again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
+
+from tallybayes import _kernels
+from tallybayes.engines.threads import get_num_threads
+
+__all__ = ["codes_of", "labels_and_codes", "read_labels"]
+
+Codes = NDArray[np.int32]
+WIDEST_RANGE = 1 << 22  # whole-number labels are ranked by a table up to this range
+
+
+def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:
+    """y as an array (n_rows,), as long as x.
+
+    Raises
+    ------
+    ValueError
+        If y is missing, not one-dimensional, not as long as x, or holds NaN or infinity.
+    """
+    if type(y) is not np.ndarray or y.ndim != 1:
+        if y is None:
+            raise ValueError(
+                f"{whose} requires y to be passed, but the target y is None: give one label a row"
+            )
+        y = column_or_1d(y, warn=True)
+    if len(y) != x.shape[0]:
+        check_consistent_length(x, y)
+    if y.dtype.kind in "fcO":
+        assert_all_finite(y, input_name="y")
+    return y
+
+
+def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+    """The sorted distinct labels of y, and each row's index among them.
+
+    Raises
+    ------
+    ValueError
+        If the labels are no classes but, for example, continuous numbers.
+    """
+    if y.dtype.kind in "iub" and y.dtype.isnative:
+        codes = np.empty(len(y), dtype=np.int32)
+        values = _kernels.rank_labels(
+            y, min(WIDEST_RANGE, max(4096, 4 * len(y))), codes, get_num_threads()
+        )
+        if values is not None:
+            return values.astype(y.dtype), codes
+    if y.dtype.kind in "OUT":  # a dictionary is much quicker than sorting strings
+        found: dict[Any, int] = {}
+        first = np.array([found.setdefault(label, len(found)) for label in y.tolist()], dtype=np.intp)
+        distinct = np.empty(len(found), dtype=y.dtype)
+        distinct[:] = list(found)
+        classes, rank = np.unique(distinct, return_inverse=True)
+        codes = rank.astype(np.int32)[first]
+    else:
+        classes, rank = np.unique(y, return_inverse=True)
+        codes = rank.astype(np.int32)
+    check_classification_targets(classes)
+    return classes, codes
+
+
+def codes_of(y: NDArray[Any], classes: NDArray[Any]) -> Codes:
+    """Each row's index among known classes.
+
+    Raises
+    ------
+    ValueError
+        If a label is none of them.
+    """
+    if len(y) == 1:
+        at = classes.searchsorted(y)
+        if at[0] < len(classes) and classes[at[0]] == y[0]:
+            return at.astype(np.int32)
+        found, codes = y, np.zeros(1, dtype=np.int32)
+    else:
+        found, codes = labels_and_codes(y)
+        if len(found) == len(classes) and (found == classes).all():
+            return codes
+    rank = np.minimum(np.searchsorted(classes, found), len(classes) - 1)
+    known = classes[rank] == found
+    if not np.all(known):
+        unknown = np.atleast_1d(found[~np.asarray(known)])
+        row = int(np.flatnonzero(codes == np.flatnonzero(~known)[0])[0])
+        raise ValueError(
+            f"The target label(s) {unknown} in y do not exist in the initial classes {classes} "
+            f"(first at row {row}). Name every class on the first call: partial_fit(X, y, "
+            "classes=[...])."
+        )
+    return rank.astype(np.int32)[codes]

@@ -1,0 +1,164 @@
+"""What a fitted estimator holds: a tally, and how it is read.
+
+Nothing here keeps rows. Parameters are read from the tally when they are first asked for, and again
+after it has changed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.engines.base import CompiledScore
+from tallybayes.engines.memory import MemoryEngine
+from tallybayes.families import ClassPrior
+from tallybayes.parameters import Parameters
+from tallybayes.schema import Columns, Schema
+from tallybayes.tally import TableTally
+
+__all__ = ["ENGINE", "Model"]
+
+ENGINE = MemoryEngine()
+
+
+class Model:
+    """A tally with the family and the class prior it is read by.
+
+    Parameters
+    ----------
+    tally : TableTally
+    family : Family
+    prior : ClassPrior
+    dtype : dtype
+        What X was trained as, for attributes that follow it.
+    whose : str
+        The estimator's name, for messages.
+    """
+
+    def __init__(
+        self, tally: TableTally, family: Any, prior: ClassPrior, dtype: np.dtype[Any], whose: str
+    ) -> None:
+        self.tally = tally
+        self.family = family
+        self.prior = prior
+        self.dtype = dtype
+        self.whose = whose
+        self.shared = False
+        self._read: dict[str, Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_read": {}, "shared": False}
+
+    @property
+    def schema(self) -> Schema:
+        return self.tally.schema
+
+    @property
+    def columns(self) -> Columns:
+        return self.tally.schema.groups[0]
+
+    @property
+    def group(self) -> Any:
+        """The tally of the columns."""
+        return self.tally.groups[0]
+
+    def with_tally(self, tally: TableTally) -> Model:
+        return Model(tally, self.family, self.prior, self.dtype, self.whose)
+
+    def own(self) -> Model:
+        """This model, or a copy where somebody else holds its tally: safe to change."""
+        mine = not self.shared and self.tally.classes.count.flags.writeable
+        return self if mine else self.with_tally(self.tally.copy())
+
+    def changed(self) -> None:
+        """Forgets what was read from the tally before it changed."""
+        self._read.clear()
+
+    def once(self, name: str, read: Any) -> Any:
+        """``read()``, kept until the tally changes."""
+        kept = self._read
+        if name not in kept:
+            kept[name] = read()
+        return kept[name]
+
+    @property
+    def log_prior(self) -> NDArray[np.float64]:
+        """log P(c), (n_classes,)."""
+        return self.once("log_prior", lambda: self.prior.log(self.tally.classes))  # type: ignore[no-any-return]
+
+    @property
+    def parameters(self) -> Parameters:
+        return self.once(  # type: ignore[no-any-return]
+            "parameters", lambda: self.family.estimate(self.group, self.tally.classes)
+        )
+
+    @property
+    def score(self) -> CompiledScore:
+        """The scorer of rows, compiled."""
+        kept = self._read.get("score")
+        if kept is None:
+            kept = self.once(
+                "score",
+                lambda: ENGINE.compile(
+                    self.parameters, self.prior_in_score(), self.columns, whose=self.whose
+                ),
+            )
+        return kept  # type: ignore[no-any-return]
+
+    def prior_in_score(self) -> NDArray[np.float64]:
+        """The class prior as it enters the score: not at all for weights that are no likelihood."""
+        if getattr(self.family, "uses_prior", True):
+            return self.log_prior
+        return np.zeros(len(self.schema.classes))
+
+    def count(
+        self, x: Any, codes: NDArray[np.int32], weights: NDArray[np.float64] | None
+    ) -> tuple[TableTally, NDArray[np.intp]]:
+        """The tally of a batch, for the classes that occur in it, and which those are."""
+        if len(codes) == 1:
+            present, local = codes.astype(np.intp), np.zeros(1, dtype=np.int32)
+        else:
+            seen = np.zeros(len(self.schema.classes), dtype=bool)
+            seen[codes] = True
+            present = np.flatnonzero(seen)
+            local = codes
+            if len(present) < len(seen):
+                local = (np.cumsum(seen, dtype=np.int32) - 1)[codes].astype(np.int32)
+        counted = ENGINE.collect(
+            self.columns, x, local, len(present), weights, whose=self.whose
+        )
+        schema = Schema(self.schema.classes[present], (counted.columns,))
+        return TableTally(schema, counted.classes, (counted.tally,)), present
+
+    def add(self, batch: TableTally, rows: NDArray[np.intp]) -> None:
+        """Adds the tally of a batch to the classes `rows`, in place; levels grow as needed."""
+        columns = self.columns.join(batch.schema.groups[0])
+        schema = Schema(self.schema.classes, (columns,))
+        if columns.n_levels is not None:
+            batch = batch.aligned(Schema(batch.schema.classes, (columns,)))
+            self.tally = self.tally.aligned(schema)
+        for mine, theirs in zip(self.tally.parts, batch.parts, strict=True):
+            whole = len(rows) == mine.n_classes
+            mine.accumulate(theirs, 1.0, slice(None) if whole else rows)
+        self.changed()
+
+    def subtract(self, batch: TableTally, rows: NDArray[np.intp], action: str) -> None:
+        """Takes the tally of a batch away, in place; raises NegativeTally, doing nothing, where it
+        holds more than was counted."""
+        columns = self.columns.join(batch.schema.groups[0])
+        batch_schema = Schema(batch.schema.classes, (columns,))
+        before = TableTally(
+            Schema(batch.schema.classes, (self.columns,)),
+            self.tally.classes.take(rows),
+            tuple(group.take(rows) for group in self.tally.groups),
+        ).aligned(batch_schema)
+        rest = before + batch.aligned(batch_schema) * -1.0
+        for part, was in zip(rest.parts, before.parts, strict=True):
+            part.settle(was)
+        rest.need_non_negative(action)
+        # levels that the model does not know would have been negative: the frames are equal
+        for mine, left in zip(self.tally.parts, rest.parts, strict=True):
+            mine.put(rows, left)
+        self.changed()

@@ -1,0 +1,78 @@
+"""Reading X: scikit-learn's rules, without its second pass over the data.
+
+Whether values are finite, negative or whole is checked by the kernels while they count or score.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from tallybayes.engines.memory import readable
+
+__all__ = ["read_rows", "read_weights"]
+
+PLAIN = frozenset("dfbhilqBHILQ?")
+
+
+def read_rows(estimator: Any, x: Any, *, reset: bool, dtype: Any = "numeric") -> Any:
+    """X as an array, CSR or CSC matrix (n_rows, n_features) that the kernels can read.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Gets ``n_features_in_`` and ``feature_names_in_`` if `reset`, else is held to them.
+    x : array-like or sparse matrix
+    reset : bool
+        Whether this is the first batch.
+    dtype : str or None
+        As in :func:`sklearn.utils.validation.validate_data`.
+
+    Raises
+    ------
+    ValueError
+        If x is empty, not two-dimensional, or has another number of features or other names.
+    """
+    known = estimator.__dict__
+    if (
+        type(x) is np.ndarray
+        and x.ndim == 2
+        and x.dtype.char in PLAIN
+        and x.dtype.isnative
+        and x.flags.c_contiguous
+        and x.flags.aligned
+        and x.shape[0]
+        and x.shape[1]
+        and "feature_names_in_" not in known
+        and (reset or x.shape[1] == known.get("n_features_in_"))
+    ):
+        if reset:
+            estimator.n_features_in_ = x.shape[1]
+        return x
+    x = validate_data(
+        estimator,
+        x,
+        accept_sparse=("csr", "csc"),
+        accept_large_sparse=True,
+        dtype=dtype,
+        ensure_all_finite=False,
+        reset=reset,
+    )
+    return readable(x)
+
+
+def read_weights(sample_weight: Any, x: Any) -> NDArray[np.float64] | None:
+    """Weights as float64 (n_rows,), or None for weight 1.
+
+    Raises
+    ------
+    ValueError
+        If there is not one finite weight a row.
+    """
+    if sample_weight is None:
+        return None
+    weights = _check_sample_weight(sample_weight, x, dtype=np.float64)
+    return np.ascontiguousarray(weights)

@@ -1,0 +1,21 @@
+"""Likelihoods: what each needs counted, and how its parameters follow from the counts."""
+
+from __future__ import annotations
+
+from tallybayes.families.base import Family
+from tallybayes.families.bernoulli import Bernoulli
+from tallybayes.families.categorical import Categorical
+from tallybayes.families.complement import Complement
+from tallybayes.families.gaussian import Gaussian
+from tallybayes.families.multinomial import Multinomial
+from tallybayes.families.prior import ClassPrior
+
+__all__ = [
+    "Bernoulli",
+    "Categorical",
+    "ClassPrior",
+    "Complement",
+    "Family",
+    "Gaussian",
+    "Multinomial",
+]

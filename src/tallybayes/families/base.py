@@ -1,0 +1,37 @@
+"""What a family is: a likelihood, the kind of tally it needs, and how it estimates."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.parameters import Parameters
+from tallybayes.schema import Kind
+from tallybayes.tally import ClassCounts, Tally
+
+__all__ = ["Family", "log"]
+
+Array = NDArray[np.float64]
+T_contra = TypeVar("T_contra", bound=Tally, contravariant=True)
+
+
+class Family(Protocol[T_contra]):
+    """One likelihood p(x | c). A family is an immutable value that holds hyperparameters only."""
+
+    kind: ClassVar[Kind]
+
+    def estimate(self, tally: T_contra, classes: ClassCounts) -> Parameters:
+        """Parameters from counts; the tally is non-negative and is not changed."""
+
+    def sample(
+        self, tally: T_contra, classes: ClassCounts, rows: NDArray[np.intp], rng: Any, **size: Any
+    ) -> NDArray[Any]:
+        """One draw x of p(x | c) for each class index in `rows`, (len(rows), n_features)."""
+
+
+def log(probability: Array) -> Array:
+    """Natural logarithm with log 0 = −inf: a deliberate certainty, not a numerical accident."""
+    with np.errstate(divide="ignore"):
+        return np.log(probability)

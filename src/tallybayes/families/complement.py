@@ -1,0 +1,73 @@
+"""Complement naive Bayes: each class scored by what the other classes are like.
+
+    θ̃_cj = (α_j + Σ_{c'≠c} N_c'j) / Σ_j (…),    w_cj = −log θ̃_cj,    score_c(x) = Σ_j x_j w_cj
+
+Rennie, Shih, Teevan and Karger (2003), section 3.1; with ``norm`` each class's weights are divided by
+their sum, the second step of their table 4. These are scores, not log-probabilities of a generative
+model: the class prior does not enter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.families.base import log
+from tallybayes.parameters import Linear
+from tallybayes.schema import Kind
+from tallybayes.tally import ClassCounts, FeatureSums
+
+__all__ = ["Complement"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Complement:
+    """Complement weights with additive smoothing.
+
+    Parameters
+    ----------
+    alpha : float or float64 array (n_features,)
+        Smoothing, in units of the features' counts.
+    norm : bool
+        Divide each class's weights by their sum.
+    """
+
+    kind: ClassVar[Kind] = "sums"
+    uses_prior: ClassVar[bool] = False
+    alpha: float | Array = 1.0
+    norm: bool = False
+
+    def weights(self, tally: FeatureSums) -> Array:
+        """w_cj, float64 (n_classes, n_features).
+
+        With α = 0 a feature that class c alone has would weigh +∞ for c: it weighs −inf for the
+        other classes instead, which it rules out, and 0 for c.
+        """
+        complement = tally.sums.sum(axis=0) + self.alpha - tally.sums
+        total = complement.sum(axis=1, keepdims=True)
+        nothing = total[:, 0] == 0.0
+        if nothing.any():  # nothing outside the class and no smoothing: every word alike
+            complement[nothing] = 1.0
+            total[nothing] = complement.shape[1]
+        weights = log(complement / total)
+        certain = np.isneginf(weights)
+        if certain.any():
+            weights[certain] = 0.0
+        else:
+            certain = None
+        if self.norm:
+            weights /= weights.sum(axis=1, keepdims=True)
+        else:
+            np.negative(weights, out=weights)
+        if certain is not None:
+            weights[~certain & certain.any(axis=0)] = -np.inf
+        return weights
+
+    def estimate(self, tally: FeatureSums, classes: ClassCounts) -> Linear:
+        weights = self.weights(tally)
+        return Linear(weights=weights, offset=np.zeros(len(weights)), non_negative=True)

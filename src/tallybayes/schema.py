@@ -1,0 +1,141 @@
+"""What the columns of a model mean. A schema holds no counts."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.errors import IncompatibleTallies
+
+__all__ = ["Columns", "Kind", "Schema"]
+
+Kind = Literal["levels", "sums", "moments"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Columns:
+    """A run of columns that are counted in one way.
+
+    Parameters
+    ----------
+    kind : {"levels", "sums", "moments"}
+        The kind of tally they need.
+    n_features : int
+    names : tuple of str, optional
+        Column names; two schemas with names join only if the names are the same.
+    threshold : float, optional
+        For sums: a value x counts as [x > threshold].
+    non_negative : bool
+        For sums: negative values are refused.
+    n_levels : int64 array (n_features,), optional
+        For levels: the number N_j of levels of each column; their codes are 0 … N_j−1.
+    levels : tuple of arrays, optional
+        For levels: the declared values of each column, in the order of their codes.
+    origin : float64 array (n_features,), optional
+        For moments: the fixed origin c of Σ(x−c) and Σ(x−c)².
+    """
+
+    kind: Kind
+    n_features: int
+    names: tuple[str, ...] | None = None
+    threshold: float | None = None
+    non_negative: bool = False
+    n_levels: NDArray[np.int64] | None = None
+    levels: tuple[NDArray[Any], ...] | None = None
+    origin: NDArray[np.float64] | None = None
+
+    def name_of(self, column: int) -> str:
+        """A column as errors call it: its name where it has one, else its number."""
+        return str(column) if self.names is None else f"{column} ({self.names[column]!r})"
+
+    def join(self, other: Columns) -> Columns:
+        """The columns that hold both: the larger number of levels, this one's origin."""
+        if self.kind != other.kind:
+            raise IncompatibleTallies(
+                f"columns counted as {self.kind} and as {other.kind} cannot be merged"
+            )
+        if self.n_features != other.n_features:
+            raise IncompatibleTallies(
+                f"the models have {self.n_features} and {other.n_features} features; only models "
+                "of the same columns can be merged"
+            )
+        if self.names is not None and other.names is not None and self.names != other.names:
+            first = next(
+                j for j, (a, b) in enumerate(zip(self.names, other.names, strict=True)) if a != b
+            )
+            raise IncompatibleTallies(
+                f"the feature names differ: column {first} is {self.names[first]!r} in one model "
+                f"and {other.names[first]!r} in the other; order the columns alike before training"
+            )
+        if self.threshold != other.threshold:
+            raise IncompatibleTallies(
+                f"one model counted x > {self.threshold}, the other x > {other.threshold}"
+            )
+        if (self.levels is None) != (other.levels is None) or (
+            self.levels is not None
+            and other.levels is not None
+            and not all(map(np.array_equal, self.levels, other.levels))
+        ):
+            raise IncompatibleTallies(
+                "the models declare different levels; declare the same levels, in the same order"
+            )
+        joined = replace(self, names=self.names if self.names is not None else other.names)
+        if self.n_levels is not None and other.n_levels is not None:
+            joined = replace(joined, n_levels=np.maximum(self.n_levels, other.n_levels))
+        return joined
+
+    def _parts(self) -> list[bytes]:
+        parts = [self.kind.encode(), str(self.n_features).encode()]
+        parts.append(repr((self.names, self.threshold, self.non_negative)).encode())
+        for array in (self.n_levels, self.origin):
+            parts.append(b"-" if array is None else array.tobytes())
+        parts.append(repr(self.levels and [v.tolist() for v in self.levels]).encode())
+        return parts
+
+
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """The classes and the columns of a model.
+
+    Parameters
+    ----------
+    classes : array (n_classes,)
+        The class labels, sorted.
+    groups : tuple of Columns
+    """
+
+    classes: NDArray[Any]
+    groups: tuple[Columns, ...]
+
+    def join(self, other: Schema) -> Schema:
+        """The schema that holds both; classes are joined by label."""
+        if len(self.groups) != len(other.groups):
+            raise IncompatibleTallies("the models have different groups of columns")
+        classes = self.classes
+        if not np.array_equal(classes, other.classes):
+            if (classes.dtype.kind in "US") != (other.classes.dtype.kind in "US"):
+                raise IncompatibleTallies(
+                    f"class labels of type {classes.dtype} and {other.classes.dtype} cannot be "
+                    "joined; use one type of label in every part"
+                )
+            classes = np.union1d(classes, other.classes)
+        groups = tuple(a.join(b) for a, b in zip(self.groups, other.groups, strict=True))
+        return Schema(classes, groups)
+
+    def fingerprint(self) -> str:
+        """A digest (hexadecimal) that is equal for equal schemas, on any machine."""
+        digest = hashlib.sha256(repr(self.classes.tolist()).encode())
+        for group in self.groups:
+            for part in group._parts():
+                digest.update(len(part).to_bytes(8, "little") + part)
+        return digest.hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schema) and self.fingerprint() == other.fingerprint()
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint())

@@ -1,0 +1,64 @@
+"""Bayes' rule, written once.
+
+    P(c | x) = P(c) p(x | c) / Σ_c' P(c') p(x | c')
+
+A score compiled by an engine is log P(c) + log p(x | c), the joint log-likelihood; what is left is
+to compare, normalise or sum it. A row to which every class gives the probability 0 has no posterior
+by this rule: it gets the class prior, and a :class:`RuledOutWarning`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _kernels
+from tallybayes.engines.base import CompiledScore
+from tallybayes.engines.threads import get_num_threads
+from tallybayes.errors import RuledOutWarning
+
+__all__ = ["best_class", "joint_log_likelihood", "log_evidence", "posterior"]
+
+Array = NDArray[np.float64]
+
+
+def _warn(ruled_out: int, rows: int) -> None:
+    if ruled_out:
+        warnings.warn(
+            f"every class gives probability 0 to {ruled_out} of {rows} rows, so the class prior is "
+            "returned for them; smoothing (alpha > 0) avoids this",
+            RuledOutWarning,
+            stacklevel=4,
+        )
+
+
+def joint_log_likelihood(score: CompiledScore, x: Any) -> Array:
+    """log P(c) + log p(x | c), (n_rows, n_classes), in nats; −inf where a class is ruled out."""
+    return score.joint(x)
+
+
+def best_class(score: CompiledScore, x: Any) -> NDArray[np.int64]:
+    """Index of the most probable class of each row, the first of equals, (n_rows,)."""
+    best, ruled_out = score.best(x)
+    if ruled_out:
+        _warn(ruled_out, len(best))
+    return best
+
+
+def posterior(score: CompiledScore, x: Any, log_prior: Array, *, log: bool = False) -> Array:
+    """P(c | x), or its logarithm in nats, (n_rows, n_classes)."""
+    scores = score.joint(x)
+    ruled_out = _kernels.normalise(scores, log_prior, not log, None, get_num_threads())
+    _warn(ruled_out, len(scores))
+    return scores
+
+
+def log_evidence(score: CompiledScore, x: Any, log_prior: Array) -> Array:
+    """log p(x) = log Σ_c P(c) p(x | c), (n_rows,), in nats; −inf where every class is ruled out."""
+    scores = score.joint(x)
+    evidence = np.empty(len(scores))
+    _kernels.normalise(scores, log_prior, False, evidence, get_num_threads())
+    return evidence

@@ -1,0 +1,12 @@
+"""Sufficient statistics: exactly what was counted, and nothing else."""
+
+from __future__ import annotations
+
+from tallybayes.tally.base import Tally
+from tallybayes.tally.classes import ClassCounts
+from tallybayes.tally.levels import LevelCounts
+from tallybayes.tally.moments import Moments
+from tallybayes.tally.sums import FeatureSums
+from tallybayes.tally.table import TableTally
+
+__all__ = ["ClassCounts", "FeatureSums", "LevelCounts", "Moments", "TableTally", "Tally"]

@@ -1,0 +1,167 @@
+"""The laws of a tally, and the arithmetic that every kind shares.
+
+Tallies form a commutative group under ``+`` with scaling by a real weight: there is a zero, ``+``
+merges, ``-`` takes the difference, ``w * t`` counts every row w times. A signed tally is a lawful
+difference; only a non-negative one can be estimated.
+
+The first axis of every additive array is the class, so that one operation serves all kinds.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.errors import IncompatibleTallies
+
+__all__ = ["RESIDUE", "Tally", "is_residue"]
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp] | slice
+ALL = slice(None)
+
+RESIDUE = 2.0**-40
+"""What is left of a cell after a subtraction counts as zero when it is below this share of what the
+cell held before and below one half: whole weights never leave such a rest, rounded ones may."""
+
+
+def is_residue(rest: Array, before: Array) -> NDArray[np.bool_]:
+    """Where `rest`, left of `before` by a subtraction, is rounding and not a count."""
+    size = np.abs(rest)
+    return (size <= RESIDUE * np.abs(before)) & (size < 0.5)
+
+
+class Tally:
+    """Base of the kinds of tally. A kind names its arrays and inherits the group."""
+
+    additive: ClassVar[tuple[str, ...]]
+    """Names of the arrays that add; each has the classes as its first axis."""
+    frame: ClassVar[tuple[str, ...]] = ()
+    """Names of the arrays that say what is counted; they must be equal to add."""
+
+    @property
+    def n_classes(self) -> int:
+        return len(self._arrays()[0])
+
+    def _arrays(self) -> list[Array]:
+        return [getattr(self, name) for name in self.additive]
+
+    def _like(self, arrays: list[Array]) -> Self:
+        """The same frame with other counts."""
+        fresh = object.__new__(type(self))
+        for name in self.frame:
+            setattr(fresh, name, getattr(self, name))
+        for name, array in zip(self.additive, arrays, strict=True):
+            setattr(fresh, name, array)
+        return fresh
+
+    def _need_frame(self, other: Tally) -> None:
+        if type(self) is not type(other):
+            raise IncompatibleTallies(
+                f"{type(self).__name__} and {type(other).__name__} do not add"
+            )
+        if self.n_classes != other.n_classes:
+            raise IncompatibleTallies(
+                f"tallies of {self.n_classes} and {other.n_classes} classes do not add; align "
+                "them with `place` first"
+            )
+        for name in self.frame:
+            if not np.array_equal(getattr(self, name), getattr(other, name)):
+                raise IncompatibleTallies(self._frame_differs(name))
+
+    def _frame_differs(self, name: str) -> str:
+        return f"{type(self).__name__} with different {name} do not add"
+
+    # ---- the group ---------------------------------------------------------------------------
+    def copy(self) -> Self:
+        return self._like([array.copy() for array in self._arrays()])
+
+    def zero(self) -> Self:
+        """The neutral element: the same frame, nothing counted."""
+        return self._like([np.zeros_like(array) for array in self._arrays()])
+
+    def accumulate(self, other: Self, factor: float = 1.0, rows: Rows = ALL) -> None:
+        """``self[rows] += factor · other``, in place; frames are taken to be equal."""
+        for name in self.additive:
+            mine, theirs = getattr(self, name), getattr(other, name)
+            mine[rows] += theirs if factor == 1.0 else factor * theirs
+
+    def __add__(self, other: Self) -> Self:
+        self._need_frame(other)
+        total = self.copy()
+        total.accumulate(other)
+        return total
+
+    def __sub__(self, other: Self) -> Self:
+        self._need_frame(other)
+        total = self.copy()
+        total.accumulate(other, -1.0)
+        return total
+
+    def __mul__(self, weight: float) -> Self:
+        return self._like([weight * array for array in self._arrays()])
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Self:
+        return self * -1.0
+
+    def __eq__(self, other: object) -> bool:
+        """Equal frames and bit-equal counts."""
+        if type(self) is not type(other):
+            return NotImplemented
+        names = (*self.frame, *self.additive)
+        return all(np.array_equal(getattr(self, n), getattr(other, n)) for n in names)
+
+    __hash__ = None  # type: ignore[assignment]  # tallies are mutable values
+
+    # ---- reading and placing -------------------------------------------------------------------
+    def place(self, rows: NDArray[np.intp], n_classes: int) -> Self:
+        """The same counts with class i moved to rows[i] of `n_classes`."""
+        placed = []
+        for array in self._arrays():
+            wide = np.zeros((n_classes, *array.shape[1:]))
+            wide[rows] = array
+            placed.append(wide)
+        return self._like(placed)
+
+    def take(self, rows: Rows) -> Self:
+        """The counts of some classes, as a copy."""
+        return self._like([np.array(array[rows]) for array in self._arrays()])
+
+    def put(self, rows: Rows, other: Self) -> None:
+        """Replaces the counts of some classes, in place."""
+        for name in self.additive:
+            getattr(self, name)[rows] = getattr(other, name)
+
+    def settle(self, before: Self) -> None:
+        """After a subtraction from `before`, in place: rounding residues become zero."""
+        for name in self.additive:
+            rest = getattr(self, name)
+            rest[is_residue(rest, getattr(before, name))] = 0.0
+
+    def deficit(self) -> tuple[int, int, str] | None:
+        """The first (class, column) that more was taken from than it held, and what shows it.
+
+        None for a tally that some rows could have produced, as far as it can tell.
+        """
+        for name in self.additive:
+            array = getattr(self, name)
+            if array.size and array.min() < 0.0:
+                k, *cell = np.argwhere(array < 0.0)[0].tolist()
+                found = float(array[(k, *cell)])
+                return k, self._column_of(cell), f"{found:.17g}"
+        return None
+
+    def _column_of(self, cell: list[int]) -> int:
+        return cell[0] if cell else -1
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """Every array by name: what is saved."""
+        return {name: getattr(self, name) for name in (*self.frame, *self.additive)}
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{name}{getattr(self, name).shape}" for name in self.additive)
+        return f"{type(self).__name__}({shapes})"

@@ -1,0 +1,126 @@
+"""Moments of each column by class about a fixed origin c: n, S1 = Σw(x−c), S2 = Σw(x−c)².
+
+The running sums are double-doubles (a float64 and its rounding error), so that adding, taking away
+and moving the origin lose nothing visible: each such step is exact to 2⁻¹⁰⁰ relative to the sums
+themselves. What enters is a chunk of rows summed in float64 about a row of the chunk and class; its
+relative error is at most n·2⁻⁵² of its own sum of squares, n being the rows of the chunk (≤ 8192).
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _kernels
+from tallybayes.tally.base import ALL, Rows, Tally, is_residue
+
+__all__ = ["VANISHING", "Moments"]
+
+VANISHING = 2.0**-90
+"""A sum of squares about the mean below this share of S2 is rounding of the double-doubles."""
+
+Array = NDArray[np.float64]
+
+
+class Moments(Tally):
+    """Moments about an origin.
+
+    Parameters
+    ----------
+    origin : float64 array (n_features,)
+        The fixed c. Tallies about different origins do not add; see :meth:`rebased`.
+    n : float64 array (n_classes, n_features)
+        Rows, or weight, with a value: each feature has its own.
+    s1_hi, s1_lo, s2_hi, s2_lo : float64 arrays (n_classes, n_features)
+        S1 and S2, each as an unevaluated sum hi + lo.
+    """
+
+    additive = ("n", "s1_hi", "s1_lo", "s2_hi", "s2_lo")
+    frame = ("origin",)
+
+    def __init__(
+        self, origin: Array, n: Array, s1_hi: Array, s1_lo: Array, s2_hi: Array, s2_lo: Array
+    ) -> None:
+        self.origin = origin
+        self.n = n
+        self.s1_hi, self.s1_lo = s1_hi, s1_lo
+        self.s2_hi, self.s2_lo = s2_hi, s2_lo
+
+    @classmethod
+    def zeros(cls, n_classes: int, origin: Array) -> Moments:
+        shape = (n_classes, len(origin))
+        return cls(origin, *(np.zeros(shape) for _ in range(5)))
+
+    def _frame_differs(self, name: str) -> str:
+        return (
+            "moments about different origins do not add; move one of them first: "
+            "a + b.rebased(a.origin)"
+        )
+
+    def accumulate(self, other: Self, factor: float = 1.0, rows: Rows = ALL) -> None:
+        if rows is ALL:
+            _kernels.add_moments(*self._arrays(), *other._arrays(), factor)
+            return
+        part = self.take(rows)
+        _kernels.add_moments(*part._arrays(), *other._arrays(), factor)
+        self.put(rows, part)
+
+    def __mul__(self, weight: float) -> Self:
+        scaled = self.zero()
+        scaled.accumulate(self, weight)
+        return scaled
+
+    def rebased(self, origin: Array) -> Self:
+        """The same rows about another origin.
+
+        S1 += nδ and S2 += 2δS1 + nδ², δ the move, in double-double arithmetic: the error is below
+        2⁻¹⁰⁰·(|S2| + nδ²).
+        """
+        moved = self.copy()
+        _kernels.rebase_moments(*moved._arrays(), self.origin, origin)
+        moved.origin = origin
+        return moved
+
+    def pooled(self) -> Self:
+        """All classes together, as a tally of one class."""
+        pool = self.take(slice(0, 1))
+        for k in range(1, self.n_classes):
+            pool.accumulate(self.take(slice(k, k + 1)))
+        return pool
+
+    def mean_and_squares(self) -> tuple[Array, Array]:
+        """Means and sums of squares about them, both (n_classes, n_features); 0 where n = 0."""
+        offset, squares = np.empty_like(self.n), np.empty_like(self.n)
+        _kernels.centre_moments(*self._arrays(), VANISHING, offset, squares)
+        offset += self.origin
+        return offset, squares
+
+    def settle(self, before: Self) -> None:
+        """Rounding residues of n become zero; with them the sums, if those are residues too."""
+        self.n[is_residue(self.n, before.n)] = 0.0
+        # what the rounding of chunks can have left behind of the sums of squares that were held
+        slack = 2.0**-37 * np.abs(before.s2_hi)
+        empty = (self.n == 0.0) & (np.abs(self.s2_hi) <= slack)
+        for name in self.additive[1:]:
+            getattr(self, name)[empty] = 0.0
+        _, squares = self.mean_and_squares()
+        negative = (self.n > 0.0) & (squares < 0.0) & (squares >= -slack)
+        if negative.any():  # a rest of rounding: the sum of squares is 0
+            exact = self.s1_hi[negative] ** 2 / self.n[negative]
+            self.s2_hi[negative], self.s2_lo[negative] = exact, 0.0
+
+    def deficit(self) -> tuple[int, int, str] | None:
+        if self.n.size and self.n.min() < 0.0:
+            k, j = np.argwhere(self.n < 0.0)[0].tolist()
+            return k, j, f"n = {self.n[k, j]:.17g}"
+        emptied = (self.n == 0.0) & ((self.s1_hi != 0.0) | (self.s2_hi != 0.0))
+        if emptied.any():
+            k, j = np.argwhere(emptied)[0].tolist()
+            return k, j, f"n = 0 but a sum of squares of {self.s2_hi[k, j]:.17g} about the origin"
+        _, squares = self.mean_and_squares()
+        if squares.size and squares.min() < 0.0:
+            k, j = np.argwhere(squares < 0.0)[0].tolist()
+            return k, j, f"a sum of squares of {squares[k, j]:.17g} about the mean"
+        return None

@@ -1,0 +1,123 @@
+"""The tally of a whole model: what travels, merges and is saved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.errors import IncompatibleTallies, NegativeTally
+from tallybayes.schema import Schema
+from tallybayes.tally.base import Tally
+from tallybayes.tally.classes import ClassCounts
+from tallybayes.tally.levels import LevelCounts
+from tallybayes.tally.moments import Moments
+
+__all__ = ["TableTally"]
+
+
+@dataclass(eq=False)
+class TableTally:
+    """Class counts and, for each group of columns of the schema, its tally.
+
+    Addition needs equal schemas; :meth:`merged` joins them first.
+    """
+
+    schema: Schema
+    classes: ClassCounts
+    groups: tuple[Tally, ...]
+
+    @property
+    def parts(self) -> tuple[Tally, ...]:
+        return (self.classes, *self.groups)
+
+    def _with(self, parts: list[Tally]) -> TableTally:
+        classes = parts[0]
+        assert isinstance(classes, ClassCounts)
+        return TableTally(self.schema, classes, tuple(parts[1:]))
+
+    def copy(self) -> TableTally:
+        return self._with([part.copy() for part in self.parts])
+
+    def zero(self) -> TableTally:
+        return self._with([part.zero() for part in self.parts])
+
+    def _need_schema(self, other: TableTally) -> None:
+        if self.schema != other.schema:
+            raise IncompatibleTallies(
+                "tallies of different schemas do not add; `a.merged(b)` joins their classes, "
+                "levels and origins first"
+            )
+
+    def __add__(self, other: TableTally) -> TableTally:
+        self._need_schema(other)
+        return self._with([a + b for a, b in zip(self.parts, other.parts, strict=True)])
+
+    def __sub__(self, other: TableTally) -> TableTally:
+        self._need_schema(other)
+        return self._with([a - b for a, b in zip(self.parts, other.parts, strict=True)])
+
+    def __mul__(self, weight: float) -> TableTally:
+        return self._with([part * weight for part in self.parts])
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> TableTally:
+        return self * -1.0
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TableTally):
+            return NotImplemented
+        return self.schema == other.schema and self.parts == other.parts
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def aligned(self, schema: Schema) -> TableTally:
+        """The same counts in a schema that holds this one's classes, levels and columns."""
+        rows = np.searchsorted(schema.classes, self.schema.classes)
+        same_classes = len(schema.classes) == len(self.schema.classes)
+        parts: list[Tally] = [self.classes]
+        for tally, columns in zip(self.groups, schema.groups, strict=True):
+            if isinstance(tally, LevelCounts):
+                assert columns.n_levels is not None
+                tally = tally.widen(columns.n_levels)
+            if isinstance(tally, Moments):
+                assert columns.origin is not None
+                if not np.array_equal(tally.origin, columns.origin):
+                    tally = tally.rebased(columns.origin)
+            parts.append(tally)
+        if not same_classes:
+            parts = [part.place(rows, len(schema.classes)) for part in parts]
+        table = self._with(parts)
+        table.schema = schema
+        return table
+
+    def merged(self, other: TableTally) -> TableTally:
+        """The tally of both parts' rows, in the joined schema; moments are re-based to this one's
+        origin."""
+        schema = self.schema.join(other.schema)
+        return self.aligned(schema) + other.aligned(schema)
+
+    def need_non_negative(self, action: str) -> None:
+        """Raises :class:`NegativeTally`, naming class and feature, where a count is negative."""
+        for part, columns in zip(self.parts, (None, *self.schema.groups), strict=True):
+            found = part.deficit()
+            if found is None:
+                continue
+            k, j, shown = found
+            where = f"class {self.schema.classes[k].item()!r}"
+            if columns is not None:
+                where += f", feature {columns.name_of(j)}"
+            raise NegativeTally(
+                f"{action} would take away more than was counted: {where} would be left with "
+                f"{shown}. Nothing was changed; forget only rows that were learned, with the "
+                "weights they were learned with."
+            )
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """Every array of the tally by a unique name."""
+        named: dict[str, NDArray[np.generic]] = {"class_count": self.classes.count}
+        for i, group in enumerate(self.groups):
+            named |= {f"group{i}.{name}": array for name, array in group.arrays().items()}
+        return named
