@@ -42,8 +42,11 @@ def encode(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.ndarray):
-        return {"array": value.dtype.str, "values": [encode(v) for v in value.ravel().tolist()],
-                "shape": list(value.shape)}
+        return {
+            "array": value.dtype.str,
+            "values": [encode(v) for v in value.ravel().tolist()],
+            "shape": list(value.shape),
+        }
     if isinstance(value, tuple):
         return {"tuple": [encode(v) for v in value]}
     if isinstance(value, list):

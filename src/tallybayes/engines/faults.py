@@ -109,11 +109,12 @@ def raise_fault(fault: int, x: Any, columns: Columns, whose: str) -> NoReturn:
 
 def raise_unseen(x: Any, n_levels: Any, columns: Columns, whose: str) -> NoReturn:
     """Raises :class:`UnseenLevel` for the first code at or beyond its column's levels."""
-    dense = x.toarray() if sparse.issparse(x) else np.asarray(x)
-    row, column = np.argwhere(dense >= n_levels)[0].tolist()
+    rows, cells, values = _entries(x)
+    i = np.flatnonzero(values >= n_levels[cells])[0]
+    row, column = int(rows[i]), int(cells[i])
     raise UnseenLevel(
-        f"row {row}, column {columns.name_of(column)} holds the level {dense[row, column].item()!r}"
-        f", which {whose} did not see in training (it knows the codes 0 to "
-        f"{int(n_levels[column]) - 1}). Declare it before training (min_categories= or levels=), or "
-        'choose unseen="smooth" or "ignore".'
+        f"row {row}, column {columns.name_of(column)} holds the level {values[i].item()!r}, which "
+        f"{whose} did not see in training (it knows the codes 0 to {int(n_levels[column]) - 1}). "
+        "Declare it before training (min_categories= or levels=), or choose "
+        'unseen="smooth" or "ignore".'
     )

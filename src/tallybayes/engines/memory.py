@@ -65,7 +65,7 @@ def _canonical(x: Any) -> Any:
     return x
 
 
-def _triple(x: Any) -> tuple[Any, ...]:
+def _triple(x: Any) -> tuple[Any, Any, Any, int, int]:
     return x.indptr, x.indices, x.data, x.shape[0], x.shape[1]
 
 
@@ -123,9 +123,7 @@ class MemoryEngine:
         if isinstance(tally, FeatureSums):
             fault = self._sums(columns, x, codes, weights, tally)
         elif isinstance(tally, Moments):
-            fault = _kernels.moments_dense(
-                x, codes, weights, tally.origin, *tally._arrays()[1:], 1
-            )
+            fault = _kernels.moments_dense(x, codes, weights, tally.origin, *tally.totals[1:], 1)
         else:
             return self._levels_into(x, codes, weights, classes, tally)
         if fault:
@@ -173,12 +171,12 @@ class MemoryEngine:
         threads = get_num_threads()
         if not sparse.issparse(x):
             fault = _kernels.moments_dense(
-                x, codes, weights, tally.origin, *tally._arrays()[1:], threads
+                x, codes, weights, tally.origin, *tally.totals[1:], threads
             )
         else:
             # absent entries are zeros: they add nothing to sums about 0
             x = _canonical(x)
-            totals = tally._arrays()
+            totals = tally.totals
             fault = _kernels.moments_sparse(
                 *_triple(x), x.format == "csc", codes, weights, *totals[1:], threads
             )
@@ -241,9 +239,7 @@ class MemoryEngine:
 class _Compiled:
     """Parameters packed for the kernels. Packs are made when rows of their kind first arrive."""
 
-    def __init__(
-        self, parameters: Any, log_prior: Array, columns: Columns, whose: str
-    ) -> None:
+    def __init__(self, parameters: Any, log_prior: Array, columns: Columns, whose: str) -> None:
         self.parameters = parameters
         self.columns = columns
         self.whose = whose
@@ -273,7 +269,8 @@ class _Compiled:
 
     def _as_dense(self, x: Any, joint: Array | None, best: NDArray[np.int64] | None) -> int:
         """Sparse rows scored as dense ones, a chunk at a time."""
-        x = x.tocsr()
+        if not np.isfinite(x.data).all():  # said here, where the row numbers are right
+            raise_fault(_kernels.NOT_FINITE, x, self.columns, self.whose)
         step = max(1, DENSE_CELLS // max(1, x.shape[1]))
         ruled_out = 0
         for i in range(0, x.shape[0], step):
@@ -290,9 +287,17 @@ class _Codes(_Compiled):
     parameters: Lookup
 
     def _run(self, x: Any, joint: Array | None, best: NDArray[np.int64] | None) -> int:
-        if sparse.issparse(x):
-            return self._as_dense(x, joint, best)
         threads, p = get_num_threads(), self.parameters
+        if sparse.issparse(x):
+            x = _canonical(x.tocsr())
+            if x.nnz:
+                fault = _kernels.highest_codes(x.data[:, None], np.empty(1, dtype=np.int64), 1)
+                if fault:
+                    raise_fault(fault, x, self.columns, self.whose)
+                n_levels = np.diff(p.start) - 1
+                if p.unseen == "error" and (x.data >= n_levels[x.indices]).any():
+                    raise_unseen(x, n_levels, self.columns, self.whose)
+            return self._as_dense(x, joint, best)
         if self._lanes is None:
             self._lanes = _kernels.LaneScorer(p.table, None, self.offset, self.fallback, threads)
         reply = self._lanes.score_codes(x, p.start, joint, best, threads)
@@ -381,7 +386,7 @@ class _Squares(_Compiled):
             # −((x−μ)s)² = −(μs)² + x·2μs² − x²s²: absent entries cost nothing
             at_zero = ((p.mean * p.scale) ** 2).sum(axis=1)
             if not at_zero.max(initial=0.0) < CANCELLATION:
-                return self._as_dense(x, joint, best)
+                return self._as_dense(x.tocsr(), joint, best)
             squares = p.scale**2
             self._lanes = _kernels.LaneScorer(
                 2.0 * p.mean * squares, -squares, self.offset - at_zero, self.fallback, threads

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import SupportsInt
 
 __all__ = ["get_num_threads", "set_num_threads"]
 
@@ -10,10 +11,12 @@ _chosen: int | None = None
 
 
 def _valid(value: object, source: str) -> int:
-    try:
-        threads = int(value)  # type: ignore[call-overload]
-    except (TypeError, ValueError):
-        threads = 0
+    threads = 0
+    if isinstance(value, str | SupportsInt):
+        try:
+            threads = int(value)
+        except ValueError:
+            threads = 0
     if threads < 1 or isinstance(value, float):
         raise ValueError(f"{source} must be a whole number of threads from 1 on, got {value!r}")
     return threads

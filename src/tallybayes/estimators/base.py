@@ -31,7 +31,9 @@ __all__ = ["TallyClassifier", "class_prior_of"]
 Array = NDArray[np.float64]
 
 
-def class_prior_of(given: Any, n_classes: int, alpha: float, uniform: bool, name: str) -> ClassPrior:
+def class_prior_of(
+    given: Any, n_classes: int, alpha: float, uniform: bool, name: str
+) -> ClassPrior:
     """The class prior that an estimator's parameters describe.
 
     Parameters
@@ -56,8 +58,8 @@ def class_prior_of(given: Any, n_classes: int, alpha: float, uniform: bool, name
     if alpha:
         other = f"{name}=" if given is not None else "fit_prior=False"
         raise ValueError(
-            f"class_alpha={alpha!r} smooths a prior that is estimated from counts, but {other} says "
-            "not to estimate it: give one of the two"
+            f"class_alpha={alpha!r} smooths a prior that is estimated from counts, but {other} "
+            "says not to estimate it: give one of the two"
         )
     if given is None:
         return ClassPrior(given=np.full(n_classes, 1.0 / n_classes))
@@ -122,7 +124,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The model, for a fitted attribute; AttributeError before it is fitted."""
         model = self.__dict__.get("_model")
         if model is None:
-            raise AttributeError(f"{self._name!r} object has no attribute {name!r} before it is fitted")
+            raise AttributeError(f"{self._name} has no attribute {name!r} before it is fitted")
         return model  # type: ignore[no-any-return]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -341,8 +343,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             prior = self._class_prior(len(tally.schema.classes))
         dtype = np.result_type(mine.dtype, theirs.dtype)
         self._model = Model(tally, mine.family, prior, dtype, self._name)
-        if tally.schema.groups[0].names is not None and not hasattr(self, "feature_names_in_"):
-            self.feature_names_in_ = other.feature_names_in_
+        if "feature_names_in_" in other.__dict__:  # the same, or this model has none
+            self.__dict__["feature_names_in_"] = other.__dict__["feature_names_in_"]
         return self
 
     def __add__(self, other: Self) -> Self:

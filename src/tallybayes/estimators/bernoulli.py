@@ -98,9 +98,9 @@ class BernoulliNB(SumsClassifier, GenerativeClassifier):
             wrong = (values != 0) & (values != 1)
             if np.any(wrong):
                 raise ValueError(
-                    f"with binarize=None, BernoulliNB reads X as 0 and 1; it holds "
-                    f"{values[wrong].flat[0].item()!r}. Set binarize to the threshold above which a "
-                    "feature counts as present."
+                    "with binarize=None, BernoulliNB reads X as 0 and 1; it holds "
+                    f"{values[wrong].flat[0].item()!r}. Set binarize to the threshold above which "
+                    "a feature counts as present."
                 )
         return x
 
@@ -117,4 +117,7 @@ class BernoulliNB(SumsClassifier, GenerativeClassifier):
     def probability_tables_(self) -> dict[str, Any]:
         """The class prior, and P(x_j = 1 | c) with a row a feature, as frames."""
         self._attribute("probability_tables_")
-        return {"prior": self._prior_table(), "features": self._feature_table(np.exp(self.feature_log_prob_))}
+        return {
+            "prior": self._prior_table(),
+            "features": self._feature_table(np.exp(self.feature_log_prob_)),
+        }

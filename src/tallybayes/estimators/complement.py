@@ -84,18 +84,22 @@ class ComplementNB(SumsClassifier):
     def feature_all_(self) -> NDArray[np.float64]:
         """Feature sums of all classes, float64 (n_features,)."""
         sums: NDArray[np.float64] = self._attribute("feature_all_").group.sums
-        return sums.sum(axis=0)
+        total: NDArray[np.float64] = sums.sum(axis=0)
+        return total
 
     @property
     def feature_log_prob_(self) -> NDArray[np.float64]:
-        """Weights −log P(feature | not c), in nats, or their shares, float64 (n_classes, n_features)."""
-        return self._attribute("feature_log_prob_").parameters.weights  # type: ignore[union-attr, no-any-return]
+        """Weights −log P(feature | not c), in nats, float64 (n_classes, n_features)."""
+        return self._attribute("feature_log_prob_").parameters.weights  # type: ignore[union-attr]
 
     @property
     def probability_tables_(self) -> dict[str, Any]:
         """The class prior, and the weights with a row a feature, as frames."""
         self._attribute("probability_tables_")
-        return {"prior": self._prior_table(), "weights": self._feature_table(self.feature_log_prob_)}
+        return {
+            "prior": self._prior_table(),
+            "weights": self._feature_table(self.feature_log_prob_),
+        }
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -38,9 +38,7 @@ def declared_levels(levels: Any, n_features: int) -> tuple[NDArray[Any], ...]:
     return tuple(declared)
 
 
-def encode(
-    estimator: Any, x: Any, *, reset: bool, refuse_unknown: bool
-) -> NDArray[np.int64]:
+def encode(estimator: Any, x: Any, *, reset: bool, refuse_unknown: bool) -> NDArray[np.int64]:
     """Values as codes, int64 (n_rows, n_features); the number of levels for a value that is not
     declared.
 

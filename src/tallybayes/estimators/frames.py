@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from typing import Any
+from typing import Any, Literal
 
 __all__ = ["frame"]
 
-LIBRARIES = ("pandas", "polars", "pyarrow")
+LIBRARIES: tuple[Literal["pandas", "polars", "pyarrow"], ...] = ("pandas", "polars", "pyarrow")
 
 
 def frame(columns: dict[str, Any]) -> Any:

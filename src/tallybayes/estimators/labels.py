@@ -36,7 +36,8 @@ def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:
         check_consistent_length(x, y)
     if y.dtype.kind in "fcO":
         assert_all_finite(y, input_name="y")
-    return y
+    labels: NDArray[Any] = y
+    return labels
 
 
 def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
@@ -56,7 +57,9 @@ def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
             return values.astype(y.dtype), codes
     if y.dtype.kind in "OUT":  # a dictionary is much quicker than sorting strings
         found: dict[Any, int] = {}
-        first = np.array([found.setdefault(label, len(found)) for label in y.tolist()], dtype=np.intp)
+        first = np.array(
+            [found.setdefault(label, len(found)) for label in y.tolist()], dtype=np.intp
+        )
         distinct = np.empty(len(found), dtype=y.dtype)
         distinct[:] = list(found)
         classes, rank = np.unique(distinct, return_inverse=True)

@@ -126,9 +126,7 @@ class Model:
             local = codes
             if len(present) < len(seen):
                 local = (np.cumsum(seen, dtype=np.int32) - 1)[codes].astype(np.int32)
-        counted = ENGINE.collect(
-            self.columns, x, local, len(present), weights, whose=self.whose
-        )
+        counted = ENGINE.collect(self.columns, x, local, len(present), weights, whose=self.whose)
         schema = Schema(self.schema.classes[present], (counted.columns,))
         return TableTally(schema, counted.classes, (counted.tally,)), present
 

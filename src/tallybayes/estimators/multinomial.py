@@ -70,13 +70,16 @@ class MultinomialNB(SumsClassifier, GenerativeClassifier):
     @property
     def feature_log_prob_(self) -> NDArray[np.float64]:
         """log P(feature | c), in nats, float64 (n_classes, n_features)."""
-        return self._attribute("feature_log_prob_").parameters.weights  # type: ignore[union-attr, no-any-return]
+        return self._attribute("feature_log_prob_").parameters.weights  # type: ignore[union-attr]
 
     @property
     def probability_tables_(self) -> dict[str, Any]:
         """The class prior, and P(feature | c) with a row a feature, as frames."""
         self._attribute("probability_tables_")
-        return {"prior": self._prior_table(), "features": self._feature_table(np.exp(self.feature_log_prob_))}
+        return {
+            "prior": self._prior_table(),
+            "features": self._feature_table(np.exp(self.feature_log_prob_)),
+        }
 
     def sample(
         self,
@@ -110,8 +113,10 @@ class MultinomialNB(SumsClassifier, GenerativeClassifier):
         """
         lengths = np.asarray(length)
         if lengths.dtype.kind not in "iu" or (lengths < 0).any() or lengths.ndim > 1:
-            raise ValueError(f"length must be whole numbers from 0 on, one or one a row; got {length!r}")
-        rows = n if n is not None else (1 if np.ndim(y) == 0 else len(np.asarray(y)))
+            raise ValueError(
+                f"length must be whole numbers from 0 on, one or one a row; got {length!r}"
+            )
+        rows = n if n is not None else np.atleast_1d(np.asarray(y)).shape[0]
         if y is None and n is None:
             rows = 0  # refused below, with the words for it
         if lengths.ndim and len(lengths) != rows:

@@ -34,4 +34,5 @@ class Family(Protocol[T_contra]):
 def log(probability: Array) -> Array:
     """Natural logarithm with log 0 = −inf: a deliberate certainty, not a numerical accident."""
     with np.errstate(divide="ignore"):
-        return np.log(probability)
+        result: Array = np.log(probability)
+    return result

@@ -84,4 +84,5 @@ class Bernoulli:
         """0 or 1, int64 (len(rows), n_features)."""
         present, _, total = self._counts(tally, classes)
         probability = present / total
-        return (rng.uniform(size=(len(rows), probability.shape[1])) < probability[rows]).astype(np.int64)
+        x: NDArray[np.int64] = (rng.uniform(size=probability[rows].shape) < probability[rows]) * 1
+        return x

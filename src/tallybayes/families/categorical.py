@@ -3,8 +3,8 @@
     P_α(x_j = a | c) = (n_cja + α) / (n_cj + α·N_j)
 
 with n_cja the weight of level a in class c, n_cj = Σ_a n_cja and N_j the number of levels, declared
-or found. The same expression with n_cja = 0, α / (n_cj + α·N_j), serves a level that the column does
-not have. A class without any observation in a column uses the pooled counts of all classes there.
+or found. The same expression with n_cja = 0, α / (n_cj + α·N_j), serves a level that the column
+does not have. A class without any observation in a column uses the pooled counts of all classes.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ class Categorical:
     def log_probabilities(self, tally: LevelCounts) -> Array:
         """log P_α(x_j = a | c), float64 (n_classes, cells), in the tally's order of cells."""
         counts, totals = self._smoothed(tally)
-        return log(counts) - np.repeat(np.log(totals), tally.n_levels, axis=1)
+        log_prob: Array = log(counts) - np.repeat(np.log(totals), tally.n_levels, axis=1)
+        return log_prob
 
     def estimate(self, tally: LevelCounts, classes: ClassCounts) -> Lookup:
         counts, totals = self._smoothed(tally)

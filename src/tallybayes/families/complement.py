@@ -2,9 +2,9 @@
 
     θ̃_cj = (α_j + Σ_{c'≠c} N_c'j) / Σ_j (…),    w_cj = −log θ̃_cj,    score_c(x) = Σ_j x_j w_cj
 
-Rennie, Shih, Teevan and Karger (2003), section 3.1; with ``norm`` each class's weights are divided by
-their sum, the second step of their table 4. These are scores, not log-probabilities of a generative
-model: the class prior does not enter.
+Rennie, Shih, Teevan and Karger (2003), section 3.1; with ``norm`` each class's weights are divided
+by their sum, the second step of their table 4. These are scores, not log-probabilities of a
+generative model: the class prior does not enter.
 """
 
 from __future__ import annotations
@@ -56,15 +56,14 @@ class Complement:
             total[nothing] = complement.shape[1]
         weights = log(complement / total)
         certain = np.isneginf(weights)
-        if certain.any():
+        any_certain = bool(certain.any())
+        if any_certain:
             weights[certain] = 0.0
-        else:
-            certain = None
         if self.norm:
             weights /= weights.sum(axis=1, keepdims=True)
         else:
             np.negative(weights, out=weights)
-        if certain is not None:
+        if any_certain:
             weights[~certain & certain.any(axis=0)] = -np.inf
         return weights
 

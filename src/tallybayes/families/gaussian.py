@@ -7,8 +7,8 @@ added to σ² is decided when the tally is read and is never stored in it:
 
 1. ε = var_smoothing · max_j Var(x_j) over all classes together, weighted (scikit-learn takes the
    unweighted variance of the last batch); or, per feature, ε_j = var_smoothing · Var(x_j).
-2. A variance that is still 0 becomes 1e-9 · Var(x_j), and 1 where the column is constant throughout:
-   such a column is the same in every class and then says nothing about any.
+2. A variance that is still 0 becomes 1e-9 · Var(x_j), and 1 where the column is constant
+   throughout: such a column is the same in every class and then says nothing about any.
 
 A class without any observation in a column uses the mean and variance of all classes together.
 """

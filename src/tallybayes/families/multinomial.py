@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.base import log
 from tallybayes.parameters import Linear
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, FeatureSums

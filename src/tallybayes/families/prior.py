@@ -41,4 +41,5 @@ class ClassPrior:
                 "the class prior cannot be estimated from no rows (the counts, or weights, sum to "
                 "0): learn some rows, smooth the prior with class_alpha > 0, or give it"
             )
-        return log(smoothed) - np.log(total)
+        prior: Array = log(smoothed) - np.log(total)
+        return prior

@@ -1,4 +1,4 @@
-"""How many rows, or how much weight, each class has: Σ I(y = c), equation (9) of the seed article."""
+"""Rows, or weight, of each class: Σ I(y = c), the numerator of equation (9)."""
 
 from __future__ import annotations
 

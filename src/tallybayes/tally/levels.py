@@ -1,4 +1,4 @@
-"""How often each level of each column occurred in each class: Σ I(x_j = a, y = c), equation (10)."""
+"""Rows, or weight, of each level in each class: Σ I(x_j = a, y = c) of equation (10)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ class LevelCounts(Tally):
         if (n_levels < self.n_levels).any():
             raise IncompatibleTallies("a column can only gain levels")
         wide = LevelCounts.zeros(self.n_classes, n_levels)
-        old = np.arange(int(self.start[-1])) + np.repeat(wide.start[:-1] - self.start[:-1], self.n_levels)
+        old = np.arange(int(self.start[-1])) + np.repeat(
+            wide.start[:-1] - self.start[:-1], self.n_levels
+        )
         wide.counts[:, old] = self.counts
         return wide  # type: ignore[return-value]
 

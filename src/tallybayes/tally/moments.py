@@ -53,6 +53,11 @@ class Moments(Tally):
         shape = (n_classes, len(origin))
         return cls(origin, *(np.zeros(shape) for _ in range(5)))
 
+    @property
+    def totals(self) -> tuple[Array, Array, Array, Array, Array]:
+        """n and the halves of S1 and S2, as the kernels take them."""
+        return self.n, self.s1_hi, self.s1_lo, self.s2_hi, self.s2_lo
+
     def _frame_differs(self, name: str) -> str:
         return (
             "moments about different origins do not add; move one of them first: "
@@ -61,10 +66,10 @@ class Moments(Tally):
 
     def accumulate(self, other: Self, factor: float = 1.0, rows: Rows = ALL) -> None:
         if rows is ALL:
-            _kernels.add_moments(*self._arrays(), *other._arrays(), factor)
+            _kernels.add_moments(*self.totals, *other.totals, factor)
             return
         part = self.take(rows)
-        _kernels.add_moments(*part._arrays(), *other._arrays(), factor)
+        _kernels.add_moments(*part.totals, *other.totals, factor)
         self.put(rows, part)
 
     def __mul__(self, weight: float) -> Self:
@@ -79,7 +84,7 @@ class Moments(Tally):
         2⁻¹⁰⁰·(|S2| + nδ²).
         """
         moved = self.copy()
-        _kernels.rebase_moments(*moved._arrays(), self.origin, origin)
+        _kernels.rebase_moments(*moved.totals, self.origin, origin)
         moved.origin = origin
         return moved
 
@@ -93,7 +98,7 @@ class Moments(Tally):
     def mean_and_squares(self) -> tuple[Array, Array]:
         """Means and sums of squares about them, both (n_classes, n_features); 0 where n = 0."""
         offset, squares = np.empty_like(self.n), np.empty_like(self.n)
-        _kernels.centre_moments(*self._arrays(), VANISHING, offset, squares)
+        _kernels.centre_moments(*self.totals, VANISHING, offset, squares)
         offset += self.origin
         return offset, squares
 
