@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from tallybayes.parameters import Parameters
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, Tally
 
-__all__ = ["Family", "log"]
+__all__ = ["Family", "class_blocks", "log"]
 
 Array = NDArray[np.float64]
 T_contra = TypeVar("T_contra", bound=Tally, contravariant=True)
@@ -29,6 +30,13 @@ class Family(Protocol[T_contra]):
         self, tally: T_contra, classes: ClassCounts, rows: NDArray[np.intp], rng: Any, **size: Any
     ) -> NDArray[Any]:
         """One draw x of p(x | c) for each class index in `rows`, (len(rows), n_features)."""
+
+
+def class_blocks(shape: tuple[int, int]) -> Iterator[slice]:
+    """Blocks of classes small enough that what is computed for one stays in the cache."""
+    step = max(1, (1 << 17) // max(1, shape[1]))
+    for start in range(0, shape[0], step):
+        yield slice(start, start + step)
 
 
 def log(probability: Array) -> Array:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.base import log
+from tallybayes.families.base import class_blocks, log
 from tallybayes.parameters import Linear
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, FeatureSums
@@ -39,50 +39,58 @@ class Bernoulli:
     alpha: float | Array = 1.0
     threshold: float | None = None
 
-    def _counts(self, tally: FeatureSums, classes: ClassCounts) -> tuple[Array, Array, Array]:
-        """Smoothed present, absent and total, (n_classes, n_features) or broadcastable to it."""
-        present, total = tally.sums, classes.count[:, None]
-        blank = classes.count == 0.0
+    def _counts(
+        self, tally: FeatureSums, classes: ClassCounts, rows: slice
+    ) -> tuple[Array, Array, Array]:
+        """Smoothed present, absent and total of some classes, (n, n_features) or (n, 1)."""
+        present, total = tally.sums[rows], classes.count[rows, None]
+        blank = total == 0.0
         if blank.any():  # a class without rows: all classes together
-            present = np.where(blank[:, None], present.sum(axis=0), present)
-            total = np.where(blank[:, None], total.sum(), total)
-        absent = (total - present) + self.alpha
+            present = np.where(blank, tally.sums.sum(axis=0), present)
+            total = np.where(blank, classes.count.sum(), total)
+        absent = total - present
+        absent += self.alpha
         present, total = present + self.alpha, total + 2.0 * np.asarray(self.alpha)
-        nothing = np.broadcast_to(total == 0.0, present.shape)
+        nothing = total == 0.0
         if nothing.any():  # no rows at all and no smoothing: both levels alike
-            present = np.where(nothing, 1.0, present)
-            absent = np.where(nothing, 1.0, absent)
+            present, absent = np.where(nothing, 1.0, present), np.where(nothing, 1.0, absent)
             total = np.where(nothing, 2.0, total)
         return present, absent, total
 
     def log_probabilities(self, tally: FeatureSums, classes: ClassCounts) -> Array:
         """log p_cj, float64 (n_classes, n_features)."""
-        present, _, total = self._counts(tally, classes)
-        return log(present) - np.log(total)
+        log_prob = np.empty_like(tally.sums)
+        for rows in class_blocks(log_prob.shape):
+            present, _, total = self._counts(tally, classes, rows)
+            np.subtract(log(present), np.log(total), out=log_prob[rows])
+        return log_prob
 
     def estimate(self, tally: FeatureSums, classes: ClassCounts) -> Linear:
-        present, absent, total = self._counts(tally, classes)
-        log_total = np.log(total)
-        weights = log(present)
-        weights -= log_total
-        # log(1 − p) from the counts: 1 − exp(log p) would lose it where p is near 1
-        log_absent = log(absent)
-        log_absent -= log_total
-        certain = np.isneginf(log_absent)
-        if not certain.any():
-            required = None
-        else:  # 1 − p = 0: the feature must be there, and being there says log p = 0
-            required = certain
-            log_absent[certain] = 0.0
-        offset = log_absent.sum(axis=1)
-        weights -= log_absent
+        weights = np.empty_like(tally.sums)
+        offset = np.empty(len(weights))
+        required = None
+        for rows in class_blocks(weights.shape):
+            present, absent, total = self._counts(tally, classes, rows)
+            # log(1 − p) from the counts: 1 − exp(log p) would lose it where p is near 1
+            log_total, log_absent = np.log(total), log(absent)
+            log_absent -= log_total
+            certain = np.isneginf(log_absent)
+            if certain.any():  # 1 − p = 0: the feature must be there, and then says log p = 0
+                if required is None:
+                    required = np.zeros(weights.shape, dtype=bool)
+                required[rows] = certain
+                log_absent[certain] = 0.0
+            offset[rows] = log_absent.sum(axis=1)
+            part = weights[rows]
+            np.subtract(log(present), log_total, out=part)
+            part -= log_absent
         return Linear(weights=weights, offset=offset, threshold=self.threshold, required=required)
 
     def sample(
         self, tally: FeatureSums, classes: ClassCounts, rows: NDArray[np.intp], rng: Any
     ) -> NDArray[np.int64]:
         """0 or 1, int64 (len(rows), n_features)."""
-        present, _, total = self._counts(tally, classes)
+        present, _, total = self._counts(tally, classes, slice(None))
         probability = present / total
         x: NDArray[np.int64] = (rng.uniform(size=probability[rows].shape) < probability[rows]) * 1
         return x

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.base import log
+from tallybayes.families.base import class_blocks
 from tallybayes.parameters import Linear
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, FeatureSums
@@ -48,22 +48,29 @@ class Complement:
         With α = 0 a feature that class c alone has would weigh +∞ for c: it weighs −inf for the
         other classes instead, which it rules out, and 0 for c.
         """
-        complement = tally.sums.sum(axis=0) + self.alpha - tally.sums
-        total = complement.sum(axis=1, keepdims=True)
-        nothing = total[:, 0] == 0.0
-        if nothing.any():  # nothing outside the class and no smoothing: every word alike
-            complement[nothing] = 1.0
-            total[nothing] = complement.shape[1]
-        weights = log(complement / total)
-        certain = np.isneginf(weights)
-        any_certain = bool(certain.any())
-        if any_certain:
-            weights[certain] = 0.0
-        if self.norm:
-            weights /= weights.sum(axis=1, keepdims=True)
-        else:
-            np.negative(weights, out=weights)
-        if any_certain:
+        weights = np.empty_like(tally.sums)
+        everything = tally.sums.sum(axis=0) + self.alpha
+        # a complement is empty of j where all that was counted of j, if anything, is the class's
+        zero_possible = not np.all(np.asarray(self.alpha) > 0.0)
+        certain = np.zeros(weights.shape if zero_possible else (0, 0), dtype=bool)
+        for rows in class_blocks(weights.shape):
+            part = weights[rows]
+            np.subtract(everything, tally.sums[rows], out=part)
+            total = part.sum(axis=1, keepdims=True)
+            nothing = total[:, 0] == 0.0
+            if nothing.any():  # nothing outside the class and no smoothing: every word alike
+                part[nothing] = 1.0
+                total[nothing] = part.shape[1]
+            part /= total
+            if zero_possible:
+                certain[rows] = part == 0.0
+                part[certain[rows]] = 1.0
+            np.log(part, out=part)
+            if self.norm:
+                part /= part.sum(axis=1, keepdims=True)
+            else:
+                np.negative(part, out=part)
+        if zero_possible:
             weights[~certain & certain.any(axis=0)] = -np.inf
         return weights
 

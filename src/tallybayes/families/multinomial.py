@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.families.base import class_blocks
 from tallybayes.parameters import Linear
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, FeatureSums
@@ -36,26 +37,29 @@ class Multinomial:
     kind: ClassVar[Kind] = "sums"
     alpha: float | Array = 1.0
 
-    def _smoothed(self, tally: FeatureSums) -> tuple[Array, Array]:
-        """N_cj + α_j as a fresh array (n_classes, n_features), and its sums (n_classes, 1)."""
-        smoothed = tally.sums + self.alpha
-        blank = ~tally.sums.any(axis=1)
+    def _smoothed(self, tally: FeatureSums, rows: slice, out: Array) -> Array:
+        """N_cj + α_j of some classes into `out` (n, n_features); returns their sums (n, 1)."""
+        np.add(tally.sums[rows], self.alpha, out=out)
+        blank = ~tally.sums[rows].any(axis=1)
         if blank.any():  # a class without any word: all classes together
-            smoothed[blank] = tally.sums.sum(axis=0) + self.alpha
-        total = smoothed.sum(axis=1, keepdims=True)
+            out[blank] = tally.sums.sum(axis=0) + self.alpha
+        total: Array = out.sum(axis=1, keepdims=True)
         nothing = total[:, 0] == 0.0
         if nothing.any():  # no word at all and no smoothing: every word alike
-            smoothed[nothing] = 1.0
-            total[nothing] = smoothed.shape[1]
-        return smoothed, total
+            out[nothing] = 1.0
+            total[nothing] = out.shape[1]
+        return total
 
     def log_probabilities(self, tally: FeatureSums) -> Array:
         """log θ_cj, float64 (n_classes, n_features)."""
-        smoothed, total = self._smoothed(tally)
+        log_prob = np.empty_like(tally.sums)
         with np.errstate(divide="ignore"):  # log 0 = −inf is meant
-            np.log(smoothed, out=smoothed)
-        smoothed -= np.log(total)
-        return smoothed
+            for rows in class_blocks(log_prob.shape):
+                part = log_prob[rows]
+                total = self._smoothed(tally, rows, part)
+                np.log(part, out=part)
+                part -= np.log(total)
+        return log_prob
 
     def estimate(self, tally: FeatureSums, classes: ClassCounts) -> Linear:
         weights = self.log_probabilities(tally)
@@ -70,8 +74,8 @@ class Multinomial:
         length: NDArray[np.int64],
     ) -> NDArray[np.int64]:
         """Counts that sum to `length` (len(rows),), int64 (len(rows), n_features)."""
-        smoothed, total = self._smoothed(tally)
-        theta = smoothed / total
+        theta = np.empty_like(tally.sums)
+        theta /= self._smoothed(tally, slice(None), theta)
         x = np.empty((len(rows), theta.shape[1]), dtype=np.int64)
         for i, (k, words) in enumerate(zip(rows, length, strict=True)):
             x[i] = rng.multinomial(words, theta[k])
