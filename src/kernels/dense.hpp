@@ -76,7 +76,7 @@ int count_moments(const Loops& loops, const TypedMatrix<T>& x, const Grid& grid,
                   int threads) {
     struct Local {
         Slots slots;
-        Buffer<double> shift, s1, s2, weight, pack;
+        Buffer<double> cells, weight, pack;  // cells: shift, s1 and s2 of each class
         int fault = FINE;
     };
     threads = threads_for(x.n * x.d, grid.tasks(), threads);
@@ -96,17 +96,18 @@ int count_moments(const Loops& loops, const TypedMatrix<T>& x, const Grid& grid,
             const double* w = weights ? weights + r0 : nullptr;
             local.slots.number(codes + r0, w, n, classes);
             const i64 used = local.slots.used;
-            local.shift.resize(used * d), local.s1.resize(used * d), local.s2.resize(used * d);
+            const i64 pad = (d + 7) / 8 * 8;
+            local.cells.resize(used * 3 * pad);
             local.weight.resize(used);
             for (i64 s = 0; s < used; ++s) {
                 // the first row of a class is its shift: one row of the data lies within
                 // sqrt(n) standard deviations of their mean, so little is cancelled
+                double* shift = local.cells.get() + s * 3 * pad;
                 for (i64 j = 0; j < d; ++j)
-                    local.shift[s * d + j] =
-                        static_cast<double>(*x.at(r0 + local.slots.first_row(s), c0 + j));
+                    shift[j] = static_cast<double>(*x.at(r0 + local.slots.first_row(s), c0 + j));
+                for (i64 j = pad; j < 3 * pad; ++j) shift[j] = 0.0;
                 local.weight[s] = 0.0;
             }
-            for (i64 i = 0; i < used * d; ++i) local.s1[i] = local.s2[i] = 0.0;
             const i32* slot = local.slots.slot();
             for (i64 i = 0; i < n; ++i) {
                 if (w && w[i] == 0.0)
@@ -123,12 +124,13 @@ int count_moments(const Loops& loops, const TypedMatrix<T>& x, const Grid& grid,
                     else
                         return loops.moments_f64[w != nullptr];
                 }();
-                run(from, stride, count, d, slot + i, wi, local.shift.get(), local.s1.get(),
-                    local.s2.get());
+                run(from, stride, count, d, pad, slot + i, wi, local.cells.get());
             };
             each_row_tile(x, r0, n, c0, d, local.pack, rows);
-            if (!all_finite(local.s1.get(), used * d) || !all_finite(local.s2.get(), used * d))
-                local.fault |= NOT_FINITE;
+            for (i64 s = 0; s < used; ++s) {
+                const double* sums = local.cells.get() + (3 * s + 1) * pad;
+                if (!all_finite(sums, d) || !all_finite(sums + pad, d)) local.fault |= NOT_FINITE;
+            }
         },
         [&](i64 task, int thread) {
             Local& local = locals[thread];
@@ -136,11 +138,12 @@ int count_moments(const Loops& loops, const TypedMatrix<T>& x, const Grid& grid,
             if (fault) return;
             const i64 c0 = task / grid.chunks * BLOCK_COLUMNS;
             const i64 d = x.d - c0 < BLOCK_COLUMNS ? x.d - c0 : BLOCK_COLUMNS;
+            const i64 pad = (d + 7) / 8 * 8;
             for (i64 s = 0; s < local.slots.used; ++s) {
                 const i64 at = local.slots.class_of(s) * x.d + c0;
-                loops.moments_into(d, local.weight[s], local.shift.get() + s * d,
-                                   local.s1.get() + s * d, local.s2.get() + s * d, origin + c0,
-                                   totals.s1_hi + at, totals.s1_lo + at, totals.s2_hi + at,
+                const double* cells = local.cells.get() + s * 3 * pad;
+                loops.moments_into(d, local.weight[s], cells, cells + pad, cells + 2 * pad,
+                                   origin + c0, totals.s1_hi + at, totals.s1_lo + at, totals.s2_hi + at,
                                    totals.s2_lo + at);
             }
         });
@@ -181,13 +184,13 @@ int count_sums(const Loops& loops, const TypedMatrix<T>& x, const Grid& grid, co
                 const double* wi = w ? w + i : nullptr;
                 for (i64 r = 0; r < count; ++r) {
                     const E* row = from + r * stride;
-                    int bad = 0, below = 0;
-                    for (i64 j = 0; j < d; ++j) {
-                        bad |= !(row[j] * E(0) == E(0));
-                        below |= row[j] < E(0);
-                    }
-                    if (bad) local.fault |= NOT_FINITE;
-                    if (below && demand == Demand::non_negative) local.fault |= NEGATIVE;
+                    int seen;
+                    if constexpr (std::is_same_v<E, float>)
+                        seen = loops.check_f32(row, d);
+                    else
+                        seen = loops.check_f64(row, d);
+                    if (seen & 1) local.fault |= NOT_FINITE;
+                    if (seen & 2 && demand == Demand::non_negative) local.fault |= NEGATIVE;
                 }
                 if (threshold) {
                     local.binary.resize(count * d);

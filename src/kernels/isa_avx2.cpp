@@ -1,2 +1,3 @@
 #define TB_ISA avx2
+#define TB_WIDTH 4
 #include "loops.hpp"

@@ -12,8 +12,8 @@ constexpr i64 TILE = 32;  // rows of a scoring tile
 enum SparseKind { SPARSE_LINEAR = 0, SPARSE_BINARY = 1, SPARSE_QUADRATIC = 2 };
 
 template <class T>
-using MomentsRows = void (*)(const T* x, i64 stride, i64 n, i64 d, const i32* slot, const double* w,
-                             const double* b, double* s1, double* s2);
+using MomentsRows = void (*)(const T* x, i64 stride, i64 n, i64 d, i64 pad, const i32* slot,
+                             const double* w, double* cells);
 template <class T>
 using SumsRows = void (*)(const T* x, i64 stride, i64 n, i64 d, const i32* slot, const double* w,
                           double* sums);
@@ -32,6 +32,8 @@ struct Loops {
                          const double* to, double* t1h, double* t1l, double* t2h, double* t2l);
     MomentsRows<double> moments_f64[2];  // [weighted]
     MomentsRows<float> moments_f32[2];
+    int (*check_f64)(const double* x, i64 d);
+    int (*check_f32)(const float* x, i64 d);
     SumsRows<double> sums_f64[2];
     SumsRows<float> sums_f32[2];
     void (*tile_quadratic)(i64 d, i64 K, i64 ld, const double* tile, const double* mean,

@@ -1,8 +1,9 @@
 // The loops that vector instructions speed up, one template each, on raw pointers only.
 //
-// This file is compiled once for every instruction set (isa_*.cpp define TB_ISA). It must not
-// include any standard header with inline functions: such a function would be emitted in several
-// instruction sets and the linker would keep an arbitrary one.
+// This file is compiled once for every instruction set (isa_*.cpp define TB_ISA, its name, and
+// TB_WIDTH, the doubles of a register). It must not include any standard header with inline
+// functions: such a function would be emitted in several instruction sets and the linker would keep
+// an arbitrary one.
 //
 // Every sum runs in an order that the data alone decides and no operation is contracted
 // (-ffp-contract=off), so that every instruction set returns the same bits.
@@ -15,10 +16,16 @@ namespace tb {
 namespace TB_ISA {
 namespace {
 
-typedef double v8 __attribute__((vector_size(64), aligned(64)));
-typedef double v8u __attribute__((vector_size(64), aligned(8)));
+// A register of this instruction set. Its lanes never meet in one sum, so its width does not show.
+constexpr i64 W = TB_WIDTH;
+typedef double vec __attribute__((vector_size(8 * TB_WIDTH)));
+typedef double vec_at __attribute__((vector_size(8 * TB_WIDTH), aligned(8)));
+typedef float float_at __attribute__((vector_size(4 * TB_WIDTH), aligned(4)));
 
-inline v8 splat(double x) { return v8{x, x, x, x, x, x, x, x}; }
+inline vec load(const double* p) { return *(const vec_at*)p; }
+inline vec load(const float* p) { return __builtin_convertvector(*(const float_at*)p, vec); }
+inline void store(double* p, vec x) { *(vec_at*)p = x; }
+inline vec splat(double x) { return x - vec{}; }
 
 // ---- double-double ---------------------------------------------------------------------------
 struct dd {
@@ -75,23 +82,45 @@ void moments_into(i64 d, double n, const double* TB_RESTRICT from, const double*
 
 // ---- counting --------------------------------------------------------------------------------
 // Rows of a chunk into sums about each class's own shift: s1 += w(x−b), s2 += w(x−b)².
+// A class's b, s1 and s2 stand one after the other, `pad` cells each, so that they never share the
+// low bits of their addresses with one another.
 template <class T, bool Weighted>
-void moments_rows(const T* x, i64 stride, i64 n, i64 d, const i32* slot, const double* w,
-                  const double* b, double* s1, double* s2) {
+void moments_rows(const T* x, i64 stride, i64 n, i64 d, i64 pad, const i32* slot, const double* w,
+                  double* cells) {
     for (i64 i = 0; i < n; ++i, x += stride) {
-        const i64 at = static_cast<i64>(slot[i]) * d;
-        const double* TB_RESTRICT bb = b + at;
-        double* TB_RESTRICT a1 = s1 + at;
-        double* TB_RESTRICT a2 = s2 + at;
+        double* TB_RESTRICT a = cells + static_cast<i64>(slot[i]) * (3 * pad);
         const double wi = Weighted ? w[i] : 1.0;
         if (Weighted && wi == 0.0) continue;
-        for (i64 j = 0; j < d; ++j) {
-            double t = static_cast<double>(x[j]) - bb[j];
-            double u = Weighted ? wi * t : t;
-            a1[j] += u;
-            a2[j] += u * t;
+        i64 j = 0;
+        for (; j + W <= d; j += W) {
+            const vec t = load(x + j) - load(a + j);
+            const vec u = Weighted ? splat(wi) * t : t;
+            store(a + pad + j, load(a + pad + j) + u);
+            store(a + 2 * pad + j, load(a + 2 * pad + j) + u * t);
+        }
+        for (; j < d; ++j) {
+            const double t = static_cast<double>(x[j]) - a[j];
+            const double u = Weighted ? wi * t : t;
+            a[pad + j] += u;
+            a[2 * pad + j] += u * t;
         }
     }
+}
+
+// Whether a value is not finite (bit 0), or negative (bit 1).
+template <class T>
+int check_row(const T* x, i64 d) {
+    decltype(vec{} < vec{}) bad{}, below{};
+    int faults = 0;
+    i64 j = 0;
+    for (; j + W <= d; j += W) {
+        const vec v = load(x + j);
+        bad |= v - v != 0.0;  // NaN − NaN and ∞ − ∞ are NaN
+        below |= v < 0.0;
+    }
+    for (int l = 0; l < W; ++l) faults |= (bad[l] ? 1 : 0) | (below[l] ? 2 : 0);
+    for (; j < d; ++j) faults |= (x[j] - x[j] != T(0) ? 1 : 0) | (x[j] < T(0) ? 2 : 0);
+    return faults;
 }
 
 template <class T, bool Weighted>
@@ -110,50 +139,42 @@ void sums_rows(const T* x, i64 stride, i64 n, i64 d, const i32* slot, const doub
 template <class Term>
 inline void tile_loop(i64 d, i64 K, i64 ld, const double* tile, double* acc, Term term) {
     for (i64 k = 0; k < K; ++k) {
-        double* out = acc + k * TILE;
-        v8 a0 = *(const v8*)(out), a1 = *(const v8*)(out + 8), a2 = *(const v8*)(out + 16),
-           a3 = *(const v8*)(out + 24);
-        for (i64 j = 0; j < d; ++j) {
-            const double* t = tile + j * TILE;
-            auto f = term(k * ld + j);
-            a0 += f(*(const v8*)(t));
-            a1 += f(*(const v8*)(t + 8));
-            a2 += f(*(const v8*)(t + 16));
-            a3 += f(*(const v8*)(t + 24));
+        for (i64 r = 0; r < TILE; r += 4 * W) {
+            double* out = acc + k * TILE + r;
+            vec a0 = load(out), a1 = load(out + W), a2 = load(out + 2 * W), a3 = load(out + 3 * W);
+            const double* t = tile + r;
+            for (i64 j = 0; j < d; ++j, t += TILE) {
+                const i64 at = k * ld + j;
+                a0 += term(load(t), at);
+                a1 += term(load(t + W), at);
+                a2 += term(load(t + 2 * W), at);
+                a3 += term(load(t + 3 * W), at);
+            }
+            store(out, a0), store(out + W, a1), store(out + 2 * W, a2), store(out + 3 * W, a3);
         }
-        *(v8*)(out) = a0, *(v8*)(out + 8) = a1, *(v8*)(out + 16) = a2, *(v8*)(out + 24) = a3;
     }
 }
 
 // acc −= ((x − mean)·scale)²
 void tile_quadratic(i64 d, i64 K, i64 ld, const double* tile, const double* mean,
                     const double* scale, double* acc) {
-    tile_loop(d, K, ld, tile, acc, [=](i64 at) {
-        v8 m = splat(mean[at]), s = splat(scale[at]);
-        return [=](v8 x) {
-            v8 t = (x - m) * s;
-            return -(t * t);
-        };
+    tile_loop(d, K, ld, tile, acc, [=](vec x, i64 at) {
+        const vec t = (x - mean[at]) * scale[at];
+        return -(t * t);
     });
 }
 
 // acc += x·weight
 void tile_linear(i64 d, i64 K, i64 ld, const double* tile, const double* weight, double* acc) {
-    tile_loop(d, K, ld, tile, acc, [=](i64 at) {
-        v8 w = splat(weight[at]);
-        return [=](v8 x) { return x * w; };
-    });
+    tile_loop(d, K, ld, tile, acc, [=](vec x, i64 at) { return x * weight[at]; });
 }
 
 // The same where a weight may be −inf: an absent feature (x = 0) says nothing.
 void tile_linear_masked(i64 d, i64 K, i64 ld, const double* tile, const double* weight,
                         double* acc) {
-    tile_loop(d, K, ld, tile, acc, [=](i64 at) {
-        v8 w = splat(weight[at]), zero = splat(0.0);
-        return [=](v8 x) {
-            v8 product = x * w;
-            return x == zero ? zero : product;
-        };
+    tile_loop(d, K, ld, tile, acc, [=](vec x, i64 at) {
+        const vec product = x * weight[at], zero = splat(0.0);
+        return x == zero ? zero : product;
     });
 }
 
@@ -174,42 +195,42 @@ void tile_best(i64 K, i64 first, const double* acc, double* best, i64* arg) {
 template <int NV>
 inline void gather_rows(i64 n, i64 d, const i32* entry, const double* table, const double* offset,
                         double* out) {
+    constexpr int R = 8 * NV / W;  // registers of a row of lanes
     for (i64 i = 0; i < n; ++i, entry += d, out += 8 * NV) {
-        v8 acc[NV];
-        for (int v = 0; v < NV; ++v) acc[v] = *(const v8u*)(offset + 8 * v);
+        vec acc[R];
+        for (int v = 0; v < R; ++v) acc[v] = load(offset + W * v);
         for (i64 j = 0; j < d; ++j) {
             const double* row = table + static_cast<i64>(entry[j]) * (8 * NV);
-            for (int v = 0; v < NV; ++v) acc[v] += *(const v8u*)(row + 8 * v);
+            for (int v = 0; v < R; ++v) acc[v] += load(row + W * v);
         }
-        for (int v = 0; v < NV; ++v) *(v8u*)(out + 8 * v) = acc[v];
+        for (int v = 0; v < R; ++v) store(out + W * v, acc[v]);
     }
 }
 
 template <int NV, class T, class I, int Kind>
 inline void sparse_rows(i64 n, const I* indptr, const I* indices, const T* data, double threshold,
                         const double* table, const double* offset, double* out) {
-    const i64 width = 8 * NV;
+    constexpr int R = 8 * NV / W;
+    constexpr i64 width = 8 * NV;
     for (i64 i = 0; i < n; ++i, out += width) {
-        v8 acc[NV];
-        for (int v = 0; v < NV; ++v) acc[v] = *(const v8u*)(offset + 8 * v);
+        vec acc[R];
+        for (int v = 0; v < R; ++v) acc[v] = load(offset + W * v);
         const I end = indptr[i + 1];
         for (I p = indptr[i]; p < end; ++p) {
             const double x = static_cast<double>(data[p]);
             if (Kind == SPARSE_BINARY ? !(x > threshold) : x == 0.0) continue;
-            const i64 at = static_cast<i64>(indices[p]) * width;
-            if (Kind == SPARSE_QUADRATIC) {  // a·x + b·x²
-                const double* a = table + 2 * at;
-                const v8 xs = splat(x);
-                for (int v = 0; v < NV; ++v)
-                    acc[v] += xs * (*(const v8u*)(a + 8 * v) + xs * *(const v8u*)(a + width + 8 * v));
+            const double* row = table + static_cast<i64>(indices[p]) * width;
+            if (Kind == SPARSE_QUADRATIC) {  // x·(a + x·b)
+                row += static_cast<i64>(indices[p]) * width;
+                for (int v = 0; v < R; ++v)
+                    acc[v] += (load(row + W * v) + load(row + width + W * v) * x) * x;
             } else if (Kind == SPARSE_BINARY) {
-                for (int v = 0; v < NV; ++v) acc[v] += *(const v8u*)(table + at + 8 * v);
+                for (int v = 0; v < R; ++v) acc[v] += load(row + W * v);
             } else {
-                const v8 xs = splat(x);
-                for (int v = 0; v < NV; ++v) acc[v] += xs * *(const v8u*)(table + at + 8 * v);
+                for (int v = 0; v < R; ++v) acc[v] += load(row + W * v) * x;
             }
         }
-        for (int v = 0; v < NV; ++v) *(v8u*)(out + 8 * v) = acc[v];
+        for (int v = 0; v < R; ++v) store(out + W * v, acc[v]);
     }
 }
 
@@ -246,6 +267,8 @@ const Loops* loops() {
         moments_into,
         {moments_rows<double, false>, moments_rows<double, true>},
         {moments_rows<float, false>, moments_rows<float, true>},
+        check_row<double>,
+        check_row<float>,
         {sums_rows<double, false>, sums_rows<double, true>},
         {sums_rows<float, false>, sums_rows<float, true>},
         tile_quadratic,

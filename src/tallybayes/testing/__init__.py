@@ -1,0 +1,13 @@
+"""What every tally, family and estimator must satisfy, shipped so that others can prove theirs.
+
+:mod:`tallybayes.testing.laws`
+    The laws of a tally, one function each.
+:mod:`tallybayes.testing.strategies`
+    Hypothesis strategies for tallies, weights and data sets. The only module that needs Hypothesis.
+:mod:`tallybayes.testing.checks`
+    Properties of an estimator, one function each.
+
+Nothing in tallybayes imports this package.
+"""
+
+from __future__ import annotations
