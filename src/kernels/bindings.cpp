@@ -15,6 +15,7 @@
 #include <tuple>
 
 #include "dense.hpp"
+#include "grid.hpp"
 #include "labels.hpp"
 #include "moments.hpp"
 #include "score.hpp"
@@ -153,6 +154,13 @@ auto with_sparse(const Sparse& x, F&& f) {
 }
 
 // ---- counting ------------------------------------------------------------------------------------
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> as_array(std::vector<T>&& values) {
+    auto* kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
+}
+
 nb::object rank_labels_(const In& y, i64 limit, OutVector<i32> codes, int threads) {
     const Matrix m = matrix(y);
     need(codes, 0, m.n, "codes");
@@ -168,9 +176,7 @@ nb::object rank_labels_(const In& y, i64 limit, OutVector<i32> codes, int thread
         }
     });
     if (!done) return nb::none();
-    auto* kept = values.release();
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<i64>*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, i64, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+    return nb::cast(as_array(std::move(*values)));
 }
 
 void count_classes_(const InVector<i32>& codes, const std::optional<InVector<double>>& weights,
@@ -296,6 +302,26 @@ int levels_csr(const In& indptr, const In& indices, const In& data, i64 rows, i6
                                 start.data(), counts.data(),
                                 [](auto value, int& fault) { return code_of(value, fault); });
     });
+}
+
+// fault, shift, keys in order of appearance, counts (cells · classes)
+nb::tuple grid_counts(const In& x, const InVector<i32>& codes,
+                      const std::optional<InVector<double>>& weights, i64 classes, i64 budget) {
+    const Matrix m = matrix(x);
+    need(codes, 0, m.n, "codes");
+    if (m.d != 1 || classes < 1 || budget < 2)
+        throw nb::value_error("one column, a class and a budget of two cells are needed");
+    const double* w = weights_of(weights, m.n);
+    GridTable table(classes, budget, 0);
+    int fault = FINE;
+    {
+        nb::gil_scoped_release release;
+        fault = with_type(m, [&](auto typed) {
+            return count_grid(typed, codes.data(), w, classes, table);
+        });
+    }
+    return nb::make_tuple(fault, table.shift, as_array(std::move(table.keys)),
+                          as_array(std::move(table.counts)));
 }
 
 // T is double for totals that change, const double for those that are only read.
@@ -472,6 +498,8 @@ NB_MODULE(_kernels, m) {
     m.def("highest_codes", &highest_codes_, "x"_a, "highest"_a, "threads"_a);
     m.def("levels_dense", &levels_dense, "x"_a, "codes"_a, "weights"_a.none(), "start"_a,
           "counts"_a, "threads"_a);
+    m.def("grid_counts", &grid_counts, "x"_a, "codes"_a, "weights"_a.none(), "classes"_a,
+          "budget"_a);
     m.def("levels_csr", &levels_csr, "indptr"_a, "indices"_a, "data"_a, "rows"_a, "columns"_a,
           "codes"_a, "weights"_a.none(), "start"_a, "counts"_a);
 

@@ -74,6 +74,9 @@ def highest_codes(x: _Real, highest: _I8, threads: int) -> int: ...
 def levels_dense(
     x: _Real, codes: _I4, weights: _F8 | None, start: _I8, counts: _F8, threads: int
 ) -> int: ...
+def grid_counts(
+    x: _Real, codes: _I4, weights: _F8 | None, classes: int, budget: int
+) -> tuple[int, int, _I8, _F8]: ...
 def levels_csr(
     indptr: _Real,
     indices: _Real,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tallybayes.tally.base import Tally
 from tallybayes.tally.classes import ClassCounts
+from tallybayes.tally.grid import GridCounts
 from tallybayes.tally.levels import LevelCounts
 from tallybayes.tally.moments import Moments
 from tallybayes.tally.sums import FeatureSums
 from tallybayes.tally.table import TableTally
 
-__all__ = ["ClassCounts", "FeatureSums", "LevelCounts", "Moments", "TableTally", "Tally"]
+__all__ = ["ClassCounts", "FeatureSums", "GridCounts", "LevelCounts", "Moments", "TableTally", "Tally"]

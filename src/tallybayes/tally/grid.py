@@ -1,0 +1,169 @@
+"""Level counts of numbers on a grid that no data chooses: the float's own bits.
+
+A cell holds the values that share sign, exponent and the leading bits of the mantissa. A tally keeps
+the finest grid on which it has at most `budget` cells. Dropping a bit joins neighbouring cells and
+commutes with adding, and a part never needs fewer bits than the whole: the same rows give the same
+tally in any order and any split. (After rows are taken away a finer grid might fit again; what was
+joined stays joined.)
+
+Bins, quantiles, densities and the choice of a family are read from these counts afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.tally.base import ALL, Rows, Tally
+
+__all__ = ["BUDGET", "GridCounts"]
+
+Array = NDArray[np.float64]
+Keys = NDArray[np.int64]
+
+BUDGET = 4096
+"""Cells that a column may have."""
+
+
+def _coarser(keys: Keys, by: int) -> Keys:
+    """Keys after `by` more bits are dropped; order is kept."""
+    return np.where(keys < 0, -((-keys - 1) >> by) - 1, keys >> by)
+
+
+def _float_of(magnitude: Keys) -> Array:
+    return magnitude.astype(np.int64).view(np.float64)
+
+
+class GridCounts(Tally):
+    """Grid counts of one column of numbers.
+
+    Parameters
+    ----------
+    shift : int
+        Trailing bits of the float64 that are dropped, from 0 (every value its own cell) on.
+    keys : int64 array (n_cells,)
+        The cells that occur, ascending, as the values in them do.
+    counts : float64 array (n_classes, n_cells)
+        Rows, or weight.
+    budget : int
+    """
+
+    additive = ("counts",)
+
+    def __init__(self, shift: int, keys: Keys, counts: Array, budget: int = BUDGET) -> None:
+        self.shift = int(shift)
+        self.keys = keys
+        self.counts = counts
+        self.budget = int(budget)
+
+    @classmethod
+    def zeros(cls, n_classes: int, budget: int = BUDGET) -> GridCounts:
+        return cls(0, np.empty(0, dtype=np.int64), np.zeros((n_classes, 0)), budget)
+
+    def _like(self, arrays: list[Array]) -> Self:
+        return type(self)(self.shift, self.keys, arrays[0], self.budget)
+
+    # ---- the grid --------------------------------------------------------------------------------
+    def coarsened(self, shift: int) -> Self:
+        """The same counts on a grid with at least `shift` bits dropped, and within the budget."""
+        keys, counts, now = self.keys, self.counts, self.shift
+        while now < shift or len(keys) > self.budget:
+            by = max(1, shift - now)
+            joined = _coarser(keys, by)
+            first = np.flatnonzero(np.diff(joined, prepend=joined[:1] - 1)) if len(joined) else []
+            if len(joined):
+                counts = np.add.reduceat(counts, first, axis=1)
+            keys, now = joined[first], now + by
+        return type(self)(now, keys, counts, self.budget)
+
+    def _onto(self, keys: Keys) -> Array:
+        """The counts with a column for each of `keys`, which hold this tally's."""
+        wide = np.zeros((self.n_classes, len(keys)))
+        wide[:, np.searchsorted(keys, self.keys)] = self.counts
+        return wide
+
+    def _joined(self, other: Self) -> tuple[Self, Self]:
+        """Both tallies on one grid with the cells of both."""
+        shift = max(self.shift, other.shift)
+        while True:
+            mine, theirs = self.coarsened(shift), other.coarsened(shift)
+            shift = max(mine.shift, theirs.shift)
+            if mine.shift == theirs.shift:
+                keys = np.union1d(mine.keys, theirs.keys)
+                if len(keys) <= self.budget:
+                    break
+                shift += 1
+        return (
+            type(self)(shift, keys, mine._onto(keys), self.budget),
+            type(self)(shift, keys, theirs._onto(keys), self.budget),
+        )
+
+    def _become(self, other: Self) -> None:
+        """Takes over another tally's grid and counts, without cells that hold nothing."""
+        kept = other.counts.any(axis=0)
+        self.shift, self.keys, self.counts = other.shift, other.keys[kept], other.counts[:, kept]
+
+    # ---- the group -------------------------------------------------------------------------------
+    def zero(self) -> Self:
+        return type(self)(0, np.empty(0, dtype=np.int64), np.zeros((self.n_classes, 0)), self.budget)
+
+    def accumulate(self, other: Self, factor: float = 1.0, rows: Rows = ALL) -> None:
+        mine, theirs = self._joined(other)
+        mine.counts[rows] += theirs.counts if factor == 1.0 else factor * theirs.counts
+        self._become(mine)
+
+    def put(self, rows: Rows, other: Self) -> None:
+        mine, theirs = self._joined(other)
+        mine.counts[rows] = theirs.counts
+        self._become(mine)
+
+    def settle(self, before: Self) -> None:
+        mine, was = self._joined(before)
+        Tally.settle(mine, was)
+        self._become(mine)
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return (
+            self.shift == other.shift
+            and np.array_equal(self.keys, other.keys)
+            and np.array_equal(self.counts, other.counts)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _column_of(self, cell: list[int]) -> int:
+        return 0
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        return {
+            "shift": np.array(self.shift),
+            "keys": self.keys,
+            "counts": self.counts,
+            "budget": np.array(self.budget),
+        }
+
+    # ---- reading ---------------------------------------------------------------------------------
+    def keys_of(self, x: Array) -> Keys:
+        """The keys of values on this tally's grid, int64 like x."""
+        bits = np.ascontiguousarray(x, dtype=np.float64).view(np.int64)
+        magnitude = bits & np.int64(2**63 - 1)
+        shifted = magnitude >> self.shift
+        return np.where((bits < 0) & (magnitude != 0), -shifted - 1, shifted)
+
+    def lower_edges(self) -> Array:
+        """The least value of each cell, float64 (n_cells,), ascending."""
+        below = self.keys < 0
+        magnitude = np.where(below, (-self.keys << self.shift) - 1, self.keys << self.shift)
+        return np.where(below, -_float_of(magnitude), _float_of(magnitude))
+
+    def values(self) -> Array:
+        """One value that stands for each cell, float64 (n_cells,): the one nearest 0, which is the
+        value itself where the cell has but one of few bits, such as a whole number."""
+        below = self.keys < 0
+        magnitude = np.where(below, -self.keys - 1, self.keys) << self.shift
+        value = _float_of(magnitude)
+        return np.where(below, -value, value)
