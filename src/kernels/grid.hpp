@@ -51,12 +51,10 @@ public:
     std::vector<double> counts;  // (cells, classes)
 
 private:
-    static u64 mix(i64 key) {
-        const u64 h = static_cast<u64>(key) * 0x9E3779B97F4A7C15ul;
-        return h >> 32;  // the low bits of a product forget the high bits of whole numbers
-    }
+    // Fibonacci hashing: the top bits of the product depend on all bits of the key
+    u64 home(i64 key) const { return (static_cast<u64>(key) * 0x9E3779B97F4A7C15ul) >> top_; }
     i64 find(i64 key) const {
-        for (u64 at = mix(key) & mask_;; at = (at + 1) & mask_) {
+        for (u64 at = home(key);; at = (at + 1) & mask_) {
             if (slots_[at] < 0) return -1;
             if (keys[static_cast<std::size_t>(slots_[at])] == key) return slots_[at];
         }
@@ -70,13 +68,14 @@ private:
         return cell;
     }
     void place(i64 cell) {
-        u64 at = mix(keys[static_cast<std::size_t>(cell)]) & mask_;
+        u64 at = home(keys[static_cast<std::size_t>(cell)]);
         while (slots_[at] >= 0) at = (at + 1) & mask_;
         slots_[at] = static_cast<i32>(cell);
     }
     void rehash(std::size_t size) {
         slots_.assign(size, -1);
         mask_ = size - 1;
+        for (top_ = 64; size > 1; size /= 2) --top_;
         for (i64 cell = 0; cell < static_cast<i64>(keys.size()); ++cell) place(cell);
     }
     void coarsen() {
@@ -98,6 +97,7 @@ private:
     i64 classes_, budget_;
     std::vector<i32> slots_;
     u64 mask_ = 0;
+    int top_ = 64;
 };
 
 // Counts one column; NaN is left out. Returns the fault of its values.

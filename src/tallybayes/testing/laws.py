@@ -102,41 +102,42 @@ def within(bound: float, **named: float) -> Equality:
     return same
 
 
-def in_mean_and_squares(bound: float) -> Equality:
-    """Equal to the eye: n, means and sums of squares agree up to `bound`.
-
-    Other kinds of tally are compared as by :func:`within`. Means may differ by `bound` standard deviations and sums of squares by `bound` times the largest
-    of both sides and of the terms, wherever the origin lies.
+def in_mean_and_squares(bound: float, *, counts: float = 0.0) -> Equality:
+    """Equal to the eye: means and sums of squares agree up to `bound`, wherever the origin lies.
 
     Parameters
     ----------
     bound : float
+        Means may differ by `bound` standard deviations, and sums of squares by `bound` times the
+        largest of both sides and of the terms.
+    counts : float, default=0.0
+        The relative bound for all else: n, class counts, level counts and feature sums.
 
     Returns
     -------
     Equality
     """
-    counts = within(bound)
+    others_same = within(counts)
+
+    def same_moments(a: Moments, b: Moments, terms: Sequence[Moments]) -> bool:
+        n = np.max([np.abs(t.n) for t in (a, b, *terms)], axis=0)
+        read = [t.mean_and_squares() for t in (a, b, *terms)]
+        squares = np.max([np.abs(ss) for _, ss in read], axis=0)
+        deviation = np.sqrt(squares / np.where(n > 0.0, n, 1.0))
+        (mean, ss), (mean_b, ss_b) = read[:2]
+        slack = bound * deviation + 4.0 * np.spacing(np.abs(mean))
+        return bool(
+            (np.abs(a.n - b.n) <= counts * n).all()
+            and (np.abs(mean - mean_b) <= slack).all()
+            and (np.abs(ss - ss_b) <= bound * squares).all()
+        )
 
     def same(left: Any, right: Any, terms: Sequence[Any] = ()) -> bool:
         if not exactly(left.zero(), right.zero()):
             return False
         for a, b, *others in zip(*map(parts_of, (left, right, *terms)), strict=True):
-            if not isinstance(a, Moments):
-                if not counts(a, b, others):
-                    return False
-                continue
-            n = np.max([np.abs(t.n) for t in (a, b, *others)], axis=0)
-            if not (np.abs(a.n - b.n) <= bound * n).all():
-                return False
-            read = [t.mean_and_squares() for t in (a, b, *others)]
-            squares = np.max([np.abs(ss) for _, ss in read], axis=0)
-            deviation = np.sqrt(squares / np.where(n > 0.0, n, 1.0))
-            (mean, ss), (mean_b, ss_b) = read[:2]
-            slack = bound * deviation + 4.0 * np.spacing(np.abs(mean))
-            if not (np.abs(mean - mean_b) <= slack).all():
-                return False
-            if not (np.abs(ss - ss_b) <= bound * squares).all():
+            alike = same_moments if isinstance(a, Moments) else others_same
+            if not alike(a, b, others):
                 return False
         return True
 
