@@ -13,7 +13,7 @@ from tallybayes.errors import IncompatibleTallies
 
 __all__ = ["Columns", "Kind", "Schema"]
 
-Kind = Literal["levels", "sums", "moments"]
+Kind = Literal["levels", "sums", "moments", "grid"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -22,7 +22,7 @@ class Columns:
 
     Parameters
     ----------
-    kind : {"levels", "sums", "moments"}
+    kind : {"levels", "sums", "moments", "grid"}
         The kind of tally they need.
     n_features : int
     names : tuple of str, optional
@@ -37,6 +37,9 @@ class Columns:
         For levels: the declared values of each column, in the order of their codes.
     origin : float64 array (n_features,), optional
         For moments: the fixed origin c of Σ(x−c) and Σ(x−c)².
+    open : bool
+        For levels of a table's column: levels may be added and are joined by value, and the first
+        cell counts the gaps.
     """
 
     kind: Kind
@@ -47,6 +50,12 @@ class Columns:
     n_levels: NDArray[np.int64] | None = None
     levels: tuple[NDArray[Any], ...] | None = None
     origin: NDArray[np.float64] | None = None
+    open: bool = False
+
+    @property
+    def key(self) -> tuple[tuple[str, ...] | None, str]:
+        """What tells the groups of a table's schema apart."""
+        return self.names, self.kind
 
     def name_of(self, column: int) -> str:
         """A column as errors call it: its name where it has one, else its number."""
@@ -75,6 +84,8 @@ class Columns:
             raise IncompatibleTallies(
                 f"one model counted x > {self.threshold}, the other x > {other.threshold}"
             )
+        if self.open and other.open:
+            return self._with_levels_of(other)
         if (self.levels is None) != (other.levels is None) or (
             self.levels is not None
             and other.levels is not None
@@ -88,9 +99,22 @@ class Columns:
             joined = replace(joined, n_levels=np.maximum(self.n_levels, other.n_levels))
         return joined
 
+    def _with_levels_of(self, other: Columns) -> Columns:
+        """Open columns with the levels of both: this one's first, then the other's new ones."""
+        assert self.levels is not None
+        assert other.levels is not None
+        mine = self.levels[0].tolist()
+        known = set(mine)
+        added = [level for level in other.levels[0].tolist() if level not in known]
+        if not added:
+            return self
+        levels = np.empty(len(mine) + len(added), dtype=object)
+        levels[:] = mine + added
+        return replace(self, levels=(levels,), n_levels=np.array([len(levels) + 1]))
+
     def _parts(self) -> list[bytes]:
         parts = [self.kind.encode(), str(self.n_features).encode()]
-        parts.append(repr((self.names, self.threshold, self.non_negative)).encode())
+        parts.append(repr((self.names, self.threshold, self.non_negative, self.open)).encode())
         for array in (self.n_levels, self.origin):
             parts.append(b"-" if array is None else array.tobytes())
         parts.append(repr(self.levels and [v.tolist() for v in self.levels]).encode())
@@ -106,15 +130,16 @@ class Schema:
     classes : array (n_classes,)
         The class labels, sorted.
     groups : tuple of Columns
+    by_name : bool
+        For tables: groups are joined by name and may be added.
     """
 
     classes: NDArray[Any]
     groups: tuple[Columns, ...]
+    by_name: bool = False
 
     def join(self, other: Schema) -> Schema:
         """The schema that holds both; classes are joined by label."""
-        if len(self.groups) != len(other.groups):
-            raise IncompatibleTallies("the models have different groups of columns")
         classes = self.classes
         if not np.array_equal(classes, other.classes):
             if (classes.dtype.kind in "US") != (other.classes.dtype.kind in "US"):
@@ -123,8 +148,14 @@ class Schema:
                     "joined; use one type of label in every part"
                 )
             classes = np.union1d(classes, other.classes)
-        groups = tuple(a.join(b) for a, b in zip(self.groups, other.groups, strict=True))
-        return Schema(classes, groups)
+        if not self.by_name:
+            if len(self.groups) != len(other.groups):
+                raise IncompatibleTallies("the models have different groups of columns")
+            groups = [a.join(b) for a, b in zip(self.groups, other.groups, strict=True)]
+            return replace(self, classes=classes, groups=tuple(groups))
+        theirs = {group.key: group for group in other.groups}
+        groups = [g.join(theirs.pop(g.key)) if g.key in theirs else g for g in self.groups]
+        return replace(self, classes=classes, groups=(*groups, *theirs.values()))
 
     def fingerprint(self) -> str:
         """A digest (hexadecimal) that is equal for equal schemas, on any machine."""

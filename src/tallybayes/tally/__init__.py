@@ -10,4 +10,12 @@ from tallybayes.tally.moments import Moments
 from tallybayes.tally.sums import FeatureSums
 from tallybayes.tally.table import TableTally
 
-__all__ = ["ClassCounts", "FeatureSums", "GridCounts", "LevelCounts", "Moments", "TableTally", "Tally"]
+__all__ = [
+    "ClassCounts",
+    "FeatureSums",
+    "GridCounts",
+    "LevelCounts",
+    "Moments",
+    "TableTally",
+    "Tally",
+]

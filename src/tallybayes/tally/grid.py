@@ -1,9 +1,9 @@
 """Level counts of numbers on a grid that no data chooses: the float's own bits.
 
-A cell holds the values that share sign, exponent and the leading bits of the mantissa. A tally keeps
-the finest grid on which it has at most `budget` cells. Dropping a bit joins neighbouring cells and
-commutes with adding, and a part never needs fewer bits than the whole: the same rows give the same
-tally in any order and any split. (After rows are taken away a finer grid might fit again; what was
+A cell holds the values that share sign, exponent and the leading bits of the mantissa. A tally
+keeps the finest grid on which it has at most `budget` cells. Dropping a bit joins neighbouring cells
+and commutes with adding, and a part never needs fewer bits than the whole: the same rows give the
+same tally in any order and any split. (After rows are taken away a finer grid might fit again; what was
 joined stays joined.)
 
 Bins, quantiles, densities and the choice of a family are read from these counts afterwards.
@@ -71,11 +71,10 @@ class GridCounts(Tally):
         keys, counts, now = self.keys, self.counts, self.shift
         while now < shift or len(keys) > self.budget:
             by = max(1, shift - now)
-            joined = _coarser(keys, by)
-            first = np.flatnonzero(np.diff(joined, prepend=joined[:1] - 1)) if len(joined) else []
-            if len(joined):
-                counts = np.add.reduceat(counts, first, axis=1)
-            keys, now = joined[first], now + by
+            keys, now = _coarser(keys, by), now + by
+            if len(keys):
+                first = np.flatnonzero(np.diff(keys, prepend=keys[:1] - 1))
+                counts, keys = np.add.reduceat(counts, first, axis=1), keys[first]
         return type(self)(now, keys, counts, self.budget)
 
     def _onto(self, keys: Keys) -> Array:
@@ -107,7 +106,9 @@ class GridCounts(Tally):
 
     # ---- the group -------------------------------------------------------------------------------
     def zero(self) -> Self:
-        return type(self)(0, np.empty(0, dtype=np.int64), np.zeros((self.n_classes, 0)), self.budget)
+        return type(self)(
+            0, np.empty(0, dtype=np.int64), np.zeros((self.n_classes, 0)), self.budget
+        )
 
     def accumulate(self, other: Self, factor: float = 1.0, rows: Rows = ALL) -> None:
         mine, theirs = self._joined(other)
@@ -133,7 +134,7 @@ class GridCounts(Tally):
             and np.array_equal(self.counts, other.counts)
         )
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def _column_of(self, cell: list[int]) -> int:
         return 0

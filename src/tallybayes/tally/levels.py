@@ -72,5 +72,11 @@ class LevelCounts(Tally):
         wide.counts[:, old] = self.counts
         return wide  # type: ignore[return-value]
 
+    def moved(self, n_levels: NDArray[np.int64], to: NDArray[np.intp]) -> Self:
+        """The same counts with cell i moved to cell to[i] of a frame with `n_levels`."""
+        wide = LevelCounts.zeros(self.n_classes, n_levels)
+        wide.counts[:, to] = self.counts
+        return wide  # type: ignore[return-value]
+
     def _column_of(self, cell: list[int]) -> int:
         return int(np.searchsorted(self.start, cell[0], side="right")) - 1

@@ -8,13 +8,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import IncompatibleTallies, NegativeTally
-from tallybayes.schema import Schema
+from tallybayes.schema import Columns, Schema
 from tallybayes.tally.base import Tally
 from tallybayes.tally.classes import ClassCounts
+from tallybayes.tally.grid import GridCounts
 from tallybayes.tally.levels import LevelCounts
 from tallybayes.tally.moments import Moments
+from tallybayes.tally.sums import FeatureSums
 
-__all__ = ["TableTally"]
+__all__ = ["TableTally", "zero_tally"]
+
+
+def zero_tally(columns: Columns, n_classes: int) -> Tally:
+    """Nothing counted, for columns of any kind."""
+    if columns.kind == "levels":
+        assert columns.n_levels is not None
+        return LevelCounts.zeros(n_classes, columns.n_levels)
+    if columns.kind == "moments":
+        assert columns.origin is not None
+        return Moments.zeros(n_classes, columns.origin)
+    if columns.kind == "grid":
+        return GridCounts.zeros(n_classes)
+    return FeatureSums.zeros(n_classes, columns.n_features)
+
+
+def _moves(mine: Columns, wider: Columns) -> NDArray[np.intp]:
+    """Where the cells of an open column stand in a wider one: the gaps, then its levels."""
+    assert mine.levels is not None
+    assert wider.levels is not None
+    at = {level: i + 1 for i, level in enumerate(wider.levels[0].tolist())}
+    return np.array([0, *(at[level] for level in mine.levels[0].tolist())], dtype=np.intp)
 
 
 @dataclass(eq=False)
@@ -78,10 +101,22 @@ class TableTally:
         rows = np.searchsorted(schema.classes, self.schema.classes)
         same_classes = len(schema.classes) == len(self.schema.classes)
         parts: list[Tally] = [self.classes]
-        for tally, columns in zip(self.groups, schema.groups, strict=True):
+        if schema.by_name:
+            here = {c.key: (c, t) for c, t in zip(self.schema.groups, self.groups, strict=True)}
+        for i, columns in enumerate(schema.groups):
+            if not schema.by_name:
+                mine, tally = self.schema.groups[i], self.groups[i]
+            elif columns.key in here:
+                mine, tally = here[columns.key]
+            else:
+                parts.append(zero_tally(columns, len(self.schema.classes)))
+                continue
             if isinstance(tally, LevelCounts):
                 assert columns.n_levels is not None
-                tally = tally.widen(columns.n_levels)
+                if columns.open:
+                    tally = tally.moved(columns.n_levels, _moves(mine, columns))
+                else:
+                    tally = tally.widen(columns.n_levels)
             if isinstance(tally, Moments):
                 assert columns.origin is not None
                 if not np.array_equal(tally.origin, columns.origin):

@@ -1,0 +1,8 @@
+"""Reading tables of any make into plain columns: numbers, or texts as codes."""
+
+from __future__ import annotations
+
+from tallybayes.tables.columns import Empty, Numbers, Table, Texts
+from tallybayes.tables.read import read_table
+
+__all__ = ["Empty", "Numbers", "Table", "Texts", "read_table"]

@@ -1,0 +1,64 @@
+"""pyarrow tables, and whatever offers its data by the Arrow C stream. Imported when one arrives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tallybayes.tables.arrays import read_array
+from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts
+from tallybayes.tables.objects import as_text, read_objects
+
+__all__ = ["read"]
+
+
+def _read_column(column: Any, name: str) -> Column:
+    kind = column.type
+    if pa.types.is_null(kind) or column.null_count == len(column):
+        return Empty(len(column))
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        if pa.types.is_string_view(kind):
+            column = column.cast(pa.large_string())
+        column = column.dictionary_encode()
+        kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.unify_dictionaries() if isinstance(column, pa.ChunkedArray) else column
+        chunk = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        if isinstance(chunk, pa.ChunkedArray):
+            chunk = chunk.chunk(0)
+        codes = pc.fill_null(chunk.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
+        levels = [as_text(v) for v in chunk.dictionary.to_pylist()]
+        return Texts(codes, levels, "category")
+    if pa.types.is_boolean(kind):
+        codes = pc.fill_null(column.cast(pa.int32()), -1).to_numpy()
+        return Texts(codes.astype(np.int32), ["False", "True"], "boolean")
+    if pa.types.is_integer(kind):
+        if column.null_count:
+            return Numbers(column.cast(pa.float64(), safe=False).to_numpy(), "integer")
+        return Numbers(column.to_numpy(), "integer")
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return Numbers(column.cast(pa.float64(), safe=False).to_numpy(), "float")
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        column = column.cast(pa.timestamp("us"), safe=False)
+        return read_array(column.to_numpy(), name)
+    return read_objects(column.to_pylist(), name)
+
+
+def read(x: Any) -> Table:
+    """Anything with ``__arrow_c_stream__``.
+
+    Raises
+    ------
+    ValueError
+        If two columns have one name.
+    """
+    table = pa.table(x)
+    names = table.column_names
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"two columns are named {twice!r}: rename or drop one")
+    columns = {name: _read_column(table.column(name), name) for name in names}
+    return Table(columns, table.num_rows, True)

@@ -1,0 +1,109 @@
+"""A column of Python objects: what each of them is decides what the column is."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.tables.columns import Column, Empty, Numbers, Texts, text_of_number
+
+__all__ = ["EPOCH", "days_of", "read_objects"]
+
+EPOCH = datetime.datetime(1970, 1, 1)
+DAY = 86400.0
+
+
+def days_of(value: datetime.date) -> float:
+    """A date or time as days since 1970 (UTC where it has a zone)."""
+    if isinstance(value, datetime.datetime):
+        if value.tzinfo is not None:
+            value = value.astimezone(datetime.UTC).replace(tzinfo=None)
+        return (value - EPOCH).total_seconds() / DAY
+    return float(value.toordinal() - EPOCH.toordinal())
+
+
+def _is_gap(value: Any) -> bool:
+    if value is None:
+        return True
+    # NaN, NaT and decimal NaN differ from themselves; pd.NA says neither
+    same = value == value
+    return same is False or (same is not True and type(value).__name__ == "NAType")
+
+
+def _kind(value: Any, name: str) -> str:
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, bool | np.bool_):
+        return "boolean"
+    if isinstance(value, numbers.Integral):
+        return "integer"
+    if isinstance(value, numbers.Real | decimal.Decimal):
+        return "float"
+    if isinstance(value, datetime.date):
+        return "date"
+    if isinstance(value, np.datetime64):
+        return "date"
+    raise ValueError(
+        f"column {name!r} holds {value!r}, a {type(value).__name__}: columns hold numbers, texts, "
+        "booleans or dates. Unpack or leave out the column."
+    )
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, np.datetime64):
+        return float((value - np.datetime64(0, "D")) / np.timedelta64(1, "s")) / DAY
+    return days_of(value) if isinstance(value, datetime.date) else float(value)
+
+
+def as_text(value: Any) -> str:
+    """A value of any scalar kind as a level."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    if isinstance(value, numbers.Integral):
+        return str(int(value))
+    if isinstance(value, numbers.Real | decimal.Decimal):
+        number = float(value)
+        return text_of_number(number) if np.isfinite(number) else str(number)
+    return str(value)
+
+
+def read_objects(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
+    """A column of Python objects.
+
+    None, NaN, NaT and NA are gaps. Only numbers (or only dates) make a column of numbers, only
+    booleans one of two levels; anything mixed is read as text.
+
+    Raises
+    ------
+    ValueError
+        If a value is no scalar.
+    """
+    objects = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    gaps = [_is_gap(v) for v in objects]
+    kinds = {_kind(v, name) for v, gap in zip(objects, gaps, strict=True) if not gap}
+    if not kinds:
+        return Empty(len(objects))
+    if kinds <= {"integer", "float"} or kinds == {"date"}:
+        array = np.array(
+            [np.nan if gap else _number(v) for v, gap in zip(objects, gaps, strict=True)],
+            dtype=np.float64,
+        )
+        return Numbers(array, "float" if "float" in kinds else kinds.pop())
+    rank: dict[str, int] = {}
+    codes = np.fromiter(
+        (
+            -1 if gap else rank.setdefault(as_text(v), len(rank))
+            for v, gap in zip(objects, gaps, strict=True)
+        ),
+        dtype=np.int32,
+        count=len(objects),
+    )
+    return Texts(codes, list(rank), kinds.pop() if len(kinds) == 1 else "mixed")

@@ -1,0 +1,64 @@
+"""pandas frames. Imported only when one arrives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tallybayes.tables.arrays import read_array
+from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts
+from tallybayes.tables.objects import as_text, read_objects
+
+__all__ = ["read"]
+
+
+def _read_column(series: Any, name: str) -> Column:
+    dtype = series.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        codes = series.cat.codes.to_numpy().astype(np.int32)
+        return Texts(codes, [as_text(v) for v in dtype.categories.tolist()], "category")
+    if isinstance(dtype, pd.StringDtype):
+        codes, levels = pd.factorize(series)
+        if not len(levels):
+            return Empty(len(series))
+        return Texts(codes.astype(np.int32), [str(v) for v in levels.tolist()], "text")
+    if isinstance(dtype, pd.DatetimeTZDtype):
+        series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+        return read_array(series.to_numpy(), name)
+    if pd.api.types.is_bool_dtype(dtype):
+        if isinstance(dtype, np.dtype):
+            return read_array(series.to_numpy(), name)
+        codes = series.fillna(False).to_numpy(dtype=bool).astype(np.int32)
+        codes[series.isna().to_numpy()] = -1
+        return Texts(codes, ["False", "True"], "boolean")
+    if pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, np.dtype):
+        if not series.isna().any() and pd.api.types.is_integer_dtype(dtype):
+            return Numbers(series.to_numpy(dtype=np.int64), "integer")
+        what = "integer" if pd.api.types.is_integer_dtype(dtype) else "float"
+        return Numbers(series.to_numpy(dtype=np.float64, na_value=np.nan), what)
+    if isinstance(dtype, np.dtype):
+        return read_array(series.to_numpy(), name)
+    return read_objects(series.to_numpy(dtype=object), name)
+
+
+def read(frame: Any) -> Table:
+    """A pandas.DataFrame.
+
+    Raises
+    ------
+    ValueError
+        If two columns have one name.
+    """
+    twice = frame.columns[frame.columns.duplicated()]
+    if len(twice):
+        raise ValueError(
+            f"two columns are named {twice[0]!r}: rename or drop one, names tell columns apart"
+        )
+    columns: dict[str, Column] = {}
+    for position, name in enumerate(frame.columns):
+        if str(name) in columns:
+            raise ValueError(f"two columns are named {name!s} as text: rename one")
+        columns[str(name)] = _read_column(frame.iloc[:, position], str(name))
+    return Table(columns, len(frame), True)

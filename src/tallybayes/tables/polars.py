@@ -1,0 +1,59 @@
+"""polars frames. Imported only when one arrives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tallybayes.tables.arrays import read_array
+from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts
+from tallybayes.tables.objects import read_objects
+
+__all__ = ["read"]
+
+
+def _codes(categories: Any) -> Column:
+    """A Categorical or Enum series: its physical codes, renumbered by the levels that occur."""
+    distinct = categories.drop_nulls().unique()
+    if not len(distinct):
+        return Empty(len(categories))
+    physical = distinct.to_physical().to_numpy().astype(np.int64)
+    rank = np.full(int(physical.max()) + 2, -1, dtype=np.int32)
+    rank[physical] = np.arange(len(physical), dtype=np.int32)
+    codes = categories.to_physical().cast(pl.Int64).fill_null(len(rank) - 1).to_numpy()
+    return Texts(rank[codes], distinct.cast(pl.String).to_list(), "category")
+
+
+def _read_column(series: Any, name: str) -> Column:
+    dtype = series.dtype
+    if dtype == pl.Null:
+        return Empty(len(series))
+    if dtype == pl.String:
+        column = _codes(series.cast(pl.Categorical))
+        return Texts(column.codes, column.levels, "text") if isinstance(column, Texts) else column
+    if dtype == pl.Categorical or dtype == pl.Enum:
+        return _codes(series)
+    if dtype == pl.Boolean:
+        codes = series.cast(pl.Int32).fill_null(-1).to_numpy()
+        return Texts(codes.astype(np.int32), ["False", "True"], "boolean")
+    if dtype.is_integer():
+        if series.null_count():
+            return Numbers(series.cast(pl.Float64).to_numpy(), "integer")
+        return Numbers(series.to_numpy(), "integer")
+    if dtype.is_float():
+        return Numbers(series.to_numpy(), "float")
+    if dtype.is_decimal():
+        return Numbers(series.cast(pl.Float64).to_numpy(), "float")
+    if dtype == pl.Date or dtype == pl.Datetime:
+        if dtype == pl.Datetime and getattr(dtype, "time_zone", None):
+            series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        return read_array(series.cast(pl.Datetime("us")).to_numpy(), name)
+    return read_objects(series.to_list(), name)
+
+
+def read(frame: Any) -> Table:
+    """A polars.DataFrame."""
+    columns = {series.name: _read_column(series, series.name) for series in frame.get_columns()}
+    return Table(columns, frame.height, True)
