@@ -26,6 +26,7 @@ _HOME = {
     "ComplementNB": "tallybayes.estimators.complement",
     "GaussianNB": "tallybayes.estimators.gaussian",
     "MultinomialNB": "tallybayes.estimators.multinomial",
+    "NaiveBayes": "tallybayes.estimators.naive_bayes",
     "get_num_threads": "tallybayes.engines.threads",
     "load": "tallybayes.estimators.files",
     "set_num_threads": "tallybayes.engines.threads",
@@ -37,6 +38,7 @@ __all__ = [
     "ComplementNB",
     "GaussianNB",
     "MultinomialNB",
+    "NaiveBayes",
     "__version__",
     "get_num_threads",
     "load",
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from tallybayes.estimators.files import load
     from tallybayes.estimators.gaussian import GaussianNB
     from tallybayes.estimators.multinomial import MultinomialNB
+    from tallybayes.estimators.naive_bayes import NaiveBayes
 
 
 def __getattr__(name: str) -> Any:

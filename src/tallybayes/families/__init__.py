@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from tallybayes.families.base import Family
 from tallybayes.families.bernoulli import Bernoulli
+from tallybayes.families.binned import Binned
 from tallybayes.families.categorical import Categorical
 from tallybayes.families.complement import Complement
 from tallybayes.families.gaussian import Gaussian
 from tallybayes.families.multinomial import Multinomial
+from tallybayes.families.poisson import Poisson
 from tallybayes.families.prior import ClassPrior
+from tallybayes.families.smooth import Smooth
 
 __all__ = [
     "Bernoulli",
+    "Binned",
     "Categorical",
     "ClassPrior",
     "Complement",
     "Family",
     "Gaussian",
     "Multinomial",
+    "Poisson",
+    "Smooth",
 ]

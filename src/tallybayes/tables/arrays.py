@@ -41,17 +41,18 @@ def read(x: Any) -> Table:
     """
     if sparse.issparse(x):
         raise TypeError(
-            "Sparse data was passed to NaiveBayes, which reads tables: use GaussianNB, MultinomialNB, "
-            "BernoulliNB or CategoricalNB, which take sparse matrices, or X.toarray()"
+            "Sparse data was passed to NaiveBayes, which reads tables: use GaussianNB, "
+            "MultinomialNB, BernoulliNB or CategoricalNB, which take sparse matrices, or use "
+            "X.toarray()"
         )
     array = np.asarray(x)
     if array.dtype.kind in "US" and not isinstance(x, np.ndarray):
         array = np.asarray(x, dtype=object)  # a list of mixed rows keeps its numbers
     if array.ndim != 2:
         raise ValueError(
-            f"Expected 2D array, got {array.ndim}D array instead: X is a table with a row a sample. "
-            "Reshape your data using X.reshape(-1, 1) if it is one column, or X.reshape(1, -1) if it "
-            "is one row."
+            f"Expected 2D array, got {array.ndim}D array instead: X is a table with a row a "
+            "sample. Reshape your data using X.reshape(-1, 1) if it is one column, or "
+            "X.reshape(1, -1) if it is one row."
         )
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: give real and imaginary parts as two columns")

@@ -86,6 +86,11 @@ class Table:
     n_rows: int
     named: bool
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_rows, n_columns)."""
+        return self.n_rows, len(self.columns)
+
 
 def text_of_number(value: float) -> str:
     """A number as a level: whole numbers without a point, so that 3 and 3.0 are one level."""

@@ -23,7 +23,8 @@ def read(rows: Sequence[Mapping[Any, Any]]) -> Table:
     for i, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise ValueError(
-                f"X is a list of dicts, but element {i} is a {type(row).__name__}: give one dict a row"
+                f"X is a list of dicts, but element {i} is a {type(row).__name__}: give one dict "
+                "a row"
             )
         names.update(dict.fromkeys(row))
     columns: dict[str, Column] = {

@@ -1,0 +1,155 @@
+"""Counting a table: each column by what it holds, all with the same rows and classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _kernels
+from tallybayes.engines.memory import MemoryEngine
+from tallybayes.engines.threads import get_num_threads
+from tallybayes.schema import Columns, Schema
+from tallybayes.tables import Numbers, Table, Texts
+from tallybayes.tally import GridCounts, LevelCounts, Moments, TableTally, Tally
+from tallybayes.tally.grid import BUDGET
+
+__all__ = ["collect_table", "raise_infinite"]
+
+Codes = NDArray[np.int32]
+Weights = NDArray[np.float64] | None
+Group = tuple[Columns, Tally]
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+def raise_infinite(name: str, values: NDArray[Any]) -> NoReturn:
+    """Raises the ValueError for an infinite or overflowing column of numbers."""
+    found = np.flatnonzero(np.isinf(values))
+    if found.size:
+        raise ValueError(
+            f"Input X contains infinity: row {int(found[0])}, column {name!r} holds "
+            f"{values[found[0]].item()!r}. Replace it by a finite value, or by NaN for a gap."
+        )
+    raise ValueError(
+        f"column {name!r} is too large: the squares of its differences exceed float64 (about "
+        "1e308). Rescale it."
+    )
+
+
+def _each(f: Callable[[A], B], items: Iterable[A], rows: int) -> list[B]:
+    """f of every item, on threads where there are rows enough to pay for them."""
+    threads = get_num_threads()
+    if threads == 1 or rows < 20_000:
+        return [f(item) for item in items]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(f, items))
+
+
+def _numbers(
+    name: str, column: Numbers, codes: Codes, n_classes: int, weights: Weights
+) -> list[Group]:
+    """Moments and grid counts of a column of numbers; gaps are left out."""
+    values = np.ascontiguousarray(column.values)
+    if values.dtype.kind == "f":
+        gaps = np.isnan(values)
+        if gaps.any():
+            values, codes = values[~gaps], codes[~gaps]
+            weights = None if weights is None else weights[~gaps]
+    used = values if weights is None else values[weights != 0.0]
+    origin = np.array([used[0] if len(used) and np.isfinite(used[0]) else 0.0], dtype=np.float64)
+    moments = Moments.zeros(n_classes, origin)
+    _kernels.count_classes(codes, weights, counted := np.zeros(n_classes), 1)
+    moments.n += counted[:, None]
+    fault = _kernels.moments_dense(values, codes, weights, origin, *moments.totals[1:], 1)
+    if fault or not np.isfinite(moments.s2_hi).all():
+        raise_infinite(name, column.values)
+    _, shift, keys, counts = _kernels.grid_counts(values, codes, weights, n_classes, BUDGET)
+    order = np.argsort(keys)
+    grid = GridCounts(
+        shift, keys[order], np.ascontiguousarray(counts.reshape(-1, n_classes)[order].T)
+    )
+    return [
+        (Columns(kind="moments", n_features=1, names=(name,), origin=origin), moments),
+        (Columns(kind="grid", n_features=1, names=(name,)), grid),
+    ]
+
+
+def _texts(
+    names: list[str], columns: list[Texts], codes: Codes, n_classes: int, weights: Weights
+) -> list[Group]:
+    """Level counts of columns of texts; the first cell of each counts its gaps, and only levels
+    that occur are kept."""
+    if not columns:
+        return []
+    matrix = np.empty((len(codes), len(columns)), dtype=np.int32, order="F")
+    for j, column in enumerate(columns):
+        np.add(column.codes, 1, out=matrix[:, j])
+    everything = LevelCounts.zeros(
+        n_classes, np.array([len(column.levels) + 1 for column in columns], dtype=np.int64)
+    )
+    _kernels.levels_dense(
+        matrix, codes, weights, everything.start, everything.counts, get_num_threads()
+    )
+    groups: list[Group] = []
+    for j, (name, column) in enumerate(zip(names, columns, strict=True)):
+        counts = everything.column(j)
+        seen = np.flatnonzero(counts[:, 1:].any(axis=0))
+        levels = np.empty(len(seen), dtype=object)
+        levels[:] = [column.levels[i] for i in seen]
+        n_levels = np.array([len(seen) + 1], dtype=np.int64)
+        kept = np.ascontiguousarray(counts[:, np.concatenate([[0], seen + 1])])
+        start = np.array([0, len(seen) + 1], dtype=np.int64)
+        groups.append(
+            (
+                Columns(
+                    kind="levels",
+                    n_features=1,
+                    names=(name,),
+                    n_levels=n_levels,
+                    levels=(levels,),
+                    open=True,
+                ),
+                LevelCounts(start, kept),
+            )
+        )
+    return groups
+
+
+def collect_table(
+    table: Table, classes: NDArray[Any], codes: Codes, weights: Weights
+) -> TableTally:
+    """The tally of a table's rows, in a schema of its own.
+
+    Parameters
+    ----------
+    table : Table
+        Columns without a value are not counted.
+    classes : array (n_classes,)
+    codes : int32 array (n_rows,)
+        Index of each row's class.
+    weights : float64 array (n_rows,), optional
+
+    Raises
+    ------
+    ValueError
+        For an infinite number.
+    """
+    n = len(classes)
+    texts = {k: c for k, c in table.columns.items() if isinstance(c, Texts)}
+    numbers = {k: c for k, c in table.columns.items() if isinstance(c, Numbers)}
+    by_name: dict[str, list[Group]] = {}
+    for group in _texts(list(texts), list(texts.values()), codes, n, weights):
+        assert group[0].names is not None
+        by_name[group[0].names[0]] = [group]
+    counted = _each(
+        lambda item: _numbers(item[0], item[1], codes, n, weights), numbers.items(), table.n_rows
+    )
+    by_name.update(zip(numbers, counted, strict=True))
+    groups = [group for name in table.columns for group in by_name.get(name, [])]
+    schema = Schema(classes, tuple(columns for columns, _ in groups), by_name=True)
+    counts = MemoryEngine().class_counts(codes, n, weights)
+    return TableTally(schema, counts, tuple(tally for _, tally in groups))

@@ -1,0 +1,81 @@
+"""Cutting a column of numbers into bins, from its grid counts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.tally import GridCounts
+
+__all__ = ["Bins", "quantile_bins", "supervised_bins"]
+
+Array = NDArray[np.float64]
+
+
+class Bins(NamedTuple):
+    """Bins of a column.
+
+    Parameters
+    ----------
+    edges : float64 array (n_bins − 1,)
+        x is in the bin that counts the edges at or below it.
+    counts : float64 array (n_classes, n_bins)
+    """
+
+    edges: Array
+    counts: Array
+
+
+def _cut(grid: GridCounts, label: NDArray[np.intp]) -> Bins:
+    """Bins from a label of each cell; a new bin starts where the label changes."""
+    first = np.flatnonzero(np.diff(label, prepend=-1) != 0)
+    counts = np.add.reduceat(grid.counts, first, axis=1)
+    return Bins(grid.lower_edges()[first[1:]], counts)
+
+
+def quantile_bins(grid: GridCounts, n_bins: int) -> Bins:
+    """About `n_bins` bins of equal weight; a value heavier than that has a bin of its own."""
+    weight = grid.counts.sum(axis=0)
+    if not len(weight):
+        return Bins(np.empty(0), np.zeros((grid.n_classes, 1)))
+    heavy = weight > weight.sum() / n_bins
+    light = np.where(heavy, 0.0, weight)
+    room = max(1, n_bins - int(heavy.sum()))
+    middle = np.cumsum(light) - light / 2.0
+    rank = np.floor(room * middle / max(light.sum(), 1e-300)).astype(np.intp)
+    # a heavy value separates what lies on its two sides
+    side = 2 * np.cumsum(heavy) - heavy
+    return _cut(grid, side * (room + 1) + np.where(heavy, 0, np.minimum(rank, room)))
+
+
+def supervised_bins(grid: GridCounts, alpha: float, classes: Array, finest: int = 128) -> Bins:
+    """The bins that tell the classes apart best, by dynamic programming over quantile bins.
+
+    A bin is worth Σ_c n_cb log((n_cb − 1 + a_c) / (n_b − 1 + a)), the leave-one-out log-likelihood
+    of the class given the bin, a_c = α·K·(share of class c): values add over bins, and a split that
+    fits noise costs more than it gains.
+    """
+    fine = quantile_bins(grid, finest)
+    m = fine.counts.shape[1]
+    share = classes / classes.sum()
+    pseudo = alpha * len(classes) * share[:, None]
+    before = np.concatenate([np.zeros((len(classes), 1)), np.cumsum(fine.counts, axis=1)], axis=1)
+    best = np.full(m + 1, -np.inf)
+    best[0] = 0.0
+    start = np.zeros(m + 1, dtype=np.intp)
+    for end in range(1, m + 1):
+        counts = before[:, [end]] - before[:, :end]  # bins from each start to `end`
+        one = np.minimum(counts, 1.0)
+        total = counts.sum(axis=0) - one
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gain = counts * np.log((counts - one + pseudo) / (total + pseudo.sum()))
+        worth = best[:end] + np.where(counts > 0.0, gain, 0.0).sum(axis=0)
+        start[end] = int(np.argmax(worth))
+        best[end] = worth[start[end]]
+    cuts = [m]
+    while cuts[-1] > 0:
+        cuts.append(int(start[cuts[-1]]))
+    first = np.array(cuts[:0:-1], dtype=np.intp)
+    return Bins(fine.edges[first[1:] - 1], np.add.reduceat(fine.counts, first, axis=1))
