@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -16,10 +17,12 @@ from tallybayes.estimators.complement import ComplementNB
 from tallybayes.estimators.gaussian import GaussianNB
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.multinomial import MultinomialNB
+from tallybayes.estimators.naive_bayes import NaiveBayes, TableModel
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import (
     ClassCounts,
     FeatureSums,
+    GridCounts,
     LevelCounts,
     Moments,
     TableTally,
@@ -29,9 +32,17 @@ from tallybayes.tally import (
 __all__ = ["load", "save"]
 
 ESTIMATORS = {
-    c.__name__: c for c in (BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB)
+    c.__name__: c
+    for c in (BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes)
 }
-TALLIES: dict[str, type[Tally]] = {
+
+
+def _grid(shift: Any, keys: Any, counts: Any, budget: Any) -> Tally:
+    return GridCounts(int(shift[0]), keys, counts, int(budget[0]))
+
+
+TALLIES: dict[str, Callable[..., Tally]] = {
+    "grid": _grid,
     "levels": LevelCounts,
     "moments": Moments,
     "sums": FeatureSums,
@@ -42,19 +53,45 @@ def _fields(value: Any) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
+FAMILY = "tallybayes.family"  # the key that marks a family among parameters
+
+
+def _plain(value: Any) -> Any:
+    """Parameters with each family as a dict of its name and fields."""
+    if type(value).__module__.startswith("tallybayes.families."):
+        return {FAMILY: type(value).__name__, **_fields(value)}
+    if isinstance(value, dict):
+        return {key: _plain(v) for key, v in value.items()}
+    return value
+
+
+def _restored(value: Any) -> Any:
+    """The inverse of :func:`_plain`."""
+    if isinstance(value, dict) and FAMILY in value:
+        value = dict(value)
+        return getattr(families, value.pop(FAMILY))(**value)
+    if isinstance(value, dict):
+        return {key: _restored(v) for key, v in value.items()}
+    return value
+
+
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Writes a fitted estimator; see :meth:`TallyClassifier.save`."""
     model: Model = estimator._fitted()
     header = {
         "estimator": type(estimator).__name__,
-        "parameters": estimator.get_params(deep=False),
+        "parameters": _plain(estimator.get_params(deep=False)),
         "n_features_in": estimator.n_features_in_,
         "classes": model.schema.classes,
         "groups": [_fields(columns) for columns in model.schema.groups],
-        "family": {"name": type(model.family).__name__, **_fields(model.family)},
+        "by_name": model.schema.by_name,
+        "names": getattr(estimator, "feature_names_in_", None),
+        "family": _plain(model.family),
         "prior": _fields(model.prior),
         "dtype": model.dtype.str,
     }
+    if isinstance(model, TableModel):
+        header["table"] = {"names": model.names, "reading": _plain(model.reading)}
     persistence.write(path, persistence.encode(header), model.tally.arrays())
 
 
@@ -82,26 +119,25 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(
             f"{path} holds a {header['estimator']}, which this version of tallybayes does not have"
         )
-    estimator = ESTIMATORS[header["estimator"]](**header["parameters"])
+    estimator = ESTIMATORS[header["estimator"]](**_restored(header["parameters"]))
     estimator.n_features_in_ = header["n_features_in"]
+    if header["names"] is not None:
+        estimator.feature_names_in_ = header["names"]
     groups = tuple(Columns(**group) for group in header["groups"])
-    names = groups[0].names
-    if names is not None:
-        estimator.feature_names_in_ = np.array(names, dtype=object)
     tallies = []
     for i, columns in enumerate(groups):
         prefix = f"group{i}."
         parts = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
         tallies.append(TALLIES[columns.kind](**parts))
-    table = TableTally(
-        Schema(header["classes"], groups), ClassCounts(arrays["class_count"]), tuple(tallies)
+    schema = Schema(header["classes"], groups, header["by_name"])
+    table = TableTally(schema, ClassCounts(arrays["class_count"]), tuple(tallies))
+    prior = families.ClassPrior(**header["prior"])
+    kind = TableModel if "table" in header else Model
+    model = kind(
+        table, _restored(header["family"]), prior, np.dtype(header["dtype"]), header["estimator"]
     )
-    family = dict(header["family"])
-    estimator._model = Model(
-        table,
-        getattr(families, family.pop("name"))(**family),
-        families.ClassPrior(**header["prior"]),
-        np.dtype(header["dtype"]),
-        header["estimator"],
-    )
+    if isinstance(model, TableModel):
+        model.names = header["table"]["names"]
+        model.reading = _restored(header["table"]["reading"])
+    estimator._model = model
     return estimator

@@ -2,8 +2,8 @@
 
 Candidates are a Gaussian, bins of equal weight and a smoothed density; the one that tells the
 classes apart best by leave-one-out (:mod:`tallybayes.families.loo`) is taken, the earlier of
-equals. Nothing but the tally enters, so the choice is the same for a batch, a row at a time or merged
-parts.
+equals. Nothing but the tally enters, so the choice is the same for a batch, a row at a time or
+merged parts.
 """
 
 from __future__ import annotations

@@ -53,10 +53,10 @@ class GridCounts(Tally):
     additive = ("counts",)
 
     def __init__(self, shift: int, keys: Keys, counts: Array, budget: int = BUDGET) -> None:
-        self.shift = int(shift)
+        self.shift = shift
         self.keys = keys
         self.counts = counts
-        self.budget = int(budget)
+        self.budget = budget
 
     @classmethod
     def zeros(cls, n_classes: int, budget: int = BUDGET) -> GridCounts:
@@ -141,10 +141,10 @@ class GridCounts(Tally):
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {
-            "shift": np.array(self.shift),
+            "shift": np.array([self.shift]),
             "keys": self.keys,
             "counts": self.counts,
-            "budget": np.array(self.budget),
+            "budget": np.array([self.budget]),
         }
 
     # ---- reading ---------------------------------------------------------------------------------
