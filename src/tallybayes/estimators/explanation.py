@@ -34,6 +34,26 @@ class Explanation:
     classes: NDArray[Any]
     columns: list[str]
 
+    def __str__(self) -> str:
+        """A readable table of the first row: the columns that speak most, first."""
+        share = self.contributions[0] if len(self.contributions) else np.zeros((len(self.base), 0))
+        # what a column says is how far apart it sets the classes
+        apart = share.max(axis=0) - share.min(axis=0) if share.size else np.zeros(share.shape[1])
+        rows = [
+            ("(prior)", self.base),
+            *((self.columns[j], share[:, j]) for j in np.argsort(-apart)),
+        ]
+        rows.append(("(sum)", self.base + share.sum(axis=1)))
+        width = max(len(name) for name, _ in rows)
+        labels = [str(label) for label in self.classes.tolist()]
+        cells = [max(10, len(label)) for label in labels]
+        head = " ".join(label.rjust(c) for label, c in zip(labels, cells, strict=True))
+        lines = [f"{'nats'.ljust(width)} {head}"]
+        for name, values in rows:
+            shown = " ".join(f"{v:.4f}".rjust(c) for v, c in zip(values, cells, strict=True))
+            lines.append(f"{name.ljust(width)} {shown}")
+        return "\n".join(lines)
+
     def to_frame(self) -> Any:
         """A frame with the columns row, class, column and contribution (nats); the class prior is
         the column "(prior)"."""

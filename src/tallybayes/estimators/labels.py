@@ -40,6 +40,19 @@ def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:
     return labels
 
 
+def _sorted(labels: NDArray[Any]) -> NDArray[Any]:
+    """Distinct labels in order; ValueError where they cannot be ordered."""
+    try:
+        return np.unique(labels)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in labels.tolist()})
+        gap = [label for label in labels.tolist() if label is None]
+        advice = "drop the rows without a label" if gap else "use labels of one type"
+        raise ValueError(
+            f"y mixes labels of the types {', '.join(kinds)}, which have no common order: {advice}"
+        ) from None
+
+
 def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
     """The sorted distinct labels of y, and each row's index among them.
 
@@ -56,14 +69,13 @@ def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
         if values is not None:
             return values.astype(y.dtype), codes
     if y.dtype.kind in "OUT":  # a dictionary is much quicker than sorting strings
-        found: dict[Any, int] = {}
-        first = np.array(
-            [found.setdefault(label, len(found)) for label in y.tolist()], dtype=np.intp
-        )
+        labels = y.tolist()
+        found = list(dict.fromkeys(labels))
         distinct = np.empty(len(found), dtype=y.dtype)
-        distinct[:] = list(found)
-        classes, rank = np.unique(distinct, return_inverse=True)
-        codes = rank.astype(np.int32)[first]
+        distinct[:] = found
+        classes = _sorted(distinct)
+        place = {label: i for i, label in enumerate(classes.tolist())}
+        codes = np.fromiter(map(place.__getitem__, labels), dtype=np.int32, count=len(labels))
     else:
         classes, rank = np.unique(y, return_inverse=True)
         codes = rank.astype(np.int32)

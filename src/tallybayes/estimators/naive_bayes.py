@@ -392,6 +392,32 @@ class NaiveBayes(TallyClassifier):
         self._model = model.with_tally(rest.aligned(model.schema))
         return self
 
+    def decay(self, factor: float) -> Self:
+        """Multiplies everything that was counted by a factor, so that newer rows weigh more.
+
+        A row learned with weight w weighs w·factor afterwards: to forget it later, pass that as its
+        sample_weight.
+
+        Parameters
+        ----------
+        factor : float
+            From 0 to 1.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the factor is not from 0 to 1.
+        """
+        if not 0.0 <= factor <= 1.0:
+            raise ValueError(f"decay takes a factor from 0 to 1, got {factor!r}")
+        model = self._fitted()
+        self._model = model.with_tally(model.tally * float(factor))
+        return self
+
     def merge(self, other: TallyClassifier) -> Self:
         """Adds the rows that another model has counted, in place; see :class:`TallyClassifier`."""
         mine = self._fitted()
@@ -452,6 +478,10 @@ class NaiveBayes(TallyClassifier):
         return Explanation(
             model.log_prior.copy(), contributions, model.schema.classes, list(model.names)
         )
+
+    def explain_one(self, row: Mapping[str, Any]) -> Explanation:
+        """:meth:`explain` of one row as a dict; ``print`` it for a readable table."""
+        return self.explain([dict(row)])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

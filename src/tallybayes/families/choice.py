@@ -54,9 +54,10 @@ def gaussian_reading(
         left = n - one
         own_mean = (n * mean[:, None] - one * values) / left
         own_squares = squares - (values - mean[:, None]) ** 2 * one * n / left
-        own_variance = np.maximum(own_squares / left, 0.0) + np.reshape(estimate.epsilon, (1, -1))
+        own_variance = np.maximum(own_squares / (left - family.ddof), 0.0)
+        own_variance += np.reshape(estimate.epsilon, (1, -1))
         own_variance = np.maximum(own_variance, floor)
-        alone = ~(left > 0.0)  # without its only row a class is like all classes together
+        alone = ~(left > family.ddof)  # without its only row a class is like all classes together
         pooled = family.mean_variance(moments.pooled())
         own_mean = np.where(alone, pooled.mean, own_mean)
         own_variance = np.where(alone, pooled.variance, own_variance)

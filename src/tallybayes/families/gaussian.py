@@ -50,21 +50,31 @@ class Gaussian:
         Share of a variance that is added to every variance.
     relative_to : {"largest", "feature"}
         Which variance: the largest of all columns, or each column's own.
+    ddof : float
+        The divisor of a class's sum of squares is n − ddof: 0 is maximum likelihood, 1 the unbiased
+        estimate. A class of no more rows than ddof uses the variance of all classes together.
+    min_variance : float
+        No variance is smaller, smoothed or not, in squared units of the column.
     """
 
     kind: ClassVar[Kind] = "moments"
     var_smoothing: float = 1e-9
     relative_to: Literal["largest", "feature"] = "largest"
+    ddof: float = 0.0
+    min_variance: float = 0.0
 
     def mean_variance(self, tally: Moments) -> MeanVariance:
         mean, squares = tally.mean_and_squares()
         pooled = tally.pooled()
         pooled_mean, pooled_squares = pooled.mean_and_squares()
         pooled_variance = np.maximum(pooled_squares, 0.0) / np.maximum(pooled.n, 1e-300)
-        variance = np.maximum(squares, 0.0) / np.where(tally.n > 0.0, tally.n, 1.0)
+        freedom = tally.n - self.ddof
+        variance = np.maximum(squares, 0.0) / np.where(freedom > 0.0, freedom, 1.0)
         blank = tally.n == 0.0
         if blank.any():
             mean = np.where(blank, pooled_mean, mean)
+        blank = freedom <= 0.0
+        if blank.any():
             variance = np.where(blank, pooled_variance, variance)
         if self.relative_to == "feature":
             epsilon = self.var_smoothing * pooled_variance[0]
@@ -76,7 +86,7 @@ class Gaussian:
             floor = ZERO_VARIANCE * pooled_variance
             floor = np.where(floor < np.finfo(np.float64).tiny, 1.0, floor)
             variance = np.where(flat, floor, variance)
-        return MeanVariance(mean, variance, epsilon)
+        return MeanVariance(mean, np.maximum(variance, self.min_variance), epsilon)
 
     def estimate(self, tally: Moments, classes: ClassCounts) -> Quadratic:
         mean, variance, _ = self.mean_variance(tally)
