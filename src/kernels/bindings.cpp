@@ -18,6 +18,7 @@
 #include "grid.hpp"
 #include "labels.hpp"
 #include "moments.hpp"
+#include "rows.hpp"
 #include "score.hpp"
 #include "sparse.hpp"
 
@@ -554,6 +555,7 @@ NB_MODULE(_kernels, m) {
         .def("score_sparse", &LaneScorer::score_sparse, "indptr"_a, "indices"_a, "data"_a, "rows"_a,
              "columns"_a, "threshold"_a.none(), "non_negative"_a, "joint"_a.none(),
              "best"_a.none(), "threads"_a);
+    bind_rows(m);
     m.def("normalise", &normalise_, "scores"_a, "fallback"_a, "probability"_a,
           "log_evidence"_a.none(), "threads"_a);
 }

@@ -5,6 +5,8 @@
 // adding, and the finest grid that fits a budget of cells is the same in any order of the rows.
 #pragma once
 #include <cstring>
+#include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include "view.hpp"

@@ -38,8 +38,8 @@ class Columns:
     origin : float64 array (n_features,), optional
         For moments: the fixed origin c of Σ(x−c) and Σ(x−c)².
     open : bool
-        For levels of a table's column: levels may be added and are joined by value, and the first
-        cell counts the gaps.
+        For levels of a table's column: levels may be added and are joined by value. Gaps are not
+        counted: they are what is left of the class counts.
     """
 
     kind: Kind
@@ -110,7 +110,7 @@ class Columns:
             return self
         levels = np.empty(len(mine) + len(added), dtype=object)
         levels[:] = mine + added
-        return replace(self, levels=(levels,), n_levels=np.array([len(levels) + 1]))
+        return replace(self, levels=(levels,), n_levels=np.array([len(levels)]))
 
     def _parts(self) -> list[bytes]:
         parts = [self.kind.encode(), str(self.n_features).encode()]

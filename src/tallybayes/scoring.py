@@ -20,12 +20,13 @@ from tallybayes.engines.base import CompiledScore
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import RuledOutWarning
 
-__all__ = ["best_class", "joint_log_likelihood", "log_evidence", "posterior"]
+__all__ = ["best_class", "joint_log_likelihood", "log_evidence", "posterior", "warn_ruled_out"]
 
 Array = NDArray[np.float64]
 
 
-def _warn(ruled_out: int, rows: int) -> None:
+def warn_ruled_out(ruled_out: int, rows: int) -> None:
+    """The RuledOutWarning, where there is reason for it."""
     if ruled_out:
         warnings.warn(
             f"every class gives probability 0 to {ruled_out} of {rows} rows, so the class prior is "
@@ -44,7 +45,7 @@ def best_class(score: CompiledScore, x: Any) -> NDArray[np.int64]:
     """Index of the most probable class of each row, the first of equals, (n_rows,)."""
     best, ruled_out = score.best(x)
     if ruled_out:
-        _warn(ruled_out, len(best))
+        warn_ruled_out(ruled_out, len(best))
     return best
 
 
@@ -52,7 +53,7 @@ def posterior(score: CompiledScore, x: Any, log_prior: Array, *, log: bool = Fal
     """P(c | x), or its logarithm in nats, (n_rows, n_classes)."""
     scores = score.joint(x)
     ruled_out = _kernels.normalise(scores, log_prior, not log, None, get_num_threads())
-    _warn(ruled_out, len(scores))
+    warn_ruled_out(ruled_out, len(scores))
     return scores
 
 

@@ -17,7 +17,7 @@ from tallybayes.tables import Numbers, Table, Texts
 from tallybayes.tally import GridCounts, LevelCounts, Moments, TableTally, Tally
 from tallybayes.tally.grid import BUDGET
 
-__all__ = ["collect_table", "raise_infinite"]
+__all__ = ["collect_table", "level_group", "number_groups", "raise_infinite"]
 
 Codes = NDArray[np.int32]
 Weights = NDArray[np.float64] | None
@@ -49,6 +49,26 @@ def _each(f: Callable[[A], B], items: Iterable[A], rows: int) -> list[B]:
         return list(pool.map(f, items))
 
 
+def level_group(name: str, levels: NDArray[Any], counts: NDArray[np.float64]) -> Group:
+    """A column of texts as an open group: levels (n_levels,) and counts (n_classes, n_levels)."""
+    n_levels = np.array([len(levels)], dtype=np.int64)
+    columns = Columns(
+        kind="levels", n_features=1, names=(name,), n_levels=n_levels, levels=(levels,), open=True
+    )
+    return columns, LevelCounts(np.array([0, len(levels)], dtype=np.int64), counts)
+
+
+def number_groups(name: str, moments: Moments, grid: GridCounts) -> list[Group]:
+    """A column of numbers as groups: its moments and its grid counts."""
+    return [
+        (
+            Columns(kind="moments", n_features=1, names=(name,), origin=moments.origin),
+            moments,
+        ),
+        (Columns(kind="grid", n_features=1, names=(name,)), grid),
+    ]
+
+
 def _numbers(
     name: str, column: Numbers, codes: Codes, n_classes: int, weights: Weights
 ) -> list[Group]:
@@ -72,22 +92,18 @@ def _numbers(
     grid = GridCounts(
         shift, keys[order], np.ascontiguousarray(counts.reshape(-1, n_classes)[order].T)
     )
-    return [
-        (Columns(kind="moments", n_features=1, names=(name,), origin=origin), moments),
-        (Columns(kind="grid", n_features=1, names=(name,)), grid),
-    ]
+    return number_groups(name, moments, grid)
 
 
 def _texts(
     names: list[str], columns: list[Texts], codes: Codes, n_classes: int, weights: Weights
 ) -> list[Group]:
-    """Level counts of columns of texts; the first cell of each counts its gaps, and only levels
-    that occur are kept."""
+    """Level counts of columns of texts; only levels that occur are kept."""
     if not columns:
         return []
     matrix = np.empty((len(codes), len(columns)), dtype=np.int32, order="F")
     for j, column in enumerate(columns):
-        np.add(column.codes, 1, out=matrix[:, j])
+        np.add(column.codes, 1, out=matrix[:, j])  # gaps have a cell while counting
     everything = LevelCounts.zeros(
         n_classes, np.array([len(column.levels) + 1 for column in columns], dtype=np.int64)
     )
@@ -100,22 +116,7 @@ def _texts(
         seen = np.flatnonzero(counts[:, 1:].any(axis=0))
         levels = np.empty(len(seen), dtype=object)
         levels[:] = [column.levels[i] for i in seen]
-        n_levels = np.array([len(seen) + 1], dtype=np.int64)
-        kept = np.ascontiguousarray(counts[:, np.concatenate([[0], seen + 1])])
-        start = np.array([0, len(seen) + 1], dtype=np.int64)
-        groups.append(
-            (
-                Columns(
-                    kind="levels",
-                    n_features=1,
-                    names=(name,),
-                    n_levels=n_levels,
-                    levels=(levels,),
-                    open=True,
-                ),
-                LevelCounts(start, kept),
-            )
-        )
+        groups.append(level_group(name, levels, np.ascontiguousarray(counts[:, seen + 1])))
     return groups
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 
-__all__ = ["codes_of", "labels_and_codes", "read_labels"]
+__all__ = ["codes_of", "labels_and_codes", "read_labels", "sorted_labels"]
 
 Codes = NDArray[np.int32]
 WIDEST_RANGE = 1 << 22  # whole-number labels are ranked by a table up to this range
@@ -40,7 +40,7 @@ def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:
     return labels
 
 
-def _sorted(labels: NDArray[Any]) -> NDArray[Any]:
+def sorted_labels(labels: NDArray[Any]) -> NDArray[Any]:
     """Distinct labels in order; ValueError where they cannot be ordered."""
     try:
         return np.unique(labels)
@@ -73,7 +73,7 @@ def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
         found = list(dict.fromkeys(labels))
         distinct = np.empty(len(found), dtype=y.dtype)
         distinct[:] = found
-        classes = _sorted(distinct)
+        classes = sorted_labels(distinct)
         place = {label: i for i, label in enumerate(classes.tolist())}
         codes = np.fromiter(map(place.__getitem__, labels), dtype=np.int32, count=len(labels))
     else:

@@ -14,12 +14,13 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from tallybayes.engines.table import collect_table
 from tallybayes.engines.table_score import TableScore
-from tallybayes.errors import IncompatibleTallies
+from tallybayes.errors import IncompatibleTallies, UnseenLevel
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.labels import labels_and_codes, read_labels
 from tallybayes.estimators.model import Model
+from tallybayes.estimators.one_row import counted_rows, row_counter, row_scorer
 from tallybayes.estimators.rows import read_weights
 from tallybayes.estimators.table_reading import (
     NUMBER_FAMILIES,
@@ -29,6 +30,7 @@ from tallybayes.estimators.table_reading import (
 )
 from tallybayes.parameters import Unseen
 from tallybayes.schema import Columns, Schema
+from tallybayes.scoring import warn_ruled_out
 from tallybayes.tables import Empty, Numbers, Table, Texts, read_table
 from tallybayes.tables.columns import texts_of
 from tallybayes.tally import TableTally
@@ -250,14 +252,18 @@ class NaiveBayes(TallyClassifier):
         self, classes: NDArray[Any], x: Table, codes: NDArray[np.int32], weights: Any
     ) -> Model:
         tally = self._counted(x, classes, codes, weights)
+        if weights is not None and weights.min(initial=0.0) < 0.0:
+            tally.need_non_negative("fit with these negative weights")
+        return self._hold(tally, self._all_names(list(x.columns)))
+
+    def _hold(self, tally: TableTally, names: list[str]) -> Model:
+        """Starts a model with a tally; `names` are all columns, those without a value too."""
         if self.classes is not None:
             declared, _ = labels_and_codes(np.asarray(self.classes).ravel())
             tally = tally.aligned(tally.schema.join(Schema(declared, (), by_name=True)))
-        if weights is not None and weights.min(initial=0.0) < 0.0:
-            tally.need_non_negative("fit with these negative weights")
         prior = self._class_prior(len(tally.schema.classes))
         model = TableModel(tally, None, prior, np.dtype(np.float64), self._name)
-        model.names = self._all_names(x)
+        model.names = names
         model.reading = {
             "families": self._declared(model.names),
             "alpha": float(self.alpha),
@@ -267,10 +273,10 @@ class NaiveBayes(TallyClassifier):
         self._model = model
         return model
 
-    def _all_names(self, x: Table) -> list[str]:
+    def _all_names(self, names: list[str]) -> list[str]:
         declared = {} if isinstance(self.columns, str) else self.columns
         left_out = [str(name) for name, family in declared.items() if family is None]
-        return [*x.columns, *(name for name in left_out if name not in x.columns)]
+        return [*names, *(name for name in left_out if name not in names)]
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Counts the rows of X afresh.
@@ -294,7 +300,13 @@ class NaiveBayes(TallyClassifier):
         ValueError
             For bad parameters or data; the estimator is then as it was before.
         """
-        return super().fit(X, y, sample_weight)
+        waiting = self.__dict__.pop("_rows", None)  # rows learned before are replaced, too
+        try:
+            return super().fit(X, y, sample_weight)
+        except BaseException:
+            if waiting is not None:
+                self.__dict__["_rows"] = waiting
+            raise
 
     def partial_fit(
         self,
@@ -323,6 +335,8 @@ class NaiveBayes(TallyClassifier):
         ValueError
             For bad parameters or data; the estimator is then as it was before.
         """
+        if "_rows" in self.__dict__:
+            self._take_rows()
         with self._unchanged_on_error():
             if "_model" not in self.__dict__:
                 self._validate_params()
@@ -391,6 +405,128 @@ class NaiveBayes(TallyClassifier):
         rest.need_non_negative("forget")
         self._model = model.with_tally(rest.aligned(model.schema))
         return self
+
+    # ---- one row at a time -----------------------------------------------------------------------
+    def _fitted(self) -> Model:
+        if "_rows" in self.__dict__:
+            self._take_rows()
+        return super()._fitted()
+
+    def _attribute(self, name: str) -> Model:
+        if "_rows" in self.__dict__:
+            self._take_rows()
+        return super()._attribute(name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in self.__dict__ or "_rows" in self.__dict__
+
+    def __getstate__(self) -> Any:
+        if "_rows" in self.__dict__:
+            self._take_rows()
+        return super().__getstate__()
+
+    def _take_rows(self) -> None:
+        """Merges the tally of the rows learned one by one into the model's."""
+        batch = counted_rows(self.__dict__["_rows"])
+        if "_model" in self.__dict__:
+            self._take(self._model.tally.merged(batch), None)
+        else:
+            self._hold(batch, list(self.__dict__["_row_names"]))
+        del self.__dict__["_rows"]
+
+    def learn_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
+        """Counts one row.
+
+        The row is read by the model when it is next asked for something; learning costs no reading.
+
+        Parameters
+        ----------
+        x : dict
+            Values by column name; a key that is lacking is a gap. The first row of a new model says
+            which columns there are; other keys are ignored later.
+        y : label
+        w : float, default=1.0
+            Weight, from 0 on.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For a text in a column of numbers, an infinite number, or a negative weight. Nothing of
+            the row is counted then.
+        """
+        rows = self.__dict__.get("_rows")
+        if rows is None:
+            rows = self._open_rows(x)
+        if not 0.0 <= w < np.inf or y is None or y != y:
+            raise ValueError(
+                f"learn_one takes a label and a finite weight from 0 on, got y={y!r}, w={w!r}; "
+                "forget_one takes rows away"
+            )
+        rows.learn(x, y, w)
+        return self
+
+    def _open_rows(self, x: Mapping[str, Any]) -> Any:
+        model = self.__dict__.get("_model")
+        if model is None:
+            self._validate_params()
+            names = [str(name) for name in x]
+            self.n_features_in_ = len(names)
+            self.__dict__["_row_names"] = names
+            rows = row_counter(names, None, self._declared(names))
+        else:
+            rows = row_counter(model.names, model.schema, model.reading["families"])
+        self.__dict__["_rows"] = rows
+        return rows
+
+    def forget_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
+        """Takes one row away; see :meth:`forget`."""
+        return self.forget([dict(x)], [y], [w])
+
+    def _row_scorer(self) -> Any:
+        model = self._fitted()
+        assert isinstance(model, TableModel)
+        return model.once("row_scorer", lambda: row_scorer(model.score))
+
+    def predict_one(self, x: Mapping[str, Any]) -> Any:
+        """The most probable label of one row as a dict; a key that is lacking is a gap.
+
+        Raises
+        ------
+        ValueError
+            For a text in a column of numbers, or, with ``unseen="error"``, a level that training
+            did not have.
+        """
+        try:
+            best = self._row_scorer().best(x)
+        except KeyError as error:
+            raise self._unseen_in_row(x, error) from None
+        if best < 0:
+            warn_ruled_out(1, 1)
+            best = -1 - best
+        return self._model.once("labels", self._model.schema.classes.tolist)[best]
+
+    def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
+        """P(c | x) of one row as a dict, by label."""
+        try:
+            shares = self._row_scorer().posterior(x)
+        except KeyError as error:
+            raise self._unseen_in_row(x, error) from None
+        if not shares:
+            warn_ruled_out(1, 1)
+            shares = np.exp(self._model.log_prior).tolist()
+        labels = self._model.once("labels", self._model.schema.classes.tolist)
+        return dict(zip(labels, shares, strict=True))
+
+    def _unseen_in_row(self, x: Mapping[str, Any], error: KeyError) -> UnseenLevel:
+        name = error.args[0]
+        return UnseenLevel(
+            f"column {name!r} of the row holds {x[name]!r}, which training did not have. Learn it "
+            'first, or choose unseen="smooth" or "ignore".'
+        )
 
     def decay(self, factor: float) -> Self:
         """Multiplies everything that was counted by a factor, so that newer rows weigh more.

@@ -66,24 +66,27 @@ def _levels(
     name: str,
     levels: list[str],
     tally: LevelCounts,
+    rows: Array,
     family: Categorical,
     unseen: Unseen,
     missing: str,
-    holds: str,
     why: str,
 ) -> ColumnReading:
-    counts = tally.counts if missing == "level" else tally.counts[:, 1:]
+    counts = tally.counts
+    if missing == "level":
+        gaps = np.maximum(rows - counts.sum(axis=1), 0.0)
+        counts = np.concatenate([gaps[:, None], counts], axis=1)
     column = LevelCounts(np.array([0, counts.shape[1]]), np.ascontiguousarray(counts))
     lookup = family.estimate(column, None)  # type: ignore[arg-type]
     table = lookup.table
     if missing != "level":
         table = np.concatenate([np.zeros((len(table), 1)), table], axis=1)
     part = LevelsPart(name=name, table=table, levels=levels, unseen=unseen)
-    return ColumnReading(name, holds, f"categorical, {len(levels)} levels", why, part)
+    return ColumnReading(name, "texts", f"categorical, {len(levels)} levels", why, part)
 
 
 def _is_identifier(tally: LevelCounts) -> bool:
-    weight = tally.counts[:, 1:].sum(axis=0)
+    weight = tally.counts.sum(axis=0)
     return len(weight) >= IDENTIFIER_ROWS and bool((weight <= 1.0).all())
 
 
@@ -167,7 +170,7 @@ def read_columns(
             assert columns.levels is not None
             if not declared and _is_identifier(counts):
                 warnings.warn(
-                    f"column {name!r} is left out: its {int(counts.counts[:, 1:].sum())} texts are "
+                    f"column {name!r} is left out: its {int(counts.counts.sum())} texts are "
                     "all different, as an identifier's are. Declare a family for it in columns= to "
                     "use it, or columns={...: None} to silence this",
                     UserWarning,
@@ -182,7 +185,14 @@ def read_columns(
             why = "declared" if declared else "texts are levels"
             readings.append(
                 _levels(
-                    name, columns.levels[0].tolist(), counts, spec, unseen, missing, "texts", why
+                    name,
+                    columns.levels[0].tolist(),
+                    counts,
+                    tally.classes.count,
+                    spec,
+                    unseen,
+                    missing,
+                    why,
                 )
             )
         elif ((name,), "grid") in here:

@@ -75,6 +75,21 @@ def as_text(value: Any) -> str:
     return str(value)
 
 
+def as_scalar(value: Any) -> float | str | None:
+    """A value of any scalar kind as a number, a text or a gap.
+
+    Raises
+    ------
+    ValueError
+        If it is no scalar.
+    """
+    if _is_gap(value):
+        return None
+    if _kind(value, "of a row") in ("text", "boolean"):
+        return as_text(value)
+    return _number(value)
+
+
 def read_objects(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
     """A column of Python objects.
 

@@ -33,11 +33,11 @@ def zero_tally(columns: Columns, n_classes: int) -> Tally:
 
 
 def _moves(mine: Columns, wider: Columns) -> NDArray[np.intp]:
-    """Where the cells of an open column stand in a wider one: the gaps, then its levels."""
+    """Where the levels of an open column stand in a wider one."""
     assert mine.levels is not None
     assert wider.levels is not None
-    at = {level: i + 1 for i, level in enumerate(wider.levels[0].tolist())}
-    return np.array([0, *(at[level] for level in mine.levels[0].tolist())], dtype=np.intp)
+    at = {level: i for i, level in enumerate(wider.levels[0].tolist())}
+    return np.array([at[level] for level in mine.levels[0].tolist()], dtype=np.intp)
 
 
 @dataclass(eq=False)

@@ -1,0 +1,396 @@
+// One row at a time: from a Python dict to counts, and to scores, without a frame.
+//
+// This file holds Python objects (names, levels, labels) and so lives beside the binding, not among
+// the kernels. A row is read in full before anything is counted, so that a refused row counts nowhere.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "grid.hpp"
+#include "moments.hpp"
+#include "rows.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using namespace tb;
+
+const double GAP = std::numeric_limits<double>::quiet_NaN();
+enum Holds : int { TEXTS = 0, NUMBERS = 1, UNDECIDED = 2, IGNORED = 3 };
+
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> array_of(const std::vector<T>& values) {
+    auto* kept = new std::vector<T>(values);
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
+}
+
+// A value as a number, a text or a gap. `convert` turns what is none of Python's own scalars (a
+// numpy scalar, a date, a Decimal) into one of them; `as_text` names a number or boolean as a level.
+struct Value {
+    enum What { gap, number, text } what = gap;
+    double number_value = 0.0;
+    nb::object text_value;
+};
+
+struct Reader {
+    nb::object convert, as_text;
+
+    Value read(nb::handle x, int depth = 0) const {
+        Value value;
+        PyObject* p = x.ptr();
+        if (!p || p == Py_None) return value;
+        if (PyUnicode_Check(p)) {
+            value.what = Value::text;
+            value.text_value = nb::borrow(x);
+        } else if (PyBool_Check(p)) {
+            value.what = Value::text;
+            value.text_value = as_text(x);
+        } else if (PyFloat_Check(p)) {
+            value.number_value = PyFloat_AsDouble(p);
+            if (value.number_value == value.number_value) value.what = Value::number;
+        } else if (PyLong_Check(p)) {
+            value.number_value = PyLong_AsDouble(p);
+            if (value.number_value == -1.0 && PyErr_Occurred()) throw nb::python_error();
+            value.what = Value::number;
+        } else if (depth == 0) {
+            return read(convert(x), 1);
+        } else {
+            throw nb::type_error("a row holds numbers, texts, booleans, dates and gaps");
+        }
+        return value;
+    }
+    nb::object text_of(const Value& value) const {
+        return value.what == Value::text ? value.text_value
+                                         : as_text(nb::float_(value.number_value));
+    }
+};
+
+i64 rank_of(nb::dict& ranks, nb::handle key, std::vector<nb::object>& order) {
+    PyObject* found = PyDict_GetItemWithError(ranks.ptr(), key.ptr());
+    if (found) return PyLong_AsLong(found);
+    if (PyErr_Occurred()) throw nb::python_error();
+    const i64 rank = static_cast<i64>(order.size());
+    ranks[key] = nb::int_(rank);
+    order.push_back(nb::borrow(key));
+    return rank;
+}
+
+nb::list list_of(const std::vector<nb::object>& items) {
+    nb::list list;
+    for (auto& item : items) list.append(item);
+    return list;
+}
+
+nb::handle value_at(nb::dict& row, nb::handle name) {
+    PyObject* found = PyDict_GetItemWithError(row.ptr(), name.ptr());
+    if (!found && PyErr_Occurred()) throw nb::python_error();
+    return found;
+}
+
+// ---- learning ------------------------------------------------------------------------------------
+struct ClassMoments {
+    double n = 0, s1_hi = 0, s1_lo = 0, s2_hi = 0, s2_lo = 0;
+    void add(double x, double origin, double w) {
+        n += w;
+        const Double2 delta = exact_sum(x, -origin), weighted = delta * Double2{w, 0.0};
+        const Double2 a = Double2{s1_hi, s1_lo} + weighted;
+        const Double2 b = Double2{s2_hi, s2_lo} + weighted * delta;
+        s1_hi = a.hi, s1_lo = a.lo, s2_hi = b.hi, s2_lo = b.lo;
+    }
+};
+
+struct CountedColumn {
+    nb::object name;
+    int holds;
+    // texts: the count of each level in each class
+    nb::dict rank;
+    std::vector<nb::object> levels;
+    std::vector<std::vector<double>> counts;  // [level][class]
+    // numbers
+    bool started = false;
+    double origin = 0.0;
+    std::vector<ClassMoments> moments;  // [class]
+    std::vector<GridTable> grids;       // [class]
+};
+
+class RowCounter {
+public:
+    RowCounter(nb::list names, std::vector<int> holds, i64 budget, nb::object convert,
+               nb::object as_text)
+        : reader_{convert, as_text}, budget_(budget) {
+        std::size_t i = 0;
+        for (nb::handle name : names) {
+            CountedColumn column;
+            column.name = nb::borrow(name);
+            column.holds = holds.at(i++);
+            columns_.push_back(std::move(column));
+        }
+        codes_.resize(columns_.size());
+        values_.resize(columns_.size());
+        decided_.resize(columns_.size());
+    }
+
+    void learn(nb::dict row, nb::handle label, double w) {
+        for (std::size_t j = 0; j < columns_.size(); ++j) {  // read everything first
+            CountedColumn& column = columns_[j];
+            codes_[j] = -1, values_[j] = GAP, decided_[j] = column.holds;
+            if (column.holds == IGNORED) continue;
+            const Value value = reader_.read(value_at(row, column.name));
+            if (value.what == Value::gap) continue;
+            int holds = column.holds;
+            if (holds == UNDECIDED) holds = value.what == Value::text ? TEXTS : NUMBERS;
+            if (holds == TEXTS) {
+                codes_[j] = rank_of(column.rank, reader_.text_of(value), column.levels);
+            } else if (value.what == Value::number) {
+                if (!is_finite(value.number_value) ||
+                    !is_finite(value.number_value * value.number_value))
+                    refuse(column, "an infinite or too large number; replace it, or rescale");
+                values_[j] = value.number_value;
+            } else {
+                refuse(column, "a text, but the column is counted as numbers");
+            }
+            decided_[j] = holds;
+        }
+        const std::size_t k = static_cast<std::size_t>(rank_of(class_rank_, label, classes_));
+        if (class_count_.size() <= k) class_count_.resize(k + 1, 0.0);
+        class_count_[k] += w;
+        ++rows;
+        for (std::size_t j = 0; j < columns_.size(); ++j) {
+            CountedColumn& column = columns_[j];
+            column.holds = decided_[j];
+            if (column.holds == TEXTS && codes_[j] >= 0) {
+                auto& counts = level(column, codes_[j]);
+                if (counts.size() <= k) counts.resize(k + 1, 0.0);
+                counts[k] += w;
+            } else if (column.holds == NUMBERS && values_[j] == values_[j] && w != 0.0) {
+                if (!column.started) column.started = true, column.origin = values_[j];
+                while (column.moments.size() <= k) {
+                    column.moments.emplace_back();
+                    column.grids.emplace_back(1, budget_, 0);
+                }
+                column.moments[k].add(values_[j], column.origin, w);
+                column.grids[k].add(values_[j], 0, w);
+            }
+        }
+    }
+
+    // classes, class counts, and for each column: name, holds, and what was counted
+    nb::tuple counted() const {
+        nb::list columns;
+        for (auto& column : columns_) {
+            if (column.holds == TEXTS) {
+                nb::list counts;
+                for (std::size_t i = 0; i < column.levels.size(); ++i)
+                    counts.append(array_of(i < column.counts.size() ? column.counts[i]
+                                                                     : std::vector<double>{}));
+                columns.append(
+                    nb::make_tuple(column.name, column.holds, list_of(column.levels), counts));
+            } else if (column.holds == NUMBERS && column.started) {
+                std::vector<double> moments;
+                nb::list grids;
+                for (std::size_t k = 0; k < column.moments.size(); ++k) {
+                    const ClassMoments& m = column.moments[k];
+                    moments.insert(moments.end(), {m.n, m.s1_hi, m.s1_lo, m.s2_hi, m.s2_lo});
+                    const GridTable& g = column.grids[k];
+                    grids.append(nb::make_tuple(g.shift, array_of(g.keys), array_of(g.counts)));
+                }
+                columns.append(nb::make_tuple(column.name, column.holds, column.origin,
+                                              array_of(moments), grids));
+            }
+        }
+        return nb::make_tuple(list_of(classes_), array_of(class_count_), columns);
+    }
+
+    i64 rows = 0;
+
+private:
+    static std::vector<double>& level(CountedColumn& column, i64 code) {
+        const auto at = static_cast<std::size_t>(code);
+        if (column.counts.size() <= at) column.counts.resize(at + 1);
+        return column.counts[at];
+    }
+    [[noreturn]] static void refuse(const CountedColumn& column, const char* what) {
+        const std::string name = nb::cast<std::string>(nb::str(column.name));
+        throw nb::value_error(("column '" + name + "' of the row holds " + what).c_str());
+    }
+
+    Reader reader_;
+    i64 budget_;
+    std::vector<CountedColumn> columns_;
+    nb::dict class_rank_;
+    std::vector<nb::object> classes_;
+    std::vector<double> class_count_;
+    std::vector<i64> codes_;
+    std::vector<double> values_;
+    std::vector<int> decided_;
+};
+
+// ---- scoring -------------------------------------------------------------------------------------
+using InVector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using InTable = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+struct ScoredColumn {
+    nb::object name;
+    enum Kind { levels, bins, gaussian, poisson } kind;
+    nb::dict entry;              // levels: text → entry of the table
+    i64 unseen = 0;              // levels: the entry of a text it does not hold, −1 to refuse
+    std::vector<double> edges;   // bins
+    std::vector<double> table;   // levels and bins: (entries, classes), entry 0 the gap
+    std::vector<double> mean, scale, constant, gap;  // densities: (classes,) each
+};
+
+std::vector<double> values_of(const InVector& a) {
+    return std::vector<double>(a.data(), a.data() + a.shape(0));
+}
+
+class RowScorer {
+public:
+    RowScorer(InVector log_prior, i64 fallback, nb::object convert, nb::object as_text)
+        : reader_{convert, as_text}, prior_(values_of(log_prior)), fallback_(fallback) {}
+
+    void add_levels(nb::object name, nb::dict entry, i64 unseen, InTable table) {
+        ScoredColumn& column = add(name, ScoredColumn::levels);
+        column.entry = entry, column.unseen = unseen;
+        take(column, table);
+    }
+    void add_bins(nb::object name, InVector edges, InTable table) {
+        ScoredColumn& column = add(name, ScoredColumn::bins);
+        column.edges = values_of(edges);
+        take(column, table);
+        if (table.shape(0) != edges.shape(0) + 2) throw nb::value_error("edges do not fit the table");
+    }
+    // constant − ((x − mean)·scale)²
+    void add_gaussian(nb::object name, InVector mean, InVector scale, InVector constant,
+                      InVector gap) {
+        ScoredColumn& column = add(name, ScoredColumn::gaussian);
+        take(column, mean, scale, constant, gap);
+    }
+    // constant + x·log_rate − log x!
+    void add_poisson(nb::object name, InVector log_rate, InVector constant, InVector gap) {
+        ScoredColumn& column = add(name, ScoredColumn::poisson);
+        take(column, log_rate, log_rate, constant, gap);
+    }
+
+    const std::vector<double>& score(nb::dict row) {
+        const std::size_t K = prior_.size();
+        scores_ = prior_;
+        for (auto& column : columns_) {
+            const Value value = reader_.read(value_at(row, column.name));
+            if (column.kind == ScoredColumn::levels || column.kind == ScoredColumn::bins) {
+                const i64 entry =
+                    column.kind == ScoredColumn::levels ? entry_of(column, value) : bin_of(column, value);
+                const double* shares = column.table.data() + static_cast<std::size_t>(entry) * K;
+                for (std::size_t k = 0; k < K; ++k) scores_[k] += shares[k];
+            } else {
+                const double x = number_of(column, value);
+                const double constant = column.kind == ScoredColumn::poisson ? std::lgamma(x + 1.0) : 0.0;
+                for (std::size_t k = 0; k < K; ++k) {
+                    if (x != x) {
+                        scores_[k] += column.gap[k];
+                    } else if (column.kind == ScoredColumn::gaussian) {
+                        const double t = (x - column.mean[k]) * column.scale[k];
+                        scores_[k] += column.constant[k] - t * t;
+                    } else {
+                        scores_[k] += column.constant[k] + x * column.mean[k] - constant;
+                    }
+                }
+            }
+        }
+        return scores_;
+    }
+    // P(c | x) as a list; empty where every class rules the row out
+    nb::list posterior(nb::dict row) {
+        score(row);
+        const double top = *std::max_element(scores_.begin(), scores_.end());
+        nb::list shares;
+        if (top == -std::numeric_limits<double>::infinity()) return shares;
+        double total = 0.0;
+        for (double& s : scores_) total += s = std::exp(s - top);
+        for (double s : scores_) shares.append(s / total);
+        return shares;
+    }
+    // the best class, or −1 − fallback where every class rules the row out
+    i64 best(nb::dict row) {
+        const auto& scores = score(row);
+        const auto top = std::max_element(scores.begin(), scores.end());
+        if (*top == -std::numeric_limits<double>::infinity()) return -1 - fallback_;
+        return static_cast<i64>(top - scores.begin());
+    }
+
+private:
+    ScoredColumn& add(nb::object name, ScoredColumn::Kind kind) {
+        columns_.emplace_back();
+        columns_.back().name = name;
+        columns_.back().kind = kind;
+        return columns_.back();
+    }
+    void take(ScoredColumn& column, const InTable& table) const {
+        if (table.shape(1) != prior_.size()) throw nb::value_error("the table has other classes");
+        column.table.assign(table.data(), table.data() + table.size());
+    }
+    void take(ScoredColumn& column, const InVector& mean, const InVector& scale,
+              const InVector& constant, const InVector& gap) const {
+        for (auto* a : {&mean, &scale, &constant, &gap})
+            if (a->shape(0) != prior_.size()) throw nb::value_error("the density has other classes");
+        column.mean = values_of(mean), column.scale = values_of(scale);
+        column.constant = values_of(constant), column.gap = values_of(gap);
+    }
+    i64 entry_of(ScoredColumn& column, const Value& value) const {
+        if (value.what == Value::gap) return 0;
+        PyObject* found = PyDict_GetItemWithError(column.entry.ptr(), reader_.text_of(value).ptr());
+        if (found) return PyLong_AsLong(found);
+        if (PyErr_Occurred()) throw nb::python_error();
+        if (column.unseen < 0)
+            throw nb::key_error(nb::cast<std::string>(nb::str(column.name)).c_str());
+        return column.unseen;
+    }
+    double number_of(const ScoredColumn& column, const Value& value) const {
+        if (value.what == Value::gap) return GAP;
+        if (value.what == Value::text || !is_finite(value.number_value)) {
+            const std::string name = nb::cast<std::string>(nb::str(column.name));
+            throw nb::value_error(
+                ("column '" + name + "' of the row holds a text or an infinite number, but it is "
+                 "counted as numbers").c_str());
+        }
+        return value.number_value;
+    }
+    i64 bin_of(const ScoredColumn& column, const Value& value) const {
+        const double x = number_of(column, value);
+        if (x != x) return 0;
+        return 1 + (std::upper_bound(column.edges.begin(), column.edges.end(), x) - column.edges.begin());
+    }
+
+    Reader reader_;
+    std::vector<double> prior_, scores_;
+    i64 fallback_;
+    std::vector<ScoredColumn> columns_;
+};
+
+}  // namespace
+
+void bind_rows(nb::module_& m) {
+    nb::class_<RowCounter>(m, "RowCounter")
+        .def(nb::init<nb::list, std::vector<int>, i64, nb::object, nb::object>(), "names"_a,
+             "holds"_a, "budget"_a, "convert"_a, "as_text"_a)
+        .def("learn", &RowCounter::learn, "row"_a, "label"_a, "weight"_a)
+        .def("counted", &RowCounter::counted)
+        .def_ro("rows", &RowCounter::rows);
+    nb::class_<RowScorer>(m, "RowScorer")
+        .def(nb::init<InVector, i64, nb::object, nb::object>(), "log_prior"_a, "fallback"_a,
+             "convert"_a, "as_text"_a)
+        .def("add_levels", &RowScorer::add_levels, "name"_a, "entry"_a, "unseen"_a, "table"_a)
+        .def("add_bins", &RowScorer::add_bins, "name"_a, "edges"_a, "table"_a)
+        .def("add_gaussian", &RowScorer::add_gaussian, "name"_a, "mean"_a, "scale"_a, "constant"_a,
+             "gap"_a)
+        .def("add_poisson", &RowScorer::add_poisson, "name"_a, "log_rate"_a, "constant"_a, "gap"_a)
+        .def("posterior", &RowScorer::posterior, "row"_a)
+        .def("best", &RowScorer::best, "row"_a);
+}

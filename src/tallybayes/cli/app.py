@@ -1,0 +1,84 @@
+"""The typer application: its commands, and one place for errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Annotated, Any, Never
+
+import typer
+from typer.core import TyperGroup
+
+from tallybayes.cli import failures
+from tallybayes.cli.commands import evaluate, explain, fit, forget, merge, predict, show, update
+from tallybayes.cli.console import note
+
+__all__ = ["app"]
+
+
+class OneLine(TyperGroup):
+    """A group whose errors are one line, each with the exit code that it stands for."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Never:
+        kwargs["standalone_mode"] = False
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            warnings.showwarning = _show_warning
+            sys.exit(self._code(args, kwargs))
+
+    def _code(self, args: Any, kwargs: Any) -> int:
+        try:
+            code = super().main(*args, **kwargs)
+            sys.stdout.flush()
+            return code if isinstance(code, int) else 0
+        except BrokenPipeError:  # whoever read the output has had enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        except typer.Exit as done:
+            return int(done.exit_code)
+        except (Exception, KeyboardInterrupt) as error:
+            if type(error).__name__ == "NoArgsIsHelpError":
+                error.show()  # type: ignore[union-attr]
+                return failures.USAGE
+            return failures.report(error)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    note(f"warning: {message}")
+
+
+app = typer.Typer(
+    cls=OneLine,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help=(
+        "Naive Bayes for tables, as a tally: count once, then classify, update, forget and merge."
+        "\n\nData is CSV (any delimiter), JSON lines, Parquet or Arrow, read in batches; "
+        "[b]-[/b] is standard input or output."
+    ),
+    epilog="Exit codes: 0 done, 1 data or model, 2 usage, 130 interrupted.",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(version("tallybayes"))
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+for command in (fit, predict, evaluate, explain, update, forget, merge, show):
+    app.command(command.__name__.rpartition(".")[2])(command.run)

@@ -1,0 +1,106 @@
+"""What people see: notes and progress on standard error, tables or one JSON document on output."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from tallybayes.cli.reading.batch import Batch
+
+__all__ = ["Bar", "document", "note", "progress", "say", "table"]
+
+
+def note(message: str) -> None:
+    """A message on standard error."""
+    print(" ".join(message.split()), file=sys.stderr)
+
+
+def say(*items: Any) -> None:
+    """Results for people on standard output."""
+    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    for item in items:
+        console.print(item)
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it; what is not finite is null."""
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def document(command: str, content: dict[str, Any]) -> None:
+    """Results for machines: one JSON document on standard output."""
+    print(json.dumps({"command": command, **_plain(content)}, ensure_ascii=False, indent=1))
+
+
+def table(title: str | None, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> Table:
+    """A table; columns whose name begins with ">" are set to the right."""
+    made = Table(
+        title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False
+    )
+    for column in columns:
+        right = column.startswith(">")
+        made.add_column(
+            Text(column.removeprefix(">")),
+            justify="right" if right else "left",
+            no_wrap=right,
+            overflow="fold",
+        )
+    for row in rows:
+        made.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
+    return made
+
+
+class Bar:
+    """A progress bar on standard error; on anything but a terminal, nothing."""
+
+    def __init__(self, shown: Progress | None) -> None:
+        self._shown = shown
+
+    def over(self, batches: Iterable[Batch], what: str) -> Iterator[Batch]:
+        """The batches, with the bar moving as they are used."""
+        if self._shown is None:
+            yield from batches
+            return
+        task = self._shown.add_task(what, total=None)
+        rows = 0
+        for batch in batches:
+            yield batch
+            rows += batch.table.num_rows
+            total = None if batch.done is None else 1.0
+            text = f"{what}, {rows:,} rows"
+            self._shown.update(task, total=total, completed=batch.done or 0.0, description=text)
+        self._shown.update(task, total=1.0, completed=1.0)
+
+
+@contextmanager
+def progress() -> Iterator[Bar]:
+    """A :class:`Bar` that is cleared away at the end."""
+    console = Console(file=sys.stderr)
+    if not console.is_terminal:
+        yield Bar(None)
+        return
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as shown:
+        yield Bar(shown)

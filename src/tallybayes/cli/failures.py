@@ -1,0 +1,67 @@
+"""What goes wrong, as one line that says what to do, and an exit code."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Iterable
+
+import pyarrow as pa
+import typer
+
+__all__ = ["DATA", "DEBUG", "INTERRUPTED", "USAGE", "Failure", "listed", "report", "suggestion"]
+
+DATA, USAGE, INTERRUPTED = 1, 2, 130
+DEBUG = "TALLYBAYES_DEBUG"  # set to 1 for tracebacks
+
+
+class Failure(Exception):
+    """A message for a person; `code` is the exit code."""
+
+    def __init__(self, message: str, code: int = DATA) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def listed(names: Iterable[str], most: int = 20) -> str:
+    """Names as a readable list, cut after `most`."""
+    names = list(names)
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def suggestion(name: str, names: Iterable[str]) -> str:
+    """ " Did you mean …?" where a name is close to one of `names`, else nothing."""
+    close = difflib.get_close_matches(name, list(names), 1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def _line(error: BaseException) -> tuple[str, int]:
+    if isinstance(error, Failure):
+        return str(error), error.code
+    if isinstance(error, typer.Abort | KeyboardInterrupt):
+        return "interrupted; model files are as they were", INTERRUPTED
+    if hasattr(error, "format_message"):  # a usage error of typer
+        path = getattr(getattr(error, "ctx", None), "command_path", "tallybayes")
+        return f"{error.format_message()} (see {path} --help)", USAGE
+    if isinstance(error, MemoryError):
+        return "memory is used up: leave out columns of many texts (--column NAME=skip)", DATA
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror}", DATA
+    if isinstance(error, ValueError | OSError | pa.ArrowException):
+        return str(error), DATA
+    kind = type(error).__name__
+    return f"unexpected {kind}: {error}. This is a defect; {DEBUG}=1 shows where", DATA
+
+
+def report(error: BaseException) -> int:
+    """Prints the line of an error on standard error; the exit code."""
+    if os.environ.get(DEBUG) == "1" and not hasattr(error, "format_message"):
+        import traceback
+
+        traceback.print_exception(error)
+    message, code = _line(error)
+    print(f"tallybayes: error: {' '.join(message.split())}", file=sys.stderr)
+    return code

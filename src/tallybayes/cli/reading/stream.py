@@ -1,0 +1,101 @@
+"""Bytes of a file or of standard input: a look at the beginning, decompression, and how far."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import sys
+from typing import IO, Any
+
+from tallybayes.cli.failures import Failure
+
+__all__ = ["HEAD", "Stream", "beginning"]
+
+HEAD = 1 << 16  # bytes that are looked at to find format and delimiter
+
+
+class Stream(io.RawIOBase):
+    """A file's bytes, unpacked where it is gzip; bytes that were looked at are not lost.
+
+    Parameters
+    ----------
+    path : str
+        "-" is standard input, which can be read once.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.size: int | None = None
+        if path == "-":
+            self._raw: IO[bytes] = sys.stdin.buffer
+        else:
+            self._raw = open(path, "rb")  # noqa: SIM115  # closed by close()
+            self.size = os.fstat(self._raw.fileno()).st_size or None
+        self._pending = self._raw.read(HEAD)
+        self._read = len(self._pending)
+        if self._pending[:2] == b"\x1f\x8b":
+            packed: Any = _Joined(self._pending, self._raw, self)
+            self._raw = gzip.GzipFile(fileobj=packed)
+            self._packed = True
+            try:
+                self._pending = self._raw.read(HEAD)
+            except (OSError, EOFError, gzip.zlib.error) as error:
+                raise Failure(f"{path} is no whole gzip file ({error})") from None
+        else:
+            self._packed = False
+
+    @property
+    def head(self) -> bytes:
+        return self._pending
+
+    @property
+    def done(self) -> float | None:
+        """The share that has been read."""
+        return min(1.0, self._read / self.size) if self.size else None
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        pending, self._pending = self._pending, b""
+        if 0 <= size < len(pending):
+            self._pending = pending[size:]
+            return pending[:size]
+        more = self._raw.read(size - len(pending) if size >= 0 else -1)
+        if not self._packed:
+            self._read += len(more)
+        return pending + more
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if self._raw is not getattr(sys.stdin, "buffer", None):
+            self._raw.close()
+        super().close()
+
+
+class _Joined(io.RawIOBase):
+    """Bytes that were read, then the rest of a file; counts for `whose`."""
+
+    def __init__(self, pending: bytes, raw: IO[bytes], whose: Stream) -> None:
+        self._pending, self._raw, self._whose = pending, raw, whose
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data, self._pending = self._pending[: len(buffer)], self._pending[len(buffer) :]
+        if not data:
+            data = self._raw.read(len(buffer))
+            self._whose._read += len(data)
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def beginning(path: str) -> bytes:
+    """The first bytes of a file, as they are on the disk."""
+    with open(path, "rb") as file:
+        return file.read(16)
