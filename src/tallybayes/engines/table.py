@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.engines.memory import MemoryEngine
 from tallybayes.engines.threads import get_num_threads
+from tallybayes.errors import IncompatibleTallies
 from tallybayes.schema import Columns, Schema
 from tallybayes.tables import Numbers, Table, Texts
+from tallybayes.tables.columns import text_of_number
 from tallybayes.tally import GridCounts, LevelCounts, Moments, TableTally, Tally
 from tallybayes.tally.grid import BUDGET
 
-__all__ = ["collect_table", "level_group", "number_groups", "raise_infinite"]
+__all__ = ["collect_table", "level_group", "merged_tables", "number_groups", "raise_infinite"]
 
 Codes = NDArray[np.int32]
 Weights = NDArray[np.float64] | None
@@ -154,3 +156,49 @@ def collect_table(
     schema = Schema(classes, tuple(columns for columns, _ in groups), by_name=True)
     counts = MemoryEngine().class_counts(codes, n, weights)
     return TableTally(schema, counts, tuple(tally for _, tally in groups))
+
+
+def _as_levels(tally: TableTally, name: str) -> TableTally:
+    """The same counts with a column of numbers as levels, by the text of each number.
+
+    Raises
+    ------
+    IncompatibleTallies
+        If the numbers were too many to be told apart.
+    """
+    groups: list[Group] = []
+    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+        if columns.names != (name,):
+            groups.append((columns, group))
+        elif isinstance(group, GridCounts):
+            if group.shift:
+                raise IncompatibleTallies(
+                    f"column {name!r} holds texts in one part and numbers in another, more than "
+                    f"{group.budget} different ones: declare it as Categorical() in columns=, or "
+                    "clean it"
+                )
+            levels = np.empty(len(group.keys), dtype=object)
+            levels[:] = [text_of_number(value) for value in group.values().tolist()]
+            groups.append(level_group(name, levels, group.counts.copy()))
+    schema = Schema(tally.schema.classes, tuple(c for c, _ in groups), by_name=True)
+    return TableTally(schema, tally.classes, tuple(t for _, t in groups))
+
+
+def merged_tables(a: TableTally, b: TableTally) -> TableTally:
+    """The tally of the rows of both. A column of numbers in one and texts in the other is texts.
+
+    Raises
+    ------
+    IncompatibleTallies
+        If such a column has too many different numbers.
+    """
+    texts = {
+        key[0] for t in (a, b) for key in (g.key for g in t.schema.groups) if key[1] == "levels"
+    }
+    for names in texts:
+        assert names is not None
+        if any(g.key == (names, "grid") for g in a.schema.groups):
+            a = _as_levels(a, names[0])
+        if any(g.key == (names, "grid") for g in b.schema.groups):
+            b = _as_levels(b, names[0])
+    return a.merged(b)

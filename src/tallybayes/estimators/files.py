@@ -17,7 +17,8 @@ from tallybayes.estimators.complement import ComplementNB
 from tallybayes.estimators.gaussian import GaussianNB
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.multinomial import MultinomialNB
-from tallybayes.estimators.naive_bayes import NaiveBayes, TableModel
+from tallybayes.estimators.naive_bayes import NaiveBayes
+from tallybayes.estimators.table_model import TableModel
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import (
     ClassCounts,

@@ -12,27 +12,20 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
-from tallybayes.engines.table import collect_table
-from tallybayes.engines.table_score import TableScore
-from tallybayes.errors import IncompatibleTallies, UnseenLevel
+from tallybayes.engines.table import collect_table, merged_tables
+from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.labels import labels_and_codes, read_labels
 from tallybayes.estimators.model import Model
-from tallybayes.estimators.one_row import counted_rows, row_counter, row_scorer
 from tallybayes.estimators.rows import read_weights
-from tallybayes.estimators.table_reading import (
-    NUMBER_FAMILIES,
-    TEXT_FAMILIES,
-    ColumnReading,
-    read_columns,
-)
+from tallybayes.estimators.streaming import RowByRow
+from tallybayes.estimators.table_model import TableModel
+from tallybayes.estimators.table_rows import arranged, coerced, declared_families
 from tallybayes.parameters import Unseen
 from tallybayes.schema import Columns, Schema
-from tallybayes.scoring import warn_ruled_out
-from tallybayes.tables import Empty, Numbers, Table, Texts, read_table
-from tallybayes.tables.columns import texts_of
+from tallybayes.tables import Table, read_table
 from tallybayes.tally import TableTally
 
 __all__ = ["NaiveBayes"]
@@ -40,37 +33,7 @@ __all__ = ["NaiveBayes"]
 Array = NDArray[np.float64]
 
 
-class TableModel(Model):
-    """The state of a :class:`NaiveBayes`: a tally by column names, and how it is read."""
-
-    names: list[str]
-    reading: dict[str, Any]
-
-    def with_tally(self, tally: TableTally) -> TableModel:
-        twin = TableModel(tally, self.family, self.prior, self.dtype, self.whose)
-        twin.names, twin.reading = self.names, self.reading
-        return twin
-
-    @property
-    def columns_read(self) -> list[ColumnReading]:
-        """Each column's family and parameters."""
-        return self.once("columns", self._read_columns)  # type: ignore[no-any-return]
-
-    def _read_columns(self) -> list[ColumnReading]:
-        classes = np.exp(self.log_prior) * max(float(self.tally.classes.count.sum()), 1.0)
-        return read_columns(self.tally, self.names, classes=classes, **self.reading)
-
-    @property
-    def score(self) -> TableScore:
-        return self.once(  # type: ignore[no-any-return]
-            "score",
-            lambda: TableScore(
-                [r.part for r in self.columns_read if r.part is not None], self.log_prior
-            ),
-        )
-
-
-class NaiveBayes(TallyClassifier):
+class NaiveBayes(RowByRow):
     """Naive Bayes for a table, straight from the data frame.
 
     Texts, categories and booleans are levels; numbers and dates are counted as moments and on a
@@ -80,10 +43,10 @@ class NaiveBayes(TallyClassifier):
 
     Parameters
     ----------
-    columns : "auto" or mapping, default="auto"
-        Families by column name, for example ``{"age": Gaussian(), "job": Categorical(), "id":
-        None}``; None leaves a column out. Columns not named are decided for. See
-        :mod:`tallybayes.families`.
+    columns : "auto", mapping or list of pairs, default="auto"
+        Families by column, for example ``{"age": Gaussian(), "job": Categorical(), "id": None}``;
+        None leaves a column out. A key may be a type (bool, int, float, str, datetime.date), and in
+        a list of pairs a list of names. Columns not named are decided for.
     classes : array-like, optional
         Classes that may occur; others may still come.
     alpha : float, default=1.0
@@ -97,6 +60,9 @@ class NaiveBayes(TallyClassifier):
     unseen : {"smooth", "ignore", "error"}, default="smooth"
         What predicting does with a level that training did not have: give it the probability
         α / (n_cj + α·N_j), leave the column out of the product, or raise.
+    half_life : float, optional
+        Rows after which what was learned weighs half. The order of rows then matters, by
+        definition.
 
     Attributes
     ----------
@@ -123,10 +89,11 @@ class NaiveBayes(TallyClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TallyClassifier._parameter_constraints,
-        "columns": [StrOptions({"auto"}), dict],
+        "columns": [StrOptions({"auto"}), dict, list],
         "classes": ["array-like", None],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "class_prior": ["array-like", None],
+        "half_life": [None, Interval(Real, 0, None, closed="neither")],
         "missing": [StrOptions({"ignore", "level"})],
         "unseen": [StrOptions({"smooth", "ignore", "error"})],
     }
@@ -141,6 +108,7 @@ class NaiveBayes(TallyClassifier):
         class_prior: ArrayLike | None = None,
         missing: Literal["ignore", "level"] = "ignore",
         unseen: Unseen = "smooth",
+        half_life: float | None = None,
     ) -> None:
         self.columns = columns
         self.classes = classes
@@ -149,26 +117,11 @@ class NaiveBayes(TallyClassifier):
         self.class_prior = class_prior
         self.missing = missing
         self.unseen = unseen
+        self.half_life = half_life
 
     # ---- reading rows ----------------------------------------------------------------------------
-    def _declared(self, names: list[str]) -> dict[str, Any]:
-        """Families by column name; raises ValueError for a column or family that cannot be."""
-        if isinstance(self.columns, str):
-            return {}
-        known = set(names)
-        declared = {}
-        for name, family in self.columns.items():
-            if str(name) not in known:
-                raise ValueError(
-                    f"columns= names {name!r}, which X does not have; its columns are {names}"
-                )
-            if family is not None and not isinstance(family, TEXT_FAMILIES + NUMBER_FAMILIES):
-                raise ValueError(
-                    f"columns[{name!r}] is {family!r}: give a family from tallybayes.families, or "
-                    "None to leave the column out"
-                )
-            declared[str(name)] = family
-        return declared
+    def _families(self, names: list[str]) -> dict[str, Any]:
+        return declared_families(self.columns, names)
 
     def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
         table = read_table(x)
@@ -183,60 +136,16 @@ class NaiveBayes(TallyClassifier):
                 self, x if table.named and hasattr(x, "columns") else None, reset=True
             )
             self.n_features_in_ = len(table.columns)
-            return self._coerced(table, {}, self._declared(list(table.columns)))
+            families = declared_families(self.columns, list(table.columns), table)
+            self.__dict__["_first_families"] = families  # until the model holds them
+            return coerced(table, {}, families, learning)
         model = self._fitted()
         assert isinstance(model, TableModel)
         if not table.named:
             _check_n_features(self, np.empty((1, len(table.columns))), reset=False)
-        table = self._arranged(table, model.names, learning, isinstance(x, list | tuple))
+        table = arranged(table, model.names, records=isinstance(x, list | tuple))
         holds = {g.names[0]: g.kind for g in model.schema.groups if g.names is not None}
-        return self._coerced(table, holds, model.reading["families"])
-
-    def _arranged(self, table: Table, names: list[str], learning: bool, records: bool) -> Table:
-        """The model's columns, in its order. Records may lack keys; frames may not lack columns."""
-        lacking = [name for name in names if name not in table.columns]
-        if lacking and not records:
-            raise ValueError(
-                f"X lacks the column(s) {lacking} that the model was trained with; it has "
-                f"{list(table.columns)}. Add them, with gaps where nothing is known."
-            )
-        columns = {name: table.columns.get(name, Empty(table.n_rows)) for name in names}
-        return Table(columns, table.n_rows, table.named)
-
-    def _coerced(
-        self, table: Table, holds: Mapping[str, str], families: Mapping[str, Any]
-    ) -> Table:
-        """Columns as the model, or the declared family, counts them."""
-        columns = {}
-        for name, column in table.columns.items():
-            family = families.get(name)
-            if name in families and family is None:
-                continue
-            texts = isinstance(family, TEXT_FAMILIES) or holds.get(name) == "levels"
-            numbers = isinstance(family, NUMBER_FAMILIES) or holds.get(name) in ("moments", "grid")
-            if texts and isinstance(column, Numbers):
-                column = texts_of(column)
-            elif numbers and isinstance(column, Texts):
-                column = self._as_numbers(name, column)
-            columns[name] = column
-        return Table(columns, table.n_rows, table.named)
-
-    def _as_numbers(self, name: str, column: Texts) -> Numbers:
-        values = []
-        for level in column.levels:
-            try:
-                values.append({"True": 1.0, "False": 0.0}.get(level) or float(level))
-            except ValueError:
-                if level == "False":
-                    values.append(0.0)
-                    continue
-                row = np.flatnonzero(column.codes == column.levels.index(level))
-                where = f"row {int(row[0])}, " if len(row) else ""
-                raise ValueError(
-                    f"{where}column {name!r} holds the text {level!r}, but the model counts this "
-                    "column as numbers. Declare it as Categorical() before training, or clean it."
-                ) from None
-        return Numbers(np.array([*values, np.nan])[column.codes], "float")
+        return coerced(table, holds, model.reading["families"], learning)
 
     # ---- learning --------------------------------------------------------------------------------
     def _family(self) -> Any:
@@ -251,32 +160,31 @@ class NaiveBayes(TallyClassifier):
     def _count_afresh(
         self, classes: NDArray[Any], x: Table, codes: NDArray[np.int32], weights: Any
     ) -> Model:
-        tally = self._counted(x, classes, codes, weights)
+        tally = self._counted(x, classes, codes, self._aged(weights, len(codes)))
         if weights is not None and weights.min(initial=0.0) < 0.0:
             tally.need_non_negative("fit with these negative weights")
-        return self._hold(tally, self._all_names(list(x.columns)))
+        return self._hold(tally, list(x.columns))
 
     def _hold(self, tally: TableTally, names: list[str]) -> Model:
-        """Starts a model with a tally; `names` are all columns, those without a value too."""
+        """Starts a model with a tally; `names` are the columns that are not left out."""
+        families = self.__dict__.pop("_first_families", None)
+        if families is None:
+            families = self._families(names)
+        left_out = [name for name, family in families.items() if family is None]
         if self.classes is not None:
             declared, _ = labels_and_codes(np.asarray(self.classes).ravel())
             tally = tally.aligned(tally.schema.join(Schema(declared, (), by_name=True)))
         prior = self._class_prior(len(tally.schema.classes))
         model = TableModel(tally, None, prior, np.dtype(np.float64), self._name)
-        model.names = names
+        model.names = [*names, *(name for name in left_out if name not in names)]
         model.reading = {
-            "families": self._declared(model.names),
+            "families": families,
             "alpha": float(self.alpha),
             "unseen": self.unseen,
             "missing": self.missing,
         }
         self._model = model
         return model
-
-    def _all_names(self, names: list[str]) -> list[str]:
-        declared = {} if isinstance(self.columns, str) else self.columns
-        left_out = [str(name) for name, family in declared.items() if family is None]
-        return [*names, *(name for name in left_out if name not in names)]
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Counts the rows of X afresh.
@@ -350,8 +258,8 @@ class NaiveBayes(TallyClassifier):
                 y = read_labels(y, x, self._name)
                 weights = read_weights(sample_weight, x)
                 known, codes = labels_and_codes(y)
-                batch = self._counted(x, known, codes, weights)
-                self._take(self._merged(batch), weights)
+                batch = self._counted(x, known, codes, self._aged(weights, len(codes)))
+                self._add_batch(batch, len(codes), weights)
             if classes is not None:
                 more, _ = labels_and_codes(np.asarray(classes).ravel())
                 schema = self._fitted().schema
@@ -360,8 +268,18 @@ class NaiveBayes(TallyClassifier):
                 )
         return self
 
-    def _merged(self, batch: TableTally) -> TableTally:
-        return self._fitted().tally.merged(batch)
+    def _aged(self, weights: Any, n_rows: int) -> Any:
+        """Weights with the half-life: the last row weighs most."""
+        if self.half_life is None:
+            return weights
+        age = np.arange(n_rows - 1, -1, -1) / self.half_life
+        return 0.5**age if weights is None else weights * 0.5**age
+
+    def _add_batch(self, batch: TableTally, n_rows: int, weights: Any) -> None:
+        tally = self._model.tally
+        if self.half_life is not None:
+            tally = tally * 0.5 ** (n_rows / self.half_life)
+        self._take(merged_tables(tally, batch), weights)
 
     def _take(self, tally: TableTally, weights: Any) -> None:
         """Holds another tally, with the class prior for its classes."""
@@ -398,135 +316,13 @@ class NaiveBayes(TallyClassifier):
         weights = read_weights(sample_weight, x)
         known, codes = labels_and_codes(y)
         batch = self._counted(x, known, codes, weights)
-        rest = model.tally.merged(batch * -1.0)
+        rest = merged_tables(model.tally, batch * -1.0)
         before = model.tally.aligned(rest.schema)
         for part, was in zip(rest.parts, before.parts, strict=True):
             part.settle(was)
         rest.need_non_negative("forget")
         self._model = model.with_tally(rest.aligned(model.schema))
         return self
-
-    # ---- one row at a time -----------------------------------------------------------------------
-    def _fitted(self) -> Model:
-        if "_rows" in self.__dict__:
-            self._take_rows()
-        return super()._fitted()
-
-    def _attribute(self, name: str) -> Model:
-        if "_rows" in self.__dict__:
-            self._take_rows()
-        return super()._attribute(name)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_model" in self.__dict__ or "_rows" in self.__dict__
-
-    def __getstate__(self) -> Any:
-        if "_rows" in self.__dict__:
-            self._take_rows()
-        return super().__getstate__()
-
-    def _take_rows(self) -> None:
-        """Merges the tally of the rows learned one by one into the model's."""
-        batch = counted_rows(self.__dict__["_rows"])
-        if "_model" in self.__dict__:
-            self._take(self._model.tally.merged(batch), None)
-        else:
-            self._hold(batch, list(self.__dict__["_row_names"]))
-        del self.__dict__["_rows"]
-
-    def learn_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
-        """Counts one row.
-
-        The row is read by the model when it is next asked for something; learning costs no reading.
-
-        Parameters
-        ----------
-        x : dict
-            Values by column name; a key that is lacking is a gap. The first row of a new model says
-            which columns there are; other keys are ignored later.
-        y : label
-        w : float, default=1.0
-            Weight, from 0 on.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            For a text in a column of numbers, an infinite number, or a negative weight. Nothing of
-            the row is counted then.
-        """
-        rows = self.__dict__.get("_rows")
-        if rows is None:
-            rows = self._open_rows(x)
-        if not 0.0 <= w < np.inf or y is None or y != y:
-            raise ValueError(
-                f"learn_one takes a label and a finite weight from 0 on, got y={y!r}, w={w!r}; "
-                "forget_one takes rows away"
-            )
-        rows.learn(x, y, w)
-        return self
-
-    def _open_rows(self, x: Mapping[str, Any]) -> Any:
-        model = self.__dict__.get("_model")
-        if model is None:
-            self._validate_params()
-            names = [str(name) for name in x]
-            self.n_features_in_ = len(names)
-            self.__dict__["_row_names"] = names
-            rows = row_counter(names, None, self._declared(names))
-        else:
-            rows = row_counter(model.names, model.schema, model.reading["families"])
-        self.__dict__["_rows"] = rows
-        return rows
-
-    def forget_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
-        """Takes one row away; see :meth:`forget`."""
-        return self.forget([dict(x)], [y], [w])
-
-    def _row_scorer(self) -> Any:
-        model = self._fitted()
-        assert isinstance(model, TableModel)
-        return model.once("row_scorer", lambda: row_scorer(model.score))
-
-    def predict_one(self, x: Mapping[str, Any]) -> Any:
-        """The most probable label of one row as a dict; a key that is lacking is a gap.
-
-        Raises
-        ------
-        ValueError
-            For a text in a column of numbers, or, with ``unseen="error"``, a level that training
-            did not have.
-        """
-        try:
-            best = self._row_scorer().best(x)
-        except KeyError as error:
-            raise self._unseen_in_row(x, error) from None
-        if best < 0:
-            warn_ruled_out(1, 1)
-            best = -1 - best
-        return self._model.once("labels", self._model.schema.classes.tolist)[best]
-
-    def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
-        """P(c | x) of one row as a dict, by label."""
-        try:
-            shares = self._row_scorer().posterior(x)
-        except KeyError as error:
-            raise self._unseen_in_row(x, error) from None
-        if not shares:
-            warn_ruled_out(1, 1)
-            shares = np.exp(self._model.log_prior).tolist()
-        labels = self._model.once("labels", self._model.schema.classes.tolist)
-        return dict(zip(labels, shares, strict=True))
-
-    def _unseen_in_row(self, x: Mapping[str, Any], error: KeyError) -> UnseenLevel:
-        name = error.args[0]
-        return UnseenLevel(
-            f"column {name!r} of the row holds {x[name]!r}, which training did not have. Learn it "
-            'first, or choose unseen="smooth" or "ignore".'
-        )
 
     def decay(self, factor: float) -> Self:
         """Multiplies everything that was counted by a factor, so that newer rows weigh more.
@@ -563,7 +359,7 @@ class NaiveBayes(TallyClassifier):
             )
         with self._unchanged_on_error():
             theirs = other._fitted()
-            self._take(mine.tally.merged(theirs.tally), None)
+            self._take(merged_tables(mine.tally, theirs.tally), None)
             model = self._fitted()
             assert isinstance(model, TableModel)
             assert isinstance(theirs, TableModel)

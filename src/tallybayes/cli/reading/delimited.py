@@ -1,0 +1,129 @@
+"""CSV with any delimiter, every cell as text; quoted fields may hold line ends."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.csv as pc_csv
+
+from tallybayes.cli.failures import Failure, listed
+from tallybayes.cli.reading.batch import Batch
+from tallybayes.cli.reading.sniffing import delimiter_of, need_text
+from tallybayes.cli.reading.stream import Stream
+
+__all__ = ["Dialect", "batches", "dialect_of", "line_of_row"]
+
+csv.field_size_limit(2**31 - 1)
+
+
+class Dialect(NamedTuple):
+    """What was found at the beginning of a file."""
+
+    delimiter: str
+    encoding: str
+    header: list[str]
+
+
+def dialect_of(path: str, head: bytes, delimiter: str | None, encoding: str) -> Dialect:
+    """Delimiter and header line."""
+    if encoding.lower() in ("utf-8", "utf8"):
+        need_text(path, head)
+    # a character that the look cuts in two is left out; any other fault is found in place
+    text = codecs.getincrementaldecoder(encoding)("replace").decode(head).removeprefix("\ufeff")
+    text = text.lstrip("\r\n")
+    delimiter = delimiter or delimiter_of(text)
+    header = next(csv.reader(io.StringIO(text), delimiter=delimiter), [])
+    header = [name.strip() for name in header]
+    for name in header:
+        if not name:
+            raise Failure(
+                f"{path}: column {header.index(name) + 1} has no name in the header line: name it "
+                f"(the columns are {listed(header)})"
+            )
+        if header.count(name) > 1:
+            raise Failure(f"{path}: two columns are named {name!r}: rename or remove one")
+    return Dialect(delimiter, encoding, header)
+
+
+def batches(path: str, stream: Stream, dialect: Dialect, block: int) -> Iterator[Batch]:
+    """The rows, as columns of texts."""
+    names = dialect.header
+    try:
+        reader = pc_csv.open_csv(
+            pa.PythonFile(stream, mode="r"),
+            read_options=pc_csv.ReadOptions(
+                block_size=block, column_names=names, encoding=dialect.encoding
+            ),
+            parse_options=pc_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True),
+            convert_options=pc_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+            ),
+        )
+        first = -1  # the header line comes as a row
+        for part in reader:
+            if first < 0 and part.num_rows:
+                part, first = part.slice(1), 0
+            if part.num_rows:
+                yield Batch(pa.Table.from_batches([part]), first, done=stream.done)
+                first += part.num_rows
+    except (pa.ArrowException, UnicodeError) as error:
+        raise _explained(path, dialect, error) from None
+
+
+def _explained(path: str, dialect: Dialect, error: Exception) -> Failure:
+    """A parser's error as one that names the line."""
+    message = str(error)
+    if "UTF8" in message or isinstance(error, UnicodeError):
+        return Failure(
+            f"{path} is not {dialect.encoding} text: name its encoding, such as "
+            "--encoding latin-1 or --encoding gb18030"
+        )
+    found = re.search(r"Expected (\d+) columns, got (\d+)", message)
+    if found:
+        where = _first_uneven(path, dialect)
+        if where is None:
+            at = re.search(r"Row #(\d+)", message)
+            where = f"row {at[1]} (the header is row 1)" if at else "a row"
+        return Failure(
+            f"{path}, {where} has {found[2]} field(s), but the header has {found[1]} "
+            f"(delimiter {dialect.delimiter!r}): correct it, or choose another --delimiter"
+        )
+    if "straddl" in message or "quote" in message.lower():
+        return Failure(f"{path}: a quoted field does not end, or a row is too long ({message})")
+    return Failure(f"{path}: {message}")
+
+
+def _records(path: str, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """The line on which each record that is not blank begins, and its fields."""
+    binary: Any = io.BufferedReader(Stream(path))
+    with io.TextIOWrapper(binary, dialect.encoding, errors="replace", newline="") as text:
+        reader, line = csv.reader(text, delimiter=dialect.delimiter), 1
+        for record in reader:
+            if record:
+                yield line, record
+            line = reader.line_num + 1
+
+
+def _first_uneven(path: str, dialect: Dialect) -> str | None:
+    if path == "-":
+        return None
+    wanted = len(dialect.header)
+    for line, record in _records(path, dialect):
+        if len(record) != wanted:
+            return f"line {line}"
+    return None
+
+
+def line_of_row(path: str, dialect: Dialect, row: int) -> int | None:
+    """The line of a row (from 0); None for standard input."""
+    if path == "-":
+        return None
+    found = next(itertools.islice(_records(path, dialect), row + 1, None), None)
+    return found[0] if found else None

@@ -1,0 +1,76 @@
+"""JSON lines: an object a line. Keys that a line lacks are gaps."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from tallybayes.cli.failures import Failure
+from tallybayes.cli.reading.batch import Batch
+from tallybayes.cli.reading.stream import Stream
+from tallybayes.tables.objects import as_text
+
+__all__ = ["batches"]
+
+
+def _column(values: list[Any], name: str, path: str, lines: list[int]) -> Any:
+    """Values as a column of one type; mixed ones become texts."""
+    types = {type(value) for value in values} - {type(None)}
+    for odd in (dict, list):
+        if odd in types:
+            at = next(i for i, value in enumerate(values) if type(value) is odd)
+            raise Failure(
+                f"{path}, line {lines[at]}: {name!r} holds {json.dumps(values[at])[:40]}; columns "
+                f"hold numbers, texts or true/false: unpack it, or leave it out of the file"
+            )
+    if types <= {int, float}:
+        return pa.array([None if v is None else float(v) for v in values], pa.float64())
+    if types == {bool}:
+        return pa.array(values, pa.bool_())
+    return pa.array([None if v is None else as_text(v) for v in values], pa.string())
+
+
+def _rows(path: str, stream: Stream) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Line, from 1, its size in bytes, and its object."""
+    for number, line in enumerate(io.BufferedReader(stream), 1):
+        if number == 1:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise Failure(
+                f"{path}, line {number} is no JSON ({error}): JSON lines have an object a line"
+            ) from None
+        if not isinstance(row, dict):
+            hint = ": turn the array into lines (jq -c '.[]')" if isinstance(row, list) else ""
+            raise Failure(f"{path}, line {number} holds no JSON object{hint or ', as each must'}")
+        yield number, len(line), row
+
+
+def batches(path: str, stream: Stream, block: int) -> Iterator[Batch]:
+    """The rows; numbers are float64."""
+    rows: list[dict[str, Any]] = []
+    lines: list[int] = []
+    size = first = 0
+    for number, length, row in _rows(path, stream):
+        rows.append(row)
+        lines.append(number)
+        size += length
+        if size >= block:
+            yield Batch(_table(rows, path, lines), first, lines, stream.done)
+            first, size, rows, lines = first + len(rows), 0, [], []
+    if rows:
+        yield Batch(_table(rows, path, lines), first, lines, stream.done)
+
+
+def _table(rows: list[dict[str, Any]], path: str, lines: list[int]) -> Any:
+    names: dict[str, None] = {}
+    for row in rows:
+        names.update(dict.fromkeys(row))
+    return pa.table({n: _column([row.get(n) for row in rows], n, path, lines) for n in names})

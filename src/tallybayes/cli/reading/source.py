@@ -1,0 +1,177 @@
+"""A data file, or standard input, as batches of columns whose kinds do not change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pyarrow as pa
+
+from tallybayes.cli.failures import Failure
+from tallybayes.cli.reading import columnar, delimited, jsonlines
+from tallybayes.cli.reading.batch import Batch
+from tallybayes.cli.reading.cells import GAPS, Kind, Misfit, cells, first_infinite, kind_of
+from tallybayes.cli.reading.sniffing import Format, format_of, need_text
+from tallybayes.cli.reading.stream import Stream
+
+__all__ = ["BLOCK", "Source"]
+
+BLOCK = 1 << 22  # bytes of a batch
+ROW = 64  # bytes that a row of a columnar format is taken to have
+
+
+class Source:
+    """One input.
+
+    Parameters
+    ----------
+    path : str
+        "-" is standard input, which can be read once.
+    format : {"csv", "jsonl", "parquet", "arrow"}, optional
+        Found by the first bytes and the suffix by default.
+    delimiter : str, optional
+        Found by a look at the first lines by default.
+    gaps : tuple of str
+        Texts that are gaps.
+    encoding : str
+    block : int
+        Bytes of a batch.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        format: Format | None = None,
+        delimiter: str | None = None,
+        gaps: tuple[str, ...] = GAPS,
+        encoding: str = "utf-8",
+        block: int = BLOCK,
+    ) -> None:
+        self.path = path
+        self.name = "standard input" if path == "-" else path
+        self.once = path == "-"
+        self.gaps = pa.array(list(gaps), pa.string())
+        self.block = block
+        self._delimiter, self._encoding = delimiter, encoding
+        self._dialect: delimited.Dialect | None = None
+        self._stream: Stream | None = Stream(path)
+        head = self._stream.head
+        self.format: Format = format or format_of(self.name, head)
+        if self.format in ("parquet", "arrow"):
+            if self.once:
+                raise Failure(f"standard input is CSV or JSON lines: give a {self.format} file")
+            self._stream.close()
+            self._stream = None
+        elif self.format == "csv":
+            self._dialect = delimited.dialect_of(self.name, head, delimiter, encoding)
+        else:
+            need_text(self.name, head)
+
+    @property
+    def header(self) -> list[str] | None:
+        """The names of the columns of a CSV file."""
+        return None if self._dialect is None else self._dialect.header
+
+    def raw(self) -> Iterator[Batch]:
+        """The batches as the format has them."""
+        if self.format == "parquet":
+            yield from columnar.parquet(self.path, max(1, self.block // ROW))
+        elif self.format == "arrow":
+            yield from columnar.arrow(self.path, max(1, self.block // ROW))
+        else:
+            stream, self._stream = self._stream or Stream(self.path), None
+            try:
+                if self._dialect is not None:
+                    name = self.path if not self.once else self.name
+                    yield from delimited.batches(name, stream, self._dialect, self.block)
+                else:
+                    yield from jsonlines.batches(self.name, stream, self.block)
+            finally:
+                stream.close()
+
+    def batches(
+        self,
+        kinds: dict[str, Kind | None],
+        wanted: Callable[[str], bool] = lambda _: True,
+    ) -> Iterator[Batch]:
+        """Batches whose columns are float64, timestamps, strings or (nothing known yet) null.
+
+        Parameters
+        ----------
+        kinds : dict
+            The kind of each column. Where it is None or not given, the first batch with a value
+            decides, and is entered here.
+        wanted : callable
+            Says whether a column is read.
+
+        Raises
+        ------
+        Misfit
+            For a cell that is not of its column's kind; `row` is one of the file.
+        Failure
+            For a file that cannot be read.
+        """
+        rows = 0
+        for batch in self.raw():
+            columns = {}
+            for name in filter(wanted, batch.table.column_names):
+                column = batch.table.column(name).combine_chunks()
+                if isinstance(column, pa.ChunkedArray):
+                    column = pa.concat_arrays(column.chunks)
+                try:
+                    kinds[name] = kinds.get(name) or kind_of(column, self.gaps)
+                    columns[name] = cells(column, kinds[name], name, self.gaps)
+                except Misfit as misfit:
+                    misfit.row += batch.first
+                    raise
+                except pa.ArrowException:
+                    raise Failure(
+                        f"{self.name}: column {name!r} is of the type {column.type}; columns hold "
+                        "numbers, texts, booleans or dates. Unpack it or leave it out"
+                    ) from None
+                infinite = first_infinite(columns[name])
+                if infinite is not None:
+                    raise Failure(
+                        f"{self.name}, {self.where(batch.first + infinite)}: column {name!r} is "
+                        "infinite: give a finite number, or nothing for a gap"
+                    )
+            rows += batch.table.num_rows
+            yield replace(batch, table=pa.table(columns))
+        if not rows:
+            raise Failure(f"{self.name} has no rows: it needs at least one below the header")
+
+    def where(self, row: int) -> str:
+        """A row (from 0) as people find it: its line, where rows are lines."""
+        line = None
+        if self._dialect is not None:
+            line = delimited.line_of_row(self.path, self._dialect, row)
+        elif self.format == "jsonl" and not self.once:
+            stream = Stream(self.path)
+            for i, (number, _, _) in enumerate(jsonlines._rows(self.name, stream)):
+                if i == row:
+                    line = number
+                    break
+            stream.close()
+        return f"row {row}" if line is None else f"line {line}"
+
+    def misfit(self, misfit: Misfit) -> Failure:
+        """A cell that does not fit, as an error for a model whose kinds stand."""
+        return Failure(
+            f"{self.name}, {self.where(misfit.row)}: column {misfit.column!r} holds "
+            f"{misfit.value!r}, which is no {misfit.kind}, as the model counts there: correct it, "
+            "leave it empty, or train with "
+            f"--column {misfit.column}=categorical"
+        )
+
+    @contextmanager
+    def locating(self, batch: Batch) -> Iterator[None]:
+        """Errors about "row N" of the batch become errors about the line of the file."""
+        try:
+            yield
+        except ValueError as error:
+            found = re.search(r"\brow (\d+)", str(error))
+            where = f", {self.where(batch.first + int(found[1]))}" if found else ""
+            raise Failure(f"{self.name}{where}: {error}") from error

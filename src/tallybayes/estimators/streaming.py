@@ -1,0 +1,177 @@
+"""One row at a time, with the names that river uses."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from tallybayes.errors import UnseenLevel
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.model import Model
+from tallybayes.estimators.one_row import counted_rows, row_counter, row_scorer
+from tallybayes.estimators.table_model import TableModel
+from tallybayes.scoring import warn_ruled_out
+from tallybayes.tally import TableTally
+
+__all__ = ["RowByRow"]
+
+
+class RowByRow(TallyClassifier):
+    """Base of a table classifier that learns and classifies rows as dicts. Not for direct use.
+
+    Rows learned one by one wait in a counter of their own, ``_rows``, until the model is read.
+    """
+
+    half_life: float | None
+
+    @abstractmethod
+    def _families(self, names: list[str]) -> dict[str, Any]:
+        """Declared families by column name."""
+
+    @abstractmethod
+    def _hold(self, tally: TableTally, names: list[str]) -> Model:
+        """Starts a model with a tally."""
+
+    @abstractmethod
+    def _add_batch(self, batch: TableTally, n_rows: int, weights: Any) -> None:
+        """Merges the tally of a batch of rows into the model's."""
+
+    def _fitted(self) -> Model:
+        if "_rows" in self.__dict__:
+            self._take_rows()
+        return super()._fitted()
+
+    def _attribute(self, name: str) -> Model:
+        if "_rows" in self.__dict__:
+            self._take_rows()
+        return super()._attribute(name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in self.__dict__ or "_rows" in self.__dict__
+
+    def __getstate__(self) -> Any:
+        if "_rows" in self.__dict__:
+            self._take_rows()
+        return super().__getstate__()
+
+    def _take_rows(self) -> None:
+        """Merges the tally of the rows learned one by one into the model's."""
+        rows = self.__dict__["_rows"]
+        batch = counted_rows(rows)
+        if self.half_life is not None:
+            batch = batch * (1.0 / self._growth(rows.rows - 1))
+        if "_model" in self.__dict__:
+            self._add_batch(batch, rows.rows, None)
+        else:
+            self._hold(batch, list(self.__dict__["_row_names"]))
+        del self.__dict__["_rows"]
+
+    def learn_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
+        """Counts one row.
+
+        The row is read by the model when it is next asked for something; learning costs no reading.
+
+        Parameters
+        ----------
+        x : dict
+            Values by column name; a key that is lacking is a gap. The first row of a new model says
+            which columns there are; other keys are ignored later.
+        y : label
+        w : float, default=1.0
+            Weight, from 0 on.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For a text in a column of numbers, an infinite number, or a negative weight. Nothing of
+            the row is counted then.
+        """
+        rows = self.__dict__.get("_rows")
+        if rows is None:
+            rows = self._open_rows(x)
+        if not 0.0 <= w < np.inf or y is None or y != y:
+            raise ValueError(
+                f"learn_one takes a label and a finite weight from 0 on, got y={y!r}, w={w!r}; "
+                "forget_one takes rows away"
+            )
+        try:
+            rows.learn(x, y, w * self._growth(rows.rows))
+        except ValueError:  # read it as a table: that widens a column, or words the error
+            if rows.rows:
+                self._take_rows()
+            else:
+                del self.__dict__["_rows"]
+            return self.partial_fit([dict(x)], [y], sample_weight=[w])
+        if self.half_life is not None and rows.rows > 500.0 * self.half_life:
+            self._take_rows()  # weights grow by halves that have passed: before they overflow
+        return self
+
+    def _growth(self, rows: int) -> float:
+        """What the weight of a row is multiplied by, `rows` rows after the first pending one."""
+        return 1.0 if self.half_life is None else float(2.0 ** (rows / self.half_life))
+
+    def _open_rows(self, x: Mapping[str, Any]) -> Any:
+        model = self.__dict__.get("_model")
+        if model is None:
+            self._validate_params()
+            names = [str(name) for name in x]
+            self.n_features_in_ = len(names)
+            self.__dict__["_row_names"] = names
+            rows = row_counter(names, None, self._families(names))
+        else:
+            rows = row_counter(model.names, model.schema, model.reading["families"])
+        self.__dict__["_rows"] = rows
+        return rows
+
+    def forget_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
+        """Takes one row away; see :meth:`forget`."""
+        return self.forget([dict(x)], [y], [w])
+
+    def _row_scorer(self) -> Any:
+        model = self._fitted()
+        assert isinstance(model, TableModel)
+        return model.once("row_scorer", lambda: row_scorer(model.score))
+
+    def predict_one(self, x: Mapping[str, Any]) -> Any:
+        """The most probable label of one row as a dict; a key that is lacking is a gap.
+
+        Raises
+        ------
+        ValueError
+            For a text in a column of numbers, or, with ``unseen="error"``, a level that training
+            did not have.
+        """
+        try:
+            best = self._row_scorer().best(x)
+        except KeyError as error:
+            raise self._unseen_in_row(x, error) from None
+        if best < 0:
+            warn_ruled_out(1, 1)
+            best = -1 - best
+        return self._model.once("labels", self._model.schema.classes.tolist)[best]
+
+    def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
+        """P(c | x) of one row as a dict, by label."""
+        try:
+            shares = self._row_scorer().posterior(x)
+        except KeyError as error:
+            raise self._unseen_in_row(x, error) from None
+        if not shares:
+            warn_ruled_out(1, 1)
+            shares = np.exp(self._model.log_prior).tolist()
+        labels = self._model.once("labels", self._model.schema.classes.tolist)
+        return dict(zip(labels, shares, strict=True))
+
+    def _unseen_in_row(self, x: Mapping[str, Any], error: KeyError) -> UnseenLevel:
+        name = error.args[0]
+        return UnseenLevel(
+            f"column {name!r} of the row holds {x[name]!r}, which training did not have. Learn it "
+            'first, or choose unseen="smooth" or "ignore".'
+        )

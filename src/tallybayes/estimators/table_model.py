@@ -1,0 +1,54 @@
+"""What a fitted :class:`NaiveBayes` holds: a tally by column names, and how it is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tallybayes.engines.table_score import TableScore
+from tallybayes.estimators.model import Model
+from tallybayes.estimators.table_reading import ColumnReading, read_columns
+from tallybayes.tally import TableTally
+
+__all__ = ["TableModel"]
+
+
+class TableModel(Model):
+    """The state of a :class:`NaiveBayes`.
+
+    Parameters are those of :class:`Model`, and besides:
+
+    Attributes
+    ----------
+    names : list of str
+        All columns, those without a value too.
+    reading : dict
+        Keyword arguments of :func:`read_columns`: families, alpha, unseen, missing.
+    """
+
+    names: list[str]
+    reading: dict[str, Any]
+
+    def with_tally(self, tally: TableTally) -> TableModel:
+        twin = TableModel(tally, self.family, self.prior, self.dtype, self.whose)
+        twin.names, twin.reading = self.names, self.reading
+        return twin
+
+    @property
+    def columns_read(self) -> list[ColumnReading]:
+        """Each column's family and parameters."""
+        return self.once("columns", self._read_columns)  # type: ignore[no-any-return]
+
+    def _read_columns(self) -> list[ColumnReading]:
+        classes = np.exp(self.log_prior) * max(float(self.tally.classes.count.sum()), 1.0)
+        return read_columns(self.tally, self.names, classes=classes, **self.reading)
+
+    @property
+    def score(self) -> TableScore:
+        return self.once(  # type: ignore[no-any-return]
+            "score",
+            lambda: TableScore(
+                [r.part for r in self.columns_read if r.part is not None], self.log_prior
+            ),
+        )
