@@ -36,6 +36,8 @@ struct Loops {
     int (*check_f32)(const float* x, i64 d);
     SumsRows<double> sums_f64[2];
     SumsRows<float> sums_f32[2];
+    int (*pack_f64)(const double* x, i64 stride, i64 d, double* tile);
+    int (*pack_f32)(const float* x, i64 stride, i64 d, double* tile);
     void (*tile_quadratic)(i64 d, i64 K, i64 ld, const double* tile, const double* mean,
                            const double* scale, double* acc);
     void (*tile_linear)(i64 d, i64 K, i64 ld, const double* tile, const double* weight,

@@ -134,6 +134,55 @@ void sums_rows(const T* x, i64 stride, i64 n, i64 d, const i32* slot, const doub
     }
 }
 
+// ---- packing a tile ---------------------------------------------------------------------------
+typedef i64 index __attribute__((vector_size(8 * TB_WIDTH)));
+
+// Transposes W registers of W lanes by log2(W) rounds of interleaving i with i + W/2.
+inline void transpose(vec* a) {
+    index low{}, high{};
+    for (i64 l = 0; l < W; ++l) {
+        low[l] = l / 2 + l % 2 * W;
+        high[l] = low[l] + W / 2;
+    }
+    for (i64 round = 1; round < W; round *= 2) {
+        vec b[W];
+        for (i64 i = 0; i < W / 2; ++i) {
+            b[2 * i] = __builtin_shuffle(a[i], a[i + W / 2], low);
+            b[2 * i + 1] = __builtin_shuffle(a[i], a[i + W / 2], high);
+        }
+        for (i64 i = 0; i < W; ++i) a[i] = b[i];
+    }
+}
+
+// TILE whole rows of d adjacent values to feature-major order; the result is as check_row's.
+template <class T>
+int pack_tile(const T* x, i64 stride, i64 d, double* tile) {
+    decltype(vec{} < vec{}) bad{}, below{};
+    int faults = 0;
+    const i64 whole = d / W * W;
+    for (i64 r = 0; r < TILE; r += W)  // rows first: memory is read in its order
+        for (i64 j = 0; j < whole; j += W) {
+            vec a[W];
+            for (i64 i = 0; i < W; ++i) {
+                const T* row = x + (r + i) * stride + j;
+                __builtin_prefetch(row + TILE * stride);  // the same of the next tile
+                a[i] = load(row);
+                bad |= a[i] - a[i] != 0.0;
+                below |= a[i] < 0.0;
+            }
+            transpose(a);
+            for (i64 i = 0; i < W; ++i) store(tile + (j + i) * TILE + r, a[i]);
+        }
+    for (int l = 0; l < W; ++l) faults |= (bad[l] ? 1 : 0) | (below[l] ? 2 : 0);
+    for (i64 j = whole; j < d; ++j)
+        for (i64 r = 0; r < TILE; ++r) {
+            const T v = x[r * stride + j];
+            faults |= (v - v != T(0) ? 1 : 0) | (v < T(0) ? 2 : 0);
+            tile[j * TILE + r] = static_cast<double>(v);
+        }
+    return faults;
+}
+
 // ---- scoring a tile --------------------------------------------------------------------------
 // A tile holds TILE rows of `d` features, feature-major: tile[j·TILE + row].
 template <class Term>
@@ -271,6 +320,8 @@ const Loops* loops() {
         check_row<float>,
         {sums_rows<double, false>, sums_rows<double, true>},
         {sums_rows<float, false>, sums_rows<float, true>},
+        pack_tile<double>,
+        pack_tile<float>,
         tile_quadratic,
         tile_linear,
         tile_linear_masked,

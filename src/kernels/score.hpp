@@ -42,24 +42,32 @@ struct DenseModel {  // parameters row-major (classes, d)
 };
 
 template <class T>
-int pack_tile(const TypedMatrix<T>& x, i64 r0, i64 rows, i64 c0, i64 d, const DenseModel& m,
-              double* tile) {
-    int not_finite = 0, negative = 0;
-    for (i64 j = 0; j < d; ++j) {
+int pack_tile(const Loops& loops, const TypedMatrix<T>& x, i64 r0, i64 rows, i64 c0, i64 d,
+              const DenseModel& m, double* tile) {
+    int seen = 0;  // bit 0: not finite, bit 1: negative
+    bool packed = false;
+    if constexpr (std::is_floating_point_v<T>) {
+        packed = rows == TILE && x.column == 1;
+        if constexpr (std::is_same_v<T, float>) {
+            if (packed) seen = loops.pack_f32(x.at(r0, c0), x.row, d, tile);
+        } else {
+            if (packed) seen = loops.pack_f64(x.at(r0, c0), x.row, d, tile);
+        }
+    }
+    for (i64 j = 0; j < d && !packed; ++j) {
         const T* from = x.at(r0, c0 + j);
         double* to = tile + j * TILE;
         for (i64 r = 0; r < rows; ++r) {
             const T value = from[r * x.row];
-            not_finite |= !(value * T(0) == T(0));
-            negative |= value < T(0);
+            seen |= !(value * T(0) == T(0)) | (value < T(0)) << 1;
             to[r] = static_cast<double>(value);
         }
         for (i64 r = rows; r < TILE; ++r) to[r] = 0.0;
-        if (m.threshold)
-            for (i64 r = 0; r < TILE; ++r) to[r] = to[r] > *m.threshold ? 1.0 : 0.0;
     }
-    return (not_finite ? NOT_FINITE : FINE) |
-           (negative && m.demand == Demand::non_negative ? NEGATIVE : FINE);
+    if (m.threshold)
+        for (i64 i = 0; i < d * TILE; ++i) tile[i] = tile[i] > *m.threshold ? 1.0 : 0.0;
+    return (seen & 1 ? NOT_FINITE : FINE) |
+           (seen & 2 && m.demand == Demand::non_negative ? NEGATIVE : FINE);
 }
 
 template <class T>
@@ -89,7 +97,7 @@ Outcome score_dense(const Loops& loops, const TypedMatrix<T>& x, const DenseMode
             for (i64 c0 = 0; c0 < x.d; c0 += TILE_COLUMNS) {
                 const i64 d = x.d - c0 < TILE_COLUMNS ? x.d - c0 : TILE_COLUMNS;
                 double* tile = local.tile.get();
-                local.outcome.fault |= pack_tile(x, r0, rows, c0, d, m, tile);
+                local.outcome.fault |= pack_tile(loops, x, r0, rows, c0, d, m, tile);
                 if (m.kind == DenseKind::quadratic)
                     loops.tile_quadratic(d, K, m.d, tile, m.first + c0, m.second + c0, acc);
                 else if (m.kind == DenseKind::linear)

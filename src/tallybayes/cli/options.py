@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, cast
 
 import typer
@@ -69,14 +69,14 @@ Encoding = Annotated[
 ]
 Block = Annotated[int, typer.Option("--block", min=64, hidden=True, help="Bytes of a batch.")]
 
-FAMILIES: Mapping[str, Any] = {
-    "gaussian": Gaussian(),
-    "categorical": Categorical(),
-    "bernoulli": Bernoulli(),
-    "poisson": Poisson(),
-    "binned": Binned(),
-    "smooth": Smooth(),
-    "skip": None,
+FAMILIES: Mapping[str, Callable[[float], Any]] = {
+    "gaussian": lambda alpha: Gaussian(),
+    "categorical": lambda alpha: Categorical(alpha=alpha),
+    "bernoulli": lambda alpha: Bernoulli(alpha=alpha),
+    "poisson": lambda alpha: Poisson(),
+    "binned": lambda alpha: Binned(),
+    "smooth": lambda alpha: Smooth(),
+    "skip": lambda alpha: None,
 }
 FORMATS = ("csv", "jsonl", "parquet", "arrow")
 
@@ -121,8 +121,8 @@ class Reading:
         )
 
 
-def column_families(given: list[str] | None) -> dict[str, Any]:
-    """``--column NAME=FAMILY`` as families by name."""
+def column_families(given: list[str] | None, alpha: float) -> dict[str, Any]:
+    """``--column NAME=FAMILY`` as families by name, smoothed by alpha."""
     families = {}
     for text in given or []:
         name, sign, family = text.rpartition("=")
@@ -132,5 +132,5 @@ def column_families(given: list[str] | None) -> dict[str, Any]:
                 + (suggestion(family, FAMILIES) if sign else ""),
                 USAGE,
             )
-        families[name] = FAMILIES[family.lower()]
+        families[name] = FAMILIES[family.lower()](alpha)
     return families

@@ -30,7 +30,7 @@ from tallybayes.tally import (
     Tally,
 )
 
-__all__ = ["load", "save"]
+__all__ = ["load", "load_with_extra", "save"]
 
 ESTIMATORS = {
     c.__name__: c
@@ -76,8 +76,11 @@ def _restored(value: Any) -> Any:
     return value
 
 
-def save(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Writes a fitted estimator; see :meth:`TallyClassifier.save`."""
+def save(estimator: Any, path: str | os.PathLike[str], extra: dict[str, Any] | None = None) -> None:
+    """Writes a fitted estimator; see :meth:`TallyClassifier.save`.
+
+    `extra` is kept beside the model, for :func:`load_with_extra`.
+    """
     model: Model = estimator._fitted()
     header = {
         "estimator": type(estimator).__name__,
@@ -93,6 +96,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     }
     if isinstance(model, TableModel):
         header["table"] = {"names": model.names, "reading": _plain(model.reading)}
+    if extra is not None:
+        header["extra"] = extra
     persistence.write(path, persistence.encode(header), model.tally.arrays())
 
 
@@ -114,6 +119,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     OSError
         If the file cannot be read.
     """
+    return load_with_extra(path)[0]
+
+
+def load_with_extra(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
+    """A model as :func:`load` reads it, and the `extra` that it was saved with (or {})."""
     encoded, arrays = persistence.read(path)
     header = persistence.decode(encoded)
     if header["estimator"] not in ESTIMATORS:
@@ -141,4 +151,4 @@ def load(path: str | os.PathLike[str]) -> Any:
         model.names = header["table"]["names"]
         model.reading = _restored(header["table"]["reading"])
     estimator._model = model
-    return estimator
+    return estimator, header.get("extra", {})

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.csv as pc_csv
 
-from tallybayes.cli.failures import Failure, listed
+from tallybayes.cli.failures import Failure
 from tallybayes.cli.reading.batch import Batch
 from tallybayes.cli.reading.sniffing import delimiter_of, need_text
 from tallybayes.cli.reading.stream import Stream
@@ -29,6 +29,7 @@ class Dialect(NamedTuple):
     delimiter: str
     encoding: str
     header: list[str]
+    named: list[str]
 
 
 def dialect_of(path: str, head: bytes, delimiter: str | None, encoding: str) -> Dialect:
@@ -40,16 +41,13 @@ def dialect_of(path: str, head: bytes, delimiter: str | None, encoding: str) -> 
     text = text.lstrip("\r\n")
     delimiter = delimiter or delimiter_of(text)
     header = next(csv.reader(io.StringIO(text), delimiter=delimiter), [])
-    header = [name.strip() for name in header]
-    for name in header:
-        if not name:
-            raise Failure(
-                f"{path}: column {header.index(name) + 1} has no name in the header line: name it "
-                f"(the columns are {listed(header)})"
-            )
-        if header.count(name) > 1:
+    named = [name.strip() for name in header if name.strip()]
+    for name in named:
+        if named.count(name) > 1:
             raise Failure(f"{path}: two columns are named {name!r}: rename or remove one")
-    return Dialect(delimiter, encoding, header)
+    # a column without a name, as pandas writes its index, is not read
+    header = [name.strip() or f"\0{i}" for i, name in enumerate(header)]
+    return Dialect(delimiter, encoding, header, named)
 
 
 def batches(path: str, stream: Stream, dialect: Dialect, block: int) -> Iterator[Batch]:
@@ -63,7 +61,9 @@ def batches(path: str, stream: Stream, dialect: Dialect, block: int) -> Iterator
             ),
             parse_options=pc_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True),
             convert_options=pc_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+                column_types=dict.fromkeys(names, pa.string()),
+                include_columns=dialect.named,
+                strings_can_be_null=False,
             ),
         )
         first = -1  # the header line comes as a row

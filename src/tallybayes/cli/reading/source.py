@@ -57,6 +57,7 @@ class Source:
         self.block = block
         self._delimiter, self._encoding = delimiter, encoding
         self._dialect: delimited.Dialect | None = None
+        self._columns: list[str] = []
         self._stream: Stream | None = Stream(path)
         head = self._stream.head
         self.format: Format = format or format_of(self.name, head)
@@ -73,7 +74,7 @@ class Source:
     @property
     def header(self) -> list[str] | None:
         """The names of the columns of a CSV file."""
-        return None if self._dialect is None else self._dialect.header
+        return None if self._dialect is None else self._dialect.named
 
     def raw(self) -> Iterator[Batch]:
         """The batches as the format has them."""
@@ -96,6 +97,7 @@ class Source:
         self,
         kinds: dict[str, Kind | None],
         wanted: Callable[[str], bool] = lambda _: True,
+        widen: Callable[[Misfit], None] | None = None,
     ) -> Iterator[Batch]:
         """Batches whose columns are float64, timestamps, strings or (nothing known yet) null.
 
@@ -106,6 +108,9 @@ class Source:
             decides, and is entered here.
         wanted : callable
             Says whether a column is read.
+        widen : callable, optional
+            Is told of a cell that does not fit, whose column is text from there on; by default
+            such a cell is an error.
 
         Raises
         ------
@@ -117,6 +122,7 @@ class Source:
         rows = 0
         for batch in self.raw():
             columns = {}
+            self._columns = batch.table.column_names
             for name in filter(wanted, batch.table.column_names):
                 column = batch.table.column(name).combine_chunks()
                 if isinstance(column, pa.ChunkedArray):
@@ -126,7 +132,11 @@ class Source:
                     columns[name] = cells(column, kinds[name], name, self.gaps)
                 except Misfit as misfit:
                     misfit.row += batch.first
-                    raise
+                    if widen is None:
+                        raise
+                    widen(misfit)
+                    kinds[name] = "text"
+                    columns[name] = cells(column, "text", name, self.gaps)
                 except pa.ArrowException:
                     raise Failure(
                         f"{self.name}: column {name!r} is of the type {column.type}; columns hold "
@@ -142,6 +152,11 @@ class Source:
             yield replace(batch, table=pa.table(columns))
         if not rows:
             raise Failure(f"{self.name} has no rows: it needs at least one below the header")
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of all columns of the file (of JSON lines, of the batch read last)."""
+        return self._columns
 
     def where(self, row: int) -> str:
         """A row (from 0) as people find it: its line, where rows are lines."""

@@ -1,0 +1,1 @@
+"""One command a file; each has the function ``run``."""

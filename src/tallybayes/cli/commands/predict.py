@@ -1,0 +1,61 @@
+"""``tallybayes predict``: the class of each row, and how probable each class is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated
+
+import typer
+
+from tallybayes.cli import options
+from tallybayes.cli.console import document, note, progress
+from tallybayes.cli.model_file import ModelFile
+from tallybayes.cli.reading.source import BLOCK
+from tallybayes.cli.writing import writing
+
+__all__ = ["run"]
+
+
+def run(
+    model: options.Model,
+    data: options.Data,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT",
+            help=".csv, .tsv, .jsonl, .parquet or .arrow; - is CSV on standard output.",
+        ),
+    ] = "-",
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Add a column p(label) for each class.")
+    ] = False,
+    delimiter: options.Delimiter = None,
+    format: options.FormatName = None,
+    null: options.NullTexts = None,
+    encoding: options.Encoding = "utf-8",
+    block: options.Block = BLOCK,
+    json: options.Json = False,
+) -> None:
+    """Predict the class of each row, in the order of the rows."""
+    reading = options.Reading(delimiter, format, null, encoding, block)
+    file = ModelFile.load(model)
+    source = reading.open(data, file.gaps)
+    classes = file.classes
+    columns = ["prediction", *(f"p({c})" for c in classes if proba)]
+    counts: Counter[str] = Counter()
+    with progress() as bar, writing(output, columns, json and output == "-") as out:
+        for batch in file.batches(source, bar, "predicting", None):
+            with source.locating(batch):
+                p = file.model.predict_proba(batch.table)
+            labels = [classes[k] for k in p.argmax(axis=1).tolist()]
+            counts.update(labels)
+            out.write(labels, p if proba else None)
+    if output == "-":
+        return
+    if json:
+        content = {"rows": counts.total(), "output": output, "predicted": dict(counts)}
+        document("predict", content)
+    else:
+        note(f"{counts.total():,} predictions are in {output}")

@@ -1,0 +1,209 @@
+"""A model file of the command line: a NaiveBayes, and how its data was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tallybayes.cli.console import Bar
+from tallybayes.cli.failures import USAGE, Failure, listed, suggestion
+from tallybayes.cli.reading import Batch, Misfit, Source
+from tallybayes.cli.reading.cells import GAPS, Kind, as_texts
+from tallybayes.estimators.files import load_with_extra, save
+from tallybayes.estimators.naive_bayes import NaiveBayes, TableModel
+from tallybayes.tables.objects import as_text
+
+__all__ = ["Labelled", "ModelFile", "labels_of", "need_target"]
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Rows and their labels.
+
+    Parameters
+    ----------
+    batch : Batch
+        Of the columns that the model has.
+    labels : object array of str (n_rows,)
+    """
+
+    batch: Batch
+    labels: NDArray[Any]
+
+
+def need_target(source: Source, target: str, columns: list[str]) -> None:
+    """Raises where the data has no such column."""
+    if target not in columns:
+        raise Failure(
+            f"{source.name} has no column {target!r}; its columns are {listed(columns)}."
+            + suggestion(target, columns)
+        )
+
+
+def labels_of(source: Source, batch: Batch, target: str) -> NDArray[Any]:
+    """The labels as texts; a row without one is an error."""
+    column = as_texts(batch.table.column(target).combine_chunks(), source.gaps)
+    if column.null_count:
+        row = batch.first + int(np.flatnonzero(column.is_null().to_numpy(False))[0])
+        raise Failure(
+            f"{source.name}, {source.where(row)} has no label in {target!r}: fill it in or remove "
+            "the row (gaps are the texts that --null lists)"
+        )
+    labels = np.empty(len(column), dtype=object)
+    labels[:] = column.to_pylist()
+    return labels
+
+
+@dataclass(eq=False)
+class ModelFile:
+    """A model and what has to be known to read data for it.
+
+    Parameters
+    ----------
+    model : NaiveBayes
+    target : str or None
+        The label's column; None for a model that was not saved by the command line.
+    kinds : dict
+        The kind of each column.
+    gaps : tuple of str
+        Texts that are gaps.
+    """
+
+    model: NaiveBayes
+    target: str | None
+    kinds: dict[str, Kind | None] = field(default_factory=dict)
+    gaps: tuple[str, ...] = GAPS
+
+    @classmethod
+    def load(cls, path: str) -> ModelFile:
+        """Reads a file.
+
+        Raises
+        ------
+        Failure, ModelFileError, OSError
+        """
+        if path == "-":
+            raise Failure("a model is a file: - stands for data only", USAGE)
+        if Path(path).is_dir():
+            raise Failure(f"{path} is a directory: a model is a file, made by tallybayes fit")
+        model, extra = load_with_extra(path)
+        if not isinstance(model, NaiveBayes):
+            raise Failure(
+                f"{path} holds a {type(model).__name__}; the command line works with NaiveBayes "
+                "models, such as tallybayes fit makes. Use this one from Python"
+            )
+        mine = extra.get("cli", {})
+        file = cls(model, mine.get("target"), {}, tuple(mine.get("gaps", GAPS)))
+        for group in file.table.schema.groups:
+            assert group.names is not None
+            file.kinds[group.names[0]] = "text" if group.kind == "levels" else "number"
+        file.kinds.update({k: v for k, v in mine.get("kinds", {}).items() if v is not None})
+        return file
+
+    def save(self, path: str) -> None:
+        """Writes the file; one that is there is replaced whole or not at all."""
+        folder = Path(path).parent
+        if not folder.is_dir():
+            raise Failure(f"{folder} is no directory: make it, or write the model elsewhere")
+        own = {"target": self.target, "kinds": self.kinds, "gaps": self.gaps}
+        save(self.model, path, extra={"cli": own})
+
+    @property
+    def table(self) -> TableModel:
+        state = self.model._fitted()
+        assert isinstance(state, TableModel)
+        return state
+
+    @property
+    def names(self) -> list[str]:
+        """The columns, those that are left out too."""
+        return self.table.names
+
+    @property
+    def rows(self) -> float:
+        """How many rows, or how much weight, were counted."""
+        return float(self.model.class_count_.sum())
+
+    @property
+    def classes(self) -> list[str]:
+        """The labels as texts."""
+        return [as_text(c) for c in self.model.classes_.tolist()]
+
+    def codes(self, labels: NDArray[Any]) -> NDArray[np.intp]:
+        """The index of each label among the classes, −1 for one that the model does not know."""
+        known = {label: i for i, label in enumerate(self.classes)}
+        return np.fromiter((known.get(v, -1) for v in labels.tolist()), np.intp, len(labels))
+
+    def own_labels(self, labels: NDArray[Any]) -> NDArray[Any]:
+        """Labels in the type that the model has them in; new ones are as they come."""
+        classes = self.model.classes_
+        if classes.dtype.kind in "OUT":
+            return labels
+        known = dict(zip(self.classes, classes.tolist(), strict=True))
+        for label in labels.tolist():
+            if label not in known:
+                raise Failure(
+                    f"the label {label!r} is new, and this model's labels are of the type "
+                    f"{classes.dtype} ({listed(known)}): add it from Python"
+                )
+        return np.array([known[label] for label in labels.tolist()], dtype=classes.dtype)
+
+    def batches(self, source: Source, bar: Bar, what: str, also: str | None) -> Iterator[Batch]:
+        """Batches with the model's columns, and with the column `also`."""
+        names = [name for name in self.names if name != also]
+        families = self.table.reading["families"]
+        read = {n for n in names if n not in families or families[n] is not None}
+        kinds: dict[str, Kind | None] = {n: self.kinds.get(n) for n in read}
+        if also is not None:
+            read.add(also)
+            kinds[also] = "text"
+
+        def wanted(name: str) -> bool:
+            return name in read
+
+        try:
+            for batch in bar.over(source.batches(kinds, wanted), what):
+                have = batch.table.column_names
+                lacking = [name for name in names if name in read and name not in have]
+                if also is not None and also not in have:
+                    need_target(source, also, source.columns)
+                if lacking and source.format != "jsonl":
+                    raise Failure(
+                        f"{source.name} lacks the column(s) {listed(lacking)} that the model was "
+                        f"trained with; it has {listed(source.columns)}. Add them, empty "
+                        "where nothing is known"
+                    )
+                yield _filled(batch, [*names, also] if also is not None else names)
+        except Misfit as misfit:
+            raise source.misfit(misfit) from None
+        self.kinds.update({n: k for n, k in kinds.items() if n != also})
+
+    def labelled(
+        self, source: Source, bar: Bar, what: str, target: str | None
+    ) -> Iterator[Labelled]:
+        """Batches and their labels."""
+        target = target or self.target
+        if target is None:
+            raise Failure(
+                "this model was saved from Python and does not say which column holds the label: "
+                "name it by --target",
+                USAGE,
+            )
+        for batch in self.batches(source, bar, what, target):
+            labels = labels_of(source, batch, target)
+            rest = Batch(batch.table.drop_columns([target]), batch.first, batch.lines, batch.done)
+            yield Labelled(rest, labels)
+
+
+def _filled(batch: Batch, names: list[str]) -> Batch:
+    """The columns `names`; those that the batch lacks are empty."""
+    table, rows = batch.table, batch.table.num_rows
+    here = set(table.column_names)
+    columns = {n: table.column(n) if n in here else pa.nulls(rows) for n in names}
+    return Batch(pa.table(columns), batch.first, batch.lines, batch.done)

@@ -1,0 +1,72 @@
+"""What a model understood of each column, and its classes, as tables and for machines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rich.text import Text
+
+from tallybayes.cli.console import table
+from tallybayes.cli.model_file import ModelFile
+from tallybayes.cli.telling import MEASURE, Telling, gap_shares
+
+__all__ = ["class_table", "columns_document", "columns_table", "telling_table"]
+
+
+def _held(file: ModelFile, name: str, holds: str) -> str:
+    return "dates" if holds == "numbers" and file.kinds.get(name) == "date" else holds
+
+
+def columns_document(file: ModelFile) -> list[dict[str, Any]]:
+    """Each column: what it holds, its family and why, and the share of gaps."""
+    gaps = gap_shares(file)
+    return [
+        {
+            "column": r.name,
+            "holds": _held(file, r.name, r.holds),
+            "family": r.family,
+            "why": r.why,
+            "gaps": gaps.get(r.name),
+            "used": r.part is not None,
+        }
+        for r in file.table.columns_read
+    ]
+
+
+def columns_table(file: ModelFile) -> Any:
+    """The columns for people."""
+    rows = []
+    for column in columns_document(file):
+        gaps = column["gaps"]
+        shown = "" if not gaps else f"{gaps:.1%}" if gaps >= 0.0005 else "<0.1%"
+        style = "" if column["used"] else "dim"
+        why = column["why"].partition(" (")[0]
+        cells = [column["column"], column["holds"], column["family"], shown, why]
+        rows.append([Text(cell, style=style) for cell in cells])
+    heads = ["column", "holds", "read as", ">gaps", "because"]
+    return table("What was understood", heads, rows)
+
+
+def class_table(file: ModelFile, target: str | None) -> Any:
+    """The classes: rows and probability before anything is known."""
+    prior = np.exp(file.model.class_log_prior_)
+    rows = [
+        (label, f"{count:,.10g}", f"{p:.2%}")
+        for label, count, p in zip(
+            file.classes, file.model.class_count_.tolist(), prior.tolist(), strict=True
+        )
+    ]
+    title = f"Classes ({target})" if target else "Classes"
+    return table(title, ["class", ">rows", ">prior"], rows)
+
+
+def telling_table(found: list[Telling], most: int = 10) -> Any:
+    """The most telling columns with bars."""
+    top = max((t.nats for t in found), default=0.0)
+    rows = [
+        (t.column, f"{t.nats:.4f}", "█" * round(24 * max(t.nats, 0.0) / top) if top > 0 else "")
+        for t in found[:most]
+    ]
+    more = f", {most} of {len(found)}" if len(found) > most else ""
+    return table(f"Most telling columns{more} ({MEASURE})", ["column", ">nats", ""], rows)

@@ -1,0 +1,161 @@
+"""Predictions as CSV, JSON lines, Parquet or Arrow, a batch at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from tallybayes.cli.failures import USAGE, Failure
+from tallybayes.cli.reading.sniffing import FORMATS
+
+__all__ = ["Writer", "writing"]
+
+
+class Writer(Protocol):
+    """Takes predictions, in order."""
+
+    def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _Csv:
+    def __init__(self, file: IO[bytes], columns: list[str], delimiter: str = ",") -> None:
+        self._text = io.TextIOWrapper(file, "utf-8", newline="")
+        self._rows = csv.writer(self._text, delimiter=delimiter, lineterminator="\n")
+        self._rows.writerow(columns)
+
+    def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None:
+        if proba is None:
+            self._rows.writerows(zip(labels, strict=True))
+        else:
+            self._rows.writerows(
+                [label, *p] for label, p in zip(labels, proba.tolist(), strict=True)
+            )
+        self._text.flush()
+
+    def close(self) -> None:
+        self._text.detach()
+
+
+class _JsonLines:
+    def __init__(self, file: IO[bytes], columns: list[str]) -> None:
+        self._file, self._columns = file, columns
+
+    def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None:
+        rows = [[v] for v in labels] if proba is None else _beside(labels, proba)
+        for row in rows:
+            line = json.dumps(dict(zip(self._columns, row, strict=True)), ensure_ascii=False)
+            self._file.write(line.encode() + b"\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        pass
+
+
+class _Document:
+    """One JSON document, written as the rows come."""
+
+    def __init__(self, file: IO[bytes], columns: list[str]) -> None:
+        self._file, self._columns, self._rows = file, columns, 0
+        self._file.write(b'{"command": "predict", "predictions": [')
+
+    def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None:
+        rows = [[v] for v in labels] if proba is None else _beside(labels, proba)
+        for row in rows:
+            line = json.dumps(dict(zip(self._columns, row, strict=True)), ensure_ascii=False)
+            self._file.write((b",\n" if self._rows else b"\n") + line.encode())
+            self._rows += 1
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.write(b'\n], "rows": %d}\n' % self._rows)
+        self._file.flush()
+
+
+class _Columnar:
+    def __init__(self, file: IO[bytes], columns: list[str], parquet: bool) -> None:
+        self._schema = pa.schema(
+            [(n, pa.float64() if i else pa.string()) for i, n in enumerate(columns)]
+        )
+        self._out = (
+            pq.ParquetWriter(file, self._schema) if parquet else pa.ipc.new_file(file, self._schema)
+        )
+
+    def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None:
+        columns = [pa.array(labels, pa.string())]
+        if proba is not None:
+            columns += [pa.array(p) for p in np.ascontiguousarray(proba.T)]
+        self._out.write_table(pa.table(columns, schema=self._schema))
+
+    def close(self) -> None:
+        self._out.close()
+
+
+def _beside(labels: list[str], proba: NDArray[np.float64]) -> Iterator[list[Any]]:
+    return ([label, *p] for label, p in zip(labels, proba.tolist(), strict=True))
+
+
+def _writer(file: IO[bytes], path: str, columns: list[str], document: bool) -> Writer:
+    if document:
+        return _Document(file, columns)
+    suffix = Path(path).suffix.lower()
+    kind = FORMATS.get(suffix, "csv" if path == "-" else None)
+    if kind == "jsonl":
+        return _JsonLines(file, columns)
+    if kind in ("parquet", "arrow"):
+        return _Columnar(file, columns, kind == "parquet")
+    return _Csv(file, columns, "\t" if suffix == ".tsv" else ",")
+
+
+@contextmanager
+def writing(path: str, columns: list[str], document: bool = False) -> Iterator[Writer]:
+    """A writer to a file, which is there whole or not at all, or to standard output ("-").
+
+    Parameters
+    ----------
+    path : str
+        Its suffix says the format.
+    columns : list of str
+        "prediction", then one a class for probabilities.
+    document : bool
+        One JSON document instead.
+    """
+    if path == "-":
+        writer = _writer(sys.stdout.buffer, path, columns, document)
+        yield writer
+        writer.close()
+        return
+    if Path(path).suffix.lower() not in FORMATS:
+        raise Failure(
+            f"-o {path}: the suffix tells the format: .csv, .tsv, .jsonl, .parquet or .arrow", USAGE
+        )
+    folder = Path(path).parent
+    descriptor, draft = tempfile.mkstemp(prefix=f".{Path(path).name}.", dir=folder)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            writer = _writer(file, path, columns, document)
+            yield writer
+            writer.close()
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(draft, 0o666 & ~umask)
+        os.replace(draft, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(draft)
+        raise
