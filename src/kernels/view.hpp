@@ -6,6 +6,10 @@
 #include <new>
 #include <utility>
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 #include "loop_table.hpp"
 
 namespace tb {
@@ -62,9 +66,15 @@ public:
     ~Buffer() { std::free(data_); }
     void resize(i64 size) {
         if (size <= capacity_) return;
-        std::size_t bytes = (static_cast<std::size_t>(size) * sizeof(T) + 63) / 64 * 64;
-        void* fresh = std::aligned_alloc(64, bytes ? bytes : 64);
+        // a large table is read all over: huge pages spare it most misses of the address cache
+        const std::size_t need = static_cast<std::size_t>(size) * sizeof(T);
+        const std::size_t page = need >= (std::size_t(1) << 22) ? std::size_t(1) << 21 : 64;
+        const std::size_t bytes = (need + page - 1) / page * page;
+        void* fresh = std::aligned_alloc(page, bytes ? bytes : page);
         if (!fresh) throw std::bad_alloc();
+#ifdef MADV_HUGEPAGE
+        if (page > 64) madvise(fresh, bytes, MADV_HUGEPAGE);
+#endif
         std::free(data_);
         data_ = static_cast<T*>(fresh);
         capacity_ = size;
