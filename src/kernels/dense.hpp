@@ -130,6 +130,12 @@ int count_moments(const Loops& loops, const TypedMatrix<T>& x, const Grid& grid,
             for (i64 s = 0; s < used; ++s) {
                 const double* sums = local.cells.get() + (3 * s + 1) * pad;
                 if (!all_finite(sums, d) || !all_finite(sums + pad, d)) local.fault |= NOT_FINITE;
+                const double* shift = sums - pad;  // and what it becomes about the origin
+                for (i64 j = 0; j < d; ++j) {
+                    const double delta = shift[j] - origin[c0 + j];
+                    if (!(delta * delta * local.weight[s] + sums[pad + j] < 1e300))
+                        local.fault |= NOT_FINITE;
+                }
             }
         },
         [&](i64 task, int thread) {

@@ -8,14 +8,19 @@
 
 namespace tb {
 
+constexpr i64 HUGE_CODE = i64(1) << 62;  // stands for every code too large for a table
+
 // A code as an integer; what is no whole number, or negative, is a fault and reads as 0.
 template <class T>
 inline i64 code_of(T value, int& fault) {
     if constexpr (std::is_floating_point_v<T>) {
         if (!(value >= T(0) && value < T(9007199254740992.0))) {
-            fault |= value < T(0) && is_finite(static_cast<double>(value)) ? NEGATIVE
-                     : is_finite(static_cast<double>(value))              ? OUT_OF_RANGE
-                                                                       : NOT_FINITE;
+            if (!is_finite(static_cast<double>(value)))
+                fault |= NOT_FINITE;
+            else if (value < T(0))
+                fault |= NEGATIVE;
+            else
+                return HUGE_CODE;
             return 0;
         }
         const i64 code = static_cast<i64>(value);
@@ -29,11 +34,7 @@ inline i64 code_of(T value, int& fault) {
         return static_cast<i64>(value);
     } else {
         const u64 code = static_cast<u64>(value);
-        if (code >> 62) {
-            fault |= OUT_OF_RANGE;
-            return 0;
-        }
-        return static_cast<i64>(code);
+        return code >> 62 ? HUGE_CODE : static_cast<i64>(code);
     }
 }
 

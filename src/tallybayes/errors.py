@@ -6,13 +6,28 @@ scikit-learn catches what it used to catch.
 
 from __future__ import annotations
 
+import sys
+import warnings
+from pathlib import Path
+
 __all__ = [
     "IncompatibleTallies",
     "ModelFileError",
     "NegativeTally",
     "RuledOutWarning",
     "UnseenLevel",
+    "warn_user",
 ]
+
+PACKAGE = str(Path(__file__).parent)
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warns at the line that called into the package, however deep the reason lies."""
+    level, frame = 1, sys._getframe(0)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 class IncompatibleTallies(ValueError):

@@ -121,6 +121,12 @@ class Columns:
         return parts
 
 
+def _are_texts(labels: NDArray[Any]) -> bool:
+    return labels.dtype.kind in "US" or (
+        labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels.tolist())
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Schema:
     """The classes and the columns of a model.
@@ -142,7 +148,7 @@ class Schema:
         """The schema that holds both; classes are joined by label."""
         classes = self.classes
         if not np.array_equal(classes, other.classes):
-            if (classes.dtype.kind in "US") != (other.classes.dtype.kind in "US"):
+            if _are_texts(classes) != _are_texts(other.classes):
                 raise IncompatibleTallies(
                     f"class labels of type {classes.dtype} and {other.classes.dtype} cannot be "
                     "joined; use one type of label in every part"

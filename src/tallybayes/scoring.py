@@ -9,7 +9,6 @@ by this rule: it gets the class prior, and a :class:`RuledOutWarning`.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.engines.base import CompiledScore
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.errors import RuledOutWarning
+from tallybayes.errors import RuledOutWarning, warn_user
 
 __all__ = ["best_class", "joint_log_likelihood", "log_evidence", "posterior", "warn_ruled_out"]
 
@@ -28,11 +27,10 @@ Array = NDArray[np.float64]
 def warn_ruled_out(ruled_out: int, rows: int) -> None:
     """The RuledOutWarning, where there is reason for it."""
     if ruled_out:
-        warnings.warn(
+        warn_user(
             f"every class gives probability 0 to {ruled_out} of {rows} rows, so the class prior is "
             "returned for them; smoothing (alpha > 0) avoids this",
             RuledOutWarning,
-            stacklevel=4,
         )
 
 

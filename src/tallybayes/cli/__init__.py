@@ -11,7 +11,12 @@ __all__ = ["main"]
 def main() -> None:
     """Runs the command line and exits with 0 done, 1 data or model, 2 usage, 130 interrupted."""
     try:
+        from tallybayes.cli import interrupts
+
+        interrupts.install()
         from tallybayes.cli.app import app
+
+        app()
     except ModuleNotFoundError as error:
         if error.name not in {"typer", "rich", "pyarrow"}:
             raise
@@ -22,5 +27,5 @@ def main() -> None:
         )
         sys.exit(1)
     except KeyboardInterrupt:
+        print("tallybayes: error: interrupted; model files are as they were", file=sys.stderr)
         sys.exit(130)
-    app()

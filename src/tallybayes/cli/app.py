@@ -7,11 +7,19 @@ import sys
 import warnings
 from typing import Annotated, Any, Never
 
+import pyarrow as pa
 import typer
 from typer.core import TyperGroup
 
 from tallybayes.cli import failures
-from tallybayes.cli.commands import evaluate, explain, fit, forget, merge, predict, show, update
+from tallybayes.cli.commands.evaluate import run as evaluate
+from tallybayes.cli.commands.explain import run as explain
+from tallybayes.cli.commands.fit import run as fit
+from tallybayes.cli.commands.forget import run as forget
+from tallybayes.cli.commands.merge import run as merge
+from tallybayes.cli.commands.predict import run as predict
+from tallybayes.cli.commands.show import run as show
+from tallybayes.cli.commands.update import run as update
 from tallybayes.cli.console import note
 
 __all__ = ["app"]
@@ -29,24 +37,31 @@ class OneLine(TyperGroup):
 
     def _code(self, args: Any, kwargs: Any) -> int:
         try:
-            code = super().main(*args, **kwargs)
-            sys.stdout.flush()
+            try:
+                code = super().main(*args, **kwargs)
+                sys.stdout.flush()
+            except typer.Exit as done:
+                code = done.exit_code
+            except Exception as error:
+                if type(error).__name__ != "NoArgsIsHelpError":
+                    raise
+                print(error.format_message())  # type: ignore[attr-defined]
+                code = failures.USAGE
+            if code == failures.INTERRUPTED:  # typer's word for Ctrl-C
+                raise KeyboardInterrupt
             return code if isinstance(code, int) else 0
-        except BrokenPipeError:  # whoever read the output has had enough
+        except (BrokenPipeError, SystemExit):  # whoever read the output has had enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
-        except typer.Exit as done:
-            return int(done.exit_code)
         except (Exception, KeyboardInterrupt) as error:
-            if type(error).__name__ == "NoArgsIsHelpError":
-                error.show()  # type: ignore[union-attr]
-                return failures.USAGE
             return failures.report(error)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     note(f"warning: {message}")
 
+
+pa.enable_signal_handlers(False)  # Python's own handler is enough, and is not lost
 
 app = typer.Typer(
     cls=OneLine,
@@ -81,4 +96,4 @@ def _main(
 
 
 for command in (fit, predict, evaluate, explain, update, forget, merge, show):
-    app.command(command.__name__.rpartition(".")[2])(command.run)
+    app.command(command.__module__.rpartition(".")[2])(command)

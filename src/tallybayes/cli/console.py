@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, Group
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -50,11 +50,9 @@ def document(command: str, content: dict[str, Any]) -> None:
     print(json.dumps({"command": command, **_plain(content)}, ensure_ascii=False, indent=1))
 
 
-def table(title: str | None, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> Table:
-    """A table; columns whose name begins with ">" are set to the right."""
-    made = Table(
-        title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False
-    )
+def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> Group:
+    """A table below its title; columns whose name begins with ">" are set to the right."""
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
         right = column.startswith(">")
         made.add_column(
@@ -65,7 +63,7 @@ def table(title: str | None, columns: Iterable[str], rows: Iterable[Iterable[Any
         )
     for row in rows:
         made.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in row))
-    return made
+    return Group(Text(title, style="bold"), made)
 
 
 class Bar:

@@ -39,7 +39,7 @@ class Counting:
     options : dict
         Of NaiveBayes.
     folds : int
-        Row i counts in part i mod folds; all parts together are the model.
+        Each row counts in one of so many parts; all parts together are the model.
     """
 
     source: Source
@@ -56,8 +56,8 @@ class Counting:
                 self.kinds[name] = "text" if is_text else "number"
         self.names: list[str] | None = None
 
-    def run(self, bar: Bar) -> list[NaiveBayes]:
-        """Counts the file; the parts that have rows.
+    def run(self, bar: Bar) -> dict[int, NaiveBayes]:
+        """Counts the file; the parts that have rows, by number.
 
         Where a later batch shows that a column holds texts after all, or that there are more
         columns, the file is counted afresh; standard input cannot be, and that is an error.
@@ -116,8 +116,7 @@ class Counting:
                 if name not in known:
                     raise _NewColumn(name, batch.first)
             if not batch.first:
-                skipped = [n for n in self.families if not self._wanted(n)]
-                self._check([*self.names, *(n for n in skipped if self.source.header is None)])
+                self._check(self.source.columns)
             yield self._labelled(batch)
 
     def _check(self, columns: list[str]) -> None:
@@ -160,7 +159,7 @@ class Counting:
     def _new(self) -> NaiveBayes:
         return NaiveBayes(columns=dict(self.families) or "auto", **self.options)
 
-    def _count(self, bar: Bar) -> list[NaiveBayes]:
+    def _count(self, bar: Bar) -> dict[int, NaiveBayes]:
         parts: dict[int, NaiveBayes] = {}
         for rows in self._batches(bar, "counting"):
             with self.source.locating(rows.batch):
@@ -169,28 +168,32 @@ class Counting:
                     if self.folds > 1:
                         x, y = x.take(own), y[own]
                     parts.setdefault(i, self._new()).partial_fit(x, y)
-        return [parts[i] for i in sorted(parts)]
+        return dict(sorted(parts.items()))
 
-    def model_file(self, parts: list[NaiveBayes]) -> ModelFile:
+    def model_file(self, parts: dict[int, NaiveBayes]) -> ModelFile:
         """All parts together."""
-        model = copy.copy(parts[0])
-        for part in parts[1:]:
+        first, *others = parts.values()
+        model = copy.copy(first)
+        for part in others:
             model.merge(part)
         kinds = {n: k for n, k in self.kinds.items() if n != self.target}
         gaps = tuple(self.source.gaps.to_pylist())
         return ModelFile(model, self.target, kinds, gaps)
 
     def predictions(
-        self, parts: list[NaiveBayes], classes: NDArray[Any], bar: Bar
+        self, parts: dict[int, NaiveBayes], classes: NDArray[Any], bar: Bar
     ) -> Iterator[tuple[NDArray[Any], NDArray[np.float64]]]:
         """Labels, and probabilities by the merge of all parts but the row's own."""
-        models: list[NaiveBayes] | None = None
+        models: dict[int, NaiveBayes] = {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the model itself has warned
             for rows in self._batches(bar, "cross-validating"):
-                if models is None:
-                    first = rows.batch.table.slice(0, 1), rows.labels[:1]
-                    models = [_with_classes(m, classes, *first) for m in left_out(parts)]
+                if not models:
+                    gaps = pa.table({n: pa.nulls(1) for n in rows.batch.table.column_names})
+                    rest = left_out(list(parts.values()))
+                    models = {
+                        i: _with_classes(m, classes, gaps) for i, m in zip(parts, rest, strict=True)
+                    }
                 for i, own in _shares(rows, self.folds):
                     x = rows.batch.table.take(own)
                     yield rows.labels[own], models[i].predict_proba(x)
@@ -205,12 +208,21 @@ class _NewColumn(Exception):
 
 
 def _shares(rows: Labelled, folds: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """The rows of a batch that belong to each part."""
-    n = len(rows.labels)
+    """The rows of a batch that belong to each part: chosen by a hash of the row's number, so that
+    batches do not matter, nor any period in the data."""
+    part = _hashed(rows.batch.first + np.arange(len(rows.labels), dtype=np.uint64)) % folds
     for i in range(folds):
-        own = np.arange((i - rows.batch.first) % folds, n, folds)
+        own = np.flatnonzero(part == i)
         if len(own):
             yield i, own
+
+
+def _hashed(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The finalizer of SplitMix64, without its sign."""
+    z = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return ((z ^ (z >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
 
 
 def left_out(parts: list[NaiveBayes]) -> list[NaiveBayes]:
@@ -232,8 +244,9 @@ def left_out(parts: list[NaiveBayes]) -> list[NaiveBayes]:
     return merged  # type: ignore[return-value]
 
 
-def _with_classes(model: NaiveBayes, classes: NDArray[Any], x: Any, y: NDArray[Any]) -> NaiveBayes:
-    """The model with classes that its parts lack; a row of weight 0 brings them in."""
+def _with_classes(model: NaiveBayes, classes: NDArray[Any], gaps: Any) -> NaiveBayes:
+    """The model with the classes that its parts lack: a row of gaps comes and goes with them."""
     if len(model.classes_) == len(classes):
         return model
-    return copy.copy(model).partial_fit(x, y, classes=classes, sample_weight=np.zeros(1))
+    one = classes[:1]
+    return copy.copy(model).partial_fit(gaps, one, classes=classes).forget(gaps, one)

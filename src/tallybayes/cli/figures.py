@@ -124,8 +124,8 @@ class Figures:
         if len(self.classes) > WIDEST:
             wrong = [c for c in self._confusions() if c[0] != c[1]]
             wrong.sort(key=lambda c: -c[2])
-            rows = [(a, p, f"{n:,}") for a, p, n in wrong[:10]]
-            return table("The most frequent confusions", ["is", "predicted", ">rows"], rows)
+            found = [(a, p, f"{n:,}") for a, p, n in wrong[:10]]
+            return table("The most frequent confusions", ["is", "predicted", ">rows"], found)
         names = [*self.classes, UNKNOWN][: len(self.classes) + bool(self.unknown)]
         rows = []
         for i, name in enumerate(names):

@@ -7,7 +7,7 @@ from typing import Literal
 from rich.text import Text
 
 from tallybayes.cli.console import document, progress, say
-from tallybayes.cli.model_file import ModelFile
+from tallybayes.cli.model_file import ModelFile, need_folder
 from tallybayes.cli.options import Reading
 
 __all__ = ["learn"]
@@ -24,6 +24,8 @@ def learn(
 ) -> None:
     """Counts rows in addition, or takes them away; the file changes at the end, at once."""
     file = ModelFile.load(model)
+    path = output or model
+    need_folder(path)
     before = file.rows
     source = reading.open(data, file.gaps)
     with progress() as bar:
@@ -35,7 +37,6 @@ def learn(
                     file.model.partial_fit(rows.batch.table, labels)
                 else:
                     file.model.forget(rows.batch.table, labels)
-    path = output or model
     file.target = file.target or target
     file.save(path)
     changed = abs(file.rows - before)

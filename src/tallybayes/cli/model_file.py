@@ -13,13 +13,24 @@ from numpy.typing import NDArray
 
 from tallybayes.cli.console import Bar
 from tallybayes.cli.failures import USAGE, Failure, listed, suggestion
+from tallybayes.cli.interrupts import need_none
 from tallybayes.cli.reading import Batch, Misfit, Source
 from tallybayes.cli.reading.cells import GAPS, Kind, as_texts
 from tallybayes.estimators.files import load_with_extra, save
-from tallybayes.estimators.naive_bayes import NaiveBayes, TableModel
+from tallybayes.estimators.naive_bayes import NaiveBayes
+from tallybayes.estimators.table_model import TableModel
 from tallybayes.tables.objects import as_text
 
-__all__ = ["Labelled", "ModelFile", "labels_of", "need_target"]
+__all__ = ["Labelled", "ModelFile", "labels_of", "need_folder", "need_target"]
+
+
+def need_folder(path: str) -> None:
+    """Raises where a file cannot be made, before the work and not after it."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise Failure(f"{path}: {folder} is no directory: make it, or choose another place")
+    if Path(path).is_dir():
+        raise Failure(f"{path} is a directory: name a file in it")
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,17 +111,15 @@ class ModelFile:
             )
         mine = extra.get("cli", {})
         file = cls(model, mine.get("target"), {}, tuple(mine.get("gaps", GAPS)))
-        for group in file.table.schema.groups:
-            assert group.names is not None
-            file.kinds[group.names[0]] = "text" if group.kind == "levels" else "number"
+        groups = [(g.names[0], g.kind) for g in file.table.schema.groups if g.names is not None]
+        file.kinds.update({name: "number" for name, _ in groups})
+        file.kinds.update({name: "text" for name, kind in groups if kind == "levels"})
         file.kinds.update({k: v for k, v in mine.get("kinds", {}).items() if v is not None})
         return file
 
     def save(self, path: str) -> None:
         """Writes the file; one that is there is replaced whole or not at all."""
-        folder = Path(path).parent
-        if not folder.is_dir():
-            raise Failure(f"{folder} is no directory: make it, or write the model elsewhere")
+        need_none()
         own = {"target": self.target, "kinds": self.kinds, "gaps": self.gaps}
         save(self.model, path, extra={"cli": own})
 

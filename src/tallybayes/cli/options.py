@@ -36,7 +36,9 @@ Data = Annotated[
     str,
     typer.Argument(metavar="DATA", help="CSV, JSON lines, Parquet or Arrow; - is standard input."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Results as one JSON document, for machines.")]
+Json = Annotated[
+    bool, typer.Option("--json", metavar="", help="Results as one JSON document, for machines.")
+]
 Target = Annotated[
     str | None,
     typer.Option("--target", metavar="COL", help="The label's column, where it has another name."),

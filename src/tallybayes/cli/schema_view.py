@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from rich.console import Group
 from rich.text import Text
 
 from tallybayes.cli.console import table
@@ -39,13 +40,22 @@ def columns_table(file: ModelFile) -> Any:
     rows = []
     for column in columns_document(file):
         gaps = column["gaps"]
-        shown = "" if not gaps else f"{gaps:.1%}" if gaps >= 0.0005 else "<0.1%"
+        shown = _percent(gaps)
         style = "" if column["used"] else "dim"
         why = column["why"].partition(" (")[0]
         cells = [column["column"], column["holds"], column["family"], shown, why]
         rows.append([Text(cell, style=style) for cell in cells])
     heads = ["column", "holds", "read as", ">gaps", "because"]
     return table("What was understood", heads, rows)
+
+
+def _percent(share: float | None) -> str:
+    """A share in few letters; nothing for none."""
+    if not share:
+        return ""
+    if share < 0.0005:
+        return "<0.1%"
+    return ">99.9%" if 0.9995 <= share < 1.0 else f"{share:.1%}"
 
 
 def class_table(file: ModelFile, target: str | None) -> Any:
@@ -65,8 +75,15 @@ def telling_table(found: list[Telling], most: int = 10) -> Any:
     """The most telling columns with bars."""
     top = max((t.nats for t in found), default=0.0)
     rows = [
-        (t.column, f"{t.nats:.4f}", "█" * round(24 * max(t.nats, 0.0) / top) if top > 0 else "")
+        (
+            t.column,
+            f"{t.nats:.4f}".replace("-0.0000", "0.0000"),
+            "█" * round(24 * max(t.nats, 0.0) / top) if top > 0 else "",
+        )
         for t in found[:most]
     ]
     more = f", {most} of {len(found)}" if len(found) > most else ""
-    return table(f"Most telling columns{more} ({MEASURE})", ["column", ">nats", ""], rows)
+    return Group(
+        table(f"Most telling columns{more}", ["column", ">nats", ""], rows),
+        Text(MEASURE, style="dim"),
+    )

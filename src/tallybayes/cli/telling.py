@@ -53,7 +53,7 @@ def most_telling(file: ModelFile) -> list[Telling]:
         if name not in used:
             continue
         if isinstance(counts, LevelCounts):
-            gain = _gain(counts.counts[:, 1:], alpha, classes)
+            gain = _gain(counts.counts, alpha, classes)
         elif isinstance(counts, GridCounts):
             options = [quantile_bins(counts, size).counts for size in SIZES]
             gain = max(_gain(option, alpha, classes) for option in options)
@@ -69,11 +69,7 @@ def gap_shares(file: ModelFile) -> dict[str, float]:
     shares = {}
     for columns, counts in zip(tally.schema.groups, tally.groups, strict=True):
         assert columns.names is not None
-        if isinstance(counts, LevelCounts):
-            there = counts.counts[:, 1:].sum()
-        elif isinstance(counts, GridCounts):
-            there = counts.counts.sum()
-        else:
-            continue
-        shares[columns.names[0]] = max(0.0, 1.0 - float(there) / rows)
+        if isinstance(counts, LevelCounts | GridCounts):
+            there = float(counts.counts.sum())
+            shares[columns.names[0]] = max(0.0, 1.0 - there / rows)
     return shares

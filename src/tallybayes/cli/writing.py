@@ -20,6 +20,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tallybayes.cli.failures import USAGE, Failure
+from tallybayes.cli.interrupts import need_none
+from tallybayes.cli.model_file import need_folder
 from tallybayes.cli.reading.sniffing import FORMATS
 
 __all__ = ["Writer", "writing"]
@@ -144,6 +146,7 @@ def writing(path: str, columns: list[str], document: bool = False) -> Iterator[W
         raise Failure(
             f"-o {path}: the suffix tells the format: .csv, .tsv, .jsonl, .parquet or .arrow", USAGE
         )
+    need_folder(path)
     folder = Path(path).parent
     descriptor, draft = tempfile.mkstemp(prefix=f".{Path(path).name}.", dir=folder)
     try:
@@ -153,6 +156,7 @@ def writing(path: str, columns: list[str], document: bool = False) -> Iterator[W
             writer.close()
         umask = os.umask(0)
         os.umask(umask)
+        need_none()
         os.chmod(draft, 0o666 & ~umask)
         os.replace(draft, path)
     except BaseException:

@@ -53,6 +53,13 @@ class Engine(Protocol):
         """
 
     def compile(
-        self, parameters: Parameters, log_prior: NDArray[np.float64], *, whose: str
+        self,
+        parameters: Parameters,
+        log_prior: NDArray[np.float64],
+        columns: Columns,
+        *,
+        fallback: int,
+        whose: str,
     ) -> CompiledScore:
-        """Parameters with the class prior added to their offsets."""
+        """Parameters with the class prior added to their offsets. A row that every class rules out
+        is given the class `fallback`."""

@@ -11,7 +11,7 @@ from tallybayes import _kernels
 from tallybayes.errors import UnseenLevel
 from tallybayes.schema import Columns
 
-__all__ = ["raise_fault", "raise_unseen"]
+__all__ = ["raise_fault", "raise_not_binary", "raise_unseen"]
 
 
 def _entries(x: Any) -> tuple[Any, Any, Any]:
@@ -104,6 +104,18 @@ def raise_fault(fault: int, x: Any, columns: Columns, whose: str) -> NoReturn:
     raise ValueError(
         f"{whose} reads X as level codes and keeps a cell for each up to the largest: "
         f"{place(row, column, value)}. Encode the column with OrdinalEncoder first."
+    )
+
+
+def raise_not_binary(x: Any, columns: Columns, whose: str) -> NoReturn:
+    """Raises the ValueError for the first value that is neither 0 nor 1."""
+    row, column, value = _first(x, lambda v: (v != 0) & (v != 1))
+    if not np.isfinite(value):
+        raise_fault(_kernels.NOT_FINITE, x, columns, whose)
+    raise ValueError(
+        f"with binarize=None, {whose} reads X as 0 and 1: row {row}, column "
+        f"{columns.name_of(column)} holds {value!r}. Set binarize to the threshold above which a "
+        "feature counts as present."
     )
 
 

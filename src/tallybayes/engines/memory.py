@@ -16,6 +16,7 @@ from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import Linear, Lookup, Parameters, Quadratic
 from tallybayes.schema import Columns
 from tallybayes.tally import ClassCounts, FeatureSums, LevelCounts, Moments, Tally
+from tallybayes.tally.base import is_residue
 
 __all__ = ["MemoryEngine", "readable"]
 
@@ -57,12 +58,34 @@ def _readable_array(x: NDArray[Any]) -> NDArray[Any]:
     return x
 
 
-def _canonical(x: Any) -> Any:
-    """A sparse matrix without repeated entries: x² and [x > t] are not additive over them."""
+def _within(x: Any, columns: Columns, whose: str) -> Any:
+    """A sparse matrix whose indices lie inside its shape: SciPy would follow others."""
+    minor = x.shape[1] if x.format == "csr" else x.shape[0]
+    if x.indices.size and (x.indices.min() < 0 or x.indices.max() >= minor):
+        raise_fault(_kernels.OUT_OF_RANGE, x, columns, whose)
+    return x
+
+
+def _canonical(x: Any, columns: Columns, whose: str) -> Any:
+    """CSR without repeated entries: x² and [x > t] are not additive over them."""
+    if x.format != "csr":
+        x = _within(x, columns, whose).tocsr()
     if not x.has_canonical_format:
-        x = x.copy()
+        x = _within(x, columns, whose).copy()
         x.sum_duplicates()
     return x
+
+
+def _overflows(tally: FeatureSums, x: Any, weights: Array | None) -> bool:
+    """Whether a sum has left the range of float64."""
+    if tally.sums.size > 1 << 22:  # then the largest possible sum is sooner known
+        values = x.data if sparse.issparse(x) else x
+        top = float(np.abs(values).max(initial=0)) * x.shape[0]
+        if weights is not None:
+            top *= float(np.abs(weights).max(initial=0.0))
+        if np.isfinite(top):
+            return False
+    return not np.isfinite(tally.sums).all()
 
 
 def _triple(x: Any) -> tuple[Any, Any, Any, int, int]:
@@ -92,11 +115,13 @@ class MemoryEngine:
         tally: Tally
         if columns.kind == "sums":
             tally = FeatureSums.zeros(n_classes, columns.n_features)
-            fault = self._sums(columns, x, codes, weights, tally)
+            fault = self._sums(columns, x, codes, weights, tally, whose)
+            if not fault and _overflows(tally, x, weights):
+                fault = _kernels.NOT_FINITE
         elif columns.kind == "moments":
             assert columns.origin is not None
             tally = Moments.zeros(n_classes, columns.origin)
-            fault = self._moments(x, codes, weights, classes, tally)
+            fault = self._moments(columns, x, codes, weights, classes, tally, whose)
         else:
             return self._levels(columns, x, codes, weights, classes, whose)
         if fault:
@@ -121,7 +146,9 @@ class MemoryEngine:
         if sparse.issparse(x) or x.shape[0] > SMALL[0] or x.shape[1] > SMALL[1]:
             return False
         if isinstance(tally, FeatureSums):
-            fault = self._sums(columns, x, codes, weights, tally)
+            if not x.max() < 1e290:  # sums may overflow: not for the short way
+                return False
+            fault = self._sums(columns, x, codes, weights, tally, whose)
         elif isinstance(tally, Moments):
             fault = _kernels.moments_dense(x, codes, weights, tally.origin, *tally.totals[1:], 1)
         else:
@@ -154,18 +181,31 @@ class MemoryEngine:
         return True
 
     def _sums(
-        self, columns: Columns, x: Any, codes: Codes, weights: Array | None, tally: FeatureSums
+        self,
+        columns: Columns,
+        x: Any,
+        codes: Codes,
+        weights: Array | None,
+        tally: FeatureSums,
+        whose: str,
     ) -> int:
         rule = (columns.threshold, columns.non_negative, tally.sums, get_num_threads())
         if not sparse.issparse(x):
             return _kernels.sums_dense(x, codes, weights, *rule)
-        if columns.threshold is not None:
-            x = _canonical(x)
+        if columns.threshold is not None and not x.has_canonical_format:
+            x = _canonical(x, columns, whose)
         by_column = x.format == "csc"
         return _kernels.sums_sparse(*_triple(x), by_column, codes, weights, *rule)
 
     def _moments(
-        self, x: Any, codes: Codes, weights: Array | None, classes: ClassCounts, tally: Moments
+        self,
+        columns: Columns,
+        x: Any,
+        codes: Codes,
+        weights: Array | None,
+        classes: ClassCounts,
+        tally: Moments,
+        whose: str,
     ) -> int:
         tally.n += classes.count[:, None]
         threads = get_num_threads()
@@ -175,7 +215,8 @@ class MemoryEngine:
             )
         else:
             # absent entries are zeros: they add nothing to sums about 0
-            x = _canonical(x)
+            if not x.has_canonical_format:
+                x = _canonical(x, columns, whose)
             totals = tally.totals
             fault = _kernels.moments_sparse(
                 *_triple(x), x.format == "csc", codes, weights, *totals[1:], threads
@@ -198,7 +239,7 @@ class MemoryEngine:
         assert columns.n_levels is not None
         threads = get_num_threads()
         if sparse.issparse(x):
-            x = _canonical(x.tocsr())
+            x = _canonical(_within(x, columns, whose), columns, whose)
             highest = np.zeros(x.shape[1], dtype=np.int64)
             if x.nnz:
                 stored = np.empty(1, dtype=np.int64)
@@ -220,7 +261,9 @@ class MemoryEngine:
             fault = _kernels.levels_csr(*_triple(x), codes, weights, tally.start, tally.counts)
             if not fault:  # absent entries have the code 0
                 first = tally.start[:-1][n_levels > 0]
-                absent = classes.count[:, None] - tally.totals()
+                everyone = np.broadcast_to(classes.count[:, None], (len(classes.count), x.shape[1]))
+                absent = everyone - tally.totals()
+                absent[is_residue(absent, everyone)] = 0.0
                 tally.counts[:, first] += absent[:, n_levels > 0]
         else:
             fault = _kernels.levels_dense(x, codes, weights, tally.start, tally.counts, threads)
@@ -230,21 +273,29 @@ class MemoryEngine:
 
     # ---- scoring -------------------------------------------------------------------------------
     def compile(
-        self, parameters: Parameters, log_prior: Array, columns: Columns, *, whose: str
+        self,
+        parameters: Parameters,
+        log_prior: Array,
+        columns: Columns,
+        *,
+        fallback: int,
+        whose: str,
     ) -> _Compiled:
         kinds = {Lookup: _Codes, Linear: _Products, Quadratic: _Squares}
-        return kinds[type(parameters)](parameters, log_prior, columns, whose)
+        return kinds[type(parameters)](parameters, log_prior, columns, fallback, whose)
 
 
 class _Compiled:
     """Parameters packed for the kernels. Packs are made when rows of their kind first arrive."""
 
-    def __init__(self, parameters: Any, log_prior: Array, columns: Columns, whose: str) -> None:
+    def __init__(
+        self, parameters: Any, log_prior: Array, columns: Columns, fallback: int, whose: str
+    ) -> None:
         self.parameters = parameters
         self.columns = columns
         self.whose = whose
         self.offset = np.ascontiguousarray(parameters.offset + log_prior)
-        self.fallback = int(np.argmax(log_prior))
+        self.fallback = fallback
         self.n_classes = len(log_prior)
         self._dense: _kernels.DenseScorer | None = None
         self._lanes: _kernels.LaneScorer | None = None
@@ -289,7 +340,7 @@ class _Codes(_Compiled):
     def _run(self, x: Any, joint: Array | None, best: NDArray[np.int64] | None) -> int:
         threads, p = get_num_threads(), self.parameters
         if sparse.issparse(x):
-            x = _canonical(x.tocsr())
+            x = _canonical(_within(x, self.columns, self.whose), self.columns, self.whose)
             if x.nnz:
                 fault = _kernels.highest_codes(x.data[:, None], np.empty(1, dtype=np.int64), 1)
                 if fault:
@@ -315,9 +366,8 @@ class _Products(_Compiled):
             return self._with_required(x, p.required, joint, best)
         threads = get_num_threads()
         if sparse.issparse(x):
-            x = x.tocsr()
-            if p.threshold is not None:
-                x = _canonical(x)
+            if p.threshold is not None or x.format != "csr":
+                x = _canonical(x, self.columns, self.whose)
             if self._lanes is None:
                 self._lanes = _kernels.LaneScorer(
                     p.weights, None, self.offset, self.fallback, threads
@@ -350,10 +400,12 @@ class _Products(_Compiled):
             ),
             self.offset - p.offset,
             self.columns,
+            self.fallback,
             self.whose,
         )
         step = max(1, DENSE_CELLS // max(1, self.n_classes))
-        x = x.tocsr() if sparse.issparse(x) else x
+        if sparse.issparse(x):
+            x = _canonical(_within(x, self.columns, self.whose), self.columns, self.whose)
         ruled_out = 0
         need = required.sum(axis=1)
         for i in range(0, x.shape[0], step):
@@ -382,16 +434,16 @@ class _Squares(_Compiled):
                     p.mean, p.scale, self.offset, self.fallback, None, False
                 )
             return self._checked(self._dense.score(x, joint, best, threads), x)
+        x = _canonical(_within(x, self.columns, self.whose), self.columns, self.whose)
         if self._lanes is None:
             # −((x−μ)s)² = −(μs)² + x·2μs² − x²s²: absent entries cost nothing
             at_zero = ((p.mean * p.scale) ** 2).sum(axis=1)
             if not at_zero.max(initial=0.0) < CANCELLATION:
-                return self._as_dense(x.tocsr(), joint, best)
+                return self._as_dense(x, joint, best)
             squares = p.scale**2
             self._lanes = _kernels.LaneScorer(
                 2.0 * p.mean * squares, -squares, self.offset - at_zero, self.fallback, threads
             )
-        x = _canonical(x.tocsr())
         return self._checked(
             self._lanes.score_sparse(*_triple(x), None, False, joint, best, threads), x
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import assert_all_finite
 
 from tallybayes import scoring
 from tallybayes.errors import IncompatibleTallies
@@ -63,7 +65,7 @@ def class_prior_of(
         )
     if given is None:
         return ClassPrior(given=np.full(n_classes, 1.0 / n_classes))
-    prior = np.asarray(given, dtype=np.float64)
+    prior = np.array(given, dtype=np.float64)  # the user's may change
     if prior.shape != (n_classes,):
         raise ValueError(
             f"Number of priors must match number of classes. {name} has the shape {prior.shape}, "
@@ -221,6 +223,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y = read_labels(y, x, self._name)
         weights = read_weights(sample_weight, x)
         codes = codes_of(y, model.schema.classes)
+        self._take_parameters()
         model = self._own()
         signed = weights is not None and weights.min(initial=0.0) < 0.0
         if not signed:
@@ -248,7 +251,12 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             x = self._read_rows(X, first=True, learning=True)
             y = read_labels(y, x, self._name)
             weights = read_weights(sample_weight, x)
-            known, _ = labels_and_codes(np.asarray(classes).ravel())
+            named = np.asarray(classes).ravel()
+            if not len(named):
+                raise ValueError("classes= names no class: name every label that may occur")
+            if named.dtype.kind in "fcO":
+                assert_all_finite(named, input_name="classes")
+            known, _ = labels_and_codes(named)
             self._count_afresh(known, x, codes_of(y, known), weights)
         return self
 
@@ -265,7 +273,32 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if weights is not None and weights.min(initial=0.0) < 0.0:
             tally.need_non_negative("fit with these negative weights")
         self._model = Model(tally, family, prior, x.dtype, self._name)
+        self._model.taken = self._parameters()
         return self._model
+
+    def _parameters(self) -> tuple[Any, ...]:
+        return tuple([self.__dict__[name] for name in self._parameter_names()])
+
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        names = cls.__dict__.get("_own_parameter_names")
+        if names is None:
+            names = cls._get_param_names()
+            cls._own_parameter_names = names
+        return names  # type: ignore[no-any-return]
+
+    def _take_parameters(self) -> None:
+        """Reads by the parameters as they are now, if they were set since the last batch."""
+        model = self._fitted()
+        now = self._parameters()
+        if model.taken is not None and all(map(operator.is_, now, model.taken)):
+            return
+        self._validate_params()
+        prior = self._class_prior(len(model.schema.classes))
+        family = self._family()
+        self._model = model.with_tally(model.tally)
+        self._model.shared = model.shared
+        self._model.family, self._model.prior, self._model.taken = family, prior, now
 
     def _need_same_classes(self, classes: ArrayLike) -> None:
         known = self._fitted().schema.classes
@@ -343,6 +376,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             prior = self._class_prior(len(tally.schema.classes))
         dtype = np.result_type(mine.dtype, theirs.dtype)
         self._model = Model(tally, mine.family, prior, dtype, self._name)
+        self._model.taken = mine.taken
         if "feature_names_in_" in other.__dict__:  # the same, or this model has none
             self.__dict__["feature_names_in_"] = other.__dict__["feature_names_in_"]
         return self
@@ -374,6 +408,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         model = self._fitted()
         classes = model.schema.classes
+        if p is None:
+            raise ValueError("with_class_prior needs the prior: one probability for each class")
         if isinstance(p, Mapping):
             labels = classes.tolist()
             if set(p) != set(labels):
@@ -386,6 +422,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         twin = copy.copy(self)
         twin.set_params(**{self._prior_parameter: prior.given, "class_alpha": 0.0})
         twin._model.prior = prior
+        twin._model.taken = twin._parameters()
         return twin
 
     # ---- predicting ------------------------------------------------------------------------------
@@ -503,9 +540,14 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _feature_table(self, values: Array) -> Any:
         """A frame with a row a feature and, beside its name, a column a class."""
-        columns: dict[str, Any] = {"feature": self._feature_labels()}
+        return self._class_table("feature", self._feature_labels(), values)
+
+    def _class_table(self, first: str, entries: Any, values: Array) -> Any:
+        """A frame with a column of entries, and a column of `values` for each class."""
+        columns: dict[str, Any] = {first: entries}
         for k, label in enumerate(self._fitted().schema.classes.tolist()):
-            columns[str(label)] = values[k]
+            name = str(label)
+            columns[f"{name} (class)" if name in columns else name] = values[k]
         return frame(columns)
 
     # ---- saving ----------------------------------------------------------------------------------

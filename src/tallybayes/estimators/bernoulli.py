@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
+from tallybayes.engines.faults import raise_not_binary
 from tallybayes.estimators.generative import GenerativeClassifier
 from tallybayes.estimators.sums import SumsClassifier
 from tallybayes.families import Bernoulli
@@ -95,23 +96,20 @@ class BernoulliNB(SumsClassifier, GenerativeClassifier):
         x = super()._read_rows(x, first=first, learning=learning)
         if self.binarize is None:
             values = x.data if sparse.issparse(x) else x
-            wrong = (values != 0) & (values != 1)
-            if np.any(wrong):
-                raise ValueError(
-                    "with binarize=None, BernoulliNB reads X as 0 and 1; it holds "
-                    f"{values[wrong].flat[0].item()!r}. Set binarize to the threshold above which "
-                    "a feature counts as present."
-                )
+            if ((values != 0) & (values != 1)).any():
+                raise_not_binary(x, self._columns(x), self._name)
         return x
 
     @property
     def feature_log_prob_(self) -> NDArray[np.float64]:
         """log P(x_j = 1 | c), in nats, float64 (n_classes, n_features)."""
         model = self._attribute("feature_log_prob_")
-        return model.once(  # type: ignore[no-any-return]
+        log_prob: NDArray[np.float64] = model.once(
             "feature_log_prob",
             lambda: model.family.log_probabilities(model.group, model.tally.classes),
         )
+        log_prob.flags.writeable = False
+        return log_prob
 
     @property
     def probability_tables_(self) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.estimators.declared import declared_levels, encode
-from tallybayes.estimators.frames import frame
 from tallybayes.estimators.generative import GenerativeClassifier
 from tallybayes.estimators.smoothing import DiscreteClassifier
 from tallybayes.families import Categorical
@@ -29,7 +28,11 @@ def truncated(x: Any) -> Any:
     values = x.data if sparse.issparse(x) else x
     if values.dtype.kind != "f" or not np.isfinite(values).all():
         return x
-    return x.astype(np.int64)
+    if not sparse.issparse(x):
+        return np.minimum(x, 2.0**53).astype(np.int64)
+    x = x.copy()
+    x.data = np.minimum(x.data, 2.0**53).astype(np.int64)
+    return x
 
 
 class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
@@ -152,7 +155,9 @@ class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
             x = super()._read_rows(x, first=first, learning=learning)
             return truncated(x) if self.non_integer == "truncate" else x
         refuse = learning or self.unseen == "error"
-        return encode(self, x, reset=first, refuse_unknown=refuse)
+        model = self.__dict__.get("_model")
+        levels = self.levels if first or model is None else model.columns.levels
+        return encode(self, x, levels, reset=first, refuse_unknown=refuse)
 
     @property
     def category_count_(self) -> list[Array]:
@@ -171,6 +176,7 @@ class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
         """log P(level | c), in nats, a float64 array (n_classes, n_levels) a column."""
         model = self._attribute("feature_log_prob_")
         table = model.once("levels", lambda: model.family.log_probabilities(model.group))
+        table.flags.writeable = False
         start = model.group.start
         return [table[:, start[j] : start[j + 1]] for j in range(len(start) - 1)]
 
@@ -184,11 +190,21 @@ class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
         ):
             declared = model.columns.levels
             levels = np.arange(log_prob.shape[1]) if declared is None else declared[j]
-            columns = {"level": levels}
-            for k, c in enumerate(model.schema.classes.tolist()):
-                columns[str(c)] = np.exp(log_prob[k])
-            tables[str(label)] = frame(columns)
+            name = "prior (feature)" if str(label) == "prior" else str(label)
+            tables[name] = self._class_table("level", levels, np.exp(log_prob))
         return tables
+
+    def _sample(
+        self, n: int | None, y: Any, random_state: Any, **size: Any
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        codes, labels = super()._sample(n, y, random_state, **size)
+        declared = self._fitted().columns.levels
+        if declared is None:
+            return codes, labels
+        x = np.empty(codes.shape, dtype=object)
+        for j, values in enumerate(declared):
+            x[:, j] = np.array(values.tolist(), dtype=object)[codes[:, j]]
+        return x, labels
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

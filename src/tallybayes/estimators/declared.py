@@ -29,7 +29,11 @@ def declared_levels(levels: Any, n_features: int) -> tuple[NDArray[Any], ...]:
         )
     declared = []
     for j, values in enumerate(levels):
-        array = np.asarray(values)
+        items = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        array = np.array(values)
+        if array.ndim == 1 and len({type(item) for item in items}) > 1:  # 1 and "1" differ
+            array = np.empty(len(items), dtype=object)
+            array[:] = items
         if array.ndim != 1 or not len(array):
             raise ValueError(f"levels[{j}] must be a list of at least one value, got {values!r}")
         if len(set(array.tolist())) != len(array):
@@ -38,7 +42,9 @@ def declared_levels(levels: Any, n_features: int) -> tuple[NDArray[Any], ...]:
     return tuple(declared)
 
 
-def encode(estimator: Any, x: Any, *, reset: bool, refuse_unknown: bool) -> NDArray[np.int64]:
+def encode(
+    estimator: Any, x: Any, levels: Any, *, reset: bool, refuse_unknown: bool
+) -> NDArray[np.int64]:
     """Values as codes, int64 (n_rows, n_features); the number of levels for a value that is not
     declared.
 
@@ -56,19 +62,30 @@ def encode(estimator: Any, x: Any, *, reset: bool, refuse_unknown: bool) -> NDAr
             "Sparse data was passed for X, but with declared levels X must be dense: an absent "
             "entry has no value. Use X.toarray(), or level codes without levels="
         )
+    if isinstance(x, list | tuple):
+        x = np.array(x, dtype=object)  # NumPy would turn the numbers of a mixed row into texts
     x = validate_data(estimator, x, dtype=None, ensure_all_finite=False, reset=reset)
-    declared = declared_levels(estimator.levels, x.shape[1])
+    declared = declared_levels(levels, x.shape[1])
     codes = np.empty(x.shape, dtype=np.int64)
     for j, values in enumerate(declared):
         rank = {value: code for code, value in enumerate(values.tolist())}
         unknown = len(rank)
         column = x[:, j].tolist()
         codes[:, j] = [rank.get(value, unknown) for value in column]
-        if refuse_unknown and codes[:, j].max() == unknown:
+        if codes[:, j].max() < unknown:
+            continue
+        names = getattr(estimator, "feature_names_in_", None)
+        where = str(j) if names is None else f"{j} ({names[j]!r})"
+        for row in np.flatnonzero(codes[:, j] == unknown).tolist():
+            value = column[row]
+            if value is None or value != value:
+                raise ValueError(
+                    f"Input X contains NaN: row {row}, column {where} holds {value!r}. A gap is no "
+                    "level: declare a level for it, or leave the row out."
+                )
+        if refuse_unknown:
             row = int(codes[:, j].argmax())
             shown = ", ".join(map(repr, values[:8].tolist())) + (", …" if unknown > 8 else "")
-            names = getattr(estimator, "feature_names_in_", None)
-            where = str(j) if names is None else f"{j} ({names[j]!r})"
             raise UnseenLevel(
                 f"row {row}, column {where} holds {column[row]!r}, which levels= does not declare "
                 f"for that column ({shown}): declare it, or leave the row out"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable
 from dataclasses import fields
@@ -82,6 +83,11 @@ def save(estimator: Any, path: str | os.PathLike[str], extra: dict[str, Any] | N
     `extra` is kept beside the model, for :func:`load_with_extra`.
     """
     model: Model = estimator._fitted()
+    if type(estimator) is not ESTIMATORS.get(type(estimator).__name__):
+        raise ModelFileError(
+            f"a model file cannot hold a {type(estimator).__name__}, a class that tallybayes does "
+            "not have: save an estimator of tallybayes itself, or pickle the model"
+        )
     header = {
         "estimator": type(estimator).__name__,
         "parameters": _plain(estimator.get_params(deep=False)),
@@ -93,6 +99,8 @@ def save(estimator: Any, path: str | os.PathLike[str], extra: dict[str, Any] | N
         "family": _plain(model.family),
         "prior": _fields(model.prior),
         "dtype": model.dtype.str,
+        "taken": model.taken is not None
+        and all(map(operator.is_, model.taken, estimator._parameters())),
     }
     if isinstance(model, TableModel):
         header["table"] = {"names": model.names, "reading": _plain(model.reading)}
@@ -125,6 +133,21 @@ def load(path: str | os.PathLike[str]) -> Any:
 def load_with_extra(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     """A model as :func:`load` reads it, and the `extra` that it was saved with (or {})."""
     encoded, arrays = persistence.read(path)
+    try:
+        return _loaded(path, encoded, arrays)
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise ModelFileError(
+            f"{path} is whole, but is no model of tallybayes as this version writes it "
+            f"({type(error).__name__}: {error}): save the model again"
+        ) from error
+
+
+def _loaded(
+    path: str | os.PathLike[str], encoded: Any, arrays: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """A model and its `extra` from what a file holds."""
     header = persistence.decode(encoded)
     if header["estimator"] not in ESTIMATORS:
         raise ModelFileError(
@@ -150,5 +173,7 @@ def load_with_extra(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     if isinstance(model, TableModel):
         model.names = header["table"]["names"]
         model.reading = _restored(header["table"]["reading"])
+    if header["taken"]:
+        model.taken = estimator._parameters()
     estimator._model = model
     return estimator, header.get("extra", {})

@@ -99,7 +99,8 @@ class GaussianNB(GenerativeClassifier):
 
     def _as_output(self, scores: NDArray[np.float64], x: Any) -> Array:
         if x.dtype == np.float32 and self._fitted().dtype == np.float32:
-            return scores.astype(np.float32)
+            with np.errstate(over="ignore"):  # below the range of float32 it is −inf
+                return scores.astype(np.float32)
         return scores
 
     @property
@@ -125,9 +126,9 @@ class GaussianNB(GenerativeClassifier):
 
     @property
     def epsilon_(self) -> Any:
-        """What was added to the variances, float64."""
+        """What was added to the variances."""
         self._attribute("epsilon_")
-        return self._estimates().epsilon[()]
+        return self._estimates().epsilon.astype(self._dtype)[()]
 
     @property
     def class_prior_(self) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -68,16 +69,21 @@ class GenerativeClassifier(TallyClassifier):
         model = self._fitted()
         classes = model.schema.classes
         rng = check_random_state(random_state)
-        if n is not None and (isinstance(n, bool) or int(n) != n or n < 0):
+        if n is not None and (isinstance(n, bool) or not isinstance(n, Integral) or n < 0):
             raise ValueError(f"n must be a whole number of rows, got {n!r}")
         if y is None:
             if n is None:
                 raise ValueError("say how many rows to draw: sample(n), or sample(y=labels)")
-            codes = rng.choice(len(classes), size=int(n), p=np.exp(model.log_prior))
+            share = np.exp(model.log_prior)  # given priors sum to 1 only nearly
+            codes = rng.choice(len(classes), size=int(n), p=share / share.sum())
         else:
             labels = np.asarray(y)
             if labels.ndim == 0:
                 labels = np.full(1 if n is None else int(n), labels)
+            if labels.ndim != 1:
+                raise ValueError(
+                    f"y is one label, or one a row; got an array of shape {labels.shape}"
+                )
             if n is not None and len(labels) != n:
                 raise ValueError(f"n={n} rows were asked for, but y has {len(labels)} labels")
             codes = codes_of(labels, classes) if len(labels) else np.empty(0, dtype=np.int32)

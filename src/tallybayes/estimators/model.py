@@ -35,17 +35,26 @@ class Model:
         What X was trained as, for attributes that follow it.
     whose : str
         The estimator's name, for messages.
+
+    Attributes
+    ----------
+    shared : bool
+        Whether somebody else holds the tally, which is then copied before it is changed.
+    taken : tuple
+        The estimator's parameters as they were when `family` and `prior` were made of them.
     """
 
     def __init__(
         self, tally: TableTally, family: Any, prior: ClassPrior, dtype: np.dtype[Any], whose: str
     ) -> None:
         self.tally = tally
+        tally.schema.classes.flags.writeable = False  # an attribute hands them out
         self.family = family
         self.prior = prior
         self.dtype = dtype
         self.whose = whose
         self.shared = False
+        self.taken: tuple[Any, ...] | None = None
         self._read: dict[str, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -65,7 +74,9 @@ class Model:
         return self.tally.groups[0]
 
     def with_tally(self, tally: TableTally) -> Model:
-        return Model(tally, self.family, self.prior, self.dtype, self.whose)
+        twin = Model(tally, self.family, self.prior, self.dtype, self.whose)
+        twin.taken = self.taken
+        return twin
 
     def own(self) -> Model:
         """This model, or a copy where somebody else holds its tally: safe to change."""
@@ -90,9 +101,14 @@ class Model:
 
     @property
     def parameters(self) -> Parameters:
-        return self.once(  # type: ignore[no-any-return]
-            "parameters", lambda: self.family.estimate(self.group, self.tally.classes)
-        )
+        return self.once("parameters", self._estimate)  # type: ignore[no-any-return]
+
+    def _estimate(self) -> Parameters:
+        parameters = self.family.estimate(self.group, self.tally.classes)
+        for value in vars(parameters).values():  # attributes hand them out
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        return parameters  # type: ignore[no-any-return]
 
     @property
     def score(self) -> CompiledScore:
@@ -102,7 +118,11 @@ class Model:
             kept = self.once(
                 "score",
                 lambda: ENGINE.compile(
-                    self.parameters, self.prior_in_score(), self.columns, whose=self.whose
+                    self.parameters,
+                    self.prior_in_score(),
+                    self.columns,
+                    fallback=int(np.argmax(self.log_prior)),
+                    whose=self.whose,
                 ),
             )
         return kept  # type: ignore[no-any-return]

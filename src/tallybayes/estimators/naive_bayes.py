@@ -179,9 +179,7 @@ class NaiveBayes(RowByRow):
         model.names = [*names, *(name for name in left_out if name not in names)]
         model.reading = {
             "families": families,
-            "alpha": float(self.alpha),
-            "unseen": self.unseen,
-            "missing": self.missing,
+            **self._reading(),
         }
         self._model = model
         return model
@@ -285,10 +283,15 @@ class NaiveBayes(RowByRow):
         """Holds another tally, with the class prior for its classes."""
         if weights is not None and weights.min(initial=0.0) < 0.0:
             tally.need_non_negative("partial_fit with these negative weights")
+        self._validate_params()
         model = self._fitted().with_tally(tally)
-        if len(tally.schema.classes) != len(self._fitted().schema.classes):
-            model.prior = self._class_prior(len(tally.schema.classes))
+        assert isinstance(model, TableModel)
+        model.prior = self._class_prior(len(tally.schema.classes))
+        model.reading = {**model.reading, **self._reading()}
         self._model = model
+
+    def _reading(self) -> dict[str, Any]:
+        return {"alpha": float(self.alpha), "unseen": self.unseen, "missing": self.missing}
 
     def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Takes rows away that were counted before: the inverse of `partial_fit`.

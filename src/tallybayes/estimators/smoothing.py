@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 
+from tallybayes.errors import warn_user
 from tallybayes.estimators.base import TallyClassifier
 
 __all__ = ["DiscreteClassifier"]
@@ -35,7 +35,7 @@ class DiscreteClassifier(TallyClassifier):
         """alpha as a number or float64 array (n_features,), raised to 1e-10 if so asked."""
         alpha: Any = self.alpha
         if not isinstance(alpha, Real):
-            alpha = np.asarray(alpha, dtype=np.float64)
+            alpha = np.array(alpha, dtype=np.float64)  # the user's may change
             if alpha.shape != (self.n_features_in_,):
                 raise ValueError(
                     "When alpha is an array, it should contains `n_features`. Got the shape "
@@ -50,11 +50,9 @@ class DiscreteClassifier(TallyClassifier):
         elif not np.isfinite(float(alpha)):
             raise ValueError(f"alpha must be finite, got {alpha!r}")
         if not self.force_alpha and np.min(alpha) < SMALLEST:
-            warnings.warn(
+            warn_user(
                 f"alpha too small will result in numeric errors, setting alpha = {SMALLEST:.1e}. "
-                "Use `force_alpha=True` to keep alpha unchanged.",
-                UserWarning,
-                stacklevel=5,
+                "Use `force_alpha=True` to keep alpha unchanged."
             )
             alpha = np.maximum(alpha, SMALLEST)
         return alpha if isinstance(alpha, np.ndarray) and alpha.ndim else float(alpha)

@@ -32,7 +32,7 @@ class TableModel(Model):
 
     def with_tally(self, tally: TableTally) -> TableModel:
         twin = TableModel(tally, self.family, self.prior, self.dtype, self.whose)
-        twin.names, twin.reading = self.names, self.reading
+        twin.names, twin.reading, twin.taken = self.names, self.reading, self.taken
         return twin
 
     @property

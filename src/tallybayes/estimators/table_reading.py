@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.table_score import BinsPart, GaussianPart, LevelsPart, Part, PoissonPart
+from tallybayes.errors import warn_user
 from tallybayes.families import Bernoulli, Binned, Categorical, Gaussian, Poisson, Smooth
 from tallybayes.families.binned import BinnedTable
 from tallybayes.families.choice import GaussianReading, choose, gaussian_reading
@@ -169,12 +169,10 @@ def read_columns(
             assert isinstance(counts, LevelCounts)
             assert columns.levels is not None
             if not declared and _is_identifier(counts):
-                warnings.warn(
+                warn_user(
                     f"column {name!r} is left out: its {int(counts.counts.sum())} texts are "
                     "all different, as an identifier's are. Declare a family for it in columns= to "
                     "use it, or columns={...: None} to silence this",
-                    UserWarning,
-                    stacklevel=6,
                 )
                 readings.append(
                     ColumnReading(name, "texts", "left out", "all texts are different", None)

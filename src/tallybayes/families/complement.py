@@ -49,23 +49,26 @@ class Complement:
         other classes instead, which it rules out, and 0 for c.
         """
         weights = np.empty_like(tally.sums)
-        everything = tally.sums.sum(axis=0) + self.alpha
+        everything = tally.sums.sum(axis=0)
         # a complement is empty of j where all that was counted of j, if anything, is the class's
         zero_possible = not np.all(np.asarray(self.alpha) > 0.0)
         certain = np.zeros(weights.shape if zero_possible else (0, 0), dtype=bool)
         for rows in class_blocks(weights.shape):
             part = weights[rows]
             np.subtract(everything, tally.sums[rows], out=part)
+            part += self.alpha  # last, so that a small one is not lost beside large counts
             total = part.sum(axis=1, keepdims=True)
             nothing = total[:, 0] == 0.0
             if nothing.any():  # nothing outside the class and no smoothing: every word alike
                 part[nothing] = 1.0
                 total[nothing] = part.shape[1]
-            part /= total
             if zero_possible:
                 certain[rows] = part == 0.0
                 part[certain[rows]] = 1.0
             np.log(part, out=part)
+            part -= np.log(total)
+            if zero_possible:
+                part[certain[rows]] = 0.0
             if self.norm:
                 part /= part.sum(axis=1, keepdims=True)
             else:

@@ -391,8 +391,8 @@ def check_refused_call_changes_nothing(estimator: Any, X: Rows, y: Rows) -> None
     wide = np.concatenate([X, X[:, :1]], axis=1)
     holed, endless = X.astype(np.float64), X.astype(np.float64)
     holed[-1, -1], endless[0, 0] = np.nan, np.inf
-    unknown = y.copy()
-    unknown[-1:] = np.array(["?"]).astype(y.dtype) if y.dtype.kind in "OUS" else y.max() + 1
+    unknown = y.astype(np.int64) if y.dtype.kind == "b" else y.copy()
+    unknown[-1:] = np.array(["?"]).astype(y.dtype) if y.dtype.kind in "OUS" else unknown.max() + 2
     everything = np.concatenate([X, X]), np.concatenate([y, y])
     calls: dict[str, Callable[[Any], Any]] = {
         "fit, fewer labels than rows": lambda m: m.fit(X, y[:-1]),

@@ -49,8 +49,8 @@ FAMILIES: tuple[Family, ...] = (
     "bernoulli",
 )
 
-SCALES = (1.0, 1.0, 1e-3, 1e9, 1e-100, 1e100)
-OFFSETS = (0.0, 0.0, 1.0, -1e3, 1e9)
+SCALES = (1.0, 1e-3, 1e9, 1e-100, 1e100)
+OFFSETS = (0.0, 0.0, 0.0, 1.0, -1e3, 1e9)
 
 
 class Frame(NamedTuple):
@@ -120,7 +120,7 @@ def columns(draw: st.DrawFn, kind: KindOfTally, *, whole: bool = False) -> Colum
         threshold = draw(st.sampled_from([None, None, 0.5]))
         return Columns(kind="sums", n_features=d, threshold=threshold)
     if kind == "moments":
-        nearby = st.sampled_from([0.0, 1.0, -7.0])
+        nearby = st.sampled_from([0.0, 0.0, 1.0, -7.0])
         origins = nearby if whole else st.one_of(nearby, st.sampled_from([1e9, -1e-9, 0.1]))
         return Columns(
             kind="moments", n_features=d, origin=draw(hnp.arrays(np.float64, d, elements=origins))

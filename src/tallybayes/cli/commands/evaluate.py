@@ -29,6 +29,6 @@ def run(
     with progress() as bar:
         figures = figures_of(file, source, bar, source.name, target)
     if json:
-        document("evaluate", {"model": model, **figures.document()})
+        document("evaluate", {"model": model, "estimate": figures.document()})
     else:
         say(*figures.tables())

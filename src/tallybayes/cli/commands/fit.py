@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -14,7 +14,7 @@ from tallybayes.cli.console import Bar, document, note, progress, say
 from tallybayes.cli.counting import Counting
 from tallybayes.cli.failures import USAGE, Failure
 from tallybayes.cli.figures import Figures
-from tallybayes.cli.model_file import ModelFile
+from tallybayes.cli.model_file import ModelFile, need_folder
 from tallybayes.cli.reading.source import BLOCK
 from tallybayes.cli.schema_view import (
     class_table,
@@ -57,7 +57,8 @@ def run(
         str, typer.Option(metavar="ignore|level", help="Gaps say nothing, or are evidence.")
     ] = "ignore",
     test: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Rows to measure on that training not saw.")
+        str | None,
+        typer.Option(metavar="FILE", help="Measure on these rows, which training did not see."),
     ] = None,
     folds: Annotated[
         int,
@@ -78,6 +79,7 @@ def run(
     families = options.column_families(column, alpha)
     reading = options.Reading(delimiter, format, null, encoding, block)
     path = output or _default_output(train)
+    need_folder(path)
     source = reading.open(train)
     if source.once or test is not None or folds == 1:
         folds = 0
@@ -136,7 +138,9 @@ def _no_estimate(once: bool) -> str:
     return "no estimate of how good it is: add --test FILE, or --folds 10 where there are rows"
 
 
-def _cross_validated(counting: Counting, parts: list[Any], file: ModelFile, bar: Bar) -> Figures:
+def _cross_validated(
+    counting: Counting, parts: dict[int, Any], file: ModelFile, bar: Bar
+) -> Figures:
     figures = Figures(file.classes, f"{len(parts)}-fold cross-validation")
     for labels, proba in counting.predictions(parts, np.asarray(file.model.classes_), bar):
         figures.add(file.codes(labels), proba)

@@ -10,7 +10,7 @@ from rich.text import Text
 from tallybayes.cli import options
 from tallybayes.cli.console import document, note, say
 from tallybayes.cli.failures import USAGE, Failure
-from tallybayes.cli.model_file import ModelFile
+from tallybayes.cli.model_file import ModelFile, need_folder
 
 __all__ = ["run"]
 
@@ -25,6 +25,7 @@ def run(
     """Merge models: the result is the model of all their rows together."""
     if len(models) < 2:
         raise Failure("merge needs two models or more: tallybayes merge A B -o C", USAGE)
+    need_folder(output)
     whole = ModelFile.load(models[0])
     for path in models[1:]:
         _take_in(whole, models[0], ModelFile.load(path), path)

@@ -31,17 +31,19 @@ class Misfit(Exception):
 
 
 def _is_text(kind: Any) -> bool:
-    return (
+    return bool(
         pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     )
 
 
 def _is_date(kind: Any) -> bool:
-    return pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
 def _is_number(kind: Any) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
 
 
 def _stripped(column: Any, gaps: Any) -> Any:
@@ -83,7 +85,7 @@ def as_texts(column: Any, gaps: Any) -> Any:
         return pc.if_else(column, "True", "False")
     if _is_number(kind):
         numbers = column.cast(pa.float64(), safe=False)
-        texts = texts_of(Numbers(numbers.to_numpy(), "float"))
+        texts = texts_of(Numbers(numbers.to_numpy(zero_copy_only=False), "float"))
         codes = pa.array(texts.codes, mask=texts.codes < 0)
         levels = pa.array(texts.levels, pa.string())
         return pa.DictionaryArray.from_arrays(codes, levels).cast(pa.string())
@@ -141,6 +143,8 @@ def cells(column: Any, kind: Kind | None, name: str, gaps: Any) -> Any:
 
 def first_infinite(column: Any) -> int | None:
     """The first row of a float column that is infinite."""
-    values = column.to_numpy() if pa.types.is_floating(column.type) else np.empty(0)
+    values = (
+        column.to_numpy(zero_copy_only=False) if pa.types.is_floating(column.type) else np.empty(0)
+    )
     found = np.flatnonzero(np.isinf(values))
     return int(found[0]) if found.size else None

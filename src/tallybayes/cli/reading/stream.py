@@ -5,8 +5,11 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import select
+import signal
 import sys
-from typing import IO, Any
+import zlib
+from typing import Any
 
 from tallybayes.cli.failures import Failure
 
@@ -26,8 +29,9 @@ class Stream(io.RawIOBase):
 
     def __init__(self, path: str) -> None:
         self.size: int | None = None
+        self._pending: bytes
         if path == "-":
-            self._raw: IO[bytes] = sys.stdin.buffer
+            self._raw: Any = _standard_input()
         else:
             self._raw = open(path, "rb")  # noqa: SIM115  # closed by close()
             self.size = os.fstat(self._raw.fileno()).st_size or None
@@ -39,7 +43,7 @@ class Stream(io.RawIOBase):
             self._packed = True
             try:
                 self._pending = self._raw.read(HEAD)
-            except (OSError, EOFError, gzip.zlib.error) as error:
+            except (OSError, EOFError, zlib.error) as error:
                 raise Failure(f"{path} is no whole gzip file ({error})") from None
         else:
             self._packed = False
@@ -61,7 +65,7 @@ class Stream(io.RawIOBase):
         if 0 <= size < len(pending):
             self._pending = pending[size:]
             return pending[:size]
-        more = self._raw.read(size - len(pending) if size >= 0 else -1)
+        more: bytes = self._raw.read(size - len(pending) if size >= 0 else -1)
         if not self._packed:
             self._read += len(more)
         return pending + more
@@ -72,15 +76,64 @@ class Stream(io.RawIOBase):
         return len(data)
 
     def close(self) -> None:
-        if self._raw is not getattr(sys.stdin, "buffer", None):
-            self._raw.close()
+        self._raw.close()
         super().close()
+
+
+class _Pipe(io.RawIOBase):
+    """Standard input, whose reading ends at Ctrl-C even where another thread waits for it.
+
+    The thread that reads for Arrow gets no signals, and the main thread, which gets them, waits for
+    that one; so Ctrl-C ends the input, and then the main thread raises KeyboardInterrupt.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._woken, self._wake = os.pipe()
+        os.set_blocking(self._wake, False)
+        self._before = signal.set_wakeup_fd(self._wake)
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        found: list[bytes] = []
+        have = 0
+        while size < 0 or have < size:
+            ready, _, _ = select.select([self._descriptor, self._woken], [], [])
+            if self._woken in ready:
+                return b""
+            data = os.read(self._descriptor, HEAD if size < 0 else min(size - have, 1 << 20))
+            if not data:
+                break
+            found.append(data)
+            have += len(data)
+        return b"".join(found)
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            signal.set_wakeup_fd(self._before)
+            os.close(self._wake)
+            os.close(self._woken)
+        super().close()
+
+
+def _standard_input() -> Any:
+    try:
+        return _Pipe(sys.stdin.fileno())
+    except (OSError, ValueError):  # no file, or not the main thread: as it is
+        return io.BytesIO(sys.stdin.buffer.read())
 
 
 class _Joined(io.RawIOBase):
     """Bytes that were read, then the rest of a file; counts for `whose`."""
 
-    def __init__(self, pending: bytes, raw: IO[bytes], whose: Stream) -> None:
+    def __init__(self, pending: bytes, raw: Any, whose: Stream) -> None:
         self._pending, self._raw, self._whose = pending, raw, whose
 
     def readable(self) -> bool:
