@@ -137,6 +137,9 @@ auto with_sparse(const Sparse& x, F&& f) {
         throw nb::type_error("indptr and indices must both be int32 or both int64");
     if (static_cast<i64>(x.indptr.shape(0)) != x.major + 1)
         throw nb::value_error("indptr has the wrong length");
+    for (auto* a : {&x.indptr, &x.indices, &x.data})
+        if (a->ndim() != 1 || (a->shape(0) > 1 && a->stride(0) != 1))
+            throw nb::value_error("indptr, indices and data must be contiguous vectors");
     auto run = [&](auto index_tag) {
         using I = decltype(index_tag);
         const I* indptr = static_cast<const I*>(x.indptr.data());
@@ -484,25 +487,25 @@ NB_MODULE(_kernels, m) {
     m.attr("NOT_INTEGER") = static_cast<int>(NOT_INTEGER);
     m.attr("OUT_OF_RANGE") = static_cast<int>(OUT_OF_RANGE);
 
-    m.def("rank_labels", &rank_labels_, "y"_a, "limit"_a, "codes"_a, "threads"_a);
-    m.def("count_classes", &count_classes_, "codes"_a, "weights"_a.none(), "count"_a, "threads"_a);
+    m.def("rank_labels", &rank_labels_, "y"_a, "limit"_a, "codes"_a.noconvert(), "threads"_a);
+    m.def("count_classes", &count_classes_, "codes"_a, "weights"_a.none(), "count"_a.noconvert(), "threads"_a);
     m.def("moments_dense", &moments_dense, "x"_a, "codes"_a, "weights"_a.none(), "origin"_a,
-          "s1_hi"_a, "s1_lo"_a, "s2_hi"_a, "s2_lo"_a, "threads"_a);
+          "s1_hi"_a.noconvert(), "s1_lo"_a.noconvert(), "s2_hi"_a.noconvert(), "s2_lo"_a.noconvert(), "threads"_a);
     m.def("moments_sparse", &moments_sparse, "indptr"_a, "indices"_a, "data"_a, "rows"_a,
-          "columns"_a, "by_column"_a, "codes"_a, "weights"_a.none(), "s1_hi"_a, "s1_lo"_a,
-          "s2_hi"_a, "s2_lo"_a, "threads"_a);
+          "columns"_a, "by_column"_a, "codes"_a, "weights"_a.none(), "s1_hi"_a.noconvert(), "s1_lo"_a.noconvert(),
+          "s2_hi"_a.noconvert(), "s2_lo"_a.noconvert(), "threads"_a);
     m.def("sums_dense", &sums_dense, "x"_a, "codes"_a, "weights"_a.none(), "threshold"_a.none(),
-          "non_negative"_a, "sums"_a, "threads"_a);
+          "non_negative"_a, "sums"_a.noconvert(), "threads"_a);
     m.def("sums_sparse", &sums_sparse, "indptr"_a, "indices"_a, "data"_a, "rows"_a, "columns"_a,
           "by_column"_a, "codes"_a, "weights"_a.none(), "threshold"_a.none(), "non_negative"_a,
-          "sums"_a, "threads"_a);
-    m.def("highest_codes", &highest_codes_, "x"_a, "highest"_a, "threads"_a);
+          "sums"_a.noconvert(), "threads"_a);
+    m.def("highest_codes", &highest_codes_, "x"_a, "highest"_a.noconvert(), "threads"_a);
     m.def("levels_dense", &levels_dense, "x"_a, "codes"_a, "weights"_a.none(), "start"_a,
-          "counts"_a, "threads"_a);
+          "counts"_a.noconvert(), "threads"_a);
     m.def("grid_counts", &grid_counts, "x"_a, "codes"_a, "weights"_a.none(), "classes"_a,
           "budget"_a);
     m.def("levels_csr", &levels_csr, "indptr"_a, "indices"_a, "data"_a, "rows"_a, "columns"_a,
-          "codes"_a, "weights"_a.none(), "start"_a, "counts"_a);
+          "codes"_a, "weights"_a.none(), "start"_a, "counts"_a.noconvert());
 
     m.def(
         "add_moments",
@@ -515,7 +518,7 @@ NB_MODULE(_kernels, m) {
                         totals_of<const double>(n2, a2, b2, c2, d2), factor,
                         static_cast<i64>(n.size()));
         },
-        "n"_a, "s1_hi"_a, "s1_lo"_a, "s2_hi"_a, "s2_lo"_a, "other_n"_a, "other_s1_hi"_a,
+        "n"_a.noconvert(), "s1_hi"_a.noconvert(), "s1_lo"_a.noconvert(), "s2_hi"_a.noconvert(), "s2_lo"_a.noconvert(), "other_n"_a, "other_s1_hi"_a,
         "other_s1_lo"_a, "other_s2_hi"_a, "other_s2_lo"_a, "factor"_a);
     m.def(
         "rebase_moments",
@@ -527,35 +530,38 @@ NB_MODULE(_kernels, m) {
             rebase_moments(totals_of<double>(n, a, b, c, d), old_origin.data(), new_origin.data(),
                            static_cast<i64>(n.shape(0)), static_cast<i64>(n.shape(1)));
         },
-        "n"_a, "s1_hi"_a, "s1_lo"_a, "s2_hi"_a, "s2_lo"_a, "old_origin"_a, "new_origin"_a);
+        "n"_a.noconvert(), "s1_hi"_a.noconvert(), "s1_lo"_a.noconvert(), "s2_hi"_a.noconvert(), "s2_lo"_a.noconvert(), "old_origin"_a, "new_origin"_a);
     m.def(
         "centre_moments",
         [](InTable<double> n, InTable<double> a, InTable<double> b, InTable<double> c,
-           InTable<double> d, double residue, OutTable<double> mean, OutTable<double> squares) {
+           InTable<double> d, const InVector<double>& origin, double residue, OutTable<double> mean, OutTable<double> squares) {
             for (auto* table : {&mean, &squares}) {
                 need(*table, 0, static_cast<i64>(n.shape(0)), "output");
                 need(*table, 1, static_cast<i64>(n.shape(1)), "output");
             }
-            centre_moments(totals_of<const double>(n, a, b, c, d), static_cast<i64>(n.size()), residue,
+            need(origin, 0, static_cast<i64>(n.shape(1)), "origin");
+            centre_moments(totals_of<const double>(n, a, b, c, d), origin.data(),
+                           static_cast<i64>(n.shape(0)), static_cast<i64>(n.shape(1)), residue,
                            mean.data(), squares.data());
         },
-        "n"_a, "s1_hi"_a, "s1_lo"_a, "s2_hi"_a, "s2_lo"_a, "residue"_a, "mean"_a, "squares"_a);
+        "n"_a, "s1_hi"_a.noconvert(), "s1_lo"_a.noconvert(), "s2_hi"_a.noconvert(), "s2_lo"_a.noconvert(), "origin"_a, "residue"_a, "mean"_a.noconvert(),
+        "squares"_a.noconvert());
 
     nb::class_<DenseScorer>(m, "DenseScorer")
         .def(nb::init<InTable<double>, std::optional<InTable<double>>, InVector<double>, i64,
                       std::optional<double>, bool>(),
              "first"_a, "second"_a.none(), "offset"_a, "fallback"_a, "threshold"_a.none(),
              "non_negative"_a)
-        .def("score", &DenseScorer::score, "x"_a, "joint"_a.none(), "best"_a.none(), "threads"_a);
+        .def("score", &DenseScorer::score, "x"_a, "joint"_a.none().noconvert(), "best"_a.none().noconvert(), "threads"_a);
     nb::class_<LaneScorer>(m, "LaneScorer")
         .def(nb::init<InTable<double>, std::optional<InTable<double>>, InVector<double>, i64, int>(),
              "first"_a, "second"_a.none(), "offset"_a, "fallback"_a, "threads"_a)
-        .def("score_codes", &LaneScorer::score_codes_, "x"_a, "start"_a, "joint"_a.none(),
-             "best"_a.none(), "threads"_a)
+        .def("score_codes", &LaneScorer::score_codes_, "x"_a, "start"_a, "joint"_a.none().noconvert(),
+             "best"_a.none().noconvert(), "threads"_a)
         .def("score_sparse", &LaneScorer::score_sparse, "indptr"_a, "indices"_a, "data"_a, "rows"_a,
-             "columns"_a, "threshold"_a.none(), "non_negative"_a, "joint"_a.none(),
-             "best"_a.none(), "threads"_a);
+             "columns"_a, "threshold"_a.none(), "non_negative"_a, "joint"_a.none().noconvert(),
+             "best"_a.none().noconvert(), "threads"_a);
     bind_rows(m);
-    m.def("normalise", &normalise_, "scores"_a, "fallback"_a, "probability"_a,
-          "log_evidence"_a.none(), "threads"_a);
+    m.def("normalise", &normalise_, "scores"_a.noconvert(), "fallback"_a, "probability"_a,
+          "log_evidence"_a.none().noconvert(), "threads"_a);
 }

@@ -1,7 +1,6 @@
 // Counting and looking up integer codes: column j has the levels 0 … n_levels[j]−1.
 #pragma once
 #include <atomic>
-#include <cstring>
 #include <vector>
 
 #include "dense.hpp"
@@ -104,9 +103,12 @@ int count_levels(const TypedMatrix<T>& x, const i32* codes, const double* weight
     while (threads > 1 && classes * cells > x.n * d * 4) --threads;
     std::vector<Local> locals(threads);
     const i64 size = classes * cells;
+    auto clear = [&](Local& local) {
+        for (i64 i = 0; i < size; ++i) local.whole[i] = 0;
+    };
     auto flush = [&](Local& local) {
         for (i64 i = 0; i < size; ++i) counts[i] += static_cast<double>(local.whole[i]);
-        std::memset(local.whole.get(), 0, static_cast<std::size_t>(size) * 4);
+        clear(local);
         local.rows = 0;
     };
     for (auto& local : locals) {
@@ -114,7 +116,7 @@ int count_levels(const TypedMatrix<T>& x, const i32* codes, const double* weight
             local.weighted.resize(size);
         } else {
             local.whole.resize(size);
-            std::memset(local.whole.get(), 0, static_cast<std::size_t>(size) * 4);
+            clear(local);
         }
     }
     int fault = FINE;

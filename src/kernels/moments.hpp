@@ -69,18 +69,18 @@ inline void rebase_moments(const MomentTotals<double>& t, const double* old_orig
     }
 }
 
-// mean − origin, and the sum of squares about the mean. What is below `residue`·S2 is rounding and
+// The mean, and the sum of squares about it. What is below `residue`·S2 is rounding and
 // reads as 0; a cell with n = 0 reads as 0.
-inline void centre_moments(const MomentTotals<const double>& t, i64 cells, double residue, double* mean,
-                           double* squares) {
-    for (i64 i = 0; i < cells; ++i) {
+inline void centre_moments(const MomentTotals<const double>& t, const double* origin, i64 classes,
+                           i64 d, double residue, double* mean, double* squares) {
+    for (i64 i = 0; i < classes * d; ++i) {
         if (t.n[i] == 0.0) {
-            mean[i] = squares[i] = 0.0;
+            mean[i] = origin[i % d], squares[i] = 0.0;
             continue;
         }
         const Double2 s1 = t.s1(i), s2 = t.s2(i), m = s1 / t.n[i];
         const Double2 ss = s2 + -(m * s1);
-        mean[i] = m.hi;
+        mean[i] = (m + Double2{origin[i % d], 0.0}).hi;
         squares[i] = std::fabs(ss.hi) <= residue * std::fabs(s2.hi) ? 0.0 : ss.hi;
     }
 }

@@ -70,9 +70,14 @@ public:
         const std::size_t need = static_cast<std::size_t>(size) * sizeof(T);
         const std::size_t page = need >= (std::size_t(1) << 22) ? std::size_t(1) << 21 : 64;
         const std::size_t bytes = (need + page - 1) / page * page;
+#ifdef TB_EXACT_BUFFERS  // the sanitizers see an overrun only beyond what was allocated
+        void* fresh = nullptr;
+        if (posix_memalign(&fresh, page, need ? need : 1)) throw std::bad_alloc();
+#else
         void* fresh = std::aligned_alloc(page, bytes ? bytes : page);
         if (!fresh) throw std::bad_alloc();
-#ifdef MADV_HUGEPAGE
+#endif
+#if defined(MADV_HUGEPAGE) && !defined(TB_EXACT_BUFFERS)
         if (page > 64) madvise(fresh, bytes, MADV_HUGEPAGE);
 #endif
         std::free(data_);

@@ -116,6 +116,7 @@ def centre_moments(
     s1_lo: _F8,
     s2_hi: _F8,
     s2_lo: _F8,
+    origin: _F8,
     residue: float,
     mean: _F8,
     squares: _F8,

@@ -3,9 +3,14 @@ show``. Nothing else imports this package; it needs the extra ``cli``."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
+from typing import Never
 
 __all__ = ["main"]
+
+INTERRUPTED = 130
 
 
 def main() -> None:
@@ -17,6 +22,10 @@ def main() -> None:
         from tallybayes.cli.app import app
 
         app()
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            _leave()
+        raise
     except ModuleNotFoundError as error:
         if error.name not in {"typer", "rich", "pyarrow"}:
             raise
@@ -28,4 +37,13 @@ def main() -> None:
         sys.exit(1)
     except KeyboardInterrupt:
         print("tallybayes: error: interrupted; model files are as they were", file=sys.stderr)
-        sys.exit(130)
+        _leave()
+
+
+def _leave() -> Never:
+    """Ends at once: a thread of Arrow may still wait for input, and would not end with Python."""
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+    with contextlib.suppress(OSError):
+        sys.stderr.flush()
+    os._exit(INTERRUPTED)

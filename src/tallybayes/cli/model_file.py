@@ -41,7 +41,7 @@ class Labelled:
     ----------
     batch : Batch
         Of the columns that the model has.
-    labels : object array of str (n_rows,)
+    labels : array of str (n_rows,)
     """
 
     batch: Batch
@@ -66,9 +66,7 @@ def labels_of(source: Source, batch: Batch, target: str) -> NDArray[Any]:
             f"{source.name}, {source.where(row)} has no label in {target!r}: fill it in or remove "
             "the row (gaps are the texts that --null lists)"
         )
-    labels = np.empty(len(column), dtype=object)
-    labels[:] = column.to_pylist()
-    return labels
+    return np.array(column.to_pylist(), dtype=np.str_)
 
 
 @dataclass(eq=False)

@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -37,21 +37,20 @@ class Writer(Protocol):
 
 class _Csv:
     def __init__(self, file: IO[bytes], columns: list[str], delimiter: str = ",") -> None:
-        self._text = io.TextIOWrapper(file, "utf-8", newline="")
-        self._rows = csv.writer(self._text, delimiter=delimiter, lineterminator="\n")
-        self._rows.writerow(columns)
+        self._file, self._delimiter = file, delimiter
+        self._put([columns])
+
+    def _put(self, rows: Iterable[Iterable[Any]]) -> None:
+        text = io.StringIO()
+        csv.writer(text, delimiter=self._delimiter, lineterminator="\n").writerows(rows)
+        self._file.write(text.getvalue().encode())
+        self._file.flush()
 
     def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None:
-        if proba is None:
-            self._rows.writerows(zip(labels, strict=True))
-        else:
-            self._rows.writerows(
-                [label, *p] for label, p in zip(labels, proba.tolist(), strict=True)
-            )
-        self._text.flush()
+        self._put(zip(labels, strict=True) if proba is None else _beside(labels, proba))
 
     def close(self) -> None:
-        self._text.detach()
+        pass
 
 
 class _JsonLines:

@@ -37,11 +37,11 @@ def readable(x: Any) -> Any:
     if sparse.issparse(x):
         if x.format not in ("csr", "csc"):
             x = x.tocsr()
-        data = _readable_array(x.data)
-        indptr, indices = x.indptr, x.indices
+        data = np.ascontiguousarray(_readable_array(x.data))
+        indptr, indices = np.ascontiguousarray(x.indptr), np.ascontiguousarray(x.indices)
         if indptr.dtype != indices.dtype or indices.dtype.kind != "i" or indices.dtype.itemsize < 4:
             indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
-        if data is x.data and indices is x.indices:
+        if data is x.data and indices is x.indices and indptr is x.indptr:
             return x
         return type(x)((data, indices, indptr), shape=x.shape)
     return _readable_array(x)

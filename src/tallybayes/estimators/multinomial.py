@@ -116,12 +116,7 @@ class MultinomialNB(SumsClassifier, GenerativeClassifier):
             raise ValueError(
                 f"length must be whole numbers from 0 on, one or one a row; got {length!r}"
             )
-        rows = n if n is not None else np.atleast_1d(np.asarray(y)).shape[0]
-        if y is None and n is None:
-            rows = 0  # refused below, with the words for it
-        if lengths.ndim and len(lengths) != rows:
-            raise ValueError(f"length has {len(lengths)} values for {rows} rows")
-        return self._sample(n, y, random_state, length=np.broadcast_to(lengths, (int(rows),)))
+        return self._sample(n, y, random_state, length=lengths.astype(np.int64))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

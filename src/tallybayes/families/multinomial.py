@@ -73,7 +73,10 @@ class Multinomial:
         rng: Any,
         length: NDArray[np.int64],
     ) -> NDArray[np.int64]:
-        """Counts that sum to `length` (len(rows),), int64 (len(rows), n_features)."""
+        """Counts that sum to `length`, () or (len(rows),); int64 (len(rows), n_features)."""
+        if length.ndim and len(length) != len(rows):
+            raise ValueError(f"length has {len(length)} values for {len(rows)} rows")
+        length = np.broadcast_to(length, (len(rows),))
         theta = np.empty_like(tally.sums)
         theta /= self._smoothed(tally, slice(None), theta)
         x = np.empty((len(rows), theta.shape[1]), dtype=np.int64)

@@ -96,11 +96,11 @@ class Moments(Tally):
         return pool
 
     def mean_and_squares(self) -> tuple[Array, Array]:
-        """Means and sums of squares about them, both (n_classes, n_features); 0 where n = 0."""
-        offset, squares = np.empty_like(self.n), np.empty_like(self.n)
-        _kernels.centre_moments(*self.totals, VANISHING, offset, squares)
-        offset += self.origin
-        return offset, squares
+        """Means and sums of squares about them, both (n_classes, n_features); where n = 0 the
+        origin and 0."""
+        mean, squares = np.empty_like(self.n), np.empty_like(self.n)
+        _kernels.centre_moments(*self.totals, self.origin, VANISHING, mean, squares)
+        return mean, squares
 
     def settle(self, before: Self) -> None:
         """Rounding residues of n become zero; with them the sums, if those are residues too."""

@@ -59,17 +59,24 @@ class Source:
         self._dialect: delimited.Dialect | None = None
         self._columns: list[str] = []
         self._stream: Stream | None = Stream(path)
-        head = self._stream.head
-        self.format: Format = format or format_of(self.name, head)
-        if self.format in ("parquet", "arrow"):
-            if self.once:
-                raise Failure(f"standard input is CSV or JSON lines: give a {self.format} file")
+        try:
+            self._look(self._stream.head, format)
+        except BaseException:
+            self._stream.close()
+            raise
+        if not self.once:  # it is opened again to be read
             self._stream.close()
             self._stream = None
-        elif self.format == "csv":
-            self._dialect = delimited.dialect_of(self.name, head, delimiter, encoding)
-        else:
+
+    def _look(self, head: bytes, format: Format | None) -> None:
+        """Finds format, delimiter and header."""
+        self.format: Format = format or format_of(self.name, head)
+        if self.format == "csv":
+            self._dialect = delimited.dialect_of(self.name, head, self._delimiter, self._encoding)
+        elif self.format == "jsonl":
             need_text(self.name, head)
+        elif self.once:
+            raise Failure(f"standard input is CSV or JSON lines: give a {self.format} file")
 
     @property
     def header(self) -> list[str] | None:

@@ -35,6 +35,7 @@ class Stream(io.RawIOBase):
         else:
             self._raw = open(path, "rb")  # noqa: SIM115  # closed by close()
             self.size = os.fstat(self._raw.fileno()).st_size or None
+        self._file = self._raw  # which may become packed
         self._pending = self._raw.read(HEAD)
         self._read = len(self._pending)
         if self._pending[:2] == b"\x1f\x8b":
@@ -44,6 +45,7 @@ class Stream(io.RawIOBase):
             try:
                 self._pending = self._raw.read(HEAD)
             except (OSError, EOFError, zlib.error) as error:
+                self.close()
                 raise Failure(f"{path} is no whole gzip file ({error})") from None
         else:
             self._packed = False
@@ -77,6 +79,7 @@ class Stream(io.RawIOBase):
 
     def close(self) -> None:
         self._raw.close()
+        self._file.close()
         super().close()
 
 
