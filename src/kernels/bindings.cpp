@@ -184,11 +184,13 @@ nb::object rank_labels_(const In& y, i64 limit, OutVector<i32> codes, int thread
 }
 
 void count_classes_(const InVector<i32>& codes, const std::optional<InVector<double>>& weights,
-                    OutVector<double> count, int threads) {
+                    OutVector<double> count, int threads, std::optional<OutVector<double>> rest) {
     const i64 n = static_cast<i64>(codes.shape(0));
     const double* w = weights_of(weights, n);
+    if (rest) need(*rest, 0, static_cast<i64>(count.shape(0)), "rest");
     nb::gil_scoped_release release;
-    count_classes(codes.data(), w, n, static_cast<i64>(count.shape(0)), count.data(), threads);
+    count_classes(codes.data(), w, n, static_cast<i64>(count.shape(0)), count.data(),
+                  rest ? rest->data() : nullptr, threads);
 }
 
 int moments_dense(const In& x, const InVector<i32>& codes,
@@ -334,12 +336,12 @@ using Table = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
 MomentTotals<T> totals_of(const Table<T>& n, const Table<T>& s1_hi, const Table<T>& s1_lo,
-                          const Table<T>& s2_hi, const Table<T>& s2_lo) {
-    for (auto* table : {&s1_hi, &s1_lo, &s2_hi, &s2_lo}) {
+                          const Table<T>& s2_hi, const Table<T>& s2_lo, const Table<T>& n_lo) {
+    for (auto* table : {&s1_hi, &s1_lo, &s2_hi, &s2_lo, &n_lo}) {
         need(*table, 0, static_cast<i64>(n.shape(0)), "totals");
         need(*table, 1, static_cast<i64>(n.shape(1)), "totals");
     }
-    return {n.data(), s1_hi.data(), s1_lo.data(), s2_hi.data(), s2_lo.data()};
+    return {n.data(), s1_hi.data(), s1_lo.data(), s2_hi.data(), s2_lo.data(), n_lo.data()};
 }
 
 // ---- scoring -------------------------------------------------------------------------------------
@@ -488,7 +490,8 @@ NB_MODULE(_kernels, m) {
     m.attr("OUT_OF_RANGE") = static_cast<int>(OUT_OF_RANGE);
 
     m.def("rank_labels", &rank_labels_, "y"_a, "limit"_a, "codes"_a.noconvert(), "threads"_a);
-    m.def("count_classes", &count_classes_, "codes"_a, "weights"_a.none(), "count"_a.noconvert(), "threads"_a);
+    m.def("count_classes", &count_classes_, "codes"_a, "weights"_a.none(), "count"_a.noconvert(),
+          "threads"_a, "rest"_a.none().noconvert() = nb::none());
     m.def("moments_dense", &moments_dense, "x"_a, "codes"_a, "weights"_a.none(), "origin"_a,
           "s1_hi"_a.noconvert(), "s1_lo"_a.noconvert(), "s2_hi"_a.noconvert(), "s2_lo"_a.noconvert(), "threads"_a);
     m.def("moments_sparse", &moments_sparse, "indptr"_a, "indices"_a, "data"_a, "rows"_a,
@@ -510,41 +513,42 @@ NB_MODULE(_kernels, m) {
     m.def(
         "add_moments",
         [](OutTable<double> n, OutTable<double> a, OutTable<double> b, OutTable<double> c,
-           OutTable<double> d, InTable<double> n2, InTable<double> a2, InTable<double> b2,
-           InTable<double> c2, InTable<double> d2, double factor) {
+           OutTable<double> d, OutTable<double> e, InTable<double> n2, InTable<double> a2,
+           InTable<double> b2, InTable<double> c2, InTable<double> d2, InTable<double> e2,
+           double factor) {
             need(n2, 0, static_cast<i64>(n.shape(0)), "totals");
             need(n2, 1, static_cast<i64>(n.shape(1)), "totals");
-            add_moments(totals_of<double>(n, a, b, c, d),
-                        totals_of<const double>(n2, a2, b2, c2, d2), factor,
+            add_moments(totals_of<double>(n, a, b, c, d, e),
+                        totals_of<const double>(n2, a2, b2, c2, d2, e2), factor,
                         static_cast<i64>(n.size()));
         },
-        "n"_a.noconvert(), "s1_hi"_a.noconvert(), "s1_lo"_a.noconvert(), "s2_hi"_a.noconvert(), "s2_lo"_a.noconvert(), "other_n"_a, "other_s1_hi"_a,
-        "other_s1_lo"_a, "other_s2_hi"_a, "other_s2_lo"_a, "factor"_a);
+        "n"_a.noconvert(), "s1_hi"_a.noconvert(), "s1_lo"_a.noconvert(), "s2_hi"_a.noconvert(), "s2_lo"_a.noconvert(), "n_lo"_a.noconvert(), "other_n"_a, "other_s1_hi"_a,
+        "other_s1_lo"_a, "other_s2_hi"_a, "other_s2_lo"_a, "other_n_lo"_a, "factor"_a);
     m.def(
         "rebase_moments",
         [](OutTable<double> n, OutTable<double> a, OutTable<double> b, OutTable<double> c,
-           OutTable<double> d, const InVector<double>& old_origin,
+           OutTable<double> d, OutTable<double> e, const InVector<double>& old_origin,
            const InVector<double>& new_origin) {
             need(old_origin, 0, static_cast<i64>(n.shape(1)), "old_origin");
             need(new_origin, 0, static_cast<i64>(n.shape(1)), "new_origin");
-            rebase_moments(totals_of<double>(n, a, b, c, d), old_origin.data(), new_origin.data(),
+            rebase_moments(totals_of<double>(n, a, b, c, d, e), old_origin.data(), new_origin.data(),
                            static_cast<i64>(n.shape(0)), static_cast<i64>(n.shape(1)));
         },
-        "n"_a.noconvert(), "s1_hi"_a.noconvert(), "s1_lo"_a.noconvert(), "s2_hi"_a.noconvert(), "s2_lo"_a.noconvert(), "old_origin"_a, "new_origin"_a);
+        "n"_a.noconvert(), "s1_hi"_a.noconvert(), "s1_lo"_a.noconvert(), "s2_hi"_a.noconvert(), "s2_lo"_a.noconvert(), "n_lo"_a.noconvert(), "old_origin"_a, "new_origin"_a);
     m.def(
         "centre_moments",
         [](InTable<double> n, InTable<double> a, InTable<double> b, InTable<double> c,
-           InTable<double> d, const InVector<double>& origin, double residue, OutTable<double> mean, OutTable<double> squares) {
+           InTable<double> d, InTable<double> e, const InVector<double>& origin, double residue, OutTable<double> mean, OutTable<double> squares) {
             for (auto* table : {&mean, &squares}) {
                 need(*table, 0, static_cast<i64>(n.shape(0)), "output");
                 need(*table, 1, static_cast<i64>(n.shape(1)), "output");
             }
             need(origin, 0, static_cast<i64>(n.shape(1)), "origin");
-            centre_moments(totals_of<const double>(n, a, b, c, d), origin.data(),
+            centre_moments(totals_of<const double>(n, a, b, c, d, e), origin.data(),
                            static_cast<i64>(n.shape(0)), static_cast<i64>(n.shape(1)), residue,
                            mean.data(), squares.data());
         },
-        "n"_a, "s1_hi"_a.noconvert(), "s1_lo"_a.noconvert(), "s2_hi"_a.noconvert(), "s2_lo"_a.noconvert(), "origin"_a, "residue"_a, "mean"_a.noconvert(),
+        "n"_a, "s1_hi"_a.noconvert(), "s1_lo"_a.noconvert(), "s2_hi"_a.noconvert(), "s2_lo"_a.noconvert(), "n_lo"_a, "origin"_a, "residue"_a, "mean"_a.noconvert(),
         "squares"_a.noconvert());
 
     nb::class_<DenseScorer>(m, "DenseScorer")

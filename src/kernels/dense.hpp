@@ -76,7 +76,7 @@ int count_moments(const Loops& loops, const TypedMatrix<T>& x, const Grid& grid,
                   int threads) {
     struct Local {
         Slots slots;
-        Buffer<double> cells, weight, pack;  // cells: shift, s1 and s2 of each class
+        Buffer<double> cells, weight, rest, pack;  // cells: shift, s1 and s2 of each class
         int fault = FINE;
     };
     threads = threads_for(x.n * x.d, grid.tasks(), threads);
@@ -98,22 +98,24 @@ int count_moments(const Loops& loops, const TypedMatrix<T>& x, const Grid& grid,
             const i64 used = local.slots.used;
             const i64 pad = (d + 7) / 8 * 8;
             local.cells.resize(used * 3 * pad);
-            local.weight.resize(used);
+            local.weight.resize(used), local.rest.resize(used);
             for (i64 s = 0; s < used; ++s) {
-                // the first row of a class is its shift: one row of the data lies within
-                // sqrt(n) standard deviations of their mean, so little is cancelled
+                // a row of the class is its shift: one row of the data lies within sqrt(n)
+                // standard deviations of their mean, so little is cancelled
                 double* shift = local.cells.get() + s * 3 * pad;
                 for (i64 j = 0; j < d; ++j)
-                    shift[j] = static_cast<double>(*x.at(r0 + local.slots.first_row(s), c0 + j));
+                    shift[j] = static_cast<double>(*x.at(r0 + local.slots.heaviest_row(s), c0 + j));
                 for (i64 j = pad; j < 3 * pad; ++j) shift[j] = 0.0;
-                local.weight[s] = 0.0;
+                local.weight[s] = local.rest[s] = 0.0;
             }
             const i32* slot = local.slots.slot();
             for (i64 i = 0; i < n; ++i) {
                 if (w && w[i] == 0.0)
                     local.fault |= row_fault(x, r0 + i, c0, d, Demand::finite);
+                else if (w)
+                    add_exactly(local.weight[slot[i]], local.rest[slot[i]], w[i]);
                 else
-                    local.weight[slot[i]] += w ? w[i] : 1.0;
+                    local.weight[slot[i]] += 1.0;
             }
             auto rows = [&](auto* from, i64 stride, i64 i, i64 count) {
                 using E = std::remove_const_t<std::remove_pointer_t<decltype(from)>>;
@@ -148,7 +150,7 @@ int count_moments(const Loops& loops, const TypedMatrix<T>& x, const Grid& grid,
             for (i64 s = 0; s < local.slots.used; ++s) {
                 const i64 at = local.slots.class_of(s) * x.d + c0;
                 const double* cells = local.cells.get() + s * 3 * pad;
-                loops.moments_into(d, local.weight[s], cells, cells + pad, cells + 2 * pad,
+                loops.moments_into(d, local.weight[s], local.rest[s], cells, cells + pad, cells + 2 * pad,
                                    origin + c0, totals.s1_hi + at, totals.s1_lo + at, totals.s2_hi + at,
                                    totals.s2_lo + at);
             }

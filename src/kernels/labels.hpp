@@ -72,9 +72,10 @@ bool rank_labels(const TypedMatrix<T>& y, i64 limit, std::vector<i64>& values, i
     return true;
 }
 
-// Adds the rows, or their weights, of each class. Chunks are merged in order.
+// Adds the rows, or their weights, of each class to count + rest. Chunks are merged in order; the
+// rounding errors of the sums go to `rest` (classes,) where it is given.
 inline void count_classes(const i32* codes, const double* weights, i64 n, i64 classes,
-                          double* count, int threads) {
+                          double* count, double* rest, int threads) {
     i64 rows = LABEL_CHUNK > classes ? LABEL_CHUNK : classes;
     const i64 chunks = (n + rows - 1) / rows;
     threads = threads_for(n, chunks, threads);
@@ -83,17 +84,25 @@ inline void count_classes(const i32* codes, const double* weights, i64 n, i64 cl
         chunks, threads,
         [&](i64 chunk, int thread) {
             auto& local = locals[thread];
-            local.resize(classes);
-            for (i64 k = 0; k < classes; ++k) local[k] = 0.0;
+            local.resize(2 * classes);
+            for (i64 k = 0; k < 2 * classes; ++k) local[k] = 0.0;
             const i64 end = (chunk + 1) * rows < n ? (chunk + 1) * rows : n;
             for (i64 i = chunk * rows; i < end; ++i) {
                 if (codes[i] < 0 || codes[i] >= classes)
                     throw std::out_of_range("a class code is out of range");
-                local[codes[i]] += weights ? weights[i] : 1.0;
+                if (weights && rest)
+                    add_exactly(local[codes[i]], local[classes + codes[i]], weights[i]);
+                else
+                    local[codes[i]] += weights ? weights[i] : 1.0;
             }
         },
         [&](i64, int thread) {
-            for (i64 k = 0; k < classes; ++k) count[k] += locals[thread][k];
+            const auto& local = locals[thread];
+            for (i64 k = 0; k < classes; ++k)
+                if (rest)
+                    add_exactly(count[k], rest[k], local[k]), rest[k] += local[classes + k];
+                else
+                    count[k] += local[k];
         });
 }
 

@@ -28,7 +28,7 @@ struct SparseScore {
 };
 
 struct Loops {
-    void (*moments_into)(i64 d, double n, const double* from, const double* s1, const double* s2,
+    void (*moments_into)(i64 d, double n, double n_lo, const double* from, const double* s1, const double* s2,
                          const double* to, double* t1h, double* t1l, double* t2h, double* t2l);
     MomentsRows<double> moments_f64[2];  // [weighted]
     MomentsRows<float> moments_f32[2];

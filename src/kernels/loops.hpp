@@ -51,25 +51,20 @@ inline dd add(dd a, dd b) {
     s = fast_two_sum(s.hi, s.lo + t.hi);
     return fast_two_sum(s.hi, s.lo + t.lo);
 }
-inline dd multiply(dd a, double b) {
-    dd p = two_product(a.hi, b);
-    return fast_two_sum(p.hi, p.lo + a.lo * b);
-}
 inline dd multiply(dd a, dd b) {
     dd p = two_product(a.hi, b.hi);
     return fast_two_sum(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
 }
-inline dd square(dd a) { return multiply(a, a); }
 
-// Adds sums taken about `from` (one row of d cells, weight n) to totals about `to`:
+// Adds sums taken about `from` (one row of d cells, weight n + n_lo) to totals about `to`:
 //   S1 += s1 + n·δ,  S2 += s2 + 2·δ·s1 + n·δ²,  δ = from − to (exact as a double-double).
-void moments_into(i64 d, double n, const double* TB_RESTRICT from, const double* TB_RESTRICT s1,
+void moments_into(i64 d, double n, double n_lo, const double* TB_RESTRICT from, const double* TB_RESTRICT s1,
                   const double* TB_RESTRICT s2, const double* TB_RESTRICT to,
                   double* TB_RESTRICT t1h, double* TB_RESTRICT t1l, double* TB_RESTRICT t2h,
                   double* TB_RESTRICT t2l) {
     for (i64 j = 0; j < d; ++j) {
         dd delta = two_sum(from[j], -to[j]);
-        dd shift = multiply(delta, n);
+        dd shift = multiply(delta, dd{n, n_lo});
         dd first = add(shift, dd{s1[j], 0.0});
         dd both = add(first, dd{s1[j], 0.0});  // 2·s1 + n·δ
         dd second = add(multiply(both, delta), dd{s2[j], 0.0});

@@ -28,15 +28,16 @@ inline Double2 operator*(Double2 a, Double2 b) {
     const double p = a.hi * b.hi;
     return quick(p, std::fma(a.hi, b.hi, -p) + (a.hi * b.lo + a.lo * b.hi));
 }
-inline Double2 operator/(Double2 a, double b) {
-    const double q = a.hi / b;
-    const double r = std::fma(-q, b, a.hi) + a.lo;
-    return quick(q, r / b);
+inline Double2 operator/(Double2 a, Double2 b) {
+    const double q = a.hi / b.hi;
+    const Double2 r = a + -(b * Double2{q, 0.0});
+    return quick(q, (r.hi + r.lo) / b.hi);
 }
 
 template <class T>
 struct MomentTotals {  // arrays (cells,); T is const double where they are only read
-    T *n, *s1_hi, *s1_lo, *s2_hi, *s2_lo;
+    T *n_hi, *s1_hi, *s1_lo, *s2_hi, *s2_lo, *n_lo;
+    Double2 n(i64 i) const { return {n_hi[i], n_lo[i]}; }
     Double2 s1(i64 i) const { return {s1_hi[i], s1_lo[i]}; }
     Double2 s2(i64 i) const { return {s2_hi[i], s2_lo[i]}; }
     void set(i64 i, Double2 a, Double2 b) const {
@@ -49,7 +50,8 @@ inline void add_moments(const MomentTotals<double>& to, const MomentTotals<const
                         double factor, i64 cells) {
     const Double2 f{factor, 0.0};
     for (i64 i = 0; i < cells; ++i) {
-        to.n[i] += factor * from.n[i];
+        const Double2 n = to.n(i) + from.n(i) * f;
+        to.n_hi[i] = n.hi, to.n_lo[i] = n.lo;
         to.set(i, to.s1(i) + from.s1(i) * f, to.s2(i) + from.s2(i) * f);
     }
 }
@@ -62,7 +64,7 @@ inline void rebase_moments(const MomentTotals<double>& t, const double* old_orig
         if (delta.hi == 0.0) continue;
         for (i64 k = 0; k < classes; ++k) {
             const i64 i = k * d + j;
-            const Double2 shift = delta * Double2{t.n[i], 0.0};
+            const Double2 shift = delta * t.n(i);
             const Double2 s1 = t.s1(i), moved = s1 + shift;
             t.set(i, moved, t.s2(i) + delta * (s1 + moved));
         }
@@ -74,11 +76,11 @@ inline void rebase_moments(const MomentTotals<double>& t, const double* old_orig
 inline void centre_moments(const MomentTotals<const double>& t, const double* origin, i64 classes,
                            i64 d, double residue, double* mean, double* squares) {
     for (i64 i = 0; i < classes * d; ++i) {
-        if (t.n[i] == 0.0) {
+        if (t.n_hi[i] == 0.0) {
             mean[i] = origin[i % d], squares[i] = 0.0;
             continue;
         }
-        const Double2 s1 = t.s1(i), s2 = t.s2(i), m = s1 / t.n[i];
+        const Double2 s1 = t.s1(i), s2 = t.s2(i), m = s1 / t.n(i);
         const Double2 ss = s2 + -(m * s1);
         mean[i] = (m + Double2{origin[i % d], 0.0}).hi;
         squares[i] = std::fabs(ss.hi) <= residue * std::fabs(s2.hi) ? 0.0 : ss.hi;

@@ -97,9 +97,9 @@ nb::handle value_at(nb::dict& row, nb::handle name) {
 
 // ---- learning ------------------------------------------------------------------------------------
 struct ClassMoments {
-    double n = 0, s1_hi = 0, s1_lo = 0, s2_hi = 0, s2_lo = 0;
+    double n = 0, n_lo = 0, s1_hi = 0, s1_lo = 0, s2_hi = 0, s2_lo = 0;
     void add(double x, double origin, double w) {
-        n += w;
+        add_exactly(n, n_lo, w);
         const Double2 delta = exact_sum(x, -origin), weighted = delta * Double2{w, 0.0};
         const Double2 a = Double2{s1_hi, s1_lo} + weighted;
         const Double2 b = Double2{s2_hi, s2_lo} + weighted * delta;
@@ -198,7 +198,7 @@ public:
                 nb::list grids;
                 for (std::size_t k = 0; k < column.moments.size(); ++k) {
                     const ClassMoments& m = column.moments[k];
-                    moments.insert(moments.end(), {m.n, m.s1_hi, m.s1_lo, m.s2_hi, m.s2_lo});
+                    moments.insert(moments.end(), {m.n, m.s1_hi, m.s1_lo, m.s2_hi, m.s2_lo, m.n_lo});
                     const GridTable& g = column.grids[k];
                     grids.append(nb::make_tuple(g.shift, array_of(g.keys), array_of(g.counts)));
                 }

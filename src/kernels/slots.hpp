@@ -1,6 +1,7 @@
 // The classes that occur in one chunk of rows, numbered in order of appearance, so that a chunk
-// needs room for the classes it holds and not for all of them.
+// needs room for the classes it holds and not for all of them; and of each the heaviest row.
 #pragma once
+#include <cmath>
 #include <stdexcept>
 
 #include "view.hpp"
@@ -19,6 +20,7 @@ public:
         slot_.resize(n);
         class_.resize(n < classes ? n : classes);
         first_.resize(n < classes ? n : classes);
+        heaviest_.resize(n < classes ? n : classes);
         used = 0;
         for (i64 i = 0; i < n; ++i) {
             if (w && w[i] == 0.0) {
@@ -31,7 +33,10 @@ public:
                 s = static_cast<i32>(used);
                 class_[used] = codes[i];
                 first_[used] = i;
+                heaviest_[used] = w ? std::fabs(w[i]) : 1.0;
                 ++used;
+            } else if (w && std::fabs(w[i]) > heaviest_[s]) {
+                first_[s] = i, heaviest_[s] = std::fabs(w[i]);
             }
             slot_[i] = s;
         }
@@ -39,12 +44,14 @@ public:
     }
     const i32* slot() const { return slot_.get(); }
     i32 class_of(i64 s) const { return class_[s]; }
-    i64 first_row(i64 s) const { return first_[s]; }
+    // the first row of a class, or the first of the heaviest where rows have weights
+    i64 heaviest_row(i64 s) const { return first_[s]; }
     i64 used = 0;
 
 private:
     Buffer<i32> lookup_, slot_, class_;
     Buffer<i64> first_;
+    Buffer<double> heaviest_;
     i64 lookup_size_ = 0;
 };
 

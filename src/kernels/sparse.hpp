@@ -38,24 +38,19 @@ struct SumCells {
 // Σ w·x and Σ w·x² about zero as double-doubles: cells hi and lo of each.
 struct MomentCells {
     static constexpr int parts = 4;
-    static void add_to(double& hi, double& lo, double x) {
-        const double s = hi + x, t = s - hi;
-        lo += (hi - (s - t)) + (x - t);
-        hi = s;
-    }
     static double product_error(double a, double b, double p) { return std::fma(a, b, -p); }
     static void add(double* const* c, i64 at, double x, double w) {
         const double u = w * x, ue = product_error(w, x, u);
-        add_to(c[0][at], c[1][at], u);
+        add_exactly(c[0][at], c[1][at], u);
         c[1][at] += ue;
         const double q = u * x, qe = product_error(u, x, q) + ue * x;
-        add_to(c[2][at], c[3][at], q);
+        add_exactly(c[2][at], c[3][at], q);
         c[3][at] += qe;
     }
     static void merge(double* const* to, double* const* from, i64 n) {
         for (i64 j = 0; j < n; ++j)
             for (int p = 0; p < 4; p += 2) {
-                add_to(to[p][j], to[p + 1][j], from[p][j]);
+                add_exactly(to[p][j], to[p + 1][j], from[p][j]);
                 to[p + 1][j] += from[p + 1][j];
             }
     }

@@ -100,6 +100,13 @@ inline bool is_finite(double x) {
     return x >= -std::numeric_limits<double>::max() && x <= std::numeric_limits<double>::max();
 }
 
+// hi + lo += x, with the rounding error of the sum kept in lo.
+inline void add_exactly(double& hi, double& lo, double x) {
+    const double s = hi + x, t = s - hi;
+    lo += (hi - (s - t)) + (x - t);
+    hi = s;
+}
+
 // What a kernel found wrong with its input; the caller looks the place up and words the error.
 enum Fault : int { FINE = 0, NOT_FINITE = 1, NEGATIVE = 2, NOT_INTEGER = 4, OUT_OF_RANGE = 8 };
 

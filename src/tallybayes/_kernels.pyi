@@ -20,7 +20,9 @@ def available_instruction_sets() -> list[str]: ...
 def instruction_set() -> str: ...
 def use_instruction_set(name: str) -> None: ...
 def rank_labels(y: _Real, limit: int, codes: _I4, threads: int) -> _I8 | None: ...
-def count_classes(codes: _I4, weights: _F8 | None, count: _F8, threads: int) -> None: ...
+def count_classes(
+    codes: _I4, weights: _F8 | None, count: _F8, threads: int, rest: _F8 | None = None
+) -> None: ...
 def moments_dense(
     x: _Real,
     codes: _I4,
@@ -94,11 +96,13 @@ def add_moments(
     s1_lo: _F8,
     s2_hi: _F8,
     s2_lo: _F8,
+    n_lo: _F8,
     other_n: _F8,
     other_s1_hi: _F8,
     other_s1_lo: _F8,
     other_s2_hi: _F8,
     other_s2_lo: _F8,
+    other_n_lo: _F8,
     factor: float,
 ) -> None: ...
 def rebase_moments(
@@ -107,6 +111,7 @@ def rebase_moments(
     s1_lo: _F8,
     s2_hi: _F8,
     s2_lo: _F8,
+    n_lo: _F8,
     old_origin: _F8,
     new_origin: _F8,
 ) -> None: ...
@@ -116,6 +121,7 @@ def centre_moments(
     s1_lo: _F8,
     s2_hi: _F8,
     s2_lo: _F8,
+    n_lo: _F8,
     origin: _F8,
     residue: float,
     mean: _F8,

@@ -114,9 +114,12 @@ class Columns:
 
     def _parts(self) -> list[bytes]:
         parts = [self.kind.encode(), str(self.n_features).encode()]
-        parts.append(repr((self.names, self.threshold, self.non_negative, self.open)).encode())
+        names = None if self.names is None else [str(name) for name in self.names]
+        threshold = None if self.threshold is None else float(self.threshold)
+        flags = (bool(self.non_negative), bool(self.open))
+        parts.append(repr((names, threshold, *flags)).encode())
         for array in (self.n_levels, self.origin):
-            parts.append(b"-" if array is None else array.tobytes())
+            parts.append(b"-" if array is None else (array + 0).tobytes())  # −0 is 0
         parts.append(repr(self.levels and [v.tolist() for v in self.levels]).encode())
         return parts
 

@@ -150,7 +150,7 @@ class MemoryEngine:
                 return False
             fault = self._sums(columns, x, codes, weights, tally, whose)
         elif isinstance(tally, Moments):
-            fault = _kernels.moments_dense(x, codes, weights, tally.origin, *tally.totals[1:], 1)
+            fault = _kernels.moments_dense(x, codes, weights, tally.origin, *tally.sums, 1)
         else:
             return self._levels_into(x, codes, weights, classes, tally)
         if fault:
@@ -160,13 +160,23 @@ class MemoryEngine:
             k = codes[0]
             classes.count[k] += weight
             if isinstance(tally, Moments):
-                tally.n[k] += weight
+                if weights is None and float(tally.n[k, 0]).is_integer():
+                    tally.n[k] += 1.0
+                else:
+                    tally.add_weight(weight, rows=k)
             return True
-        before = classes.count.copy()
         _kernels.count_classes(codes, weights, classes.count, 1)
         if isinstance(tally, Moments):
-            tally.n += (classes.count - before)[:, None]
+            self._add_weights(tally, codes, weights, 1)
         return True
+
+    def _add_weights(
+        self, tally: Moments, codes: Codes, weights: Array | None, threads: int
+    ) -> None:
+        """Adds the weight of the rows to n, with its rounding error."""
+        weight, rest = np.zeros(tally.n_classes), np.zeros(tally.n_classes)
+        _kernels.count_classes(codes, weights, weight, threads, rest)
+        tally.add_weight(weight[:, None], rest[:, None])
 
     def _levels_into(
         self, x: Any, codes: Codes, weights: Array | None, classes: ClassCounts, tally: Tally
@@ -192,8 +202,11 @@ class MemoryEngine:
         rule = (columns.threshold, columns.non_negative, tally.sums, get_num_threads())
         if not sparse.issparse(x):
             return _kernels.sums_dense(x, codes, weights, *rule)
-        if columns.threshold is not None and not x.has_canonical_format:
-            x = _canonical(x, columns, whose)
+        if columns.threshold is not None:
+            if columns.threshold < 0.0:  # then absent entries count, too
+                return _kernels.sums_dense(x.toarray(), codes, weights, *rule)
+            if not x.has_canonical_format:
+                x = _canonical(x, columns, whose)
         by_column = x.format == "csc"
         return _kernels.sums_sparse(*_triple(x), by_column, codes, weights, *rule)
 
@@ -207,22 +220,19 @@ class MemoryEngine:
         tally: Moments,
         whose: str,
     ) -> int:
-        tally.n += classes.count[:, None]
         threads = get_num_threads()
+        self._add_weights(tally, codes, weights, threads)
         if not sparse.issparse(x):
-            fault = _kernels.moments_dense(
-                x, codes, weights, tally.origin, *tally.totals[1:], threads
-            )
+            fault = _kernels.moments_dense(x, codes, weights, tally.origin, *tally.sums, threads)
         else:
             # absent entries are zeros: they add nothing to sums about 0
             if not x.has_canonical_format:
                 x = _canonical(x, columns, whose)
-            totals = tally.totals
             fault = _kernels.moments_sparse(
-                *_triple(x), x.format == "csc", codes, weights, *totals[1:], threads
+                *_triple(x), x.format == "csc", codes, weights, *tally.sums, threads
             )
             if not fault:
-                _kernels.rebase_moments(*totals, np.zeros_like(tally.origin), tally.origin)
+                _kernels.rebase_moments(*tally.totals, np.zeros_like(tally.origin), tally.origin)
         if not fault and not all(np.isfinite(a).all() for a in (tally.s1_hi, tally.s2_hi)):
             fault = _kernels.NOT_FINITE
         return int(fault)

@@ -84,9 +84,10 @@ def _numbers(
     used = values if weights is None else values[weights != 0.0]
     origin = np.array([used[0] if len(used) and np.isfinite(used[0]) else 0.0], dtype=np.float64)
     moments = Moments.zeros(n_classes, origin)
-    _kernels.count_classes(codes, weights, counted := np.zeros(n_classes), 1)
-    moments.n += counted[:, None]
-    fault = _kernels.moments_dense(values, codes, weights, origin, *moments.totals[1:], 1)
+    weight, rest = np.zeros(n_classes), np.zeros(n_classes)
+    _kernels.count_classes(codes, weights, weight, 1, rest)
+    moments.add_weight(weight[:, None], rest[:, None])
+    fault = _kernels.moments_dense(values, codes, weights, origin, *moments.sums, 1)
     if fault or not np.isfinite(moments.s2_hi).all():
         raise_infinite(name, column.values)
     _, shift, keys, counts = _kernels.grid_counts(values, codes, weights, n_classes, BUDGET)

@@ -76,8 +76,8 @@ def counted_rows(counter: _kernels.RowCounter) -> TableTally:
             groups.append(level_group(name, levels, np.ascontiguousarray(table[:, seen])))
             continue
         origin, sums, grids = counts
-        wide = np.zeros((len(order), 5))
-        wide[: len(grids)] = sums.reshape(-1, 5)
+        wide = np.zeros((len(order), 6))
+        wide[: len(grids)] = sums.reshape(-1, 6)
         cells = [np.ascontiguousarray(column[:, None]) for column in wide[order].T]
         moments = Moments(np.array([origin]), *cells)
         grid = GridCounts.zeros(len(order))

@@ -67,6 +67,12 @@ class Tally:
                 f"tallies of {self.n_classes} and {other.n_classes} classes do not add; align "
                 "them with `place` first"
             )
+        for mine, theirs in zip(self._arrays(), other._arrays(), strict=True):
+            if mine.ndim > 1 and not self.frame and mine.shape != theirs.shape:
+                raise IncompatibleTallies(
+                    f"{type(self).__name__} of {mine.shape[1]} and {theirs.shape[1]} features do "
+                    "not add"
+                )
         for name in self.frame:
             if not np.array_equal(getattr(self, name), getattr(other, name)):
                 raise IncompatibleTallies(self._frame_differs(name))

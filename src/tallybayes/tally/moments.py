@@ -8,7 +8,7 @@ relative error is at most n·2⁻⁵² of its own sum of squares, n being the ro
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,28 +35,52 @@ class Moments(Tally):
         Rows, or weight, with a value: each feature has its own.
     s1_hi, s1_lo, s2_hi, s2_lo : float64 arrays (n_classes, n_features)
         S1 and S2, each as an unevaluated sum hi + lo.
+    n_lo : float64 array (n_classes, n_features), optional
+        The rounding error of n: n + n_lo is the weight. 0 for whole weights. Without it a mean far
+        from the origin would not fit the sums.
     """
 
-    additive = ("n", "s1_hi", "s1_lo", "s2_hi", "s2_lo")
+    additive = ("n", "s1_hi", "s1_lo", "s2_hi", "s2_lo", "n_lo")
     frame = ("origin",)
 
     def __init__(
-        self, origin: Array, n: Array, s1_hi: Array, s1_lo: Array, s2_hi: Array, s2_lo: Array
+        self,
+        origin: Array,
+        n: Array,
+        s1_hi: Array,
+        s1_lo: Array,
+        s2_hi: Array,
+        s2_lo: Array,
+        n_lo: Array | None = None,
     ) -> None:
         self.origin = origin
         self.n = n
+        self.n_lo = np.zeros_like(n) if n_lo is None else n_lo
         self.s1_hi, self.s1_lo = s1_hi, s1_lo
         self.s2_hi, self.s2_lo = s2_hi, s2_lo
 
     @classmethod
     def zeros(cls, n_classes: int, origin: Array) -> Moments:
         shape = (n_classes, len(origin))
-        return cls(origin, *(np.zeros(shape) for _ in range(5)))
+        return cls(origin, *(np.zeros(shape) for _ in range(6)))
 
     @property
-    def totals(self) -> tuple[Array, Array, Array, Array, Array]:
-        """n and the halves of S1 and S2, as the kernels take them."""
-        return self.n, self.s1_hi, self.s1_lo, self.s2_hi, self.s2_lo
+    def totals(self) -> tuple[Array, Array, Array, Array, Array, Array]:
+        """n, the halves of S1 and S2, and the rest of n, as the kernels take them."""
+        return (self.n, *self.sums, self.n_lo)
+
+    @property
+    def sums(self) -> tuple[Array, Array, Array, Array]:
+        """The halves of S1 and S2."""
+        return self.s1_hi, self.s1_lo, self.s2_hi, self.s2_lo
+
+    def add_weight(self, weight: Array | float, rest: Array | float = 0.0, rows: Any = ALL) -> None:
+        """n of some classes, all features, += weight + rest, in place, as a double-double."""
+        n, lo = self.n[rows], self.n_lo[rows]
+        total = n + weight
+        back = total - n
+        self.n_lo[rows] = lo + ((n - (total - back)) + (weight - back) + rest)
+        self.n[rows] = total
 
     def _frame_differs(self, name: str) -> str:
         return (
@@ -104,12 +128,13 @@ class Moments(Tally):
 
     def settle(self, before: Self) -> None:
         """Rounding residues of n become zero; with them the sums, if those are residues too."""
-        self.n[is_residue(self.n, before.n)] = 0.0
+        gone = is_residue(self.n + self.n_lo, before.n)
+        self.n[gone] = self.n_lo[gone] = 0.0
         # what the rounding of chunks can have left behind of the sums of squares that were held
         slack = 2.0**-37 * np.abs(before.s2_hi)
         empty = (self.n == 0.0) & (np.abs(self.s2_hi) <= slack)
-        for name in self.additive[1:]:
-            getattr(self, name)[empty] = 0.0
+        for sums in self.sums:
+            sums[empty] = 0.0
         _, squares = self.mean_and_squares()
         negative = (self.n > 0.0) & (squares < 0.0) & (squares >= -slack)
         if negative.any():  # a rest of rounding: the sum of squares is 0

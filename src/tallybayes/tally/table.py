@@ -141,7 +141,7 @@ class TableTally:
             if found is None:
                 continue
             k, j, shown = found
-            where = f"class {self.schema.classes[k].item()!r}"
+            where = f"class {self.schema.classes.tolist()[k]!r}"
             if columns is not None:
                 where += f", feature {columns.name_of(j)}"
             raise NegativeTally(
