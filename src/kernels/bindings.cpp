@@ -237,12 +237,20 @@ int highest_codes_(const In& x, OutVector<i64> highest, int threads) {
     return with_type(m, [&](auto typed) { return highest_codes(typed, highest.data(), threads); });
 }
 
+void need_starts(const InVector<i64>& start, i64 d) {
+    need(start, 0, d + 1, "start");
+    const i64* at = start.data();
+    bool rising = at[0] == 0;
+    for (i64 j = 0; j < d; ++j) rising &= at[j] <= at[j + 1];
+    if (!rising) throw nb::value_error("start must begin with 0 and never fall");
+}
+
 int levels_dense(const In& x, const InVector<i32>& codes,
                  const std::optional<InVector<double>>& weights, const InVector<i64>& start,
                  OutTable<double> counts, int threads) {
     const Matrix m = matrix(x);
     need(codes, 0, m.n, "codes");
-    need(start, 0, m.d + 1, "start");
+    need_starts(start, m.d);
     need(counts, 1, start.data()[m.d], "counts");
     const double* w = weights_of(weights, m.n);
     nb::gil_scoped_release release;
@@ -299,7 +307,7 @@ int levels_csr(const In& indptr, const In& indices, const In& data, i64 rows, i6
                const InVector<i32>& codes, const std::optional<InVector<double>>& weights,
                const InVector<i64>& start, OutTable<double> counts) {
     need(codes, 0, rows, "codes");
-    need(start, 0, columns + 1, "start");
+    need_starts(start, columns);
     need(counts, 1, start.data()[columns], "counts");
     const double* w = weights_of(weights, rows);
     return with_sparse(Sparse{indptr, indices, data, rows, columns}, [&](auto typed) {
@@ -437,7 +445,7 @@ struct LaneScorer {
                        std::optional<OutTable<double>> joint, std::optional<OutVector<i64>> best,
                        int threads) const {
         const Matrix m = matrix(x);
-        need(start, 0, m.d + 1, "start");
+        need_starts(start, m.d);
         if (table.parts != 1 || start.data()[m.d] != table.entries)
             throw nb::value_error("start does not fit the table");
         const Scores out = scores_of(joint, best, m.n, table.classes, fallback);

@@ -135,7 +135,7 @@ int count_moments(const Loops& loops, const TypedMatrix<T>& x, const Grid& grid,
                 const double* shift = sums - pad;  // and what it becomes about the origin
                 for (i64 j = 0; j < d; ++j) {
                     const double delta = shift[j] - origin[c0 + j];
-                    if (!(delta * delta * local.weight[s] + sums[pad + j] < 1e300))
+                    if (!(delta * delta * local.weight[s] + sums[pad + j] < 1e307))
                         local.fault |= NOT_FINITE;
                 }
             }

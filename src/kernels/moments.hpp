@@ -61,12 +61,15 @@ inline void rebase_moments(const MomentTotals<double>& t, const double* old_orig
                            const double* new_origin, i64 classes, i64 d) {
     for (i64 j = 0; j < d; ++j) {
         const Double2 delta = exact_sum(old_origin[j], -new_origin[j]);
-        if (delta.hi == 0.0) continue;
         for (i64 k = 0; k < classes; ++k) {
             const i64 i = k * d + j;
-            const Double2 shift = delta * t.n(i);
-            const Double2 s1 = t.s1(i), moved = s1 + shift;
-            t.set(i, moved, t.s2(i) + delta * (s1 + moved));
+            const Double2 s1 = t.s1(i) + Double2{0.0, 0.0}, s2 = t.s2(i) + Double2{0.0, 0.0};
+            if (delta.hi == 0.0) {  // nothing moves; the halves are put in order
+                t.set(i, s1, s2);
+                continue;
+            }
+            const Double2 moved = s1 + delta * t.n(i);
+            t.set(i, moved, s2 + delta * (s1 + moved));
         }
     }
 }

@@ -38,25 +38,25 @@ void run_in_order(i64 tasks, int threads, Work&& work, Merge&& merge) {
     std::condition_variable turn_changed;
     i64 turn = 0;
     std::exception_ptr failure;
+    std::atomic<bool> failed{false};  // then what is left is not worked on
     auto run = [&](int thread) {
         for (i64 t; (t = next.fetch_add(1)) < tasks;) {
             std::exception_ptr mine;
             try {
-                work(t, thread);
+                if (!failed) work(t, thread);
             } catch (...) {
                 mine = std::current_exception();
+                failed = true;
             }
             std::unique_lock<std::mutex> lock(mutex);
             turn_changed.wait(lock, [&] { return turn == t; });
-            if (!failure) {
-                if (mine) {
-                    failure = mine;
-                } else {
-                    try {
-                        merge(t, thread);
-                    } catch (...) {
-                        failure = std::current_exception();
-                    }
+            if (mine && !failure) failure = mine;
+            if (!failed) {
+                try {
+                    merge(t, thread);
+                } catch (...) {
+                    failure = std::current_exception();
+                    failed = true;
                 }
             }
             ++turn;

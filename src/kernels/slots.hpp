@@ -21,13 +21,16 @@ public:
         class_.resize(n < classes ? n : classes);
         first_.resize(n < classes ? n : classes);
         heaviest_.resize(n < classes ? n : classes);
+        // before anything is numbered: a refusal halfway would leave numbers behind
+        for (i64 i = 0; i < n; ++i)
+            if (codes[i] < 0 || codes[i] >= classes)
+                throw std::out_of_range("a class code is out of range");
         used = 0;
         for (i64 i = 0; i < n; ++i) {
             if (w && w[i] == 0.0) {
                 slot_[i] = 0;
                 continue;
             }
-            if (codes[i] < 0 || codes[i] >= classes) throw std::out_of_range("a class code is out of range");
             i32& s = lookup_[codes[i]];
             if (s < 0) {
                 s = static_cast<i32>(used);

@@ -184,8 +184,12 @@ int count_csc(const Compressed<T, I>& x, const i32* codes, const double* weights
                     throw std::out_of_range("a class code is out of range");
                 bad |= add_value<Cells>(cell, codes[i], x.data[p], weights ? weights[i] : 1.0, rule);
             }
-            for (int p = 0; p < Cells::parts; ++p)
-                for (i64 k = 0; k < classes; ++k) out[p][k * d + j] = cell[p][k];
+            for (i64 k = 0; k < classes; ++k) {
+                double *to[Cells::parts], *from[Cells::parts];
+                for (int p = 0; p < Cells::parts; ++p)
+                    to[p] = out[p] + k * d + j, from[p] = cell[p] + k;
+                Cells::merge(to, from, 1);
+            }
         }
         if (bad) fault |= bad;
     });

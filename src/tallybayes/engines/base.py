@@ -58,8 +58,8 @@ class Engine(Protocol):
         log_prior: NDArray[np.float64],
         columns: Columns,
         *,
-        fallback: int,
         whose: str,
+        fallback: int | None = None,
     ) -> CompiledScore:
         """Parameters with the class prior added to their offsets. A row that every class rules out
-        is given the class `fallback`."""
+        is given the class `fallback`, by default the one of the largest prior."""

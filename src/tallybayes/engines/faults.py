@@ -14,25 +14,29 @@ from tallybayes.schema import Columns
 __all__ = ["raise_fault", "raise_not_binary", "raise_unseen"]
 
 
-def _entries(x: Any) -> tuple[Any, Any, Any]:
-    """Rows, columns and values of what is stored, in row order."""
-    if sparse.issparse(x):
-        stored = sparse.coo_array(x)
-        order = np.lexsort((stored.col, stored.row))
-        return stored.row[order], stored.col[order], stored.data[order]
-    rows, columns = np.indices(x.shape)
-    return rows.ravel(), columns.ravel(), np.asarray(x).ravel()
+def _stored(x: Any, wrong: Any) -> tuple[Any, Any, Any]:
+    """Rows, columns and values of the stored entries of a sparse matrix where `wrong` holds."""
+    at = np.flatnonzero(wrong(x.data))
+    major = np.searchsorted(x.indptr, at, side="right") - 1
+    minor = x.indices[at]
+    rows, columns = (major, minor) if x.format == "csr" else (minor, major)
+    return rows, columns, x.data[at]
 
 
 def _first(x: Any, wrong: Any) -> tuple[int, int, Any]:
-    """Row, column and value of the first entry where `wrong(values)` holds."""
+    """Row, column and value of the first entry where `wrong(values)` holds, row by row."""
+    if sparse.issparse(x):
+        rows, columns, values = _stored(x, wrong)
+        if len(rows):
+            i = np.lexsort((columns, rows))[0]
+            return int(rows[i]), int(columns[i]), values[i].item()
+        raise AssertionError("the kernels reported a fault that is not in the data")
     step = max(1, (1 << 20) // max(1, x.shape[1]))
     for start in range(0, x.shape[0], step):
-        rows, columns, values = _entries(x[start : start + step])
-        found = np.flatnonzero(wrong(values))
-        if found.size:
-            i = found[0]
-            return start + int(rows[i]), int(columns[i]), values[i].item()
+        found = np.argwhere(wrong(np.asarray(x[start : start + step])))
+        if len(found):
+            row, column = start + int(found[0, 0]), int(found[0, 1])
+            return row, column, x[row, column].item()
     raise AssertionError("the kernels reported a fault that is not in the data")
 
 
@@ -121,11 +125,15 @@ def raise_not_binary(x: Any, columns: Columns, whose: str) -> NoReturn:
 
 def raise_unseen(x: Any, n_levels: Any, columns: Columns, whose: str) -> NoReturn:
     """Raises :class:`UnseenLevel` for the first code at or beyond its column's levels."""
-    rows, cells, values = _entries(x)
-    i = np.flatnonzero(values >= n_levels[cells])[0]
-    row, column = int(rows[i]), int(cells[i])
+    if sparse.issparse(x):
+        beyond = x.data >= n_levels[x.indices]
+        rows, cells, values = _stored(x, lambda _: beyond)
+    else:
+        rows, cells = np.nonzero(x >= n_levels)
+        values = x[rows, cells]
+    row, column, value = int(rows[0]), int(cells[0]), values[0].item()
     raise UnseenLevel(
-        f"row {row}, column {columns.name_of(column)} holds the level {values[i].item()!r}, which "
+        f"row {row}, column {columns.name_of(column)} holds the level {value!r}, which "
         f"{whose} did not see in training (it knows the codes 0 to {int(n_levels[column]) - 1}). "
         "Declare it before training (min_categories= or levels=), or choose "
         'unseen="smooth" or "ignore".'

@@ -146,7 +146,7 @@ class MemoryEngine:
         if sparse.issparse(x) or x.shape[0] > SMALL[0] or x.shape[1] > SMALL[1]:
             return False
         if isinstance(tally, FeatureSums):
-            if not x.max() < 1e290:  # sums may overflow: not for the short way
+            if not float(x.max()) < 1e290:  # sums may overflow: not for the short way
                 return False
             fault = self._sums(columns, x, codes, weights, tally, whose)
         elif isinstance(tally, Moments):
@@ -288,10 +288,12 @@ class MemoryEngine:
         log_prior: Array,
         columns: Columns,
         *,
-        fallback: int,
         whose: str,
+        fallback: int | None = None,
     ) -> _Compiled:
         kinds = {Lookup: _Codes, Linear: _Products, Quadratic: _Squares}
+        if fallback is None:
+            fallback = int(np.argmax(log_prior))
         return kinds[type(parameters)](parameters, log_prior, columns, fallback, whose)
 
 

@@ -17,6 +17,7 @@ from tallybayes.families.base import class_blocks, log
 from tallybayes.parameters import Linear
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, FeatureSums
+from tallybayes.tally.base import is_residue
 
 __all__ = ["Bernoulli"]
 
@@ -48,7 +49,9 @@ class Bernoulli:
         if blank.any():  # a class without rows: all classes together
             present = np.where(blank, tally.sums.sum(axis=0), present)
             total = np.where(blank, classes.count.sum(), total)
-        absent = total - present
+        absent = total - present  # of weights summed apart: what is rounding is 0
+        absent[(absent < 0.0) | is_residue(absent, np.broadcast_to(total, absent.shape))] = 0.0
+        present = np.minimum(present, total)
         absent += self.alpha
         present, total = present + self.alpha, total + 2.0 * np.asarray(self.alpha)
         nothing = total == 0.0

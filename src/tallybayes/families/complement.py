@@ -70,11 +70,13 @@ class Complement:
             if zero_possible:
                 part[certain[rows]] = 0.0
             if self.norm:
-                part /= part.sum(axis=1, keepdims=True)
+                total = part.sum(axis=1, keepdims=True)
+                part /= np.where(total == 0.0, 1.0, total)
             else:
                 np.negative(part, out=part)
         if zero_possible:
-            weights[~certain & certain.any(axis=0)] = -np.inf
+            alone = certain.any(axis=0) & (everything > 0.0)  # a word that nobody has says nothing
+            weights[~certain & alone] = -np.inf
         return weights
 
     def estimate(self, tally: FeatureSums, classes: ClassCounts) -> Linear:

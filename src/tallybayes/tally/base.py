@@ -26,11 +26,21 @@ RESIDUE = 2.0**-40
 """What is left of a cell after a subtraction counts as zero when it is below this share of what the
 cell held before and below one half: whole weights never leave such a rest, rounded ones may."""
 
+NOTHING = 2.0**-30
+"""What many subtractions leave of a cell, in rows, is zero below this, if the last one took 1,000
+times as much."""
+
 
 def is_residue(rest: Array, before: Array) -> NDArray[np.bool_]:
     """Where `rest`, left of `before` by a subtraction, is rounding and not a count."""
     size = np.abs(rest)
     return (size <= RESIDUE * np.abs(before)) & (size < 0.5)
+
+
+def is_nothing(rest: Array, before: Array) -> NDArray[np.bool_]:
+    """Where `rest` is what the rounding of many subtractions has left, on either side of zero."""
+    size = np.abs(rest)
+    return (size < NOTHING) & (np.abs(before - rest) >= 1000.0 * size)
 
 
 class Tally:
@@ -40,6 +50,9 @@ class Tally:
     """Names of the arrays that add; each has the classes as its first axis."""
     frame: ClassVar[tuple[str, ...]] = ()
     """Names of the arrays that say what is counted; they must be equal to add."""
+
+    fixed_width: ClassVar[bool] = True
+    """Whether tallies with as many classes have arrays of one shape."""
 
     @property
     def n_classes(self) -> int:
@@ -68,7 +81,7 @@ class Tally:
                 "them with `place` first"
             )
         for mine, theirs in zip(self._arrays(), other._arrays(), strict=True):
-            if mine.ndim > 1 and not self.frame and mine.shape != theirs.shape:
+            if self.fixed_width and mine.shape != theirs.shape and not self.frame:
                 raise IncompatibleTallies(
                     f"{type(self).__name__} of {mine.shape[1]} and {theirs.shape[1]} features do "
                     "not add"
@@ -146,7 +159,8 @@ class Tally:
         """After a subtraction from `before`, in place: rounding residues become zero."""
         for name in self.additive:
             rest = getattr(self, name)
-            rest[is_residue(rest, getattr(before, name))] = 0.0
+            was = getattr(before, name)
+            rest[is_residue(rest, was) | is_nothing(rest, was)] = 0.0
 
     def deficit(self) -> tuple[int, int, str] | None:
         """The first (class, column) that more was taken from than it held, and what shows it.

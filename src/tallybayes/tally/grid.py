@@ -51,6 +51,7 @@ class GridCounts(Tally):
     """
 
     additive = ("counts",)
+    fixed_width = False
 
     def __init__(self, shift: int, keys: Keys, counts: Array, budget: int = BUDGET) -> None:
         self.shift = shift

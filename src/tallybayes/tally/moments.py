@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.tally.base import ALL, Rows, Tally, is_residue
+from tallybayes.tally.base import ALL, NOTHING, Rows, Tally, is_nothing, is_residue
 
 __all__ = ["VANISHING", "Moments"]
 
@@ -79,8 +79,9 @@ class Moments(Tally):
         n, lo = self.n[rows], self.n_lo[rows]
         total = n + weight
         back = total - n
-        self.n_lo[rows] = lo + ((n - (total - back)) + (weight - back) + rest)
-        self.n[rows] = total
+        lo = lo + ((n - (total - back)) + (weight - back) + rest)
+        self.n[rows] = total + lo
+        self.n_lo[rows] = lo - (self.n[rows] - total)
 
     def _frame_differs(self, name: str) -> str:
         return (
@@ -100,6 +101,8 @@ class Moments(Tally):
         scaled = self.zero()
         scaled.accumulate(self, weight)
         return scaled
+
+    __rmul__ = __mul__
 
     def rebased(self, origin: Array) -> Self:
         """The same rows about another origin.
@@ -126,20 +129,47 @@ class Moments(Tally):
         _kernels.centre_moments(*self.totals, self.origin, VANISHING, mean, squares)
         return mean, squares
 
+    def _about(self, points: Array) -> Self:
+        """The same rows, each cell about a point of its own (n_classes, n_features), as one class
+        of as many features."""
+        cells = [array.reshape(1, -1).copy() for array in self.totals]
+        origin = np.broadcast_to(self.origin, points.shape).ravel()
+        return type(self)(origin, *cells).rebased(points.ravel())
+
+    def _place_at_mean(self, where: NDArray[np.bool_]) -> None:
+        """Cells whose sum of squares is rounding: all their rows are at their mean."""
+        mean = self.mean_and_squares()[0]
+        n, lo = self.n[where][None, :], self.n_lo[where][None, :]
+        none = np.zeros_like(n)
+        cells = Moments(mean[where], n, none, none, none, none, lo)
+        cells = cells.rebased(np.broadcast_to(self.origin, mean.shape)[where])
+        for sums, at_mean in zip(self.sums, cells.sums, strict=True):
+            sums[where] = at_mean[0]
+
     def settle(self, before: Self) -> None:
-        """Rounding residues of n become zero; with them the sums, if those are residues too."""
-        gone = is_residue(self.n + self.n_lo, before.n)
+        """Rounding residues of n become zero; with them the sums, if those are residues too. A sum
+        of squares that rounding has left below zero, or of a single row, becomes zero."""
+        weight = self.n + self.n_lo
+        gone = is_residue(weight, before.n) | is_nothing(weight, before.n)
         self.n[gone] = self.n_lo[gone] = 0.0
-        # what the rounding of chunks can have left behind of the sums of squares that were held
-        slack = 2.0**-37 * np.abs(before.s2_hi)
-        empty = (self.n == 0.0) & (np.abs(self.s2_hi) <= slack)
+        # what the rounding of chunks can have left behind of squares about the mean that was
+        mean, held = before.mean_and_squares()
+        taken = before.copy()
+        taken.accumulate(self, -1.0)
+        squares_taken = np.abs(taken._about(mean).s2_hi).reshape(mean.shape)
+        slack = 2.0**-37 * (np.abs(held) + squares_taken) + NOTHING * (1.0 + mean**2)
+        # without rows, sums on the positive side may be rounding of rows long gone: only a negative
+        # sum of squares shows that other rows were taken away than had been learned
+        left = self._about(mean).s2_hi.reshape(mean.shape)
+        empty = (self.n == 0.0) & (left >= -slack)
         for sums in self.sums:
             sums[empty] = 0.0
         _, squares = self.mean_and_squares()
-        negative = (self.n > 0.0) & (squares < 0.0) & (squares >= -slack)
-        if negative.any():  # a rest of rounding: the sum of squares is 0
-            exact = self.s1_hi[negative] ** 2 / self.n[negative]
-            self.s2_hi[negative], self.s2_lo[negative] = exact, 0.0
+        rounding = (self.n > 0.0) & (squares < 0.0) & (squares >= -slack)
+        single = (self.n == 1.0) & (self.n_lo == 0.0) & (squares != 0.0)
+        rounding |= single & (np.abs(squares) <= slack)
+        if rounding.any():
+            self._place_at_mean(rounding)
 
     def deficit(self) -> tuple[int, int, str] | None:
         if self.n.size and self.n.min() < 0.0:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tallybayes.errors import IncompatibleTallies, NegativeTally
 from tallybayes.schema import Columns, Schema
-from tallybayes.tally.base import Tally
+from tallybayes.tally.base import NOTHING, Tally
 from tallybayes.tally.classes import ClassCounts
 from tallybayes.tally.grid import GridCounts
 from tallybayes.tally.levels import LevelCounts
@@ -134,10 +134,21 @@ class TableTally:
         schema = self.schema.join(other.schema)
         return self.aligned(schema) + other.aligned(schema)
 
+    def _more_than_rows(self, part: Tally, columns: Columns | None) -> tuple[int, int, str] | None:
+        """The first (class, column) of yes/no sums with more yes than the class has rows."""
+        if columns is None or columns.threshold is None or not isinstance(part, FeatureSums):
+            return None
+        count = self.classes.count[:, None]
+        over = np.argwhere(part.sums > count * (1.0 + 2.0**-40) + NOTHING)
+        if not len(over):
+            return None
+        k, j = over[0].tolist()
+        return k, j, f"{part.sums[k, j]:.17g} of {count[k, 0]:.17g} rows that have it"
+
     def need_non_negative(self, action: str) -> None:
         """Raises :class:`NegativeTally`, naming class and feature, where a count is negative."""
         for part, columns in zip(self.parts, (None, *self.schema.groups), strict=True):
-            found = part.deficit()
+            found = part.deficit() or self._more_than_rows(part, columns)
             if found is None:
                 continue
             k, j, shown = found

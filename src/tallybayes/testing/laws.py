@@ -154,7 +154,9 @@ def parts_of(tally: Any) -> tuple[Tally, ...]:
 
 
 def rationals(tally: Tally) -> dict[str, list[Fraction]]:
-    """Every cell of every sum as an exact rational; ``x_hi`` and ``x_lo`` are one sum, ``x``.
+    """Every cell of every sum as an exact rational.
+
+    The halves of a double-double, ``x`` or ``x_hi`` and ``x_lo``, are one sum, ``x``.
 
     Raises
     ------
@@ -162,14 +164,12 @@ def rationals(tally: Tally) -> dict[str, list[Fraction]]:
         If a cell is infinite or NaN.
     """
     sums: dict[str, list[Fraction]] = {}
-    for name in tally.additive:
-        if name.endswith("_lo") and name.removesuffix("_lo") in sums:
-            continue
+    for name in sorted(tally.additive, key=lambda name: name.endswith("_lo")):
+        short = name.removesuffix("_hi").removesuffix("_lo")
+        short = short if f"{short}_lo" in tally.additive else name
         cells = [Fraction(v) for v in getattr(tally, name).ravel().tolist()]
-        short = name.removesuffix("_hi")
-        if short != name:
-            rest = [Fraction(v) for v in getattr(tally, f"{short}_lo").ravel().tolist()]
-            cells = [hi + lo for hi, lo in zip(cells, rest, strict=True)]
+        if short in sums:
+            cells = [hi + lo for hi, lo in zip(sums[short], cells, strict=True)]
         sums[short] = cells
     return sums
 

@@ -1,0 +1,49 @@
+"""The command line: one subcommand a kind of benchmark."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+__all__ = ["COMMANDS", "main"]
+
+# name: (module whose main(argv) runs it, what it measures)
+COMMANDS = {
+    "speed": ("benchmarks.speed.command", "times and memory beside scikit-learn"),
+}
+
+
+def usage() -> str:
+    """What can be asked for."""
+    lines = ["usage: python -m benchmarks COMMAND [options]", "", "commands:"]
+    lines += [f"  {name:<10} {what}" for name, (_, what) in COMMANDS.items()]
+    lines += ["", "python -m benchmarks COMMAND --help lists the options of a command."]
+    return "\n".join(lines)
+
+
+def main(argv: list[str]) -> int:
+    """Runs one command.
+
+    Parameters
+    ----------
+    argv : list of str
+        The name of the command and its options.
+
+    Returns
+    -------
+    int
+        The exit code: 0, 1 where an answer was wrong, 2 for a bad command line.
+    """
+    if not argv or argv[0] in ("-h", "--help"):
+        print(usage())
+        return 0 if argv else 2
+    if argv[0] not in COMMANDS:
+        print(f"there is no command {argv[0]!r}\n\n{usage()}", file=sys.stderr)
+        return 2
+    module, _ = COMMANDS[argv[0]]
+    code: int = import_module(module).main(argv[1:])
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,233 @@
+"""Each command does its work, and says the same to people and to machines."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tallybayes import NaiveBayes, load
+
+
+@pytest.fixture
+def model(run, files):
+    run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--folds", 0)
+    return "m.tally"
+
+
+def test_fit_shows_what_was_understood_and_honest_numbers(run, files):
+    result = run("fit", "comma.csv", "--target", "buys")
+    for text in ("age", "dates", "categorical, 3 levels", "comma.tally", "240 rows"):
+        assert text in result.out
+    for text in ("10-fold cross-validation", "accuracy", "log-loss", "Confusions", "Most telling"):
+        assert text in result.out
+    assert max(map(len, result.out.splitlines())) <= 80
+    assert result.err == ""
+
+
+def test_fit_as_a_document(run, files):
+    found = run("fit", "comma.csv", "--target", "buys", "--json").document
+    assert found["command"] == "fit"
+    assert found["rows"] == 240
+    assert set(found["classes"]) == {"ja", "nein"}
+    by_name = {c["column"]: c for c in found["columns"]}
+    assert by_name["since"]["holds"] == "dates"
+    assert by_name["age"]["holds"] == "numbers"
+    assert by_name["home"]["family"] == "categorical, 3 levels"
+    assert 0.0 < by_name["job"]["gaps"] < 0.25
+    estimate = found["estimate"]
+    assert estimate["measured_on"] == "10-fold cross-validation"
+    assert estimate["rows"] == 240
+    assert estimate["accuracy"] > estimate["baseline"]["accuracy"]
+    assert estimate["log_loss"] < estimate["baseline"]["log_loss"]
+    assert sum(cell["rows"] for cell in estimate["confusion"]) == 240
+    assert found["telling"]["columns"][0]["column"] in ("age", "home", "pay")
+
+
+def test_cross_validation_is_honest(run, tmp_path):
+    """Labels that nothing tells are not foretold, even by a column of levels seen once."""
+    rng = np.random.default_rng(0)
+    lines = ["id,x,y"] + [f"{i % 60},{rng.random():.3f},{'ab'[i % 2]}" for i in range(400)]
+    shuffled = [lines[0], *rng.permutation(lines[1:]).tolist()]
+    (tmp_path / "noise.csv").write_text("\n".join(shuffled))
+    estimate = run("fit", "noise.csv", "--target", "y", "--json", "--column", "id=skip").document[
+        "estimate"
+    ]
+    assert abs(estimate["accuracy"] - 0.5) < 0.1
+    assert estimate["log_loss"] > 0.68
+
+
+def test_cross_validation_is_what_refitting_gives(run, files, tmp_path):
+    """Merging the other parts is training without the rows of one."""
+    from tallybayes.cli.counting import _hashed
+
+    found = run("fit", "table.parquet", "--target", "buys", "--json", "--folds", 3).document
+    table = pq.read_table(tmp_path / "table.parquet")
+    y = np.array(table["buys"].to_pylist(), dtype=object)
+    x = table.drop_columns(["buys"])
+    part = _hashed(np.arange(240, dtype=np.uint64)) % 3
+    loss = 0.0
+    for i in range(3):
+        model = NaiveBayes().fit(x.filter(pa.array(part != i)), y[part != i])
+        log_p = model.predict_log_proba(x.filter(pa.array(part == i)))
+        loss -= log_p[np.arange(len(log_p)), np.searchsorted(model.classes_, y[part == i])].sum()
+    assert found["estimate"]["log_loss"] == pytest.approx(loss / 240, rel=1e-9)
+
+
+def test_fit_measures_on_a_test_file(run, files):
+    words = ("fit", "half.csv", "--target", "buys", "--test", "rest.csv", "--json")
+    estimate = run(*words).document["estimate"]
+    assert estimate["measured_on"] == "test file rest.csv"
+    assert estimate["rows"] == 120
+    assert estimate == {
+        **run("evaluate", "half.tally", "rest.csv", "--json").document["estimate"],
+        "measured_on": "test file rest.csv",
+    }
+
+
+def test_fit_takes_families_and_leaves_columns_out(run, files):
+    words = ("--column", "age=gaussian", "--column", "job=skip", "--column", "active=categorical")
+    found = run("fit", "comma.csv", "--target", "buys", *words, "--json").document
+    by_name = {c["column"]: c for c in found["columns"]}
+    assert by_name["age"]["family"] == "Gaussian"
+    assert by_name["age"]["why"] == "declared"
+    assert not by_name["job"]["used"]
+    assert run("predict", "comma.tally", "comma.csv").out.count("\n") == 241
+
+
+def test_fit_of_every_row_in_one_class(run, tmp_path):
+    (tmp_path / "one.csv").write_text("x,y\n1,a\n2,a\n3,a\n")
+    assert "one value only" in run("fit", "one.csv", "--target", "y").err
+
+
+def test_predict_keeps_the_order_and_gives_probabilities(run, model, rows, tmp_path):
+    result = run("predict", model, "comma.csv", "--proba")
+    found = list(csv.DictReader(io.StringIO(result.out)))
+    assert list(found[0]) == ["prediction", "p(ja)", "p(nein)"]
+    assert len(found) == 240
+    table = pq.read_table(tmp_path / "table.parquet").drop_columns(["buys"])
+    expected = load(tmp_path / model)
+    assert [r["prediction"] for r in found] == expected.predict(table).tolist()
+    p = np.array([[float(r["p(ja)"]), float(r["p(nein)"])] for r in found])
+    np.testing.assert_allclose(p, expected.predict_proba(table), rtol=1e-12)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "arrow"])
+def test_predict_writes_every_format(run, model, tmp_path, suffix):
+    out = tmp_path / f"p.{suffix}"
+    result = run("predict", model, "comma.csv", "-o", out, "--proba")
+    assert result.out == ""
+    assert "240 predictions" in result.err
+    if suffix == "parquet":
+        columns = pq.read_table(out).to_pydict()
+    elif suffix == "arrow":
+        columns = pa.ipc.open_file(pa.OSFile(str(out))).read_all().to_pydict()
+    else:
+        text = out.read_text(encoding="utf-8")
+        if suffix == "jsonl":
+            rows = [json.loads(line) for line in text.splitlines()]
+        else:
+            rows = list(csv.DictReader(io.StringIO(text), delimiter="\t" if "t" in suffix else ","))
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+    assert list(columns) == ["prediction", "p(ja)", "p(nein)"]
+    plain = run("predict", model, "comma.csv").out.splitlines()[1:]
+    assert columns["prediction"] == plain
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
+
+
+def test_predict_as_a_document(run, model):
+    found = run("predict", model, "comma.csv", "--json", "--proba").document
+    assert found["rows"] == len(found["predictions"]) == 240
+    assert set(found["predictions"][0]) == {"prediction", "p(ja)", "p(nein)"}
+    assert run("predict", model, "comma.csv", "--json", "-o", "p.csv").document["rows"] == 240
+
+
+def test_evaluate_counts_classes_that_the_model_does_not_know(run, model, tmp_path):
+    text = (tmp_path / "comma.csv").read_text(encoding="utf-8")
+    (tmp_path / "new.csv").write_text(text.replace(",ja\n", ",vielleicht\n", 1), encoding="utf-8")
+    found = run("evaluate", model, "new.csv", "--json").document["estimate"]
+    assert found["unknown_class_rows"] == 1
+    assert found["log_loss"] is None
+    assert {"actual": "(unknown)"}.items() <= found["confusion"][-1].items()
+    assert "infinite" in run("evaluate", model, "new.csv").out
+
+
+def test_explain_adds_up_to_the_prediction(run, model):
+    found = run("explain", model, "comma.csv", "--row", 5, "--json").document
+    total = {
+        c: found["base"][c] + sum(x["contribution"][c] for x in found["columns"])
+        for c in ("ja", "nein")
+    }
+    p = 1.0 / (1.0 + np.exp(total["nein"] - total["ja"]))
+    assert p == pytest.approx(found["probability"]["ja"], rel=1e-9)
+    sizes = [abs(c["contribution"]["ja"] - c["contribution"]["nein"]) for c in found["columns"]]
+    assert sizes == sorted(sizes, reverse=True)
+    text = run("explain", model, "comma.csv", "--row", 5).out
+    assert f"Row 5 is {found['prediction']}" in text
+    assert "(class prior)" in text
+
+
+def test_explain_reads_into_a_later_batch(run, model):
+    words = ("explain", model, "comma.csv", "--row", 239, "--json")
+    assert run(*words).document == run(*words, "--block", 600).document
+
+
+def test_update_and_forget_are_inverse(run, files, tmp_path):
+    run("fit", "half.csv", "--target", "buys", "-o", "a.tally", "--folds", 0)
+    before = load(tmp_path / "a.tally").tally_
+    found = run("update", "a.tally", "rest.csv", "--json").document
+    assert (found["rows"], found["rows_before"], found["rows_after"]) == (120, 120, 240)
+    assert "120 rows taken away" in run("forget", "a.tally", "rest.csv").out
+    after = load(tmp_path / "a.tally").tally_
+    assert after.classes == before.classes
+    proba = [
+        run("predict", m, "comma.csv", "--proba").out for m in ("a.tally", _fitted(run, "half.csv"))
+    ]
+    assert _numbers(proba[0]) == pytest.approx(_numbers(proba[1]), rel=1e-9)
+
+
+def test_merge_is_fit_of_all(run, files):
+    run("fit", "half.csv", "--target", "buys", "-o", "a.tally")
+    run("fit", "rest.csv", "--target", "buys", "-o", "b.tally")
+    assert run("merge", "a.tally", "b.tally", "-o", "c.tally", "--json").document["rows"] == 240
+    merged = run("predict", "c.tally", "comma.csv", "--proba").out
+    whole = run("predict", _fitted(run, "comma.csv"), "comma.csv", "--proba").out
+    assert _numbers(merged) == pytest.approx(_numbers(whole), rel=1e-9)
+
+
+def test_show(run, model):
+    text = run("show", model, "--tables").out
+    for part in ("240 rows, 6 columns", "alpha=1.0", "工程师", "P(level | class)"):
+        assert part in text
+    found = run("show", model, "--tables", "--json").document
+    assert found["target"] == "buys"
+    tables = {t["column"]: t for t in found["tables"]}
+    assert sum(tables["home"]["values"]["ja"]) == pytest.approx(1.0)
+    assert "tables" not in run("show", model, "--json").document
+
+
+def test_a_model_from_python_needs_its_target_named(run, files, tmp_path):
+    table = pq.read_table(tmp_path / "table.parquet")
+    y = np.array([v == "ja" for v in table["buys"].to_pylist()]).astype(int)
+    NaiveBayes().fit(table.drop_columns(["buys", "since"]), y).save(tmp_path / "py.tally")
+    labelled = table.append_column("label", pa.array(y))
+    pq.write_table(labelled, tmp_path / "labelled.parquet")
+    assert "--target" in run("evaluate", "py.tally", "labelled.parquet", code=2).line
+    words = ("py.tally", "labelled.parquet", "--target", "label")
+    assert run("evaluate", *words, "--json").document["estimate"]["accuracy"] > 0.7
+    assert run("update", *words, "--json").document["rows_after"] == 480
+    assert load(tmp_path / "py.tally").classes_.dtype.kind == "i"
+
+
+def _fitted(run, data):
+    run("fit", data, "--target", "buys", "-o", "whole.tally", "--folds", 0)
+    return "whole.tally"
+
+
+def _numbers(text):
+    return [float(row["p(ja)"]) for row in csv.DictReader(io.StringIO(text))]

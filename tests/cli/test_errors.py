@@ -1,0 +1,194 @@
+"""An error is one line that says what to do, with an exit code; no file is left half-written."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import pytest
+
+from tallybayes import GaussianNB
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="t.csv"):
+        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        return name
+
+    return write
+
+
+@pytest.fixture
+def model(run, files):
+    run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--folds", 0)
+    return "m.tally"
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", ["is empty", "header"]),
+        ("a,y\n", ["no rows"]),
+        ("a,b\n1,2\n", ["no column 'y'", "a, b"]),
+        ("y2,a\n1,2\n", ["Did you mean 'y2'?"]),
+        ("y\nu\nv\n", ["no column beside 'y'"]),
+        ("a,a,y\n1,2,u\n", ["two columns are named 'a'"]),
+        ('a,y\n"x\nx",u\n2\n3,v\n', ["line 4", "1 field(s)", "the header has 2"]),
+        ('a,y\n"x\nx",u\n2,\n3,v\n', ["line 4", "no label in 'y'"]),
+        ("a,y\n1,u\n-inf,v\n", ["line 3", "'a'", "infinite"]),
+        (b"a,y\n\x00\x01\x02,u\n", ["binary file"]),
+        (b"a,y\n\xff\xfe1,u\n", ["--encoding"]),
+        ('{"a": 1, "y": "u"}\n{"a": 1,\n', ["line 2", "no JSON"]),
+        ('{"a": 1, "y": "u"}\n[1]\n', ["line 2", "no JSON object"]),
+        ('{"a": [1], "y": "u"}\n', ["line 1", "'a'", "unpack"]),
+        ("a,y\n" + "".join(f"1,{i}.5\n" for i in range(200)), ["200 different values"]),
+    ],
+)
+def test_bad_training_data(run, write, tmp_path, text, parts):
+    line = run("fit", write(text), "--target", "y", code=1).line
+    for part in parts:
+        assert part in line
+    assert not (tmp_path / "t.tally").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        ([], ["--target"]),
+        (["--target", "buys", "--colum", "x"], ["--colum"]),
+        (["--target", "buys", "--column", "age=gausian"], ["gaussian", "Did you mean"]),
+        (["--target", "buys", "--column", "age"], ["NAME=FAMILY"]),
+        (["--target", "buys", "--alpha", "x"], ["--alpha"]),
+        (["--target", "buys", "--missing", "x"], ["ignore", "level"]),
+        (["--target", "buys", "--delimiter", "ab"], ["--delimiter"]),
+        (["--target", "buys", "--format", "xls"], ["parquet"]),
+        (["--target", "buys", "--encoding", "xls"], ["--encoding"]),
+    ],
+)
+def test_usage(run, files, words, parts):
+    line = run("fit", "comma.csv", *words, code=2).line
+    for part in parts:
+        assert part in line
+
+
+def test_more_usage(run, files, model):
+    assert "No such command" in run("fitt", code=2).line
+    assert "-o MODEL" in run("fit", "-", "--target", "y", stdin=b"a,y\n1,u\n", code=2).line
+    assert "two models" in run("merge", model, "-o", "c.tally", code=2).line
+    assert ".parquet" in run("predict", model, "comma.csv", "-o", "p.xls", code=2).line
+    assert "Usage" in run(code=2).out
+    assert "Usage" in run("fit", "--help").out
+
+
+def test_an_unknown_column_lists_columns_and_families(run, files):
+    words = ("fit", "comma.csv", "--target", "buys", "--column", "agee=gaussian")
+    line = run(*words, code=1).line
+    for part in ("'agee'", "age, pay, job", "gaussian, categorical", "Did you mean 'age'?"):
+        assert part in line
+
+
+def test_a_declared_number_that_is_none_has_its_line(run, files, tmp_path):
+    words = ("fit", "comma.csv", "--target", "buys", "--column", "home=gaussian")
+    assert "line 2: column 'home'" in run(*words, code=1).line
+
+
+def test_missing_files_and_other_files(run, files, model, tmp_path):
+    assert "nope.csv" in run("fit", "nope.csv", "--target", "y", code=1).line
+    assert "nope.tally" in run("show", "nope.tally", code=1).line
+    assert "not a tallybayes model" in run("show", "comma.csv", code=1).line
+    assert "swap the arguments" in run("fit", model, "--target", "y", code=1).line
+    assert "directory" in run("fit", "comma.csv", "-t", "buys", "-o", "no/m.tally", code=1).line
+    GaussianNB().fit([[0.0], [1.0]], [0, 1]).save(tmp_path / "g.tally")
+    assert "GaussianNB" in run("show", "g.tally", code=1).line
+
+
+def test_a_damaged_model(run, model, tmp_path):
+    data = bytearray((tmp_path / model).read_bytes())
+    data[-1] ^= 1
+    (tmp_path / "bad.tally").write_bytes(data)
+    assert "damaged" in run("show", "bad.tally", code=1).line
+
+
+def test_data_that_does_not_fit_the_model(run, model, write, tmp_path):
+    lines = (tmp_path / "comma.csv").read_text(encoding="utf-8").splitlines()
+    before = (tmp_path / model).read_bytes()
+    line = run("predict", model, write("age,job\n1,cook\n"), code=1).line
+    assert "lacks the column(s) pay, home, active, since" in line
+    bad = "\n".join([lines[0], '1,2,"cook\ncook",Bern,true,2020-01-01,ja', "old,2,cook,,,,ja"])
+    for command in ("predict", "evaluate", "update", "forget"):
+        line = run(command, model, write(bad), code=1).line
+        assert "line 4" in line
+        assert "'age' holds 'old'" in line
+    assert "no column 'buys'" in run("evaluate", model, write("a\n1\n"), code=1).line
+    assert "no row 9" in run("explain", model, write("\n".join(lines[:3])), "--row", 9, code=1).line
+    assert (tmp_path / model).read_bytes() == before
+
+
+def test_forgetting_what_was_not_learned_changes_nothing(run, files, model, tmp_path):
+    run("fit", "half.csv", "--target", "buys", "-o", "h.tally", "--folds", 0)
+    before = (tmp_path / "h.tally").read_bytes()
+    assert "more than was counted" in run("forget", "h.tally", "comma.csv", code=1).line
+    assert (tmp_path / "h.tally").read_bytes() == before
+
+
+def test_models_that_do_not_merge(run, files, model, write):
+    run("fit", write("age,y\n1,a\n2,b\n"), "--target", "y", "-o", "o.tally")
+    assert "'buys'" in run("merge", model, "o.tally", "-o", "c.tally", code=1).line
+    run("fit", write("age,buys\nold,ja\nyoung,nein\n"), "--target", "buys", "-o", "o.tally")
+    assert "age=categorical" in run("merge", model, "o.tally", "-o", "c.tally", code=1).line
+
+
+def test_tracebacks_are_for_those_who_ask(run, monkeypatch):
+    run("show", "nope.tally", code=1)
+    monkeypatch.setenv("TALLYBAYES_DEBUG", "1")
+    assert "Traceback" in run("show", "nope.tally", code=1).err
+
+
+def test_the_process_pipes_and_ends_with_the_code(process, files, tmp_path):
+    data = (tmp_path / "comma.csv").read_bytes()
+    found = process("fit", "-", "-t", "buys", "-o", "m.tally", "--json", stdin=data)
+    assert found.document["estimate"] is None
+    assert "read once" in found.err
+    found = process("predict", "m.tally", "-", stdin=data)
+    assert found.out.count("\n") == 241
+
+
+def test_ctrl_c_while_updating_leaves_the_model(process, run, model, tmp_path):
+    before = (tmp_path / model).read_bytes()
+    job = process.start("update", model, "-", stdin=-1)
+    job.stdin.write((tmp_path / "comma.csv").read_bytes())
+    job.stdin.flush()
+    _wait_until_it_reads(job)
+    job.send_signal(signal.SIGINT)
+    _, err = job.communicate(timeout=20)
+    assert job.returncode == 130, err
+    assert err.decode() == "tallybayes: error: interrupted; model files are as they were\n"
+    assert (tmp_path / model).read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
+
+
+def test_kill_while_updating_leaves_the_model(process, run, model, tmp_path):
+    before = (tmp_path / model).read_bytes()
+    job = process.start("update", model, "-", stdin=-1)
+    job.stdin.write((tmp_path / "comma.csv").read_bytes())
+    job.stdin.flush()
+    _wait_until_it_reads(job)
+    job.kill()
+    job.communicate(timeout=20)
+    assert (tmp_path / model).read_bytes() == before
+
+
+def _wait_until_it_reads(job):
+    """Until the pipe, which the process fills itself from, takes more than a pipe holds."""
+    import os
+
+    os.set_blocking(job.stdin.fileno(), False)
+    more, limit = b"30,20.5,cook,Bern,true,2020-01-01,ja\n" * 1000, time.monotonic() + 20
+    taken = 0
+    while taken < 1 << 20 and time.monotonic() < limit:
+        try:
+            taken += os.write(job.stdin.fileno(), more)
+        except BlockingIOError:
+            time.sleep(0.02)
+    assert taken >= 1 << 20

@@ -1,0 +1,148 @@
+"""The same rows in any format, delimiter and batch give the same model."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+ALL = [
+    "comma.csv",
+    "semicolon.csv",
+    "pipe.txt",
+    "tab.tsv",
+    "table.parquet",
+    "table.arrow",
+    "stream.arrow",
+    "table.jsonl",
+]
+
+
+def fitted(run, data, *words, name="m.tally", stdin=None):
+    run("fit", data, "--target", "buys", "-o", name, "--folds", 0, *words, stdin=stdin)
+    return name
+
+
+@pytest.fixture
+def expected(run, files):
+    assert files.all == sorted(ALL)
+    return run("predict", fitted(run, "comma.csv"), "comma.csv", "--proba").out
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_format_is_the_same_table(run, expected, name):
+    assert run("predict", fitted(run, name), "comma.csv", "--proba").out == expected
+    assert run("predict", fitted(run, "comma.csv"), name, "--proba").out == expected
+
+
+@pytest.mark.parametrize("name", ["comma.csv", "table.jsonl", "table.parquet", "stream.arrow"])
+@pytest.mark.parametrize("block", [300, 1777])
+def test_batches_of_any_size_give_the_same_model(run, expected, name, block):
+    model = fitted(run, name, "--block", block)
+    assert run("predict", model, name, "--proba", "--block", 500).out == expected
+
+
+def test_parts_merged_for_cross_validation_are_the_same_model(run, expected, tmp_path):
+    run("fit", "comma.csv", "--target", "buys", "-o", "cv.tally", "--block", 900)
+    assert (
+        run("show", "cv.tally", "--json").document["columns"]
+        == (run("show", fitted(run, "comma.csv"), "--json").document["columns"])
+    )
+
+
+@pytest.mark.parametrize("name", ["semicolon.csv", "table.jsonl"])
+def test_standard_input_and_output(run, expected, tmp_path, name):
+    data = (tmp_path / name).read_bytes()
+    result = run("fit", "-", "--target", "buys", "-o", "m.tally", stdin=data)
+    assert "read once; add --test FILE" in result.err
+    assert run("predict", "m.tally", "-", "--proba", "-o", "-", stdin=data).out == expected
+
+
+def test_gzip(run, expected, tmp_path):
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress((tmp_path / "comma.csv").read_bytes()))
+    run("fit", "x.csv.gz", "--target", "buys", "--folds", 0)
+    assert run("predict", "x.tally", "x.csv.gz", "--proba").out == expected
+
+
+def test_encoding_and_byte_order_mark(run, expected, tmp_path):
+    text = (tmp_path / "comma.csv").read_text(encoding="utf-8")
+    (tmp_path / "gb.csv").write_bytes(text.encode("gb18030"))
+    (tmp_path / "bom.csv").write_bytes(text.encode("utf-8-sig"))
+    model = fitted(run, "gb.csv", "--encoding", "gb18030")
+    assert run("predict", model, "bom.csv", "--proba").out == expected
+    assert "--encoding" in run("fit", "gb.csv", "--target", "buys", code=1).line
+
+
+def test_chinese_columns_and_labels(run, tmp_path):
+    (tmp_path / "t.csv").write_text("年龄;收入;类别\n青年;高;是\n老年;低;否\n青年;?;是\n", "utf-8")
+    found = run("fit", "t.csv", "--target", "类别", "--json").document
+    assert found["classes"] == {"否": 1.0, "是": 2.0}
+    assert run("predict", "t.tally", "t.csv").out == "prediction\n是\n否\n是\n"
+
+
+def test_a_list_of_gaps_replaces_the_usual_one(run, tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\nNA,a\n-,b\nNA,a\n-,b\n")
+    words = ("fit", "t.csv", "--target", "y", "--json", "--folds", 0)
+    (column,) = run(*words).document["columns"]
+    assert column["gaps"] == 0.5
+    (column,) = run(*words, "--null", "-", "--null", "").document["columns"]
+    assert column["family"] == "categorical, 1 levels"
+    run(*words, "--null", "nothing")
+    shares = run("show", "t.tally", "--json").document
+    assert shares["columns"][0]["gaps"] == 0.0
+    assert run("predict", "t.tally", "t.csv").out.split() == ["prediction", *"abab"]
+
+
+def widening(tmp_path, name="w.csv"):
+    lines = ["code,late,y", *(f"{i % 5},,{'ab'[i % 2]}" for i in range(300)), "x9,2.5,a", "3,4,b"]
+    (tmp_path / name).write_text("\n".join(lines) + "\n")
+    return name
+
+
+def test_a_later_text_makes_the_whole_column_text(run, tmp_path):
+    name = widening(tmp_path)
+    result = run("fit", name, "--target", "y", "--block", 400)
+    assert "column 'code' is read as text: line 302 holds 'x9'" in result.err
+    found = {c["column"]: c for c in run("show", "w.tally", "--json").document["columns"]}
+    assert found["code"]["family"] == "categorical, 6 levels"
+    assert found["code"]["gaps"] == 0.0
+    assert found["late"]["holds"] == "numbers"
+
+
+def test_standard_input_cannot_be_read_again(run, tmp_path):
+    data = (tmp_path / widening(tmp_path)).read_bytes()
+    words = ("fit", "-", "--target", "y", "-o", "w.tally", "--block", 400)
+    assert "--column code=categorical" in run(*words, stdin=data, code=1).line
+    assert not (tmp_path / "w.tally").exists()
+    run(*words, "--column", "code=categorical", stdin=data)
+
+
+def test_a_key_that_comes_late_is_a_column(run, tmp_path):
+    lines = ['{"a": 1, "y": "u"}', '{"a": 2, "y": "v"}'] * 40 + ['{"a": 1, "b": "late", "y": "u"}']
+    (tmp_path / "t.jsonl").write_text("\n".join(lines))
+    found = run("fit", "t.jsonl", "--target", "y", "--block", 200, "--json").document
+    assert [c["column"] for c in found["columns"]] == ["a", "b"]
+    assert found["rows"] == 81
+
+
+def test_mixed_json_values_are_texts(run, tmp_path):
+    (tmp_path / "t.jsonl").write_text('{"a": 1, "y": true}\n\n{"a": "x", "y": false}\n')
+    found = run("fit", "t.jsonl", "--target", "y", "--json").document
+    assert found["columns"][0]["family"] == "categorical, 2 levels"
+    assert set(found["classes"]) == {"True", "False"}
+
+
+def test_a_column_without_a_name_is_not_read(run, tmp_path):
+    (tmp_path / "pandas.csv").write_text(",x,y\n0,1,a\n1,2,b\n")
+    found = run("fit", "pandas.csv", "--target", "y", "--json").document
+    assert [c["column"] for c in found["columns"]] == ["x"]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_found(run, tmp_path, delimiter):
+    rows = [["a b", "y"], ["1.5", "u,v"], ["2", "w;x"], ["3", "u|v"], ["4", "w\tx"]]
+    quoted = [delimiter.join(f'"{cell}"' for cell in row) for row in rows]
+    (tmp_path / "t.csv").write_text("\n".join(quoted))
+    found = run("fit", "t.csv", "--target", "y", "--json", "--folds", 0).document
+    assert found["rows"] == 4
+    assert found["columns"][0]["holds"] == "numbers"

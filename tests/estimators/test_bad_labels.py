@@ -1,0 +1,174 @@
+"""Labels, classes and weights that do not fit the rows: refused, and nothing is changed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from estimators.cases import (
+    LAYOUTS,
+    LEARNING,
+    call,
+    every,
+    fitted,
+    refused,
+    rows,
+)
+from tallybayes.errors import NegativeTally
+
+CLASSES = [0, 1, 2]
+SMALL, LARGE = 60, 20_000  # below and above the 8192 rows that are counted in one piece
+
+
+@every()
+@pytest.mark.parametrize("method", LEARNING)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("length", [0, 1, 59, 61])
+def test_a_y_of_another_length_is_refused(NB, method, layout, length):
+    model, x, y = fitted(NB, SMALL)
+    y = np.resize(y, length)
+    with refused(ValueError, rf"inconsistent numbers of samples: \[60, {length}\]", model):
+        call(model, method, LAYOUTS[layout](x), y)
+
+
+@every()
+@pytest.mark.parametrize("method", ["partial_fit", "forget"])
+@pytest.mark.parametrize("n", [1, SMALL, LARGE])
+@pytest.mark.parametrize("unknown", [7, -3, 1.5, "tea", 2**40], ids=repr)
+def test_an_unknown_label_is_named_with_its_row(NB, method, n, unknown):
+    model, x, y = fitted(NB, max(n, 3))
+    x, y = x[:n], y[:n].astype(object)
+    y[n - 1] = unknown
+    y = np.array(y.tolist()) if not isinstance(unknown, str) else np.full(n, unknown)
+    row = 0 if isinstance(unknown, str) else n - 1
+    shown = repr(unknown) if isinstance(unknown, str) else rf"{unknown}\.?"
+    message = (
+        rf"target label\(s\) \[{shown}\] in y do not exist in the initial classes.*row {row}\)"
+    )
+    if isinstance(unknown, float) and n > 1:
+        message = "Unknown label type|" + message  # scikit-learn's words for numbers such as 1.5
+    with refused(ValueError, message, model):
+        call(model, method, x, y)
+
+
+@every()
+@pytest.mark.parametrize("method", LEARNING)
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "y"),
+        (np.array([0.0, np.nan] * 30), "contains NaN"),
+        (np.array([0.0, np.inf] * 30), "Input y contains infinity"),
+        (np.array([0, np.nan, 1] * 20, dtype=object), "contains NaN"),
+        (np.array([["a", "b"]] * 60), r"y should be a 1d array.*\(60, 2\)"),
+        (np.linspace(0, 1, 60), "Unknown label type: continuous|do not exist"),
+        (3, "y should be a 1d array|scalar"),
+    ],
+    ids=["None", "NaN", "infinity", "NaN object", "two columns", "continuous", "a number"],
+)
+def test_a_y_that_holds_no_labels_is_refused(NB, method, y, message):
+    model, x, _ = fitted(NB, SMALL)
+    with refused(ValueError, message, model):
+        call(model, method, x, y)
+
+
+@every()
+@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
+@pytest.mark.parametrize("odd", [None, 1], ids=repr)
+def test_labels_of_mixed_types_are_refused_with_words_for_it(NB, learn, odd):
+    """scikit-learn 1.9.1 raises a TypeError too, about '<' between str and int."""
+    x, _ = rows(4)
+    y = np.array(["a", odd, "b", "a"], dtype=object)
+    classes = {"classes": ["a", "b"]} if learn == "partial_fit" else {}
+    with refused((TypeError, ValueError), "(?i)label|class|target|y contains", model := NB()):
+        getattr(model, learn)(x, y, **classes)
+
+
+@every()
+def test_a_y_of_one_column_is_read_with_scikit_learns_warning(NB):
+    from sklearn.exceptions import DataConversionWarning
+
+    x, y = rows()
+    with pytest.warns(DataConversionWarning):
+        model = NB().fit(x, y[:, None])
+    assert model.predict_proba(x).tolist() == NB().fit(x, y).predict_proba(x).tolist()
+
+
+@every()
+@pytest.mark.parametrize(
+    "classes",
+    [[0, 1], [0, 1, 3], [0, 1, 2, 2], [0, 1, 2, 3], ["0", "1", "2"], [], [[0, 1, 2, 3]]],
+    ids=repr,
+)
+def test_other_classes_than_in_the_first_call_are_refused(NB, classes):
+    model, x, y = fitted(NB, SMALL)
+    with refused(ValueError, "is not the same as on last call to partial_fit", model):
+        model.partial_fit(x, y, classes=classes)
+
+
+@every()
+@pytest.mark.parametrize("classes", [[2, 0, 1], np.array([0, 1, 2]), (1, 2, 0), [0.0, 1.0, 2.0]])
+def test_the_same_classes_may_be_repeated_in_any_order(NB, classes):
+    model, x, y = fitted(NB, SMALL)
+    model.partial_fit(x, y, classes=classes)
+    assert model.class_count_.sum() == 2 * SMALL
+
+
+@every()
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        (None, r"classes must be passed on the first call to partial_fit.*classes=\["),
+        ([0, 1], r"target label\(s\) \[2\] in y do not exist in the initial classes"),
+        ([0.5, 1.5, 2.5], "Unknown label type"),
+        ([0.0, 1.0, np.nan], "NaN"),
+        ([], "class"),
+    ],
+    ids=["missing", "too few", "continuous", "NaN", "empty"],
+)
+def test_the_classes_of_a_first_call_are_checked(NB, classes, message):
+    x, y = rows()
+    with refused(ValueError, message, model := NB()):
+        model.partial_fit(x, y, classes=classes)
+
+
+# ---- weights ------------------------------------------------------------------------------------
+@every()
+@pytest.mark.parametrize("method", LEARNING)
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.ones(59), r"sample_weight\.shape == \(59,\), expected \(60,\)"),
+        (np.ones((60, 2)), "Sample weights must be 1D array or scalar"),
+        (np.r_[np.ones(59), np.nan], "Input sample_weight contains NaN"),
+        (np.r_[np.ones(59), np.inf], "Input sample_weight contains infinity"),
+        (["heavy"] * 60, "could not convert string"),
+    ],
+    ids=["too few", "two columns", "NaN", "infinity", "strings"],
+)
+def test_weights_that_are_not_one_finite_number_a_row_are_refused(NB, method, weights, message):
+    model, x, y = fitted(NB, SMALL)
+    with refused(ValueError, message, model):
+        call(model, method, x, y, sample_weight=weights)
+
+
+@every()
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_negative_weights_that_exceed_what_was_counted_are_refused(NB, method, layout):
+    model, x, y = fitted(NB, SMALL)
+    weights = np.where(y == 1, -2.0, 1.0)
+    message = rf"{method} with these negative weights.*more than was counted: class 1 "
+    with refused(NegativeTally, message, model):
+        call(model, method, LAYOUTS[layout](x), y, sample_weight=weights)
+
+
+@every()
+@pytest.mark.parametrize("method", LEARNING)
+def test_a_number_as_weight_is_the_weight_of_every_row(NB, method):
+    model, x, y = fitted(NB, SMALL)
+    if method == "forget":
+        model.fit(x, y, sample_weight=5.0)
+    call(model, method, x, y, sample_weight=2.5)
+    expected = {"fit": 2.5, "partial_fit": 3.5, "forget": 2.5}[method]
+    assert model.class_count_.tolist() == [20 * expected] * 3

@@ -1,0 +1,124 @@
+"""X of another shape, type, width or name than it should have: refused as scikit-learn does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from estimators import malformed_sparse
+from estimators.cases import (
+    ALL,
+    LAYOUTS,
+    call,
+    every,
+    fitted,
+    methods_of,
+    peer,
+    refused,
+    rows,
+)
+
+CLASSES = [0, 1, 2]
+SMALL, LARGE = 60, 20_000  # below and above the 8192 rows that are counted in one piece
+
+
+BAD_SHAPES = {
+    "one row as a vector": (lambda x: x[0], ValueError, "Expected 2D array, got 1D array"),
+    "three axes": (lambda x: x[None], ValueError, "dim(ension)? ?3|3D|dim 3"),
+    "a number": (lambda x: 3.0, ValueError, "Expected 2D array, got scalar"),
+    "no row": (lambda x: x[:0], ValueError, r"Found array with 0 sample\(s\)"),
+    "no row, sparse": (lambda x: sparse.csr_array(x[:0]), ValueError, r"0 sample\(s\)"),
+    "strings": (lambda x: x.astype(str).astype(object) + "?", ValueError, "string|convert"),
+    "complex": (lambda x: x + 1j, ValueError, "Complex data not supported"),
+    "complex, sparse": (lambda x: sparse.csr_array(x + 1j), ValueError, "Complex data"),
+    "None": (lambda x: None, ValueError, "Expected 2D array, got scalar"),
+    "ragged": (lambda x: [[1.0, 2.0], [3.0]], ValueError, "inhomogeneous|sequence"),
+}
+
+
+@pytest.mark.parametrize(
+    ("NB", "method"),
+    [pytest.param(NB, m, id=f"{NB.__name__}-{m}") for NB in ALL for m in methods_of(NB)],
+)
+@pytest.mark.parametrize("kind", BAD_SHAPES)
+def test_x_of_another_shape_or_type_is_refused_as_scikit_learn_does(NB, method, kind):
+    spoil, error, message = BAD_SHAPES[kind]
+    model, x, y = fitted(NB, SMALL)
+    with refused(error, message, model) as mine:
+        call(model, method, spoil(x), y)
+    comparable = "sparse" not in kind and kind != "None"  # of which scikit-learn makes two errors
+    if method in ("fit", "partial_fit", "predict", "predict_proba") and comparable:
+        theirs = peer(NB)().fit(x, y)
+        with pytest.raises(mine.type):
+            call(theirs, method, spoil(x), y)
+
+
+@pytest.mark.parametrize(
+    ("NB", "method"),
+    [
+        pytest.param(NB, m, id=f"{NB.__name__}-{m}")
+        for NB in ALL
+        for m in methods_of(NB)
+        if m != "fit"
+    ],
+)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("columns", [1, 3, 5])
+def test_another_number_of_features_is_refused(NB, method, layout, columns):
+    model, _, y = fitted(NB, SMALL)
+    x = LAYOUTS[layout](rows(SMALL, d=columns)[0])
+    message = f"X has {columns} features, but {NB.__name__} is expecting 4 features"
+    with refused(ValueError, message, model):
+        call(model, method, x, y)
+
+
+@every()
+def test_no_column_is_refused(NB):
+    with refused(ValueError, r"0 feature\(s\)", model := NB()):
+        model.fit(np.empty((3, 0)), [0, 1, 1])
+
+
+@every()
+@pytest.mark.parametrize("method", ["partial_fit", "forget", "predict"])
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["a", "b", "d", "c"], "must be in the same order"),
+        (["a", "b", "c", "e"], "unseen at fit time.*e.*\n.*missing.*\n?.*d"),
+    ],
+    ids=["other order", "other name"],
+)
+def test_other_feature_names_are_refused(NB, method, names, message):
+    x, y = rows(SMALL)
+    model = NB().fit(pd.DataFrame(x, columns=list("abcd")), y)
+    with refused(ValueError, f"(?s)feature names should match.*{message}", model):
+        call(model, method, pd.DataFrame(x, columns=names), y)
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    """What became of every attempt of the program, in a process of its own."""
+    program = Path(malformed_sparse.__file__)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(program.parents[1]), os.environ.get("PYTHONPATH", "")]),
+        "TALLYBAYES_NUM_THREADS": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, str(program)], env=environment, capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="each attempt may end its process, so it forks")
+@pytest.mark.parametrize("what", malformed_sparse.ATTEMPTS, ids=lambda w: "-".join(map(str, w)))
+def test_a_sparse_matrix_whose_indices_lie_outside_is_refused_and_not_followed(what, outcomes):
+    assert outcomes["-".join(map(str, what))] == "refused"

@@ -1,0 +1,206 @@
+"""CategoricalNB beyond scikit-learn's: the unseen rule, zero counts, sparse rows, codes."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import sklearn.naive_bayes
+
+from estimators.cases import (
+    LAYOUTS,
+    assert_same_counts,
+    assert_same_predictions,
+    assert_sane_posterior,
+    refused,
+    rows,
+    unchanged,
+)
+from tallybayes import CategoricalNB
+from tallybayes.errors import RuledOutWarning, UnseenLevel
+
+
+# ---- a level that training did not have ---------------------------------------------------------
+def test_scikit_learn_fails_on_an_unseen_category():
+    """Origin of the tests below: an IndexError from inside scikit-learn 1.9.1."""
+    theirs = sklearn.naive_bayes.CategoricalNB().fit([[0], [1]], [0, 1])
+    with pytest.raises(IndexError):
+        theirs.predict([[2]])
+
+
+@pytest.mark.parametrize("alpha", [0.25, 1.0, 3.0])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("code", [3, 4, 1000, 2**31 - 1])
+def test_unseen_smooth_gives_alpha_over_the_smoothed_total(alpha, layout, code):
+    """The unseen rule of the project's DESIGN: α / (n_cj + α·N_j), N_j the levels found."""
+    x = np.array([[0, 1], [1, 1], [2, 0], [2, 1], [2, 1]])
+    y = np.array([0, 0, 0, 1, 1])
+    model = CategoricalNB(alpha=alpha).fit(x, y)
+    query = LAYOUTS[layout](np.array([[code, 1]]))
+    joint = model.predict_joint_log_proba(query)[0]
+    for k, (m, ones) in enumerate([(3, 2), (2, 2)]):
+        unseen = alpha / (m + 3 * alpha)
+        known = (ones + alpha) / (m + 2 * alpha)
+        assert joint[k] == pytest.approx(np.log(m / 5) + np.log(unseen) + np.log(known), rel=1e-14)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_unseen_ignore_leaves_the_column_out_of_the_product(layout):
+    x, y = rows(d=3, dtype=int)
+    model = CategoricalNB(unseen="ignore").fit(x, y)
+    query = x[:10].copy()
+    query[:, 1] = 99
+    others = CategoricalNB().fit(x[:, [0, 2]], y)
+    np.testing.assert_allclose(
+        model.predict_joint_log_proba(LAYOUTS[layout](query)),
+        others.predict_joint_log_proba(query[:, [0, 2]]),
+        rtol=1e-13,
+    )
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    "method", ["predict", "predict_proba", "predict_joint_log_proba", "score_samples"]
+)
+def test_unseen_error_names_row_column_and_level(method, layout):
+    x, y = rows(d=3, dtype=int)
+    model = CategoricalNB(unseen="error").fit(x, y)
+    query = x.copy()
+    query[41, 2] = 7
+    query[50, 0] = 9
+    with refused(UnseenLevel, r"row 41, column 2 holds the level 7.*codes 0 to 4.*unseen=", model):
+        getattr(model, method)(LAYOUTS[layout](query))
+    getattr(model, method)(LAYOUTS[layout](x))  # levels that were seen are no error
+
+
+def test_unseen_error_does_not_refuse_new_levels_in_training():
+    model = CategoricalNB(unseen="error").fit([[0], [1]], [0, 1])
+    model.partial_fit([[2]], [1])
+    assert model.n_categories_.tolist() == [3]
+    assert model.predict([[2]]).tolist() == [1]
+
+
+def test_levels_found_later_widen_every_class_and_equal_a_fit_of_all_rows():
+    x, y = rows(n=90, dtype=int)
+    x[60:, 1] += 4
+    model = CategoricalNB().partial_fit(x[:50], y[:50], classes=[0, 1, 2])
+    narrow = model.n_categories_.tolist()
+    model.partial_fit(x[50:], y[50:])
+    assert model.n_categories_.tolist() != narrow
+    whole = CategoricalNB().fit(x, y)
+    assert_same_counts(model, whole)
+    assert_same_predictions(model, whole, x)
+
+
+# ---- alpha = 0 ----------------------------------------------------------------------------------
+def test_alpha_zero_gives_minus_infinity_and_a_sensible_posterior():
+    """Origin: scikit-learn 1.9.1 gives NaN for a row that one class after the other rules out."""
+    x, y = np.array([[0, 0], [0, 1], [1, 1]]), np.array([0, 0, 1])
+    model = CategoricalNB(alpha=0.0).fit(x, y)
+    assert np.isneginf(model.feature_log_prob_[0][0, 1])  # level 1 never occurred in class 0
+    assert model.predict_proba([[1, 1], [0, 0]]).tolist() == [[0.0, 1.0], [1.0, 0.0]]
+    assert_sane_posterior(model, x)
+    with pytest.warns(RuledOutWarning, match="1 of 2 rows.*class prior"):
+        posterior = model.predict_proba([[1, 0], [0, 1]])
+    np.testing.assert_allclose(posterior, [[2 / 3, 1 / 3], [1.0, 0.0]], rtol=1e-15)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = sklearn.naive_bayes.CategoricalNB(alpha=0.0).fit(x, y)
+        assert np.isnan(theirs.predict_proba([[1, 0]])).all()
+
+
+def test_alpha_zero_rules_out_a_level_no_class_has_seen():
+    model = CategoricalNB(alpha=0.0).fit([[0], [1], [1]], ["a", "b", "b"])
+    with pytest.warns(RuledOutWarning):
+        assert model.predict([[2]]).tolist() == ["b"]
+    assert np.isneginf(model.predict_joint_log_proba([[2]])).all()
+    assert CategoricalNB(alpha=0.0, unseen="ignore").fit([[0], [1], [1]], [0, 1, 1]).predict(
+        [[2]]
+    ).tolist() == [1]
+
+
+# ---- sparse rows ---------------------------------------------------------------------------------
+@pytest.mark.parametrize("layout", ["csr", "csc"])
+@pytest.mark.parametrize("seed", range(5))
+def test_fractional_weights_of_sparse_rows_leave_exact_zeros(layout, seed):
+    """Absent entries have the code 0. What is left of a class when the stored ones are taken away
+    is rounding where there is no absent entry: it must not become a count, nor a negative one."""
+    x, y = rows(n=90, seed=seed)
+    x[y == 1, 0] += 1.0  # class 1 never has code 0 in column 0
+    w = np.random.default_rng(seed).uniform(0.01, 3.0, size=90)
+    dense = CategoricalNB(alpha=0.0).fit(x, y, w)
+    thin = CategoricalNB(alpha=0.0).fit(LAYOUTS[layout](x), y, w)
+    assert dense.category_count_[0][1, 0] == 0.0
+    for mine, theirs in zip(thin.category_count_, dense.category_count_, strict=True):
+        assert ((mine == 0.0) == (theirs == 0.0)).all()
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12)
+    assert_sane_posterior(thin, x)
+
+
+# ---- codes --------------------------------------------------------------------------------------
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "?"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_codes_of_any_type_count_the_same(dtype, layout):
+    x, y = rows(dtype=int)
+    x = x % 2
+    held = LAYOUTS[layout](x.astype(dtype))
+    model, reference = CategoricalNB().fit(held, y), CategoricalNB().fit(x, y)
+    assert_same_counts(model, reference)
+    assert model.predict_proba(held).tolist() == reference.predict_proba(x).tolist()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_fractional_codes_are_an_error_by_default_and_truncated_on_request(layout):
+    """scikit-learn truncates them silently."""
+    x, y = rows()
+    fractional = LAYOUTS[layout](np.where(x > 0, x + 0.75, x))
+    with refused(ValueError, r"level codes, whole numbers.*row \d+, column \d holds \d\.75"):
+        CategoricalNB().fit(fractional, y)
+    truncating = CategoricalNB(non_integer="truncate").fit(fractional, y)
+    assert_same_counts(truncating, CategoricalNB().fit(x, y))
+    assert np.array_equal(truncating.predict(fractional), CategoricalNB().fit(x, y).predict(x))
+    theirs = sklearn.naive_bayes.CategoricalNB().fit(np.where(x > 0, x + 0.75, x), y)
+    assert np.array_equal(theirs.category_count_[0], truncating.category_count_[0])
+
+
+def test_truncation_does_not_reach_values_that_are_no_codes():
+    model = CategoricalNB(non_integer="truncate").fit([[0.5], [1.5]], [0, 1])
+    for wrong, message in [(np.nan, "NaN"), (np.inf, "infinity"), (-1.5, "Negative")]:
+        with refused(ValueError, rf"{message}.*row 0, column 0", model):
+            model.predict([[wrong]])
+
+
+@pytest.mark.parametrize("non_integer", ["error", "truncate"])
+def test_a_code_beyond_all_integers_is_as_unseen_as_any_other(non_integer):
+    """A code is unseen however large it is, and in whatever type it comes."""
+    model = CategoricalNB(non_integer=non_integer).fit([[0], [1]], [0, 1])
+    expected = model.predict_proba([[2]]).tolist()
+    for query in ([[2**40]], [[2.0**40]], [[1e300]], np.array([[2**63 + 5]], dtype=np.uint64)):
+        with unchanged(model):
+            assert model.predict_proba(query).tolist() == expected, query
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "forget"])
+def test_training_refuses_a_code_that_would_need_a_huge_table(method):
+    model = CategoricalNB().fit([[0, 1], [1, 0]], [0, 1])
+    with refused(ValueError, r"row 1, column 0 holds 2147483648.*OrdinalEncoder", model):
+        getattr(model, method)([[0, 1], [2**31, 0]], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([3, 2, 2], "should have shape"),
+        ([[3, 2], [2, 4]], "should have shape"),
+        ([2.5, 2.0], "integral"),
+        ([2, 0], "at least 1"),
+        ("abc", "min_categories"),
+        (0, "min_categories"),
+    ],
+    ids=str,
+)
+def test_min_categories_that_do_not_fit_are_refused(given, message):
+    model = CategoricalNB(min_categories=given)
+    with refused(ValueError, message, model):
+        model.fit([[0, 0], [1, 1]], [0, 1])

@@ -1,0 +1,117 @@
+"""Ranking labels and counting classes, against their twins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from reference import LAYOUTS, count_classes, rank_labels
+from reference.inputs import INTEGERS, WEIGHTS
+from reference.rational import rounded
+from tallybayes import _kernels
+
+LIMIT = 1 << 22
+
+
+def ranked(y, limit=LIMIT, threads=2):
+    codes = np.full(len(y), -7, dtype=np.int32)
+    return _kernels.rank_labels(y, limit, codes, threads), codes
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, np.bool_])
+def test_labels_are_ranked_by_value(dtype):
+    rng = np.random.default_rng(0)
+    low = 0 if np.dtype(dtype).kind in "ub" else -60
+    y = rng.integers(low, 2 if dtype is np.bool_ else 60, size=500).astype(dtype)
+    values, codes = ranked(y)
+    expected_values, expected_codes = rank_labels(y)
+    np.testing.assert_array_equal(values.astype(dtype), expected_values)
+    np.testing.assert_array_equal(codes, expected_codes)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64])
+def test_labels_at_the_ends_of_their_type_are_ranked(dtype):
+    info = np.iinfo(dtype)
+    for end in (info.min, info.max):
+        step = 1 if end == info.min else -1
+        y = np.array([end + 2 * step, end, end, end + step], dtype=dtype)
+        values, codes = ranked(y)
+        np.testing.assert_array_equal(values.astype(dtype), np.unique(y))
+        np.testing.assert_array_equal(codes, rank_labels(y)[1])
+
+
+@pytest.mark.parametrize("layout", ["spaced", "backwards"])
+def test_labels_are_read_through_their_strides(layout):
+    y = np.random.default_rng(1).integers(-3, 9, size=200)
+    strided = LAYOUTS[layout](y[:, None])[:, 0]
+    assert strided.strides != y.strides
+    np.testing.assert_array_equal(ranked(strided)[1], rank_labels(y)[1])
+
+
+def test_a_range_at_the_limit_is_left_alone():
+    y = np.array([5, 14], dtype=np.int64)  # a range of 9
+    values, codes = ranked(y, limit=9)
+    assert values is None
+    assert (codes == -7).all()
+    values, codes = ranked(y, limit=10)
+    assert values.tolist() == [5, 14]
+    assert codes.tolist() == [0, 1]
+
+
+def test_the_widest_range_of_int64_is_left_alone():
+    info = np.iinfo(np.int64)
+    assert ranked(np.array([info.min, info.max]))[0] is None
+
+
+def test_no_labels_have_no_rank():
+    assert ranked(np.empty(0, dtype=np.int64))[0] is None
+
+
+def test_labels_that_are_no_whole_numbers_are_refused():
+    with pytest.raises(TypeError, match="whole numbers"):
+        ranked(np.array([0.5, 1.0]))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_labels_of_several_chunks_are_ranked(threads):
+    y = np.random.default_rng(2).integers(-1000, 1000, size=9 * 65536 + 17)
+    y[0], y[-1] = 5000, -5000  # seen in one chunk only
+    values, codes = ranked(y, threads=threads)
+    expected, inverse = np.unique(y, return_inverse=True)
+    np.testing.assert_array_equal(values, expected)
+    np.testing.assert_array_equal(codes, inverse)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize(("n", "n_classes"), [(0, 3), (1, 1), (1, 100), (700, 4), (700, 100)])
+def test_class_counts_are_exact(weights, n, n_classes):
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, n_classes, size=n).astype(np.int32)
+    w = WEIGHTS[weights](rng, n)
+    count = np.zeros(n_classes)
+    _kernels.count_classes(codes, w, count, 2)
+    np.testing.assert_array_equal(count, rounded(count_classes(codes, w, n_classes)))
+
+
+def test_class_counts_add_to_what_was_counted():
+    count = np.array([10.0, 20.0])
+    _kernels.count_classes(np.array([1, 1, 0], dtype=np.int32), None, count, 1)
+    assert count.tolist() == [11.0, 22.0]
+
+
+def test_rows_beyond_two_to_the_24_are_counted():
+    codes = np.zeros(2**24 + 3, dtype=np.int32)
+    codes[-1] = 1
+    count = np.zeros(2)
+    _kernels.count_classes(codes, None, count, 2)
+    assert count.tolist() == [2.0**24 + 2, 1.0]
+
+
+@pytest.mark.parametrize("n_classes", [3, 200_000])
+def test_several_chunks_are_counted(n_classes):
+    rng = np.random.default_rng(4)
+    codes = rng.integers(0, n_classes, size=700_000).astype(np.int32)
+    w = rng.integers(0, 5, size=len(codes)).astype(float)
+    count = np.zeros(n_classes)
+    _kernels.count_classes(codes, w, count, 8)
+    np.testing.assert_array_equal(count, np.bincount(codes, w, n_classes))

@@ -1,0 +1,296 @@
+"""Scores of level codes and of sparse rows, bit for bit as their twins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from reference import LAYOUTS, best_classes, score_codes, score_sparse
+from reference.inputs import DTYPES, FLOATS, special_classes, triple, whole_numbers, with_index
+from tallybayes import _kernels
+
+NEVER = -np.inf
+
+
+def starts(n_entries):
+    return np.concatenate([[0], np.cumsum(n_entries)]).astype(np.int64)
+
+
+def scorer(first, second=None, offset=None, fallback=0, threads=2):
+    if offset is None:
+        offset = np.linspace(-1.0, 1.0, len(first))
+    return _kernels.LaneScorer(first, second, offset, fallback, threads), offset
+
+
+def codes_scores(compiled, x, start, K, threads=2):
+    joint, found = np.empty((len(x), K)), np.empty(len(x), dtype=np.int64)
+    reply = compiled.score_codes(x, start, joint, None, threads)
+    assert compiled.score_codes(x, start, None, found, threads)[:2] == reply[:2]
+    return joint, found, reply
+
+
+def sparse_scores(compiled, x, K, threshold=None, non_negative=False, threads=2):
+    joint, found = np.empty((x.shape[0], K)), np.empty(x.shape[0], dtype=np.int64)
+    rule = (threshold, non_negative)
+    reply = compiled.score_sparse(*triple(x), *rule, joint, None, threads)
+    assert compiled.score_sparse(*triple(x), *rule, None, found, threads)[:2] == reply[:2]
+    return joint, found, reply
+
+
+def sparse_rows(rng, n, d, dtype=np.float64, density=0.3):
+    """Rows with entries in any order and zeros that are stored."""
+    x = np.abs(whole_numbers(rng, (n, d), dtype, top=5))
+    x = np.where(rng.uniform(size=(n, d)) < density, x, np.zeros_like(x))
+    held = sparse.csr_array(x)
+    held.data[::7] = 0
+    return held
+
+
+# ---- level codes ---------------------------------------------------------------------------------
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_codes_of_every_type_and_layout_are_looked_up(dtype, layout):
+    rng = np.random.default_rng(0)
+    start = starts([3, 6, 2])  # levels and one more entry for what was not seen
+    x = np.abs(whole_numbers(rng, (90, 3), dtype, top=9))
+    table = rng.normal(size=(5, 11))
+    compiled, offset = scorer(table)
+    joint, found, (fault, unseen, _) = codes_scores(compiled, LAYOUTS[layout](x), start, 5)
+    expected = score_codes(x, table, start, offset)
+    assert fault == 0
+    assert unseen == bool((x >= np.diff(start) - 1).any())
+    np.testing.assert_array_equal(joint, expected)
+    np.testing.assert_array_equal(found, expected.argmax(axis=1))
+
+
+@pytest.mark.parametrize("entries", [3, 2100])  # of the wider table, 32 and 16 classes a block
+@pytest.mark.parametrize("K", special_classes(100))
+def test_codes_for_any_number_of_classes_are_looked_up(K, entries):
+    rng = np.random.default_rng(1)
+    start = starts([entries, 4, entries])
+    x = rng.integers(0, 5, size=(130, 3))
+    table, offset = rng.normal(size=(K, start[-1])), rng.normal(size=K)
+    compiled, _ = scorer(table, offset=offset, fallback=K - 1)
+    joint, found, _ = codes_scores(compiled, x, start, K)
+    expected = score_codes(x, table, start, offset)
+    np.testing.assert_array_equal(joint, expected)
+    np.testing.assert_array_equal(found, expected.argmax(axis=1))
+
+
+@pytest.mark.parametrize("K", [3, 40])
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 1023, 1024, 1025, 33_000])
+def test_codes_of_any_number_of_rows_are_looked_up(n, K):
+    rng = np.random.default_rng(2)
+    start = starts([4, 5])
+    x = rng.integers(0, 6, size=(n, 2), dtype=np.int8)
+    table = rng.normal(size=(K, 9))
+    compiled, offset = scorer(table)
+    joint, found, _ = codes_scores(compiled, x, start, K, threads=3)
+    expected = score_codes(x, table, start, offset)
+    np.testing.assert_array_equal(joint, expected)
+    np.testing.assert_array_equal(found, expected.argmax(axis=1))
+
+
+def test_rows_without_columns_score_their_offset():
+    compiled, offset = scorer(np.empty((3, 0)))
+    joint, found, _ = codes_scores(compiled, np.empty((4, 0), dtype=np.int64), starts([]), 3)
+    assert joint.tolist() == [offset.tolist()] * 4
+    assert found.tolist() == [2] * 4
+
+
+@pytest.mark.parametrize("K", [2, 40])
+def test_a_row_of_codes_that_every_class_rules_out_gets_the_fallback(K):
+    table = np.zeros((K, 3))
+    table[:, 1] = NEVER
+    compiled, _ = scorer(table, offset=np.zeros(K), fallback=1)
+    joint, found, _ = codes_scores(compiled, np.array([[1], [0]] * 50), starts([3]), K)
+    assert found.tolist() == [1, 0] * 50
+    assert np.isneginf(joint[::2]).all()
+    best = np.empty(100, dtype=np.int64)
+    x = np.array([[1], [0]] * 50)
+    assert compiled.score_codes(x, starts([3]), None, best, 2) == (0, False, 50)
+
+
+def test_the_first_of_equal_classes_is_best():
+    for K in (5, 40, 70):
+        offset = np.zeros(K)
+        offset[[3, K - 1]] = 1.0
+        compiled, _ = scorer(np.zeros((K, 2)), offset=offset)
+        _, found, _ = codes_scores(compiled, np.zeros((9, 1), dtype=int), starts([2]), K)
+        assert found.tolist() == [3] * 9
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "flag"),
+    [
+        (np.nan, np.float64, "NOT_FINITE"),
+        (np.inf, np.float32, "NOT_FINITE"),
+        (-np.inf, np.float64, "NOT_FINITE"),
+        (-1, np.int8, "NEGATIVE"),
+        (-1.0, np.float32, "NEGATIVE"),
+        (0.5, np.float64, "NOT_INTEGER"),
+    ],
+)
+@pytest.mark.parametrize("row", [0, 1500])
+def test_what_is_no_code_is_a_fault(row, value, dtype, flag):
+    x = np.zeros((1501, 2), dtype=dtype)
+    x[row, 1] = value
+    compiled, _ = scorer(np.zeros((2, 4)))
+    _, _, (fault, _, _) = codes_scores(compiled, x, starts([2, 2]), 2)
+    assert fault == getattr(_kernels, flag)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [(2.0**60, np.float64), (1e30, np.float32), (2**63, np.uint64), (2**62, np.int64)],
+)
+def test_a_code_however_large_is_one_that_was_not_seen(value, dtype):
+    table = np.array([[1.0, 2.0, 4.0], [8.0, 16.0, 32.0]])
+    compiled, _ = scorer(table, offset=np.zeros(2))
+    x = np.array([[0], [value], [1]], dtype=dtype)
+    joint, _, (fault, unseen, _) = codes_scores(compiled, x, starts([3]), 2)
+    assert (fault, unseen) == (0, True)
+    assert joint.tolist() == [[1.0, 8.0], [4.0, 32.0], [2.0, 16.0]]
+
+
+@pytest.mark.parametrize("start", [[0, 2], [0, 2, 5], [0, 1, 2, 4]])
+def test_starts_that_do_not_fit_the_table_are_refused(start):
+    compiled, _ = scorer(np.zeros((2, 4)))
+    with pytest.raises(ValueError, match="start"):
+        codes_scores(compiled, np.zeros((1, 2), dtype=int), np.array(start), 2)
+
+
+# ---- sparse rows ---------------------------------------------------------------------------------
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["linear", "binary", "quadratic"])
+def test_sparse_rows_of_every_type_are_scored(kind, dtype, index):
+    rng = np.random.default_rng(3)
+    x = with_index(sparse_rows(rng, 90, 12, dtype), index)
+    first = rng.normal(size=(5, 12))
+    second = rng.normal(size=(5, 12)) if kind == "quadratic" else None
+    threshold = 1.0 if kind == "binary" else None
+    compiled, offset = scorer(first, second)
+    joint, found, reply = sparse_scores(compiled, x, 5, threshold)
+    expected = score_sparse(*triple(x)[:3], first, offset, second, threshold)
+    assert reply[:2] == (0, False)
+    np.testing.assert_array_equal(joint, expected)
+    np.testing.assert_array_equal(found, expected.argmax(axis=1))
+
+
+@pytest.mark.parametrize("d", [20, 4200])  # of the wider table, 32 and 16 classes a block
+@pytest.mark.parametrize("K", special_classes(100))
+def test_sparse_rows_for_any_number_of_classes_are_scored(K, d):
+    rng = np.random.default_rng(4)
+    x = sparse_rows(rng, 70, 20)
+    x.resize(70, d)
+    first, offset = rng.normal(size=(K, d)), rng.normal(size=K)
+    for second in (None, rng.normal(size=(K, d))):
+        compiled, _ = scorer(first, second, offset)
+        joint, found, _ = sparse_scores(compiled, x, K)
+        expected = score_sparse(*triple(x)[:3], first, offset, second)
+        np.testing.assert_array_equal(joint, expected)
+        np.testing.assert_array_equal(found, expected.argmax(axis=1))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int16])
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 1024, 1025, 2100])
+def test_sparse_rows_of_any_number_are_scored(n, dtype):
+    rng = np.random.default_rng(5)
+    x = sparse_rows(rng, n, 6, dtype)
+    first = rng.normal(size=(4, 6))
+    compiled, offset = scorer(first)
+    joint, _, _ = sparse_scores(compiled, x, 4, threads=3)
+    np.testing.assert_array_equal(joint, score_sparse(*triple(x)[:3], first, offset))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int16])
+def test_row_pointers_may_begin_after_unused_entries(dtype):
+    rng = np.random.default_rng(6)
+    x = sparse_rows(rng, 2500, 6, dtype)
+    first = rng.normal(size=(4, 6))
+    compiled, offset = scorer(first)
+    joint = np.empty((1300, 4))
+    indptr = x.indptr[1200:].copy()
+    reply = compiled.score_sparse(indptr, x.indices, x.data, 1300, 6, None, False, joint, None, 2)
+    assert reply[0] == 0
+    np.testing.assert_array_equal(joint, score_sparse(indptr, x.indices, x.data, first, offset))
+
+
+def test_a_stored_zero_says_nothing_whatever_its_weight():
+    x = sparse.csr_array(
+        (np.array([0.0, -0.0, 2.0]), np.array([0, 1, 0]), np.array([0, 2, 3])), (2, 2)
+    )
+    compiled, _ = scorer(np.full((2, 2), NEVER), offset=np.array([1.0, 2.0]), fallback=1)
+    joint, found, _ = sparse_scores(compiled, x, 2)
+    assert joint.tolist() == [[1.0, 2.0], [NEVER, NEVER]]
+    assert found.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("row", [0, 1500])
+def test_a_value_that_is_not_finite_is_a_fault(row, value, dtype):
+    dense = np.ones((1501, 2), dtype=dtype)
+    dense[row, 1] = value
+    for threshold in (None, 0.5):
+        compiled, _ = scorer(np.ones((2, 2)))
+        _, _, (fault, _, _) = sparse_scores(compiled, sparse.csr_array(dense), 2, threshold)
+        assert fault == _kernels.NOT_FINITE
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, np.int64])
+def test_a_negative_value_is_a_fault_only_where_it_is_not_admitted(dtype):
+    dense = np.ones((40, 3), dtype=dtype)
+    dense[39, 2] = -1
+    compiled, _ = scorer(np.ones((2, 3)))
+    for non_negative in (False, True):
+        _, _, reply = sparse_scores(compiled, sparse.csr_array(dense), 2, non_negative=non_negative)
+        assert reply[0] == (_kernels.NEGATIVE if non_negative else 0)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int16])
+@pytest.mark.parametrize("wrong", [-1, 3, 2**31 - 1, -(2**31)])
+def test_an_index_out_of_range_is_a_fault(wrong, dtype):
+    x = sparse.csr_array(np.eye(3, dtype=dtype))
+    x.indices[1] = wrong
+    compiled, _ = scorer(np.ones((2, 3)))
+    _, _, (fault, _, _) = sparse_scores(compiled, x, 2)
+    assert fault & _kernels.OUT_OF_RANGE
+
+
+@pytest.mark.parametrize("indptr", [[0, 2, 1, 3], [-1, 1, 2, 3], [0, 1, 2, 4], [0, 1, 3]])
+def test_malformed_row_pointers_are_refused(indptr):
+    x = sparse.csr_array(np.eye(3))
+    compiled, _ = scorer(np.ones((2, 3)))
+    joint = np.empty((3, 2))
+    with pytest.raises(ValueError, match="indptr"):
+        compiled.score_sparse(
+            np.array(indptr, dtype=np.int32), x.indices, x.data, 3, 3, None, False, joint, None, 1
+        )
+
+
+@pytest.mark.parametrize("which", ["data", "indices"])
+def test_sparse_arrays_are_read_through_their_strides_or_refused(which):
+    x = sparse.csr_array(np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0], [4.0, 0.0, 5.0]]))
+    first = np.arange(6.0).reshape(2, 3)
+    compiled, offset = scorer(first)
+    room = np.zeros(2 * x.nnz, dtype=getattr(x, which).dtype)
+    room[::2] = getattr(x, which)
+    arrays = {"indptr": x.indptr, "indices": x.indices, "data": x.data, which: room[::2]}
+    joint = np.empty((3, 2))
+    try:
+        compiled.score_sparse(*arrays.values(), 3, 3, None, False, joint, None, 1)
+    except (TypeError, ValueError):
+        return
+    np.testing.assert_array_equal(joint, score_sparse(*triple(x)[:3], first, offset))
+
+
+def test_the_scorer_keeps_a_copy_of_its_parameters():
+    first = np.ones((2, 3))
+    compiled, _ = scorer(first, offset=np.zeros(2))
+    first[:] = 7.0
+    joint, found, _ = sparse_scores(compiled, sparse.csr_array(np.ones((1, 3))), 2)
+    assert joint.tolist() == [[3.0, 3.0]]
+    assert best_classes(joint, 0)[0].tolist() == found.tolist()

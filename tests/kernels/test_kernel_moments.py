@@ -1,0 +1,424 @@
+"""Moments about an origin, dense and sparse, and their arithmetic, against exact twins."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from reference import (
+    LAYOUTS,
+    ExactMoments,
+    add_moments,
+    centre_moments,
+    chunk_bounds,
+    count_moments,
+    rebase_moments,
+    to_moments,
+)
+from reference.inputs import DTYPES, FLOATS, FORMATS, WEIGHTS, whole_numbers, with_index
+from reference.rational import exact
+from tallybayes import _kernels
+from tallybayes.tally import Moments
+
+DOUBLE_DOUBLE = Fraction(1, 2**100)  # the error of one step, as tally/moments.py states it
+
+
+def dense_moments(x, codes, weights, n_classes, origin, threads=2):
+    tally = Moments.zeros(n_classes, np.asarray(origin, dtype=np.float64))
+    fault = _kernels.moments_dense(x, codes, weights, tally.origin, *tally.sums, threads)
+    return tally, fault
+
+
+def sparse_moments(x, codes, weights, n_classes, threads=2):
+    tally = Moments.zeros(n_classes, np.zeros(x.shape[1]))
+    fault = _kernels.moments_sparse(
+        x.indptr, x.indices, x.data, *x.shape, x.format == "csc", codes, weights,
+        *tally.sums, threads,
+    )  # fmt: skip
+    return tally, fault
+
+
+def assert_sums(tally, expected):
+    """S1 and S2 are exactly the expected rationals."""
+    found = to_moments(tally)
+    assert (found.s1 == expected.s1).all()
+    assert (found.s2 == expected.s2).all()
+
+
+# ---- whole numbers: exactly ----------------------------------------------------------------------
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dense_moments_of_whole_numbers_are_exact(dtype, layout):
+    rng = np.random.default_rng(0)
+    x = whole_numbers(rng, (130, 6), dtype)
+    codes = rng.integers(0, 3, size=130).astype(np.int32)
+    w, origin = WEIGHTS["fractional"](rng, 130), rng.integers(-5, 5, size=6)
+    tally, fault = dense_moments(LAYOUTS[layout](x), codes, w, 3, origin)
+    assert fault == 0
+    assert_sums(tally, count_moments(x, codes, w, 3, origin))
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sparse_moments_of_whole_numbers_are_exact(dtype, fmt, index):
+    rng = np.random.default_rng(1)
+    x = whole_numbers(rng, (130, 6), dtype)
+    codes = rng.integers(0, 3, size=130).astype(np.int32)
+    w = WEIGHTS["fractional"](rng, 130)
+    held = with_index(FORMATS[fmt](x), index)
+    tally, fault = sparse_moments(held, codes, w, 3)
+    assert fault == 0
+    assert_sums(tally, count_moments(x, codes, w, 3, np.zeros(6)))
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("form", ["dense", *FORMATS])
+def test_moments_under_every_kind_of_weight_are_exact(form, weights):
+    rng = np.random.default_rng(2)
+    x = whole_numbers(rng, (90, 4), np.float64)
+    codes = rng.integers(0, 4, size=90).astype(np.int32)
+    w = WEIGHTS[weights](rng, 90)
+    if form == "dense":
+        tally, fault = dense_moments(x, codes, w, 4, np.zeros(4))
+    else:
+        tally, fault = sparse_moments(FORMATS[form](x), codes, w, 4)
+    assert fault == 0
+    assert_sums(tally, count_moments(x, codes, w, 4, np.zeros(4)))
+
+
+@pytest.mark.parametrize("form", ["dense", *FORMATS])
+@pytest.mark.parametrize(
+    ("n", "d", "n_classes"),
+    [(0, 3, 2), (1, 1, 1), (1, 300, 3), (5, 0, 2), (40, 1, 100), (40, 257, 2), (70, 9, 1)],
+)
+def test_moments_of_every_shape_are_exact(form, n, d, n_classes):
+    rng = np.random.default_rng(3)
+    x = whole_numbers(rng, (n, d), np.float64)
+    codes = rng.integers(0, n_classes, size=n).astype(np.int32)
+    if form == "dense":
+        tally, fault = dense_moments(x, codes, None, n_classes, np.zeros(d))
+    else:
+        tally, fault = sparse_moments(FORMATS[form](x), codes, None, n_classes)
+    assert fault == 0
+    assert_sums(tally, count_moments(x, codes, None, n_classes, np.zeros(d)))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", [3, 60])
+@pytest.mark.parametrize("layout", ["C", "Fortran"])
+def test_moments_of_many_rows_and_columns_are_exact(layout, n_classes, weighted):
+    rng = np.random.default_rng(4)
+    x = rng.integers(-40, 40, size=(3 * 8192 + 5, 261))
+    codes = rng.integers(0, n_classes, size=len(x)).astype(np.int32)
+    w = rng.integers(0, 4, size=len(x)) if weighted else None
+    tally, fault = dense_moments(
+        LAYOUTS[layout](x.astype(np.float32)),
+        codes,
+        None if w is None else w.astype(float),
+        n_classes,
+        np.full(261, 2.0),
+        threads=8,
+    )
+    assert fault == 0
+    t = x - 2
+    u = t if w is None else w[:, None] * t
+    order = np.argsort(codes, kind="stable")
+    first = np.searchsorted(codes[order], np.arange(n_classes))
+    np.testing.assert_array_equal(tally.s1_hi, np.add.reduceat(u[order], first))
+    np.testing.assert_array_equal(tally.s2_hi, np.add.reduceat((u * t)[order], first))
+    assert not tally.s1_lo.any()
+    assert not tally.s2_lo.any()
+
+
+@pytest.mark.parametrize("n_classes", [2, 9])
+@pytest.mark.parametrize("fmt", FORMATS)
+def test_moments_of_many_sparse_rows_and_columns_are_exact(fmt, n_classes):
+    rng = np.random.default_rng(5)
+    x = sparse.random_array((45_000, 700), density=0.01, rng=rng, format=fmt)
+    x.data = np.ceil(x.data * 8)
+    codes = rng.integers(0, n_classes, size=x.shape[0]).astype(np.int32)
+    w = rng.integers(0, 4, size=x.shape[0]).astype(float)
+    tally, fault = sparse_moments(x, codes, w, n_classes, threads=8)
+    assert fault == 0
+    hot = sparse.csr_array((w, (codes, np.arange(len(codes)))), shape=(n_classes, len(codes)))
+    np.testing.assert_array_equal(tally.s1_hi, (hot @ x).toarray())
+    np.testing.assert_array_equal(tally.s2_hi, (hot @ x.power(2)).toarray())
+
+
+@pytest.mark.parametrize("form", ["dense", *FORMATS])
+def test_moments_add_to_what_was_counted(form):
+    x = np.array([[1.0, 3.0], [2.0, 4.0]])
+    codes = np.array([0, 1], dtype=np.int32)
+    totals = [np.full((2, 2), 64.0) for _ in range(4)]
+    if form == "dense":
+        _kernels.moments_dense(x, codes, None, np.zeros(2), *totals, 1)
+    else:
+        held = FORMATS[form](x)
+        _kernels.moments_sparse(
+            held.indptr, held.indices, held.data, 2, 2, form == "csc", codes, None, *totals, 1
+        )
+    np.testing.assert_array_equal(totals[0] + totals[1], 128.0 + x)
+    np.testing.assert_array_equal(totals[2] + totals[3], 128.0 + x**2)
+
+
+# ---- real numbers: within the stated bounds ------------------------------------------------------
+def far(rng, n, d):
+    x = rng.normal(size=(n, d))
+    x[0] = 1e9
+    return x
+
+
+REALS = {
+    "normal": lambda rng, n, d: rng.normal(size=(n, d)),
+    "lognormal": lambda rng, n, d: rng.lognormal(sigma=5.0, size=(n, d)),
+    "far from 0": lambda rng, n, d: 1e8 + rng.normal(size=(n, d)),
+    "first row far": far,
+    "tiny": lambda rng, n, d: 1e-100 * rng.normal(size=(n, d)),
+    "huge": lambda rng, n, d: 1e100 * rng.normal(size=(n, d)),
+    "constant": lambda rng, n, d: np.full((n, d), 0.1),
+}
+
+
+BEYOND_FLOAT32 = ("tiny", "huge")
+REALS_OF_TYPES = [(np.float64, name) for name in REALS] + [
+    (np.float32, name) for name in REALS if name not in BEYOND_FLOAT32
+]
+
+
+@pytest.mark.parametrize("weights", [None, "whole", "fractional"])
+@pytest.mark.parametrize(("dtype", "reals"), REALS_OF_TYPES)
+def test_mean_and_sum_of_squares_are_within_the_bound_of_a_chunk(dtype, reals, weights):
+    rng = np.random.default_rng(6)
+    n, d, n_classes = 200, 3, 2
+    x = REALS[reals](rng, n, d).astype(dtype)
+    codes = rng.integers(0, n_classes, size=n).astype(np.int32)
+    w = None if weights is None else WEIGHTS[weights](rng, n)
+    origin = x[0].astype(np.float64)
+    tally, fault = dense_moments(x, codes, w, n_classes, origin)
+    assert fault == 0
+    truth = count_moments(x, codes, w, n_classes, origin)
+    found = to_moments(tally)._replace(n=truth.n)
+    mean, squares = centre_moments(found, origin)
+    true_mean, true_squares = centre_moments(truth, origin)
+    first, second = chunk_bounds(x, codes, w, n_classes)
+    slack = 16 * DOUBLE_DOUBLE * (truth.s2 + abs(truth.s1))
+    assert (abs(mean - true_mean) * truth.n <= first + slack).all()
+    assert (abs(squares - true_squares) <= second + slack).all()
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("weights", [None, "fractional"])
+@pytest.mark.parametrize("reals", REALS)
+def test_sparse_sums_are_within_the_bound_of_double_doubles(reals, weights, fmt):
+    rng = np.random.default_rng(7)
+    n, d, n_classes = 200, 3, 2
+    x = REALS[reals](rng, n, d)
+    codes = rng.integers(0, n_classes, size=n).astype(np.int32)
+    w = None if weights is None else rng.lognormal(size=n)
+    tally, fault = sparse_moments(FORMATS[fmt](x), codes, w, n_classes)
+    assert fault == 0
+    truth = count_moments(x, codes, w, n_classes, np.zeros(d))
+    size = count_moments(abs(x), codes, w, n_classes, np.zeros(d))
+    found = to_moments(tally)
+    assert (abs(found.s1 - truth.s1) <= n * DOUBLE_DOUBLE * size.s1).all()
+    assert (abs(found.s2 - truth.s2) <= n * DOUBLE_DOUBLE * size.s2).all()
+
+
+def test_one_row_additions_stay_accurate():
+    """Each row is a chunk of its own: what 20,000 additions lose is below 20,000 · 2⁻¹⁰⁰."""
+    rng = np.random.default_rng(8)
+    n = 20_000
+    x = np.round(rng.normal(size=(n, 2)) * 2.0**20) / 2.0**20  # so that int64 holds exact sums
+    x[0] = 2.0**30
+    origin = x[0].copy()
+    tally = Moments.zeros(1, origin)
+    totals, codes = tally.sums, np.zeros(1, dtype=np.int32)
+    for i in range(n):
+        _kernels.moments_dense(x[i : i + 1], codes, None, origin, *totals, 1)
+    tally.n += n
+    grid = [[int(v) for v in column] for column in (x * 2.0**20).T]
+    for j, column in enumerate(grid):
+        t = [v - column[0] for v in column]
+        s1, s2 = Fraction(sum(t), 2**20), Fraction(sum(v * v for v in t), 2**40)
+        found = to_moments(tally)
+        assert abs(found.s1[0, j] - s1) <= n * DOUBLE_DOUBLE * abs(s1)
+        assert abs(found.s2[0, j] - s2) <= n * DOUBLE_DOUBLE * s2
+    np.testing.assert_allclose(tally.mean_and_squares()[1][0], ((x - x.mean(0)) ** 2).sum(0))
+
+
+def test_float32_is_squared_in_float64():
+    x = np.array([[0.0], [2.0**13 + 2.0**-10]], dtype=np.float32)
+    tally, _ = dense_moments(x, np.zeros(2, dtype=np.int32), None, 1, [0.0])
+    assert tally.s2_hi[0, 0] == (2.0**13 + 2.0**-10) ** 2
+
+
+# ---- arithmetic ----------------------------------------------------------------------------------
+def random_moments(rng, n_classes, d, origin, magnitudes=9):
+    x = rng.normal(size=(40, d)) * 10.0 ** rng.integers(-magnitudes, magnitudes + 1, size=d)
+    codes = rng.integers(0, n_classes, size=40).astype(np.int32)
+    tally, _ = dense_moments(x, codes, None, n_classes, origin)
+    tally.n += np.bincount(codes, minlength=n_classes)[:, None]
+    return tally
+
+
+@pytest.mark.parametrize("factor", [1.0, -1.0, 2.0, 0.3, 1e-9, 0.0])
+def test_totals_add_within_the_stated_bound(factor):
+    rng = np.random.default_rng(9)
+    a, b = (random_moments(rng, 3, 4, np.ones(4)) for _ in range(2))
+    expected = add_moments(to_moments(a), to_moments(b), factor)
+    size = add_moments(
+        ExactMoments(*map(abs, to_moments(a))), ExactMoments(*map(abs, to_moments(b))), abs(factor)
+    )
+    _kernels.add_moments(*a.totals, *b.totals, factor)
+    found = to_moments(a)
+    assert (abs(found.s1 - expected.s1) <= DOUBLE_DOUBLE * size.s1).all()
+    assert (abs(found.s2 - expected.s2) <= DOUBLE_DOUBLE * size.s2).all()
+    assert (abs(found.n - expected.n) <= size.n / 2**52).all()
+
+
+@pytest.mark.parametrize("new", [0.0, 1.0, 1e9, -1e9, 1e-9, 0.1])
+def test_the_origin_moves_within_the_stated_bound(new):
+    """tally/moments.py: the error is below 2⁻¹⁰⁰·(|S2| + nδ²), of S2, and alike of S1."""
+    rng = np.random.default_rng(10)
+    old = rng.normal(size=4)
+    tally = random_moments(rng, 3, 4, old)
+    before, origin = to_moments(tally), np.full(4, new)
+    expected = rebase_moments(before, old, origin)
+    _kernels.rebase_moments(*tally.totals, old, origin)
+    found, delta = to_moments(tally), abs(exact(old) - exact(origin))
+    s2 = DOUBLE_DOUBLE * (abs(before.s2) + before.n * delta**2)
+    s1 = DOUBLE_DOUBLE * (abs(before.s1) + before.n * delta)
+    assert (found.n == before.n).all()
+    assert (abs(found.s1 - expected.s1) <= s1).all()
+    assert (abs(found.s2 - expected.s2) <= s2).all()
+
+
+def test_moving_the_origin_there_and_back_keeps_mean_and_squares():
+    rng = np.random.default_rng(11)
+    tally = random_moments(rng, 2, 3, np.zeros(3), magnitudes=0)
+    mean, squares = tally.mean_and_squares()
+    there = tally.rebased(np.full(3, 1e9))
+    back = there.rebased(np.zeros(3))
+    for moved in (there, back):
+        again, same = moved.mean_and_squares()
+        deviation = np.sqrt(squares / np.maximum(tally.n, 1.0))
+        assert (np.abs(again - mean) <= 2.0**-40 * deviation + np.spacing(np.abs(mean))).all()
+        np.testing.assert_allclose(same, squares, rtol=2.0**-40)
+
+
+def test_means_and_squares_are_read_to_the_last_place():
+    rng = np.random.default_rng(12)
+    tally = random_moments(rng, 3, 5, rng.normal(size=5))
+    offset, squares = np.empty((3, 5)), np.empty((3, 5))
+    _kernels.centre_moments(*tally.totals, np.zeros(5), 0.0, offset, squares)
+    sums = to_moments(tally)
+    mean, expected = centre_moments(sums, np.zeros(5))
+    assert (abs(exact(offset) - mean) <= abs(mean) / 2**52).all()
+    cancelled = 4 * DOUBLE_DOUBLE * sums.s2
+    assert (abs(exact(squares) - expected) <= expected / 2**52 + cancelled).all()
+
+
+def test_cells_without_rows_read_as_zero():
+    tally = Moments.zeros(2, np.array([5.0, -5.0]))
+    mean, squares = tally.mean_and_squares()
+    np.testing.assert_array_equal(mean, [[5.0, -5.0]] * 2)
+    assert not squares.any()
+
+
+def test_a_sum_of_squares_below_the_residue_reads_as_zero():
+    one = np.ones((1, 1))
+    for rest, read in [(2.0**-80, 2.0**-80), (2.0**-95, 0.0), (-(2.0**-95), 0.0)]:
+        offset, squares = np.empty((1, 1)), np.empty((1, 1))
+        totals = (one, one, 0.0 * one, one, rest * one, 0.0 * one)
+        _kernels.centre_moments(*totals, np.zeros(1), 2.0**-90, offset, squares)
+        assert squares[0, 0] == read
+
+
+@pytest.mark.parametrize("kernel", ["add_moments", "rebase_moments", "centre_moments"])
+def test_totals_of_other_shapes_are_refused(kernel):
+    a, b = Moments.zeros(2, np.zeros(3)), Moments.zeros(2, np.zeros(4))
+    with pytest.raises(ValueError, match="wrong length"):
+        {
+            "add_moments": lambda: _kernels.add_moments(*a.totals, *b.totals, 1.0),
+            "rebase_moments": lambda: _kernels.rebase_moments(*a.totals, b.origin, b.origin),
+            "centre_moments": lambda: _kernels.centre_moments(
+                *a.totals, a.origin, 0.0, b.n, b.s1_hi
+            ),
+        }[kernel]()
+
+
+# ---- faults --------------------------------------------------------------------------------------
+@pytest.mark.parametrize("layout", ["C", "Fortran", "spaced"])
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(("row", "column"), [(0, 0), (63, 255), (64, 256), (299, 299), (150, 7)])
+def test_a_value_that_is_not_finite_is_a_fault_wherever_it_stands(
+    row, column, value, dtype, layout
+):
+    x = np.ones((300, 300), dtype=dtype)
+    x[row, column] = value
+    codes = np.arange(300, dtype=np.int32) % 3
+    _, fault = dense_moments(LAYOUTS[layout](x), codes, None, 3, np.zeros(300))
+    assert fault & _kernels.NOT_FINITE
+
+
+@pytest.mark.parametrize("row", [0, 1, 2])
+@pytest.mark.parametrize("form", ["dense", *FORMATS])
+def test_a_weight_of_zero_does_not_hide_a_fault(form, row):
+    x, w = np.ones((3, 2)), np.ones(3)
+    x[row, 1], w[row] = np.nan, 0.0
+    codes = np.zeros(3, dtype=np.int32)
+    if form == "dense":
+        _, fault = dense_moments(x, codes, w, 1, np.zeros(2))
+    else:
+        _, fault = sparse_moments(FORMATS[form](x), codes, w, 1)
+    assert fault & _kernels.NOT_FINITE
+
+
+def test_rows_of_weight_zero_only_count_as_nothing():
+    tally, fault = dense_moments(
+        np.ones((3, 2)), np.zeros(3, dtype=np.int32), np.zeros(3), 1, [5, 5]
+    )
+    assert fault == 0
+    assert not any(array.any() for array in tally.totals)
+
+
+@pytest.mark.parametrize("far_away", ["row", "origin"])
+@pytest.mark.parametrize("size", [1e155, 1e200, 1e307, -1e307])
+def test_squares_that_exceed_float64_are_a_fault_or_show(size, far_away):
+    """What overflows is never a finite wrong number; the engine looks at the totals besides."""
+    x = np.array([[0.0], [size if far_away == "row" else 0.0]])
+    tally, fault = dense_moments(
+        x, np.zeros(2, dtype=np.int32), None, 1, [size if far_away == "origin" else 0.0]
+    )
+    assert fault & _kernels.NOT_FINITE or not np.isfinite(tally.s2_hi).all()
+
+
+def test_a_fault_in_a_small_batch_adds_nothing():
+    x = np.ones((8192, 256))
+    x[-1, -1] = np.nan
+    tally, fault = dense_moments(x, np.zeros(8192, dtype=np.int32), None, 1, np.zeros(256))
+    assert fault
+    assert not any(array.any() for array in tally.totals)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_fault_in_the_last_of_many_chunks_is_found(threads):
+    x = np.ones((6 * 8192, 20))
+    x[-1, -1] = np.inf
+    codes = np.zeros(len(x), dtype=np.int32)
+    _, fault = dense_moments(x, codes, None, 1, np.zeros(20), threads=threads)
+    assert fault & _kernels.NOT_FINITE
+
+
+@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("wrong", [-1, 3, 2**31 - 1])
+def test_a_sparse_index_out_of_range_is_a_fault(wrong, fmt):
+    held = FORMATS[fmt](np.eye(3))
+    held.indices[1] = wrong
+    _, fault = sparse_moments(held, np.zeros(3, dtype=np.int32), None, 1)
+    assert fault & _kernels.OUT_OF_RANGE

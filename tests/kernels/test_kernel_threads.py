@@ -1,0 +1,241 @@
+"""Every kernel returns the same bits on any number of threads and with every instruction set.
+
+The sizes give each of eight threads work: more than 8 · 2¹⁷ steps, in more than 8 tasks. Weights
+and values are rounded, so that another order of adding would show.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from reference.inputs import triple
+from tallybayes import _kernels
+from tallybayes.tally import Moments
+
+ROWS = 9 * 8192 + 17
+THREADS = (1, 2, 3, 8)
+
+
+@cache
+def rng_data(seed, *shape):
+    data = np.random.default_rng(seed).normal(size=shape)
+    data.flags.writeable = False
+    return data
+
+
+@cache
+def class_codes(n, K):
+    # sorted in part, so that some chunks hold few classes and others all
+    codes = np.random.default_rng(1).integers(0, K, size=n).astype(np.int32)
+    codes[: n // 3].sort()
+    return codes
+
+
+@cache
+def row_weights(n):
+    return np.random.default_rng(2).uniform(-0.5, 2.0, size=n)
+
+
+@cache
+def text(n, d, per_row, index=np.int32, dtype=np.float64):
+    rng = np.random.default_rng(3)
+    indices = np.sort(rng.integers(0, d, size=(n, per_row)), axis=1).ravel()
+    data = rng.lognormal(size=n * per_row).astype(dtype)
+    indptr = np.arange(n + 1) * per_row
+    return sparse.csr_array((data, indices.astype(index), indptr.astype(index)), shape=(n, d))
+
+
+def weights_of(weighted, n):
+    return row_weights(n) if weighted else None
+
+
+# ---- each case: threads -> the arrays that a kernel filled ---------------------------------------
+def rank_labels(threads):
+    y = np.random.default_rng(4).integers(-500, 500, size=17 * 65536)
+    codes = np.empty(len(y), dtype=np.int32)
+    return [_kernels.rank_labels(y, 1 << 20, codes, threads), codes]
+
+
+def count_classes(weighted, threads):
+    n, K = 17 * 65536, 12
+    count = np.zeros(K)
+    _kernels.count_classes(class_codes(n, K), weights_of(weighted, n), count, threads)
+    return [count]
+
+
+def moments_dense(dtype, order, K, weighted, threads):
+    x = np.asarray(rng_data(5, ROWS, 15), dtype=dtype, order=order)
+    tally = Moments.zeros(K, np.full(15, 0.1))
+    codes, w = class_codes(ROWS, K), weights_of(weighted, ROWS)
+    _kernels.moments_dense(x, codes, w, tally.origin, *tally.sums, threads)
+    return tally.totals
+
+
+def moments_wide(threads):
+    x = rng_data(6, 2 * 8192 + 5, 700)
+    tally = Moments.zeros(4, np.zeros(700))
+    codes = class_codes(len(x), 4)
+    _kernels.moments_dense(x, codes, None, tally.origin, *tally.sums, threads)
+    return tally.totals
+
+
+def moments_sparse(by_column, K, weighted, threads):
+    x = text(60_000, 3000, 20)
+    x = x.tocsc() if by_column else x
+    tally = Moments.zeros(K, np.zeros(3000))
+    codes, w = class_codes(60_000, K), weights_of(weighted, 60_000)
+    _kernels.moments_sparse(*triple(x), by_column, codes, w, *tally.sums, threads)
+    return tally.totals
+
+
+def sums_dense(dtype, threshold, weighted, threads):
+    x = rng_data(7, ROWS, 15).astype(dtype)
+    sums = np.zeros((9, 15))
+    codes, w = class_codes(ROWS, 9), weights_of(weighted, ROWS)
+    _kernels.sums_dense(x, codes, w, threshold, False, sums, threads)
+    return [sums]
+
+
+def sums_sparse(by_column, K, weighted, threads):
+    x = text(60_000, 3000, 20)
+    x = x.tocsc() if by_column else x
+    sums = np.zeros((K, 3000))
+    codes, w = class_codes(60_000, K), weights_of(weighted, 60_000)
+    _kernels.sums_sparse(*triple(x), by_column, codes, w, None, True, sums, threads)
+    return [sums]
+
+
+def levels_dense(weighted, threads):
+    x = np.random.default_rng(8).integers(0, 6, size=(ROWS, 15))
+    start, counts = np.arange(16, dtype=np.int64) * 6, np.zeros((9, 90))
+    codes, w = class_codes(ROWS, 9), weights_of(weighted, ROWS)
+    _kernels.levels_dense(x, codes, w, start, counts, threads)
+    highest = np.empty(15, dtype=np.int64)
+    _kernels.highest_codes(x, highest, threads)
+    return [counts, highest]
+
+
+def dense_scores(kind, dtype, K, threads):
+    n, d = 5000, 140
+    x = np.abs(rng_data(9, n, d)).astype(dtype)
+    first, second = rng_data(10, K, d), None
+    if kind == "quadratic":
+        second = np.abs(rng_data(11, K, d))
+    elif kind == "masked":
+        first = np.where(first < -2.0, -np.inf, first)
+    scorer = _kernels.DenseScorer(first, second, np.zeros(K), 0, None, False)
+    return both(lambda *out: scorer.score(x, *out, threads), n, K)
+
+
+def code_scores(K, threads):
+    n = 110_000 if K > 32 else 30_000
+    x = np.random.default_rng(12).integers(0, 7, size=(n, 8), dtype=np.int16)
+    table, start = rng_data(13, K, 8 * 6), np.arange(9, dtype=np.int64) * 6
+    scorer = _kernels.LaneScorer(table, None, np.zeros(K), 0, threads)
+    return both(lambda *out: scorer.score_codes(x, start, *out, threads), n, K)
+
+
+def sparse_scores(kind, K, index, dtype, threads):
+    x = text(20_000, 3000, 20, index, dtype)
+    first = rng_data(14, K, 3000)
+    second = -np.abs(rng_data(15, K, 3000)) if kind == "quadratic" else None
+    scorer = _kernels.LaneScorer(first, second, np.zeros(K), 0, threads)
+    rule = (1.0 if kind == "binary" else None, False)
+    return both(lambda *out: scorer.score_sparse(*triple(x), *rule, *out, threads), 20_000, K)
+
+
+def normalise(probability, threads):
+    scores, evidence = 30.0 * rng_data(16, 30_000, 5), np.empty(30_000)
+    _kernels.normalise(scores, np.zeros(5), probability, evidence, threads)
+    return [scores, evidence]
+
+
+def both(score, n, K):
+    joint, best = np.empty((n, K)), np.empty(n, dtype=np.int64)
+    score(joint, None)
+    score(None, best)
+    return [joint, best]
+
+
+CASES = {
+    "rank_labels": (rank_labels,),
+    "count_classes": (count_classes, False),
+    "count_classes, weights": (count_classes, True),
+    "moments": (moments_dense, np.float64, "C", 9, False),
+    "moments, weights": (moments_dense, np.float64, "C", 9, True),
+    "moments, float32": (moments_dense, np.float32, "C", 9, False),
+    "moments, float32, weights": (moments_dense, np.float32, "C", 9, True),
+    "moments, Fortran": (moments_dense, np.float64, "F", 3, True),
+    "moments, many classes": (moments_dense, np.float64, "C", 3000, True),
+    "moments, many columns": (moments_wide,),
+    "moments, CSR, few classes": (moments_sparse, False, 2, True),
+    "moments, CSR, many classes": (moments_sparse, False, 50, True),
+    "moments, CSC": (moments_sparse, True, 9, True),
+    "sums": (sums_dense, np.float64, None, True),
+    "sums, float32": (sums_dense, np.float32, None, True),
+    "sums, no weights": (sums_dense, np.float64, None, False),
+    "sums above a threshold": (sums_dense, np.float64, 0.5, True),
+    "sums, CSR, few classes": (sums_sparse, False, 2, True),
+    "sums, CSR, many classes": (sums_sparse, False, 50, True),
+    "sums, CSC": (sums_sparse, True, 9, True),
+    "levels": (levels_dense, False),
+    "levels, weights": (levels_dense, True),
+    "linear": (dense_scores, "linear", np.float64, 7),
+    "linear, float32": (dense_scores, "linear", np.float32, 7),
+    "linear, integers": (dense_scores, "linear", np.int16, 40),
+    "masked": (dense_scores, "masked", np.float64, 7),
+    "quadratic": (dense_scores, "quadratic", np.float64, 7),
+    "quadratic, float32": (dense_scores, "quadratic", np.float32, 40),
+    **{f"codes, {K} classes": (code_scores, K) for K in (3, 16, 24, 32, 70)},
+    **{
+        f"sparse {kind}, {K} classes": (sparse_scores, kind, K, index, dtype)
+        for kind in ("linear", "binary", "quadratic")
+        for K, index, dtype in [
+            (3, np.int32, np.float64),
+            (16, np.int64, np.float32),
+            (24, np.int32, np.float32),
+            (32, np.int64, np.float64),
+            (70, np.int32, np.int16),
+        ]
+    },
+    "log posterior": (normalise, False),
+    "posterior": (normalise, True),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_threads_and_instruction_sets_do_not_change_a_bit(case):
+    run, *arguments = CASES[case]
+    first = None
+    for name in _kernels.available_instruction_sets():
+        _kernels.use_instruction_set(name)
+        for threads in THREADS:
+            found = [array.tobytes() for array in run(*arguments, threads)]
+            first = first or found
+            assert found == first, f"{name}, {threads} threads"
+
+
+@pytest.mark.parametrize("threads", [0, -3, 10_000])
+def test_any_number_of_threads_may_be_asked_for(threads):
+    x = np.ones((40, 3))
+    sums = np.zeros((1, 3))
+    codes = np.zeros(40, dtype=np.int32)
+    assert _kernels.sums_dense(x, codes, None, None, True, sums, threads) == 0
+    assert sums.tolist() == [[40.0] * 3]
+
+
+def test_the_best_instruction_set_is_chosen_at_import():
+    names = _kernels.available_instruction_sets()
+    assert names[0] == "baseline"
+    assert _kernels.instruction_set() == names[-1]
+
+
+def test_an_instruction_set_that_is_not_there_is_refused():
+    before = _kernels.instruction_set()
+    with pytest.raises(ValueError, match="baseline"):
+        _kernels.use_instruction_set("mmx")
+    assert _kernels.instruction_set() == before

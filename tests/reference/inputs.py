@@ -1,0 +1,44 @@
+"""Element types, sparse formats and weights that the kernels read."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+FLOATS = [np.float32, np.float64]
+INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
+DTYPES = [*FLOATS, *INTEGERS, np.bool_]
+FORMATS = {"csr": sparse.csr_array, "csc": sparse.csc_array}
+
+# Fractions are multiples of 2⁻¹⁰, so that their sums are exact in float64.
+WEIGHTS = {
+    "none": lambda rng, n: None,
+    "whole": lambda rng, n: rng.integers(1, 9, size=n).astype(float),
+    "zero": lambda rng, n: rng.integers(0, 2, size=n).astype(float),
+    "fractional": lambda rng, n: rng.integers(1, 4096, size=n) / 1024.0,
+    "negative": lambda rng, n: rng.integers(-4096, 4096, size=n) / 1024.0,
+}
+
+
+def whole_numbers(rng, shape, dtype, top=60):
+    """Whole numbers that every type holds, negative ones where it can; about half are zero."""
+    low = 0 if np.dtype(dtype).kind in "ub" else -top
+    x = rng.integers(low, top, size=shape) * rng.integers(0, 2, size=shape)
+    return (x % 2 if dtype is np.bool_ else x).astype(dtype)
+
+
+def with_index(x, dtype):
+    """A sparse matrix with the indices as `dtype`."""
+    x = x.copy()
+    x.indptr, x.indices = x.indptr.astype(dtype), x.indices.astype(dtype)
+    return x
+
+
+def triple(x):
+    """A sparse matrix as the kernels take it."""
+    return x.indptr, x.indices, x.data, *x.shape
+
+
+def special_classes(K):
+    """How many classes are interesting: a lane more and less than a block of 8, 16, 24 and 32."""
+    return [k for k in (1, 2, 7, 8, 9, 16, 17, 24, 25, 31, 32, 33, 40, 64, 65, 100) if k <= K]

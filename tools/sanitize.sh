@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Runs the kernel tests on kernels built with address and undefined-behaviour sanitizers.
+#
+#   tools/sanitize.sh PYTHON [pytest arguments]
+#
+# PYTHON belongs to an environment with the sanitized package: `make sanitize` makes it and calls
+# this. Needs GCC's sanitizer libraries, which come with g++. Fails if a test fails or if a
+# sanitizer reports anything, in whatever process of the run.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+python=$1
+shift
+
+# the runtime must be in the process before anything else, and the C++ library with it: ASan looks
+# for the exception functions once, when it starts
+libraries=
+for name in libasan.so libubsan.so libstdc++.so; do
+    path=$("${CXX:-g++}" -print-file-name="$name")
+    if [[ $path != /* ]]; then
+        echo "${CXX:-g++} has no $name; install GCC with its sanitizer libraries" >&2
+        exit 1
+    fi
+    libraries+="${libraries:+ }$(readlink -f "$path")"
+done
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Reports go to files, so that none is lost in what a test captures. UBSan writes its own words to
+# stderr whatever it is told, but then it aborts, and ASan reports the abort and its stack.
+status=0
+LD_PRELOAD=$libraries \
+    PYTHONMALLOC=malloc \
+    ASAN_OPTIONS="detect_leaks=0:handle_abort=1:log_path='$work/report'" \
+    UBSAN_OPTIONS="abort_on_error=1:log_path='$work/report'" \
+    timeout --kill-after=10 "${SANITIZE_TIMEOUT:-540}" \
+    "$python" -P -m pytest -p no:cacheprovider -p no:faulthandler --capture=sys \
+    tests/kernels "$@" >"$work/log" 2>&1 || status=$?
+
+for report in "$work"/report.*; do
+    [[ -e $report ]] || continue
+    cat "$report" >&2
+    status=1
+done
+
+if [[ $status -ne 0 ]]; then
+    tail -n 200 "$work/log" >&2
+    echo "sanitizers: FAILED, see above" >&2
+    exit 1
+fi
+# without pytest's own words, so that only the test suite's summary reads as one
+tail -n 1 "$work/log" | sed -E 's/^=* *([0-9]+) passed.* in ([^ ]+).*/sanitizers: \1 kernel tests ran clean in \2/'
