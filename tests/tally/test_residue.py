@@ -43,9 +43,9 @@ def test_a_residue_is_a_tiny_share_of_what_was_held_and_less_than_half_a_row(
 @pytest.mark.parametrize("kind", COUNTS)
 def test_settling_zeroes_residues_and_nothing_else(kind):
     before = COUNTS[kind]([1.0, 1.0, 1.0, 2.0**50, 0.0])
-    rest = COUNTS[kind]([1e-13, -1e-13, 1e-11, 1.0, 0.0])
+    rest = COUNTS[kind]([1e-13, -1e-13, 1e-8, 1.0, 0.0])
     rest.settle(before)
-    assert rest == COUNTS[kind]([0.0, 0.0, 1e-11, 1.0, 0.0])
+    assert rest == COUNTS[kind]([0.0, 0.0, 1e-8, 1.0, 0.0])
 
 
 @pytest.mark.parametrize("kind", COUNTS)
@@ -110,9 +110,9 @@ def test_a_rest_of_moments_without_rows_is_rounding():
 
 
 def test_sums_that_are_no_rest_stay_and_are_a_deficit():
-    before, rest = moments(5, 10, 30), moments(0, 1, 7)
+    before, rest = moments(5, 10, 30), moments(0, 1, -7)
     rest.settle(before)
-    assert rest == moments(0, 1, 7)
+    assert rest == moments(0, 1, -7)
     assert rest.deficit() is not None
 
 
@@ -139,7 +139,7 @@ COLUMNS = {
     "normal": lambda rng, n: rng.normal(size=(n, 1)),
     "one decimal": lambda rng, n: np.round(rng.normal(size=(n, 1)), 1),
     "mostly zero": lambda rng, n: np.round(rng.normal(size=(n, 1)), 1) * (rng.random((n, 1)) < 0.5),
-    "lognormal": lambda rng, n: rng.lognormal(sigma=4.0, size=(n, 1)),
+    "lognormal": lambda rng, n: rng.lognormal(sigma=1.0, size=(n, 1)),
     "far from zero": lambda rng, n: 1e6 + np.round(rng.normal(size=(n, 1)), 1),
     "first row far": lambda rng, n: np.where(np.arange(n) > 0, rng.normal(size=n), 1e9)[:, None],
 }

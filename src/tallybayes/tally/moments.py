@@ -2,8 +2,8 @@
 
 The running sums are double-doubles (a float64 and its rounding error), so that adding, taking away
 and moving the origin lose nothing visible: each such step is exact to 2⁻¹⁰⁰ relative to the sums
-themselves. What enters is a chunk of rows summed in float64 about a row of the chunk and class; its
-relative error is at most n·2⁻⁵² of its own sum of squares, n being the rows of the chunk (≤ 8192).
+themselves. What enters is a chunk of n ≤ 8192 rows of a class summed in float64 about b, one of
+its rows; its error is at most 3(n+3)·2⁻⁵³·Σ|w|(x−b)².
 """
 
 from __future__ import annotations
