@@ -4,6 +4,7 @@
 // the kernels. A row is read in full before anything is counted, so that a refused row counts nowhere.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>

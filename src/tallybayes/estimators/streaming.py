@@ -59,15 +59,18 @@ class RowByRow(TallyClassifier):
 
     def _take_rows(self) -> None:
         """Merges the tally of the rows learned one by one into the model's."""
-        rows = self.__dict__["_rows"]
-        batch = counted_rows(rows)
-        if self.half_life is not None:
-            batch = batch * (1.0 / self._growth(rows.rows - 1))
-        if "_model" in self.__dict__:
-            self._add_batch(batch, rows.rows, None)
-        else:
-            self._hold(batch, list(self.__dict__["_row_names"]))
-        del self.__dict__["_rows"]
+        rows = self.__dict__.pop("_rows")
+        try:
+            batch = counted_rows(rows)
+            if self.half_life is not None:
+                batch = batch * (1.0 / self._growth(rows.rows - 1))
+            if "_model" in self.__dict__:
+                self._add_batch(batch, rows.rows, None)
+            else:
+                self._hold(batch, list(self.__dict__["_row_names"]))
+        except BaseException:
+            self.__dict__["_rows"] = rows  # nothing learned is lost
+            raise
 
     def learn_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
         """Counts one row.
