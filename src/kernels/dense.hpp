@@ -106,16 +106,15 @@ int count_moments(const Loops& loops, const TypedMatrix<T>& x, const Grid& grid,
                 for (i64 j = 0; j < d; ++j)
                     shift[j] = static_cast<double>(*x.at(r0 + local.slots.heaviest_row(s), c0 + j));
                 for (i64 j = pad; j < 3 * pad; ++j) shift[j] = 0.0;
-                local.weight[s] = local.rest[s] = 0.0;
+                local.weight[s] = w ? 0.0 : static_cast<double>(local.slots.rows(s));
+                local.rest[s] = 0.0;
             }
             const i32* slot = local.slots.slot();
-            for (i64 i = 0; i < n; ++i) {
-                if (w && w[i] == 0.0)
+            for (i64 i = 0; w && i < n; ++i) {
+                if (w[i] == 0.0)
                     local.fault |= row_fault(x, r0 + i, c0, d, Demand::finite);
-                else if (w)
-                    add_exactly(local.weight[slot[i]], local.rest[slot[i]], w[i]);
                 else
-                    local.weight[slot[i]] += 1.0;
+                    add_exactly(local.weight[slot[i]], local.rest[slot[i]], w[i]);
             }
             auto rows = [&](auto* from, i64 stride, i64 i, i64 count) {
                 using E = std::remove_const_t<std::remove_pointer_t<decltype(from)>>;

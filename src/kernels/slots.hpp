@@ -21,10 +21,11 @@ public:
         class_.resize(n < classes ? n : classes);
         first_.resize(n < classes ? n : classes);
         heaviest_.resize(n < classes ? n : classes);
+        rows_.resize(n < classes ? n : classes);
         // before anything is numbered: a refusal halfway would leave numbers behind
-        for (i64 i = 0; i < n; ++i)
-            if (codes[i] < 0 || codes[i] >= classes)
-                throw std::out_of_range("a class code is out of range");
+        bool within = true;
+        for (i64 i = 0; i < n; ++i) within &= codes[i] >= 0 && codes[i] < classes;
+        if (!within) throw std::out_of_range("a class code is out of range");
         used = 0;
         for (i64 i = 0; i < n; ++i) {
             if (w && w[i] == 0.0) {
@@ -37,11 +38,13 @@ public:
                 class_[used] = codes[i];
                 first_[used] = i;
                 heaviest_[used] = w ? std::fabs(w[i]) : 1.0;
+                rows_[used] = 0;
                 ++used;
             } else if (w && std::fabs(w[i]) > heaviest_[s]) {
                 first_[s] = i, heaviest_[s] = std::fabs(w[i]);
             }
             slot_[i] = s;
+            ++rows_[s];
         }
         for (i64 s = 0; s < used; ++s) lookup_[class_[s]] = -1;
     }
@@ -49,11 +52,12 @@ public:
     i32 class_of(i64 s) const { return class_[s]; }
     // the first row of a class, or the first of the heaviest where rows have weights
     i64 heaviest_row(i64 s) const { return first_[s]; }
+    i64 rows(i64 s) const { return rows_[s]; }  // of weight other than 0
     i64 used = 0;
 
 private:
     Buffer<i32> lookup_, slot_, class_;
-    Buffer<i64> first_;
+    Buffer<i64> first_, rows_;
     Buffer<double> heaviest_;
     i64 lookup_size_ = 0;
 };

@@ -204,3 +204,31 @@ def test_min_categories_that_do_not_fit_are_refused(given, message):
     model = CategoricalNB(min_categories=given)
     with refused(ValueError, message, model):
         model.fit([[0, 0], [1, 1]], [0, 1])
+
+
+# ---- large tables --------------------------------------------------------------------------------
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("late", [None, 7, 300])
+def test_levels_that_come_late_in_a_large_table_are_counted(late, weighted):
+    """Large tables are counted as if the first rows had every level, and again where not."""
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 4, size=(20_000, 3)), rng.integers(0, 2, 20_000)
+    if late is not None:
+        x[-1, 1] = late
+    w = rng.uniform(size=len(y)) if weighted else None
+    model = CategoricalNB().fit(x, y, w)
+    assert model.n_categories_.tolist() == [4, 4 if late is None else late + 1, 4]
+    for j, counts in enumerate(model.category_count_):
+        for k in (0, 1):
+            rows = y == k
+            expected = np.bincount(
+                x[rows, j], weights=None if w is None else w[rows], minlength=counts.shape[1]
+            )
+            np.testing.assert_allclose(counts[k], expected, rtol=1e-12)
+
+
+def test_what_is_wrong_late_in_a_large_table_is_named():
+    x, y = np.zeros((20_000, 2)), np.arange(20_000) % 2
+    x[19_999, 1] = 0.5
+    with refused(ValueError, "row 19999, column 1 holds 0.5", model := CategoricalNB()):
+        model.fit(x, y)

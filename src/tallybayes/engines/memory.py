@@ -221,7 +221,10 @@ class MemoryEngine:
         whose: str,
     ) -> int:
         threads = get_num_threads()
-        self._add_weights(tally, codes, weights, threads)
+        if weights is None:
+            tally.n += classes.count[:, None]  # whole, so without a rounding error
+        else:
+            self._add_weights(tally, codes, weights, threads)
         if not sparse.issparse(x):
             fault = _kernels.moments_dense(x, codes, weights, tally.origin, *tally.sums, threads)
         else:
@@ -258,6 +261,9 @@ class MemoryEngine:
                     raise_fault(fault, x, columns, whose)
                 highest = x.max(axis=0).toarray().ravel().astype(np.int64)
         else:
+            counted = self._levels_at_once(columns, x, codes, weights, classes)
+            if counted is not None:
+                return counted
             highest = np.empty(x.shape[1], dtype=np.int64)
             fault = _kernels.highest_codes(x, highest, threads)
             if fault:
@@ -280,6 +286,30 @@ class MemoryEngine:
         if fault:
             raise_fault(fault, x, columns, whose)
         return Counted(columns, classes, tally)
+
+    def _levels_at_once(
+        self,
+        columns: Columns,
+        x: Any,
+        codes: Codes,
+        weights: Array | None,
+        classes: ClassCounts,
+    ) -> Counted | None:
+        """Counts as if the first rows had every level; None where they have not, or something is
+        wrong. It spares large tables a pass over the data."""
+        first = x[: SMALL[0]]
+        if len(first) == len(x):
+            return None
+        highest = np.empty(x.shape[1], dtype=np.int64)
+        fault = _kernels.highest_codes(first, highest, 1)
+        if fault or highest.max() >= 2**20:
+            return None
+        columns = replace(columns, n_levels=np.maximum(columns.n_levels, highest + 1))
+        tally = LevelCounts.zeros(len(classes.count), columns.n_levels)
+        fault = _kernels.levels_dense(
+            x, codes, weights, tally.start, tally.counts, get_num_threads()
+        )
+        return None if fault else Counted(columns, classes, tally)
 
     # ---- scoring -------------------------------------------------------------------------------
     def compile(
