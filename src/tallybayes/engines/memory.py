@@ -304,8 +304,10 @@ class MemoryEngine:
         fault = _kernels.highest_codes(first, highest, 1)
         if fault or highest.max() >= 2**20:
             return None
-        columns = replace(columns, n_levels=np.maximum(columns.n_levels, highest + 1))
-        tally = LevelCounts.zeros(len(classes.count), columns.n_levels)
+        assert columns.n_levels is not None
+        n_levels = np.maximum(columns.n_levels, highest + 1)
+        columns = replace(columns, n_levels=n_levels)
+        tally = LevelCounts.zeros(len(classes.count), n_levels)
         fault = _kernels.levels_dense(
             x, codes, weights, tally.start, tally.counts, get_num_threads()
         )
