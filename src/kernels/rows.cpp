@@ -25,6 +25,7 @@ using namespace tb;
 
 const double GAP = std::numeric_limits<double>::quiet_NaN();
 enum Holds : int { TEXTS = 0, NUMBERS = 1, UNDECIDED = 2, IGNORED = 3 };
+enum Least : int { ANY = 0, NOT_NEGATIVE = 1, POSITIVE = 2 };
 
 template <class T>
 nb::ndarray<nb::numpy, T, nb::ndim<1>> array_of(const std::vector<T>& values) {
@@ -111,6 +112,8 @@ struct ClassMoments {
 struct CountedColumn {
     nb::object name;
     int holds;
+    int least = ANY;      // what its numbers may be
+    bool closed = false;  // whether its levels are declared
     // texts: the count of each level in each class
     nb::dict rank;
     std::vector<nb::object> levels;
@@ -124,19 +127,27 @@ struct CountedColumn {
 
 class RowCounter {
 public:
-    RowCounter(nb::list names, std::vector<int> holds, i64 budget, nb::object convert,
-               nb::object as_text)
+    RowCounter(nb::list names, std::vector<int> holds, std::vector<int> least, i64 budget,
+               nb::object convert, nb::object as_text)
         : reader_{convert, as_text}, budget_(budget) {
         std::size_t i = 0;
         for (nb::handle name : names) {
             CountedColumn column;
             column.name = nb::borrow(name);
-            column.holds = holds.at(i++);
+            column.holds = holds.at(i);
+            column.least = least.at(i++);
             columns_.push_back(std::move(column));
         }
         codes_.resize(columns_.size());
         values_.resize(columns_.size());
         decided_.resize(columns_.size());
+    }
+
+    // the levels of a column; no other is accepted then
+    void declare(i64 j, nb::list levels) {
+        CountedColumn& column = columns_.at(static_cast<std::size_t>(j));
+        column.closed = true;
+        for (nb::handle level : levels) rank_of(column.rank, level, column.levels);
     }
 
     void learn(nb::dict row, nb::handle label, double w) {
@@ -149,11 +160,17 @@ public:
             int holds = column.holds;
             if (holds == UNDECIDED) holds = value.what == Value::text ? TEXTS : NUMBERS;
             if (holds == TEXTS) {
+                if (column.closed && !column.rank.contains(reader_.text_of(value)))
+                    refuse(column, "a level that is not declared");
                 codes_[j] = rank_of(column.rank, reader_.text_of(value), column.levels);
             } else if (value.what == Value::number) {
                 if (!is_finite(value.number_value) ||
                     !is_finite(value.number_value * value.number_value))
                     refuse(column, "an infinite or too large number; replace it, or rescale");
+                if (column.least != ANY && !(value.number_value >= 0.0))
+                    refuse(column, "a negative number");
+                if (column.least == POSITIVE && value.number_value == 0.0)
+                    refuse(column, "a zero, but the column is declared positive");
                 values_[j] = value.number_value;
             } else {
                 refuse(column, "a text, but the column is counted as numbers");
@@ -240,12 +257,14 @@ using InTable = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device:
 
 struct ScoredColumn {
     nb::object name;
-    enum Kind { levels, bins, gaussian, poisson } kind;
+    enum Kind { levels, bins, quadratic, function } kind;
     nb::dict entry;              // levels: text → entry of the table
     i64 unseen = 0;              // levels: the entry of a text it does not hold, −1 to refuse
     std::vector<double> edges;   // bins
     std::vector<double> table;   // levels and bins: (entries, classes), entry 0 the gap
-    std::vector<double> mean, scale, constant, gap;  // densities: (classes,) each
+    std::vector<double> constant, slope, mean, scale, gap;  // densities: (classes,) each
+    nb::object call;             // function
+    int least = ANY;             // what its numbers may be
 };
 
 std::vector<double> values_of(const InVector& a) {
@@ -268,16 +287,19 @@ public:
         take(column, table);
         if (table.shape(0) != edges.shape(0) + 2) throw nb::value_error("edges do not fit the table");
     }
-    // constant − ((x − mean)·scale)²
-    void add_gaussian(nb::object name, InVector mean, InVector scale, InVector constant,
-                      InVector gap) {
-        ScoredColumn& column = add(name, ScoredColumn::gaussian);
-        take(column, mean, scale, constant, gap);
+    // constant + slope·x − ((x − mean)·scale)²; x = 0 has no slope, which may be −inf
+    void add_quadratic(nb::object name, InVector constant, InVector slope, InVector mean,
+                       InVector scale, InVector gap, int least) {
+        ScoredColumn& column = add(name, ScoredColumn::quadratic);
+        column.least = least;
+        take(column, constant, slope, mean, scale, gap);
     }
-    // constant + x·log_rate − log x!
-    void add_poisson(nb::object name, InVector log_rate, InVector constant, InVector gap) {
-        ScoredColumn& column = add(name, ScoredColumn::poisson);
-        take(column, log_rate, log_rate, constant, gap);
+    // anything else: a function from a number to a score for each class
+    void add_function(nb::object name, nb::object function, InVector gap, int least) {
+        ScoredColumn& column = add(name, ScoredColumn::function);
+        column.least = least;
+        take(column, gap, gap, gap, gap, gap);
+        column.call = function;
     }
 
     const std::vector<double>& score(nb::dict row) {
@@ -292,15 +314,19 @@ public:
                 for (std::size_t k = 0; k < K; ++k) scores_[k] += shares[k];
             } else {
                 const double x = number_of(column, value);
-                const double constant = column.kind == ScoredColumn::poisson ? std::lgamma(x + 1.0) : 0.0;
+                if (x == x && column.kind == ScoredColumn::function) {
+                    const auto shares = nb::cast<std::vector<double>>(column.call(x));
+                    if (shares.size() != K) throw nb::value_error("one score a class is needed");
+                    for (std::size_t k = 0; k < K; ++k) scores_[k] += shares[k];
+                    continue;
+                }
                 for (std::size_t k = 0; k < K; ++k) {
                     if (x != x) {
                         scores_[k] += column.gap[k];
-                    } else if (column.kind == ScoredColumn::gaussian) {
-                        const double t = (x - column.mean[k]) * column.scale[k];
-                        scores_[k] += column.constant[k] - t * t;
                     } else {
-                        scores_[k] += column.constant[k] + x * column.mean[k] - constant;
+                        const double t = (x - column.mean[k]) * column.scale[k];
+                        const double slope = x == 0.0 ? 0.0 : x * column.slope[k];
+                        scores_[k] += column.constant[k] + slope - t * t;
                     }
                 }
             }
@@ -337,12 +363,13 @@ private:
         if (table.shape(1) != prior_.size()) throw nb::value_error("the table has other classes");
         column.table.assign(table.data(), table.data() + table.size());
     }
-    void take(ScoredColumn& column, const InVector& mean, const InVector& scale,
-              const InVector& constant, const InVector& gap) const {
-        for (auto* a : {&mean, &scale, &constant, &gap})
+    void take(ScoredColumn& column, const InVector& constant, const InVector& slope,
+              const InVector& mean, const InVector& scale, const InVector& gap) const {
+        for (auto* a : {&constant, &slope, &mean, &scale, &gap})
             if (a->shape(0) != prior_.size()) throw nb::value_error("the density has other classes");
+        column.constant = values_of(constant), column.slope = values_of(slope);
         column.mean = values_of(mean), column.scale = values_of(scale);
-        column.constant = values_of(constant), column.gap = values_of(gap);
+        column.gap = values_of(gap);
     }
     i64 entry_of(ScoredColumn& column, const Value& value) const {
         if (value.what == Value::gap) return 0;
@@ -361,7 +388,15 @@ private:
                 ("column '" + name + "' of the row holds a text or an infinite number, but it is "
                  "counted as numbers").c_str());
         }
-        return value.number_value;
+        const double x = value.number_value;
+        if (column.least != ANY && (x < 0.0 || (column.least == POSITIVE && x == 0.0))) {
+            const std::string name = nb::cast<std::string>(nb::str(column.name));
+            throw nb::value_error(("column '" + name + "' of the row holds a number that its family "
+                                   "does not take: it must be " +
+                                   (column.least == POSITIVE ? "above 0" : "0 or more"))
+                                      .c_str());
+        }
+        return x;
     }
     i64 bin_of(const ScoredColumn& column, const Value& value) const {
         const double x = number_of(column, value);
@@ -379,8 +414,9 @@ private:
 
 void bind_rows(nb::module_& m) {
     nb::class_<RowCounter>(m, "RowCounter")
-        .def(nb::init<nb::list, std::vector<int>, i64, nb::object, nb::object>(), "names"_a,
-             "holds"_a, "budget"_a, "convert"_a, "as_text"_a)
+        .def(nb::init<nb::list, std::vector<int>, std::vector<int>, i64, nb::object, nb::object>(),
+             "names"_a, "holds"_a, "least"_a, "budget"_a, "convert"_a, "as_text"_a)
+        .def("declare", &RowCounter::declare, "column"_a, "levels"_a)
         .def("learn", &RowCounter::learn, "row"_a, "label"_a, "weight"_a)
         .def("counted", &RowCounter::counted)
         .def_ro("rows", &RowCounter::rows);
@@ -389,9 +425,10 @@ void bind_rows(nb::module_& m) {
              "convert"_a, "as_text"_a)
         .def("add_levels", &RowScorer::add_levels, "name"_a, "entry"_a, "unseen"_a, "table"_a)
         .def("add_bins", &RowScorer::add_bins, "name"_a, "edges"_a, "table"_a)
-        .def("add_gaussian", &RowScorer::add_gaussian, "name"_a, "mean"_a, "scale"_a, "constant"_a,
-             "gap"_a)
-        .def("add_poisson", &RowScorer::add_poisson, "name"_a, "log_rate"_a, "constant"_a, "gap"_a)
+        .def("add_quadratic", &RowScorer::add_quadratic, "name"_a, "constant"_a, "slope"_a,
+             "mean"_a, "scale"_a, "gap"_a, "least"_a)
+        .def("add_function", &RowScorer::add_function, "name"_a, "function"_a, "gap"_a,
+             "least"_a)
         .def("posterior", &RowScorer::posterior, "row"_a)
         .def("best", &RowScorer::best, "row"_a);
 }

@@ -1,5 +1,6 @@
 """The compiled kernels. Arrays are numpy's; faults come back as flags for the caller to word."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -167,8 +168,15 @@ class LaneScorer:
 class RowCounter:
     rows: int
     def __init__(
-        self, names: list[str], holds: list[int], budget: int, convert: Any, as_text: Any
+        self,
+        names: list[str],
+        holds: list[int],
+        least: list[int],
+        budget: int,
+        convert: Any,
+        as_text: Any,
     ) -> None: ...
+    def declare(self, column: int, levels: list[str]) -> None: ...
     def learn(self, row: Any, label: Any, weight: float) -> None: ...
     def counted(self) -> tuple[list[Any], _F8, list[Any]]: ...
 
@@ -176,7 +184,18 @@ class RowScorer:
     def __init__(self, log_prior: _F8, fallback: int, convert: Any, as_text: Any) -> None: ...
     def add_levels(self, name: str, entry: dict[str, int], unseen: int, table: _F8) -> None: ...
     def add_bins(self, name: str, edges: _F8, table: _F8) -> None: ...
-    def add_gaussian(self, name: str, mean: _F8, scale: _F8, constant: _F8, gap: _F8) -> None: ...
-    def add_poisson(self, name: str, log_rate: _F8, constant: _F8, gap: _F8) -> None: ...
+    def add_quadratic(
+        self,
+        name: str,
+        constant: _F8,
+        slope: _F8,
+        mean: _F8,
+        scale: _F8,
+        gap: _F8,
+        least: int,
+    ) -> None: ...
+    def add_function(
+        self, name: str, function: Callable[[float], list[float]], gap: _F8, least: int
+    ) -> None: ...
     def posterior(self, row: Any) -> list[float]: ...
     def best(self, row: Any) -> int: ...

@@ -7,12 +7,22 @@ engine. Parameters do not hold the class prior.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Linear", "Lookup", "Parameters", "Quadratic", "Unseen"]
+__all__ = [
+    "Cells",
+    "Counts",
+    "Density",
+    "Linear",
+    "Lookup",
+    "Parameters",
+    "Quadratic",
+    "QuadraticTerms",
+    "Unseen",
+]
 
 Array = NDArray[np.float64]
 Unseen = Literal["smooth", "ignore", "error"]
@@ -76,6 +86,65 @@ class Quadratic:
     mean: Array
     scale: Array
     offset: Array
+
+
+class QuadraticTerms(NamedTuple):
+    """score_c(x) = constant + slope·x − ((x − mean)·scale)², float64 (n_classes,) each; x = 0 has
+    no slope, which may be −inf."""
+
+    constant: Array
+    slope: Array
+    mean: Array
+    scale: Array
+
+
+class Cells(Protocol):
+    """A column of a table read as a lookup: log-probabilities of its cells, with every row or
+    without one; see :class:`tallybayes.families.cells.CellLaw`."""
+
+    def log_prob(self) -> Array:
+        """float64 (n_classes, n_cells)."""
+
+    def other_without(self, weight: Array | float) -> Array:
+        """The same in the classes that a row in the cell is not of, after it is taken out."""
+
+    def own_without(self, weight: Array | float) -> Array:
+        """The same in the row's class."""
+
+    def take(self, cells: NDArray[np.integer[Any]]) -> Self:
+        """Some cells, which may repeat."""
+
+
+class Density(Protocol):
+    """A column of numbers of a table read as an expression: log p(x | c), in nats."""
+
+    @property
+    def what(self) -> str:
+        """The family, for the schema."""
+
+    def log_density(self, x: Array) -> Array:
+        """float64 (n_rows, n_classes) of values (n_rows,)."""
+
+    def without(self, x: Array, own: NDArray[np.intp], weight: Array) -> Array:
+        """The same after each row itself is taken out; `own` is its class, `weight` its weight."""
+
+    def quadratic(self) -> QuadraticTerms | None:
+        """log p(x | c) up to a term that all classes share, if it has that form."""
+
+
+class Counts(Protocol):
+    """A group of columns of a table that count together."""
+
+    def contributions(self, x: Array) -> Array:
+        """What each column adds, float64 (n_rows, n_classes, n_columns), of x (n_rows,
+        n_columns)."""
+
+    def without(self, x: Array, own: NDArray[np.intp], weight: Array) -> Array:
+        """Σ of contributions over columns, (n_rows, n_classes), after each row itself is taken
+        out."""
+
+    def slopes(self) -> Array | None:
+        """w (n_classes, n_columns) where a contribution is w·x, 0 for x = 0; else None."""
 
 
 Parameters = Lookup | Linear | Quadratic

@@ -63,7 +63,7 @@ def test_log_probabilities_are_those_of_the_equations(alpha, tally):
 @given(tally=level_counts())
 def test_the_table_holds_the_levels_and_then_the_unseen_one(alpha, tally):
     known, unseen = expected(tally, alpha)
-    lookup = Categorical(alpha=alpha).estimate(tally, classes_of(tally))
+    lookup = Categorical(alpha=alpha).parameters(tally, classes_of(tally))
     np.testing.assert_array_equal(np.diff(lookup.start), tally.n_levels + 1)
     assert not lookup.offset.any()
     for j, (p, q) in enumerate(zip(known, unseen, strict=True)):
@@ -85,14 +85,14 @@ def test_the_levels_of_a_column_sum_to_one_in_every_class(alpha, tally):
 def test_reading_changes_no_count(tally):
     before = tally.copy()
     for unseen in ("smooth", "ignore", "error"):
-        Categorical(unseen=unseen).estimate(tally, classes_of(tally))
+        Categorical(unseen=unseen).parameters(tally, classes_of(tally))
     assert tally == before
 
 
 @given(tally=level_counts())
 def test_an_ignored_level_contributes_nothing(tally):
-    smooth = Categorical().estimate(tally, classes_of(tally))
-    ignore = Categorical(unseen="ignore").estimate(tally, classes_of(tally))
+    smooth = Categorical().parameters(tally, classes_of(tally))
+    ignore = Categorical(unseen="ignore").parameters(tally, classes_of(tally))
     last = smooth.start[1:] - 1
     assert not ignore.table[:, last].any()
     others = np.delete(np.arange(smooth.table.shape[1]), last)

@@ -78,7 +78,7 @@ def test_parameters_are_the_density_of_each_class(data):
     tally = collect(x, codes, w, n_classes=3)
     family = Gaussian(1e-9)
     mean, variance, _ = family.mean_variance(tally)
-    parameters = family.estimate(tally, ClassCounts.zeros(3))
+    parameters = family.parameters(tally, ClassCounts.zeros(3))
     np.testing.assert_array_equal(parameters.mean, mean)
     for row in x:
         score = parameters.offset - (((row - parameters.mean) * parameters.scale) ** 2).sum(axis=1)
@@ -92,7 +92,7 @@ def test_smoothing_is_read_and_never_stored(data):
     before = tally.copy()
     for var_smoothing in (1e-9, 10.0):
         for relative_to in ("largest", "feature"):
-            Gaussian(var_smoothing, relative_to).estimate(tally, ClassCounts.zeros(2))
+            Gaussian(var_smoothing, relative_to).parameters(tally, ClassCounts.zeros(2))
     assert tally == before
 
 
@@ -112,7 +112,7 @@ def test_a_variance_of_zero_becomes_a_billionth_of_the_column_s():
 def test_a_constant_column_says_nothing_about_any_class(var_smoothing, relative_to):
     x = np.array([[7.0, 1.0], [7.0, 2.0], [7.0, 8.0], [7.0, 9.0]])
     family = Gaussian(var_smoothing, relative_to)
-    with_it = family.estimate(collect(x, CODES), ClassCounts.zeros(2))
+    with_it = family.parameters(collect(x, CODES), ClassCounts.zeros(2))
     assert np.isfinite(with_it.scale).all()
     assert np.isfinite(with_it.offset).all()
     assert (with_it.mean[:, 0] == 7.0).all()
@@ -152,7 +152,7 @@ def test_a_class_without_rows_uses_the_rows_of_all_classes():
 
 
 def test_no_rows_at_all_give_finite_parameters():
-    parameters = Gaussian().estimate(Moments.zeros(2, np.array([5.0])), ClassCounts.zeros(2))
+    parameters = Gaussian().parameters(Moments.zeros(2, np.array([5.0])), ClassCounts.zeros(2))
     for array in (parameters.mean, parameters.scale, parameters.offset):
         assert np.isfinite(array).all()
 
@@ -189,6 +189,6 @@ def test_extreme_scales_give_finite_parameters(scale):
     found = Gaussian(0.0).mean_variance(tally)
     by_class = [(x[codes == k] / scale).var(axis=0) * scale**2 for k in (0, 1)]
     np.testing.assert_allclose(found.variance, by_class, rtol=1e-9)
-    parameters = Gaussian(0.0).estimate(tally, ClassCounts.zeros(2))
+    parameters = Gaussian(0.0).parameters(tally, ClassCounts.zeros(2))
     assert np.isfinite(parameters.scale).all()
     assert np.isfinite(parameters.offset).all()

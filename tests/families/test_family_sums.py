@@ -80,7 +80,7 @@ def test_bernoulli_scores_are_the_log_probability_of_the_row(counts, data):
     tally, classes = counts
     alpha = data.draw(alpha_for(tally.sums.shape[1]))
     p = bernoulli(tally, classes, alpha)
-    linear = Bernoulli(alpha=alpha).estimate(tally, classes)
+    linear = Bernoulli(alpha=alpha).parameters(tally, classes)
     for bits in range(2 ** p.shape[1]):
         x = np.array([bits >> j & 1 for j in range(p.shape[1])], dtype=bool)
         score = linear.offset + np.where(x, linear.weights, 0.0).sum(axis=1)
@@ -96,19 +96,19 @@ def test_a_feature_that_every_document_has_is_required_without_smoothing():
         FeatureSums(np.array([[3.0, 1.0], [1.0, 0.0]])),
         ClassCounts(np.array([3.0, 2.0])),
     )
-    linear = Bernoulli(alpha=0.0).estimate(tally, classes)
+    linear = Bernoulli(alpha=0.0).parameters(tally, classes)
     assert linear.required.tolist() == [[True, False], [False, False]]
     assert linear.weights[0, 0] == 0.0
     assert np.isneginf(linear.weights[1, 1])
     assert np.isfinite(linear.offset).all()
-    assert Bernoulli(alpha=1e-9).estimate(tally, classes).required is None
+    assert Bernoulli(alpha=1e-9).parameters(tally, classes).required is None
 
 
 def test_a_probability_near_one_keeps_its_complement():
     """log(1 − p) comes from the count of rows without the feature: 1 − exp(log p) would be 0."""
     n = 2.0**60
     tally, classes = FeatureSums(np.array([[n]])), ClassCounts(np.array([n]))
-    linear = Bernoulli(alpha=1.0).estimate(tally, classes)
+    linear = Bernoulli(alpha=1.0).parameters(tally, classes)
     np.testing.assert_allclose(linear.offset[0], ln(1 / (Fraction(n) + 2)), rtol=1e-15)
 
 
@@ -117,7 +117,7 @@ def test_a_count_that_rounding_lifts_above_its_class_is_certain_and_not_nan():
     n = 1000.1
     above = np.nextafter(n, 2 * n)
     for present in (n, above, above + 1e-10):
-        linear = Bernoulli(alpha=0.0).estimate(
+        linear = Bernoulli(alpha=0.0).parameters(
             FeatureSums(np.array([[present]])), ClassCounts(np.array([n]))
         )
         assert not np.isnan(linear.weights).any()
@@ -142,7 +142,7 @@ def test_multinomial_probabilities_are_those_of_the_equation(tally, data):
     family, classes = Multinomial(alpha=alpha), ClassCounts.zeros(tally.n_classes)
     expected = multinomial(tally, alpha)
     assert_logs(family.log_probabilities(tally), expected)
-    linear = family.estimate(tally, classes)
+    linear = family.parameters(tally, classes)
     assert_logs(linear.weights, expected)
     assert not linear.offset.any()
     assert linear.threshold is None
@@ -230,7 +230,7 @@ def test_normalised_weights_of_a_single_word_are_numbers():
 def test_the_class_prior_does_not_enter_complement_scores():
     assert Complement.uses_prior is False
     assert (
-        not Complement().estimate(FeatureSums(np.ones((2, 3))), ClassCounts.zeros(2)).offset.any()
+        not Complement().parameters(FeatureSums(np.ones((2, 3))), ClassCounts.zeros(2)).offset.any()
     )
 
 
@@ -242,7 +242,7 @@ def test_reading_changes_no_count(family):
     )
     before = tally.copy(), classes.copy()
     for alpha in (0.0, 1.0, np.array([0.5, 0.0])):
-        family(alpha=alpha).estimate(tally, classes)
+        family(alpha=alpha).parameters(tally, classes)
     assert (tally, classes) == before
 
 
@@ -257,13 +257,13 @@ def test_many_classes_are_read_block_by_block_as_one_by_one(family):
     count[[3, 60]] = 0.0
     tally, classes = FeatureSums(sums), ClassCounts(count)
     for alpha in (0.0, 1.0, np.where(np.arange(5000) % 3, 1.0, 0.0)):
-        whole = family(alpha=alpha).estimate(tally, classes)
+        whole = family(alpha=alpha).parameters(tally, classes)
         for k in (0, 3, 25, 26, 60, 69):
             # a class beside all others together is read the same
             rest = np.delete(np.arange(70), k)
             pair = FeatureSums(np.array([sums[k], sums[rest].sum(axis=0)]))
             counts = ClassCounts(np.array([count[k], count[rest].sum()]))
-            alone = family(alpha=alpha).estimate(pair, counts)
+            alone = family(alpha=alpha).parameters(pair, counts)
             found, expected = whole.weights[k], alone.weights[0]
             if family is Complement:  # the other 69 may hold a word that no single one has alone
                 same = np.isfinite(found) & np.isfinite(expected)

@@ -49,7 +49,7 @@ def counted(columns, x):
 
 def compiled(family, columns, x):
     found = counted(columns, x)
-    parameters = family.estimate(found.tally, found.classes)
+    parameters = family.parameters(found.tally, found.classes)
     log_prior = PRIOR.log(found.classes)
     return MemoryEngine().compile(parameters, log_prior, found.columns, whose="a test"), log_prior
 
@@ -199,7 +199,7 @@ def test_a_required_feature_that_is_absent_rules_its_class_out(form):
     codes = np.array([0, 0, 1, 1], dtype=np.int32)
     columns = Columns(kind="sums", n_features=2, threshold=0.0)
     found = MemoryEngine().collect(columns, x, codes, 2, None, whose="a test")
-    parameters = Bernoulli(0.0, 0.0).estimate(found.tally, found.classes)
+    parameters = Bernoulli(0.0, 0.0).parameters(found.tally, found.classes)
     score = MemoryEngine().compile(parameters, np.log([0.5, 0.5]), columns, whose="a test")
     joint = scoring.joint_log_likelihood(score, FORMS[form](x))
     quarter = np.log(0.25)

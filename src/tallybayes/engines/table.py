@@ -123,8 +123,30 @@ def _texts(
     return groups
 
 
+def _sums(
+    names: tuple[str, ...], table: Table, codes: Codes, n_classes: int, weights: Weights
+) -> Group:
+    """Feature sums of a group of columns; gaps are zeros."""
+    matrix = np.zeros((table.n_rows, len(names)))
+    for j, name in enumerate(names):
+        column = table.columns[name]
+        if isinstance(column, Numbers):
+            matrix[:, j] = np.nan_to_num(
+                column.values.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf
+            )
+            if np.isinf(matrix[:, j]).any():
+                raise_infinite(name, column.values)
+    columns = Columns(kind="sums", n_features=len(names), names=names, non_negative=True)
+    counted = MemoryEngine().collect(columns, matrix, codes, n_classes, weights, whose="NaiveBayes")
+    return columns, counted.tally
+
+
 def collect_table(
-    table: Table, classes: NDArray[Any], codes: Codes, weights: Weights
+    table: Table,
+    classes: NDArray[Any],
+    codes: Codes,
+    weights: Weights,
+    together: Iterable[tuple[str, ...]] = (),
 ) -> TableTally:
     """The tally of a table's rows, in a schema of its own.
 
@@ -136,6 +158,8 @@ def collect_table(
     codes : int32 array (n_rows,)
         Index of each row's class.
     weights : float64 array (n_rows,), optional
+    together : iterable of tuple of str
+        Groups of columns whose sums are counted, in place of each column by itself.
 
     Raises
     ------
@@ -143,8 +167,11 @@ def collect_table(
         For an infinite number.
     """
     n = len(classes)
-    texts = {k: c for k, c in table.columns.items() if isinstance(c, Texts)}
-    numbers = {k: c for k, c in table.columns.items() if isinstance(c, Numbers)}
+    sums = [_sums(names, table, codes, n, weights) for names in together]
+    grouped = {name for columns, _ in sums for name in columns.names or ()}
+    alone = {k: c for k, c in table.columns.items() if k not in grouped}
+    texts = {k: c for k, c in alone.items() if isinstance(c, Texts)}
+    numbers = {k: c for k, c in alone.items() if isinstance(c, Numbers)}
     by_name: dict[str, list[Group]] = {}
     for group in _texts(list(texts), list(texts.values()), codes, n, weights):
         assert group[0].names is not None
@@ -153,7 +180,7 @@ def collect_table(
         lambda item: _numbers(item[0], item[1], codes, n, weights), numbers.items(), table.n_rows
     )
     by_name.update(zip(numbers, counted, strict=True))
-    groups = [group for name in table.columns for group in by_name.get(name, [])]
+    groups = [group for name in table.columns for group in by_name.get(name, [])] + sums
     schema = Schema(classes, tuple(columns for columns, _ in groups), by_name=True)
     counts = MemoryEngine().class_counts(codes, n, weights)
     return TableTally(schema, counts, tuple(tally for _, tally in groups))

@@ -15,11 +15,13 @@ from tallybayes.errors import ModelFileError
 from tallybayes.estimators.bernoulli import BernoulliNB
 from tallybayes.estimators.categorical import CategoricalNB
 from tallybayes.estimators.complement import ComplementNB
+from tallybayes.estimators.declarations import KINDS, Declared
 from tallybayes.estimators.gaussian import GaussianNB
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.multinomial import MultinomialNB
 from tallybayes.estimators.naive_bayes import NaiveBayes
 from tallybayes.estimators.table_model import TableModel
+from tallybayes.estimators.table_reading import Reading
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import (
     ClassCounts,
@@ -56,24 +58,34 @@ def _fields(value: Any) -> dict[str, Any]:
 
 
 FAMILY = "tallybayes.family"  # the key that marks a family among parameters
+TYPE = "tallybayes.type"  # marks a type among the keys of columns=
+TYPES = {t.__name__: t for t in KINDS}
 
 
 def _plain(value: Any) -> Any:
     """Parameters with each family as a dict of its name and fields."""
     if type(value).__module__.startswith("tallybayes.families."):
-        return {FAMILY: type(value).__name__, **_fields(value)}
+        return {FAMILY: type(value).__name__, **_plain(_fields(value))}
     if isinstance(value, dict):
-        return {key: _plain(v) for key, v in value.items()}
+        return {_plain(key): _plain(v) for key, v in value.items()}
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    if isinstance(value, type) and value in TYPES.values():
+        return (TYPE, value.__name__)
     return value
 
 
 def _restored(value: Any) -> Any:
     """The inverse of :func:`_plain`."""
     if isinstance(value, dict) and FAMILY in value:
-        value = dict(value)
+        value = {key: _restored(v) for key, v in value.items()}
         return getattr(families, value.pop(FAMILY))(**value)
     if isinstance(value, dict):
-        return {key: _restored(v) for key, v in value.items()}
+        return {_restored(key): _restored(v) for key, v in value.items()}
+    if isinstance(value, list):
+        return [_restored(v) for v in value]
+    if isinstance(value, tuple) and len(value) == 2 and value[0] == TYPE:
+        return TYPES[value[1]]
     return value
 
 
@@ -103,7 +115,14 @@ def save(estimator: Any, path: str | os.PathLike[str], extra: dict[str, Any] | N
         and all(map(operator.is_, model.taken, estimator._parameters())),
     }
     if isinstance(model, TableModel):
-        header["table"] = {"names": model.names, "reading": _plain(model.reading)}
+        reading = model.reading._asdict()
+        what = reading.pop("declared")
+        header["table"] = {
+            "names": model.names,
+            "families": _plain(what.families),
+            "groups": _plain(what.groups),
+            "reading": reading,
+        }
     if extra is not None:
         header["extra"] = extra
     persistence.write(path, persistence.encode(header), model.tally.arrays())
@@ -171,8 +190,10 @@ def _loaded(
         table, _restored(header["family"]), prior, np.dtype(header["dtype"]), header["estimator"]
     )
     if isinstance(model, TableModel):
-        model.names = header["table"]["names"]
-        model.reading = _restored(header["table"]["reading"])
+        held = header["table"]
+        what = Declared(_restored(held["families"]), _restored(held["groups"]))
+        model.names = held["names"]
+        model.reading = Reading(declared=what, **held["reading"])
     if header["taken"]:
         model.taken = estimator._parameters()
     estimator._model = model

@@ -104,7 +104,7 @@ class Model:
         return self.once("parameters", self._estimate)  # type: ignore[no-any-return]
 
     def _estimate(self) -> Parameters:
-        parameters = self.family.estimate(self.group, self.tally.classes)
+        parameters = self.family.parameters(self.group, self.tally.classes)
         for value in vars(parameters).values():  # attributes hand them out
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features
 from tallybayes.engines.table import collect_table, merged_tables
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.declarations import Declared, declared
 from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.labels import labels_and_codes, read_labels
@@ -22,7 +23,8 @@ from tallybayes.estimators.model import Model
 from tallybayes.estimators.rows import read_weights
 from tallybayes.estimators.streaming import RowByRow
 from tallybayes.estimators.table_model import TableModel
-from tallybayes.estimators.table_rows import arranged, coerced, declared_families
+from tallybayes.estimators.table_reading import Reading, need_two_levels
+from tallybayes.estimators.table_rows import FirstTable, arranged, coerced
 from tallybayes.parameters import Unseen
 from tallybayes.schema import Columns, Schema
 from tallybayes.tables import Table, read_table
@@ -45,8 +47,9 @@ class NaiveBayes(RowByRow):
     ----------
     columns : "auto", mapping or list of pairs, default="auto"
         Families by column, for example ``{"age": Gaussian(), "job": Categorical(), "id": None}``;
-        None leaves a column out. A key may be a type (bool, int, float, str, datetime.date), and in
-        a list of pairs a list of names. Columns not named are decided for.
+        None leaves a column out. A key may be a type (bool, int, float, str, datetime.date, or a
+        dtype), a tuple of names for a group, ``("w1", "w2"): Multinomial()``, and in a list of
+        pairs a list of names. Columns not named are decided for.
     classes : array-like, optional
         Classes that may occur; others may still come.
     alpha : float, default=1.0
@@ -120,8 +123,8 @@ class NaiveBayes(RowByRow):
         self.half_life = half_life
 
     # ---- reading rows ----------------------------------------------------------------------------
-    def _families(self, names: list[str]) -> dict[str, Any]:
-        return declared_families(self.columns, names)
+    def _declared(self, names: list[str]) -> Declared:
+        return declared(self.columns, names)
 
     def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
         table = read_table(x)
@@ -136,16 +139,17 @@ class NaiveBayes(RowByRow):
                 self, x if table.named and hasattr(x, "columns") else None, reset=True
             )
             self.n_features_in_ = len(table.columns)
-            families = declared_families(self.columns, list(table.columns), table)
-            self.__dict__["_first_families"] = families  # until the model holds them
-            return coerced(table, {}, families, learning)
+            what = declared(self.columns, list(table.columns), table)
+            x = coerced(table, {}, what, learning)
+            return FirstTable(x.columns, x.n_rows, x.named, list(table.columns), what)
         model = self._fitted()
-        assert isinstance(model, TableModel)
         if not table.named:
             _check_n_features(self, np.empty((1, len(table.columns))), reset=False)
-        table = arranged(table, model.names, records=isinstance(x, list | tuple))
+        what = model.reading.declared
+        out = {name for name in model.names if what.left_out(name)}
+        table = arranged(table, model.names, out, records=isinstance(x, list | tuple))
         holds = {g.names[0]: g.kind for g in model.schema.groups if g.names is not None}
-        return coerced(table, holds, model.reading["families"], learning)
+        return coerced(table, holds, what, learning)
 
     # ---- learning --------------------------------------------------------------------------------
     def _family(self) -> Any:
@@ -154,33 +158,30 @@ class NaiveBayes(RowByRow):
     def _columns(self, x: Any) -> Columns:
         raise AssertionError("a table has no single group of columns")
 
-    def _counted(self, table: Table, classes: NDArray[Any], codes: Any, weights: Any) -> TableTally:
-        return collect_table(table, classes, codes, weights)
+    def _counted(
+        self, table: Table, classes: NDArray[Any], codes: Any, weights: Any, what: Declared
+    ) -> TableTally:
+        return collect_table(table, classes, codes, weights, what.groups)
 
     def _count_afresh(
-        self, classes: NDArray[Any], x: Table, codes: NDArray[np.int32], weights: Any
+        self, classes: NDArray[Any], x: FirstTable, codes: NDArray[np.int32], weights: Any
     ) -> Model:
-        tally = self._counted(x, classes, codes, self._aged(weights, len(codes)))
+        aged = self._aged(weights, len(codes))
+        tally = self._counted(x, classes, codes, aged, x.declared)
         if weights is not None and weights.min(initial=0.0) < 0.0:
             tally.need_non_negative("fit with these negative weights")
-        return self._hold(tally, list(x.columns))
+        return self._hold(tally, x.names, x.declared)
 
-    def _hold(self, tally: TableTally, names: list[str]) -> Model:
-        """Starts a model with a tally; `names` are the columns that are not left out."""
-        families = self.__dict__.pop("_first_families", None)
-        if families is None:
-            families = self._families(names)
-        left_out = [name for name, family in families.items() if family is None]
+    def _hold(self, tally: TableTally, names: list[str], what: Declared) -> Model:
+        """Starts a model with a tally; `names` are all columns."""
         if self.classes is not None:
-            declared, _ = labels_and_codes(np.asarray(self.classes).ravel())
-            tally = tally.aligned(tally.schema.join(Schema(declared, (), by_name=True)))
+            classes, _ = labels_and_codes(np.asarray(self.classes).ravel())
+            tally = tally.aligned(tally.schema.join(Schema(classes, (), by_name=True)))
+        need_two_levels(tally, what)
         prior = self._class_prior(len(tally.schema.classes))
         model = TableModel(tally, None, prior, np.dtype(np.float64), self._name)
-        model.names = [*names, *(name for name in left_out if name not in names)]
-        model.reading = {
-            "families": families,
-            **self._reading(),
-        }
+        model.names = names
+        model.reading = self._reading(what)
         self._model = model
         return model
 
@@ -256,7 +257,8 @@ class NaiveBayes(RowByRow):
                 y = read_labels(y, x, self._name)
                 weights = read_weights(sample_weight, x)
                 known, codes = labels_and_codes(y)
-                batch = self._counted(x, known, codes, self._aged(weights, len(codes)))
+                what = self._model.reading.declared
+                batch = self._counted(x, known, codes, self._aged(weights, len(codes)), what)
                 self._add_batch(batch, len(codes), weights)
             if classes is not None:
                 more, _ = labels_and_codes(np.asarray(classes).ravel())
@@ -285,13 +287,13 @@ class NaiveBayes(RowByRow):
             tally.need_non_negative("partial_fit with these negative weights")
         self._validate_params()
         model = self._fitted().with_tally(tally)
-        assert isinstance(model, TableModel)
+        need_two_levels(tally, model.reading.declared)
         model.prior = self._class_prior(len(tally.schema.classes))
-        model.reading = {**model.reading, **self._reading()}
+        model.reading = self._reading(model.reading.declared)
         self._model = model
 
-    def _reading(self) -> dict[str, Any]:
-        return {"alpha": float(self.alpha), "unseen": self.unseen, "missing": self.missing}
+    def _reading(self, what: Declared) -> Reading:
+        return Reading(what, float(self.alpha), self.unseen, self.missing)
 
     def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Takes rows away that were counted before: the inverse of `partial_fit`.
@@ -318,7 +320,7 @@ class NaiveBayes(RowByRow):
         y = read_labels(y, x, self._name)
         weights = read_weights(sample_weight, x)
         known, codes = labels_and_codes(y)
-        batch = self._counted(x, known, codes, weights)
+        batch = self._counted(x, known, codes, weights, model.reading.declared)
         rest = merged_tables(model.tally, batch * -1.0)
         before = model.tally.aligned(rest.schema)
         for part, was in zip(rest.parts, before.parts, strict=True):
@@ -364,8 +366,6 @@ class NaiveBayes(RowByRow):
             theirs = other._fitted()
             self._take(merged_tables(mine.tally, theirs.tally), None)
             model = self._fitted()
-            assert isinstance(model, TableModel)
-            assert isinstance(theirs, TableModel)
             model.names = [*model.names, *(n for n in theirs.names if n not in model.names)]
         return self
 
@@ -374,7 +374,6 @@ class NaiveBayes(RowByRow):
     def schema_(self) -> Any:
         """What was decided about each column, and why, as a frame."""
         model = self._attribute("schema_")
-        assert isinstance(model, TableModel)
         readings = model.columns_read
         return frame(
             {
@@ -403,7 +402,6 @@ class NaiveBayes(RowByRow):
             ``base + contributions.sum(axis=2)`` is :meth:`predict_joint_log_proba`.
         """
         model = self._fitted()
-        assert isinstance(model, TableModel)
         x = self._read_rows(X)
         shares = model.score.contributions(x)
         contributions = np.zeros((x.n_rows, len(model.log_prior), len(model.names)))

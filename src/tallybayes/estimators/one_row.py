@@ -6,20 +6,21 @@ the model is next read. So learning costs no reading, and reading sees every row
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.table import level_group, number_groups
-from tallybayes.engines.table_score import BinsPart, GaussianPart, LevelsPart, TableScore
+from tallybayes.engines.table import Group, level_group, number_groups
+from tallybayes.engines.table_parts import BinsPart, CountsPart, DensityPart, LevelsPart
+from tallybayes.engines.table_score import TableScore
+from tallybayes.estimators.declarations import Declared
 from tallybayes.estimators.labels import sorted_labels
-from tallybayes.families import Bernoulli, Binned, Categorical, Gaussian, Poisson, Smooth
-from tallybayes.schema import Schema
+from tallybayes.schema import Columns, Schema
 from tallybayes.tables.objects import as_scalar, as_text
-from tallybayes.tally import ClassCounts, GridCounts, Moments, TableTally
+from tallybayes.tally import ClassCounts, FeatureSums, GridCounts, Moments, TableTally
 from tallybayes.tally.grid import BUDGET
 
 __all__ = ["counted_rows", "row_counter", "row_scorer"]
@@ -29,23 +30,26 @@ Array = NDArray[np.float64]
 TEXTS, NUMBERS, UNDECIDED, IGNORED = range(4)  # as in rows.cpp
 
 
-def row_counter(
-    names: list[str], schema: Schema | None, families: Mapping[str, Any]
-) -> _kernels.RowCounter:
+def row_counter(names: list[str], schema: Schema | None, what: Declared) -> _kernels.RowCounter:
     """An empty counter of rows with these columns."""
     kinds = {} if schema is None else {g.names[0]: g.kind for g in schema.groups if g.names}
     holds = []
     for name in names:
-        family = families.get(name)
-        if name in families and family is None:
+        if what.left_out(name):
             holds.append(IGNORED)
-        elif isinstance(family, Categorical | Bernoulli) or kinds.get(name) == "levels":
+        elif what.is_text(name) or kinds.get(name) == "levels":
             holds.append(TEXTS)
-        elif isinstance(family, Gaussian | Poisson | Binned | Smooth) or name in kinds:
+        elif what.is_number(name) or name in kinds:
             holds.append(NUMBERS)
         else:
             holds.append(UNDECIDED)
-    return _kernels.RowCounter(names, holds, BUDGET, as_scalar, as_text)
+    least = [what.least(name) for name in names]
+    counter = _kernels.RowCounter(names, holds, least, BUDGET, as_scalar, as_text)
+    for j, name in enumerate(names):
+        levels = what.levels(name)
+        if levels is not None:
+            counter.declare(j, levels)
+    return counter
 
 
 def _by_class(parts: list[Array], order: NDArray[np.intp]) -> Array:
@@ -56,8 +60,11 @@ def _by_class(parts: list[Array], order: NDArray[np.intp]) -> Array:
     return np.ascontiguousarray(wide[:, order].T)
 
 
-def counted_rows(counter: _kernels.RowCounter) -> TableTally:
-    """What a counter has counted, as a tally in a schema of its own."""
+def counted_rows(
+    counter: _kernels.RowCounter, together: Iterable[tuple[str, ...]] = ()
+) -> TableTally:
+    """What a counter has counted, as a tally in a schema of its own; `together` are groups of
+    columns, whose sums are what counts."""
     labels, class_count, columns = counter.counted()
     array = np.array(labels)
     if array.ndim != 1 or array.dtype.kind not in "iufbU":
@@ -66,32 +73,55 @@ def counted_rows(counter: _kernels.RowCounter) -> TableTally:
     classes = sorted_labels(array)
     at = {label: i for i, label in enumerate(labels)}
     order = np.array([at[label] for label in classes.tolist()], dtype=np.intp)
-    groups = []
+    by_name: dict[str, list[Group]] = {}
     for name, holds, *counts in columns:
-        if holds == TEXTS:
-            table = _by_class(counts[1], order)
-            seen: NDArray[np.bool_] = np.asarray(table.any(axis=0))
-            levels = np.empty(int(seen.sum()), dtype=object)
-            levels[:] = [level for level, kept in zip(counts[0], seen, strict=True) if kept]
-            groups.append(level_group(name, levels, np.ascontiguousarray(table[:, seen])))
-            continue
-        origin, sums, grids = counts
-        wide = np.zeros((len(order), 6))
-        wide[: len(grids)] = sums.reshape(-1, 6)
-        cells = [np.ascontiguousarray(column[:, None]) for column in wide[order].T]
-        moments = Moments(np.array([origin]), *cells)
-        grid = GridCounts.zeros(len(order))
-        for k, (shift, keys, weight) in enumerate(grids):
-            by_key = np.argsort(keys)
-            part = GridCounts(shift, keys[by_key], weight[by_key][None, :])
-            grid.accumulate(part, 1.0, np.flatnonzero(order == k))
-        groups.extend(number_groups(name, moments, grid))
+        read = _levels if holds == TEXTS else _numbers
+        by_name[name] = read(name, counts, order)
+    grouped = {name for names in together for name in names}
+    groups = [g for name, part in by_name.items() if name not in grouped for g in part]
+    groups += [_sums(names, by_name, len(order)) for names in together]
     schema = Schema(classes, tuple(columns for columns, _ in groups), by_name=True)
     return TableTally(schema, ClassCounts(class_count[order]), tuple(tally for _, tally in groups))
 
 
-def row_scorer(score: TableScore) -> _kernels.RowScorer:
-    """The compiled score of one row as a dict."""
+def _levels(name: str, counts: list[Any], order: NDArray[np.intp]) -> list[Group]:
+    table = _by_class(counts[1], order)
+    seen: NDArray[np.bool_] = np.asarray(table.any(axis=0))
+    levels = np.empty(int(seen.sum()), dtype=object)
+    levels[:] = [level for level, kept in zip(counts[0], seen, strict=True) if kept]
+    return [level_group(name, levels, np.ascontiguousarray(table[:, seen]))]
+
+
+def _numbers(name: str, counts: list[Any], order: NDArray[np.intp]) -> list[Group]:
+    origin, sums, grids = counts
+    wide = np.zeros((len(order), 6))
+    wide[: len(grids)] = sums.reshape(-1, 6)
+    cells = [np.ascontiguousarray(column[:, None]) for column in wide[order].T]
+    moments = Moments(np.array([origin]), *cells)
+    grid = GridCounts.zeros(len(order))
+    for k, (shift, keys, weight) in enumerate(grids):
+        by_key = np.argsort(keys)
+        part = GridCounts(shift, keys[by_key], weight[by_key][None, :])
+        grid.accumulate(part, 1.0, np.flatnonzero(order == k))
+    return number_groups(name, moments, grid)
+
+
+def _sums(names: tuple[str, ...], counted: dict[str, list[Group]], n_classes: int) -> Group:
+    """Feature sums of a group of columns, from the moments of each."""
+    sums = np.zeros((n_classes, len(names)))
+    for j, name in enumerate(names):
+        if name in counted:
+            moments = counted[name][0][1]
+            assert isinstance(moments, Moments)
+            about_zero = moments.rebased(np.zeros(1))
+            sums[:, j] = about_zero.s1_hi[:, 0]
+    columns = Columns(kind="sums", n_features=len(names), names=names, non_negative=True)
+    return columns, FeatureSums(sums)
+
+
+def row_scorer(score: TableScore, what: Declared) -> _kernels.RowScorer | None:
+    """The compiled score of one row as a dict; None where a part looks at several columns at once
+    and has no linear form."""
     scorer = _kernels.RowScorer(
         np.ascontiguousarray(score.log_prior), score.fallback, as_scalar, as_text
     )
@@ -102,11 +132,31 @@ def row_scorer(score: TableScore) -> _kernels.RowScorer:
             scorer.add_levels(part.name, entry, unseen, np.ascontiguousarray(part.table.T))
         elif isinstance(part, BinsPart):
             scorer.add_bins(part.name, part.edges, np.ascontiguousarray(part.table.T))
-        elif isinstance(part, GaussianPart):
-            constant = part.there - 0.5 * np.log(2.0 * np.pi * part.variance)
-            scale = np.sqrt(0.5 / part.variance)
-            scorer.add_gaussian(part.name, part.mean, scale, constant, part.gap)
-        else:
-            constant = part.there - part.rate
-            scorer.add_poisson(part.name, np.log(part.rate), constant, part.gap)
+        elif isinstance(part, DensityPart):
+            _add_density(scorer, part, what.least(part.name))
+        elif not _add_counts(scorer, part):
+            return None
     return scorer
+
+
+def _add_density(scorer: _kernels.RowScorer, part: DensityPart, least: int) -> None:
+    none = np.zeros(part.n_classes)
+    gap, there = (none, none) if part.gaps is None else np.ascontiguousarray(part.gaps.log_prob().T)
+    terms = part.density.quadratic()
+    if terms is None:
+        scorer.add_function(
+            part.name, lambda value: part.contribution(np.array([value]))[0].tolist(), gap, least
+        )
+        return
+    constant, slope, mean, scale = terms
+    scorer.add_quadratic(part.name, constant + there, slope, mean, scale, gap, least)
+
+
+def _add_counts(scorer: _kernels.RowScorer, part: CountsPart) -> bool:
+    slopes = part.counts.slopes()
+    if slopes is None:
+        return False
+    none = np.zeros(part.n_classes)
+    for name, slope in zip(part.columns, np.ascontiguousarray(slopes.T), strict=True):
+        scorer.add_quadratic(name, none, slope, none, none, none, 1)
+    return True

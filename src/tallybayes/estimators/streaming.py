@@ -10,6 +10,7 @@ import numpy as np
 
 from tallybayes.errors import UnseenLevel
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.declarations import Declared
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.one_row import counted_rows, row_counter, row_scorer
 from tallybayes.estimators.table_model import TableModel
@@ -28,26 +29,30 @@ class RowByRow(TallyClassifier):
     half_life: float | None
 
     @abstractmethod
-    def _families(self, names: list[str]) -> dict[str, Any]:
-        """Declared families by column name."""
+    def _declared(self, names: list[str]) -> Declared:
+        """Declared families."""
 
     @abstractmethod
-    def _hold(self, tally: TableTally, names: list[str]) -> Model:
+    def _hold(self, tally: TableTally, names: list[str], what: Declared) -> Model:
         """Starts a model with a tally."""
 
     @abstractmethod
     def _add_batch(self, batch: TableTally, n_rows: int, weights: Any) -> None:
         """Merges the tally of a batch of rows into the model's."""
 
-    def _fitted(self) -> Model:
+    def _fitted(self) -> TableModel:
         if "_rows" in self.__dict__:
             self._take_rows()
-        return super()._fitted()
+        model = super()._fitted()
+        assert isinstance(model, TableModel)
+        return model
 
-    def _attribute(self, name: str) -> Model:
+    def _attribute(self, name: str) -> TableModel:
         if "_rows" in self.__dict__:
             self._take_rows()
-        return super()._attribute(name)
+        model = super()._attribute(name)
+        assert isinstance(model, TableModel)
+        return model
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in self.__dict__ or "_rows" in self.__dict__
@@ -61,13 +66,14 @@ class RowByRow(TallyClassifier):
         """Merges the tally of the rows learned one by one into the model's."""
         rows = self.__dict__.pop("_rows")
         try:
-            batch = counted_rows(rows)
+            names, what = self.__dict__["_row_columns"]
+            batch = counted_rows(rows, what.groups)
             if self.half_life is not None:
                 batch = batch * (1.0 / self._growth(rows.rows - 1))
             if "_model" in self.__dict__:
                 self._add_batch(batch, rows.rows, None)
             else:
-                self._hold(batch, list(self.__dict__["_row_names"]))
+                self._hold(batch, names, what)
         except BaseException:
             self.__dict__["_rows"] = rows  # nothing learned is lost
             raise
@@ -126,11 +132,13 @@ class RowByRow(TallyClassifier):
             self._validate_params()
             names = [str(name) for name in x]
             self.n_features_in_ = len(names)
-            self.__dict__["_row_names"] = names
-            rows = row_counter(names, None, self._families(names))
+            what = self._declared(names)
+            rows = row_counter(names, None, what)
         else:
-            rows = row_counter(model.names, model.schema, model.reading["families"])
-        self.__dict__["_rows"] = rows
+            what = model.reading.declared
+            names = model.names
+            rows = row_counter(names, model.schema, what)
+        self.__dict__["_rows"], self.__dict__["_row_columns"] = rows, (names, what)
         return rows
 
     def forget_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
@@ -139,8 +147,7 @@ class RowByRow(TallyClassifier):
 
     def _row_scorer(self) -> Any:
         model = self._fitted()
-        assert isinstance(model, TableModel)
-        return model.once("row_scorer", lambda: row_scorer(model.score))
+        return model.once("row_scorer", lambda: row_scorer(model.score, model.reading.declared))
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """The most probable label of one row as a dict; a key that is lacking is a gap.
@@ -151,8 +158,11 @@ class RowByRow(TallyClassifier):
             For a text in a column of numbers, or, with ``unseen="error"``, a level that training
             did not have.
         """
+        scorer = self._row_scorer()
+        if scorer is None:
+            return self.predict([dict(x)]).tolist()[0]
         try:
-            best = self._row_scorer().best(x)
+            best = scorer.best(x)
         except KeyError as error:
             raise self._unseen_in_row(x, error) from None
         if best < 0:
@@ -162,8 +172,11 @@ class RowByRow(TallyClassifier):
 
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
         """P(c | x) of one row as a dict, by label."""
+        scorer = self._row_scorer()
         try:
-            shares = self._row_scorer().posterior(x)
+            shares = (
+                self.predict_proba([dict(x)])[0].tolist() if scorer is None else scorer.posterior(x)
+            )
         except KeyError as error:
             raise self._unseen_in_row(x, error) from None
         if not shares:

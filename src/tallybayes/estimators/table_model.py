@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tallybayes.engines.table_score import TableScore
 from tallybayes.estimators.model import Model
-from tallybayes.estimators.table_reading import ColumnReading, read_columns
+from tallybayes.estimators.table_reading import ColumnReading, Reading, read_columns
 from tallybayes.tally import TableTally
 
 __all__ = ["TableModel"]
@@ -23,12 +21,12 @@ class TableModel(Model):
     ----------
     names : list of str
         All columns, those without a value too.
-    reading : dict
-        Keyword arguments of :func:`read_columns`: families, alpha, unseen, missing.
+    reading : Reading
+        How the tally is read.
     """
 
     names: list[str]
-    reading: dict[str, Any]
+    reading: Reading
 
     def with_tally(self, tally: TableTally) -> TableModel:
         twin = TableModel(tally, self.family, self.prior, self.dtype, self.whose)
@@ -42,13 +40,16 @@ class TableModel(Model):
 
     def _read_columns(self) -> list[ColumnReading]:
         classes = np.exp(self.log_prior) * max(float(self.tally.classes.count.sum()), 1.0)
-        return read_columns(self.tally, self.names, classes=classes, **self.reading)
+        return read_columns(self.tally, self.names, classes, self.reading)
 
     @property
     def score(self) -> TableScore:
         return self.once(  # type: ignore[no-any-return]
             "score",
             lambda: TableScore(
-                [r.part for r in self.columns_read if r.part is not None], self.log_prior
+                list(
+                    {id(r.part): r.part for r in self.columns_read if r.part is not None}.values()
+                ),
+                self.log_prior,
             ),
         )

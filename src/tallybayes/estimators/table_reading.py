@@ -2,28 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.table_score import BinsPart, GaussianPart, LevelsPart, Part, PoissonPart
+from tallybayes.engines.table_parts import BinsPart, CountsPart, DensityPart, LevelsPart, Part
 from tallybayes.errors import warn_user
+from tallybayes.estimators.declarations import Declared
 from tallybayes.families import Bernoulli, Binned, Categorical, Gaussian, Poisson, Smooth
-from tallybayes.families.binned import BinnedTable
-from tallybayes.families.choice import GaussianReading, choose, gaussian_reading
-from tallybayes.parameters import Unseen
-from tallybayes.schema import Schema
-from tallybayes.tally import GridCounts, LevelCounts, Moments, TableTally
+from tallybayes.families.binned import BinnedReading
+from tallybayes.families.cells import CellLaw
+from tallybayes.families.choice import choose
+from tallybayes.families.counts import MultinomialCounts
+from tallybayes.families.densities import GaussianDensity
+from tallybayes.parameters import Density, Unseen
+from tallybayes.tally import FeatureSums, GridCounts, LevelCounts, Moments, TableTally
 
-__all__ = ["IDENTIFIER_ROWS", "ColumnReading", "read_columns"]
+__all__ = ["IDENTIFIER_ROWS", "ColumnReading", "Reading", "need_two_levels", "read_columns"]
 
 Array = NDArray[np.float64]
 
 IDENTIFIER_ROWS = 50
 """From so many rows on, a column of all-different texts is an identifier and left out."""
+
+
+YES = ("True", "yes", "1", "true", "Yes", "y", "t")
+"""What a column that has one of its two levels so far may call x = 1."""
+
+
+class Reading(NamedTuple):
+    """How a tally is read, beside the class prior.
+
+    Parameters
+    ----------
+    declared : Declared
+    alpha : float
+    unseen : {"smooth", "ignore", "error"}
+    missing : {"ignore", "level"}
+    """
+
+    declared: Declared
+    alpha: float
+    unseen: Unseen
+    missing: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +57,11 @@ class ColumnReading:
     ----------
     name : str
     holds : str
-        "texts", "numbers" or "nothing yet".
+        "texts", "numbers", "counts" or "nothing yet".
     family : str
     why : str
     part : Part or None
-        None for a column that does not count.
+        None for a column that does not count; columns of a group share one.
     """
 
     name: str
@@ -48,95 +71,170 @@ class ColumnReading:
     part: Part | None
 
 
-def _gap_scores(gaps: Array, there: Array, alpha: float, missing: str) -> tuple[Array, Array]:
-    """What a gap and a value say by themselves, (n_classes,): nothing, unless gaps are a level."""
-    if missing == "ignore":
-        nothing = np.zeros(len(gaps))
-        return nothing, nothing
-    total = gaps + there
-    blank = total == 0.0
-    gaps, there = np.where(blank, gaps.sum(), gaps), np.where(blank, there.sum(), there)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scale = np.log(gaps + there + 2.0 * alpha)
-        scores = np.log(gaps + alpha) - scale, np.log(there + alpha) - scale
-    return scores[0], scores[1]
+class _Reader:
+    """Reads the columns of one tally."""
+
+    def __init__(self, tally: TableTally, classes: Array, reading: Reading) -> None:
+        self.tally = tally
+        self.rows = tally.classes.count
+        self.classes = classes
+        self.declared, self.alpha, self.unseen, self.missing = reading
+        self.here = {c.key: (c, t) for c, t in zip(tally.schema.groups, tally.groups, strict=True)}
+
+    def read(self, name: str) -> ColumnReading:
+        """One column that is in no group."""
+        if self.declared.left_out(name):
+            return ColumnReading(name, "anything", "left out", "declared", None)
+        if ((name,), "levels") in self.here or self.declared.levels(name):
+            return self._levels(name)
+        if ((name,), "grid") in self.here:
+            return self._numbers(name)
+        return ColumnReading(name, "nothing yet", "left out", "no value was seen", None)
+
+    # ---- texts -----------------------------------------------------------------------------------
+    def _levels(self, name: str) -> ColumnReading:
+        levels, counts = self._counted_levels(name)
+        family = self.declared.families.get(name)
+        if family is None and _is_identifier(counts):
+            warn_user(
+                f"column {name!r} is left out: its {int(counts.sum())} texts are "
+                "all different, as an identifier's are. Declare a family for it in columns= to "
+                "use it, or columns={...: None} to silence this",
+            )
+            return ColumnReading(name, "texts", "left out", "all texts are different", None)
+        if isinstance(family, Bernoulli):
+            order = np.argsort(np.array(levels, dtype=object)) if levels else np.empty(0, int)
+            levels, counts = [levels[i] for i in order], counts[:, order]
+            law = self._yes_no(family, levels, counts)
+            what = "Bernoulli"
+        else:
+            family = family or Categorical()
+            law = family.law(*self._with_gap(counts), self.alpha)
+            what = f"categorical, {len(levels)} levels"
+        part = LevelsPart(
+            name=name,
+            law=law,
+            levels=levels,
+            has_gap=self.missing == "level",
+            unseen=getattr(family, "unseen", None) or self.unseen,
+        )
+        why = "declared" if name in self.declared.families else "texts are levels"
+        return ColumnReading(name, "texts", what, why, part)
+
+    def _counted_levels(self, name: str) -> tuple[list[str], Array]:
+        """Levels and their counts (n_classes, n_levels): those declared, or those found."""
+        declared = self.declared.levels(name)
+        found: list[str] = []
+        counts = np.zeros((len(self.rows), 0))
+        if ((name,), "levels") in self.here:
+            columns, tally = self.here[(name,), "levels"]
+            assert isinstance(tally, LevelCounts)
+            assert columns.levels is not None
+            found, counts = columns.levels[0].tolist(), tally.counts
+        if declared is None:
+            return found, counts
+        wide = np.zeros((len(self.rows), len(declared)))
+        at = {level: i for i, level in enumerate(declared)}
+        wide[:, [at[level] for level in found]] = counts
+        return declared, wide
+
+    def _with_gap(self, counts: Array) -> tuple[Array, int]:
+        """Counts with a cell for levels never seen and, where gaps are a level, one for them; and
+        how many cells are levels."""
+        counts = np.pad(counts, ((0, 0), (0, 1)))
+        if self.missing == "level":
+            gaps = self.rows - counts.sum(axis=1)
+            gaps[gaps <= 2.0**-40 * self.rows] = 0.0
+            counts = np.concatenate([gaps[:, None], counts], axis=1)
+        return counts, counts.shape[1] - 1
+
+    def _yes_no(self, family: Bernoulli, levels: list[str], counts: Array) -> CellLaw:
+        """The law of a column of two levels, of which one may not have come yet."""
+        yes, no = (float(a) for a in family.smoothing(self.alpha))
+        cells, n_levels = self._with_gap(counts)
+        gap = [0.5 * (yes + no)] if self.missing == "level" else []
+        pseudo = [no, yes] if len(levels) == 2 else [yes if v in YES else no for v in levels]
+        pseudo = [*gap, *pseudo]
+        strength = yes + no + sum(gap)
+        rest = np.array([*pseudo, (strength - sum(pseudo)) if len(levels) < 2 else yes])
+        return CellLaw(
+            counts=cells,
+            total=cells.sum(axis=1, keepdims=True),
+            n_cells=max(n_levels, 2),
+            strength=strength,
+            base=rest / strength if strength > 0.0 else np.full(len(rest), 0.5),
+        )
+
+    # ---- numbers ---------------------------------------------------------------------------------
+    def _gap_law(self, there: Array) -> CellLaw | None:
+        """What a gap and a value say by themselves, where gaps are evidence."""
+        if self.missing == "ignore":
+            return None
+        gaps = self.rows - there
+        gaps[gaps <= 2.0**-40 * self.rows] = 0.0
+        return Categorical(alpha=self.alpha).law(np.stack([gaps, there], axis=1))
+
+    def _numbers(self, name: str) -> ColumnReading:
+        moments = self.here[(name,), "moments"][1]
+        grid = self.here[(name,), "grid"][1]
+        assert isinstance(moments, Moments)
+        assert isinstance(grid, GridCounts)
+        there = grid.counts.sum(axis=1)
+        family = self.declared.families.get(name)
+        reading: Density | BinnedReading
+        why = "declared"
+        if isinstance(family, Poisson):
+            reading = family.read(moments, self.alpha)
+        elif isinstance(family, Gaussian):
+            reading = GaussianDensity.read(family, moments, grid)
+        elif isinstance(family, Binned | Smooth):
+            reading = family.read(grid, self.classes, self.alpha)
+        else:
+            reading, likelihood = choose(moments, grid, self.classes, self.alpha)
+            per_row = likelihood / max(float(there.sum()), 1e-300)
+            why = f"best by leave-one-out ({per_row:.4f} nats a row)"
+        gaps = self._gap_law(there)
+        part: Part
+        if isinstance(reading, BinnedReading):
+            part = BinsPart(name=name, law=reading.law, edges=reading.edges, gaps=gaps)
+        else:
+            part = DensityPart(name=name, density=reading, n_classes=len(self.rows), gaps=gaps)
+        return ColumnReading(name, "numbers", reading.what, why, part)
+
+    # ---- groups ----------------------------------------------------------------------------------
+    def read_group(self, names: tuple[str, ...], family: Any) -> dict[str, ColumnReading]:
+        """The columns of a group, by name."""
+        if (names, "sums") in self.here:
+            tally = self.here[names, "sums"][1]
+        else:
+            tally = FeatureSums.zeros(len(self.rows), len(names))
+        assert isinstance(tally, FeatureSums)
+        counts = MultinomialCounts.read(family, tally, self.alpha)
+        part = CountsPart(columns=names, counts=counts, n_classes=len(self.rows))
+        what = f"{counts.what} of {len(names)} columns"
+        return {n: ColumnReading(n, "counts", what, "declared", part) for n in names}
 
 
-def _levels(
-    name: str,
-    levels: list[str],
-    tally: LevelCounts,
-    rows: Array,
-    family: Categorical,
-    unseen: Unseen,
-    missing: str,
-    why: str,
-) -> ColumnReading:
-    counts = tally.counts
-    if missing == "level":
-        gaps = np.maximum(rows - counts.sum(axis=1), 0.0)
-        counts = np.concatenate([gaps[:, None], counts], axis=1)
-    column = LevelCounts(np.array([0, counts.shape[1]]), np.ascontiguousarray(counts))
-    lookup = family.estimate(column, None)  # type: ignore[arg-type]
-    table = lookup.table
-    if missing != "level":
-        table = np.concatenate([np.zeros((len(table), 1)), table], axis=1)
-    part = LevelsPart(name=name, table=table, levels=levels, unseen=unseen)
-    return ColumnReading(name, "texts", f"categorical, {len(levels)} levels", why, part)
-
-
-def _is_identifier(tally: LevelCounts) -> bool:
-    weight = tally.counts.sum(axis=0)
+def _is_identifier(counts: Array) -> bool:
+    weight = counts.sum(axis=0)
     return len(weight) >= IDENTIFIER_ROWS and bool((weight <= 1.0).all())
 
 
-def _numbers(
-    name: str,
-    moments: Moments,
-    grid: GridCounts,
-    family: Any,
-    classes: Array,
-    rows: Array,
-    alpha: float,
-    missing: str,
-) -> ColumnReading:
-    there = grid.counts.sum(axis=1)
-    gap, value = _gap_scores(rows - there, there, alpha, missing)
-    if isinstance(family, Poisson):
-        rate = family.rates(moments, alpha)
-        poisson = PoissonPart(name=name, rate=rate, gap=gap, there=value)
-        return ColumnReading(name, "numbers", "Poisson", "declared", poisson)
-    if family is None:
-        reading = choose(moments, grid, classes, alpha)
-        per_row = reading.likelihood / max(float(there.sum()), 1e-300)
-        why = f"best by leave-one-out ({per_row:.4f} nats a row)"
-    else:
-        why = "declared"
-        if isinstance(family, Gaussian):
-            reading = gaussian_reading(family, moments, grid, classes)
-        else:
-            reading = family.read(grid, classes, alpha)
-    if isinstance(reading, GaussianReading):
-        gaussian = GaussianPart(
-            name=name, mean=reading.mean, variance=reading.variance, gap=gap, there=value
-        )
-        return ColumnReading(name, "numbers", "Gaussian", why, gaussian)
-    assert isinstance(reading, BinnedTable)
-    table = np.concatenate([gap[:, None], reading.log_prob + value[:, None]], axis=1)
-    bins = BinsPart(name=name, table=np.ascontiguousarray(table), edges=reading.edges)
-    kind = "smooth density" if "wide" in reading.what else "binned"
-    return ColumnReading(name, "numbers", f"{kind}, {reading.what}", why, bins)
+def need_two_levels(tally: TableTally, declared: Declared) -> None:
+    """Raises ValueError where a column that is declared Bernoulli has more than two levels."""
+    for columns in tally.schema.groups:
+        if columns.kind != "levels" or columns.names is None or columns.levels is None:
+            continue
+        name, levels = columns.names[0], columns.levels[0].tolist()
+        if isinstance(declared.families.get(name), Bernoulli) and len(levels) > 2:
+            raise ValueError(
+                f"column {name!r} is declared Bernoulli, which has two levels, but it holds "
+                f"{sorted(levels)}: declare it Categorical(), or clean it"
+            )
 
 
 def read_columns(
-    tally: TableTally,
-    names: list[str],
-    families: Mapping[str, Any],
-    *,
-    classes: Array,
-    alpha: float,
-    unseen: Unseen,
-    missing: str,
+    tally: TableTally, names: list[str], classes: Array, reading: Reading
 ) -> list[ColumnReading]:
     """Each column's family and parameters, in the order of `names`.
 
@@ -146,66 +244,12 @@ def read_columns(
         With a schema that joins by name.
     names : list of str
         All columns, those without a value too.
-    families : mapping
-        Declared families by name; None leaves the column out, and a column that is not named is
-        chosen for.
     classes : float64 array (n_classes,)
         Class counts, smoothed as the class prior is.
-    alpha : float
-    unseen : {"smooth", "ignore", "error"}
-    missing : {"ignore", "level"}
+    reading : Reading
     """
-    schema: Schema = tally.schema
-    here = {c.key: (c, t) for c, t in zip(schema.groups, tally.groups, strict=True)}
-    readings = []
-    for name in names:
-        declared = name in families
-        family = families.get(name)
-        if declared and family is None:
-            readings.append(ColumnReading(name, "anything", "left out", "declared", None))
-            continue
-        if ((name,), "levels") in here:
-            columns, counts = here[(name,), "levels"]
-            assert isinstance(counts, LevelCounts)
-            assert columns.levels is not None
-            if not declared and _is_identifier(counts):
-                warn_user(
-                    f"column {name!r} is left out: its {int(counts.counts.sum())} texts are "
-                    "all different, as an identifier's are. Declare a family for it in columns= to "
-                    "use it, or columns={...: None} to silence this",
-                )
-                readings.append(
-                    ColumnReading(name, "texts", "left out", "all texts are different", None)
-                )
-                continue
-            strength = getattr(family, "alpha", None) if declared else None
-            spec = Categorical(alpha if strength is None else float(strength), unseen)
-            why = "declared" if declared else "texts are levels"
-            readings.append(
-                _levels(
-                    name,
-                    columns.levels[0].tolist(),
-                    counts,
-                    tally.classes.count,
-                    spec,
-                    unseen,
-                    missing,
-                    why,
-                )
-            )
-        elif ((name,), "grid") in here:
-            moments, grid = here[(name,), "moments"][1], here[(name,), "grid"][1]
-            assert isinstance(moments, Moments)
-            assert isinstance(grid, GridCounts)
-            readings.append(
-                _numbers(name, moments, grid, family, classes, tally.classes.count, alpha, missing)
-            )
-        else:
-            readings.append(
-                ColumnReading(name, "nothing yet", "left out", "no value was seen", None)
-            )
-    return readings
-
-
-TEXT_FAMILIES = (Categorical, Bernoulli)
-NUMBER_FAMILIES = (Gaussian, Poisson, Binned, Smooth)
+    reader = _Reader(tally, classes, reading)
+    grouped: dict[str, ColumnReading] = {}
+    for members, family in reading.declared.groups.items():
+        grouped |= reader.read_group(members, family)
+    return [grouped[name] if name in grouped else reader.read(name) for name in names]

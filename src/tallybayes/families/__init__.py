@@ -6,22 +6,27 @@ from tallybayes.families.base import Family
 from tallybayes.families.bernoulli import Bernoulli
 from tallybayes.families.binned import Binned
 from tallybayes.families.categorical import Categorical
+from tallybayes.families.class_prior import ClassPrior
 from tallybayes.families.complement import Complement
 from tallybayes.families.gaussian import Gaussian
 from tallybayes.families.multinomial import Multinomial
 from tallybayes.families.poisson import Poisson
-from tallybayes.families.prior import ClassPrior
+from tallybayes.families.priors import Beta, Dirichlet, Gamma, NormalInverseGamma
 from tallybayes.families.smooth import Smooth
 
 __all__ = [
     "Bernoulli",
+    "Beta",
     "Binned",
     "Categorical",
     "ClassPrior",
     "Complement",
+    "Dirichlet",
     "Family",
+    "Gamma",
     "Gaussian",
     "Multinomial",
+    "NormalInverseGamma",
     "Poisson",
     "Smooth",
 ]

@@ -23,7 +23,7 @@ class Family(Protocol[T_contra]):
 
     kind: ClassVar[Kind]
 
-    def estimate(self, tally: T_contra, classes: ClassCounts) -> Parameters:
+    def parameters(self, tally: T_contra, classes: ClassCounts) -> Parameters:
         """Parameters from counts; the tally is non-negative and is not changed."""
 
     def sample(

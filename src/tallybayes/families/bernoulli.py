@@ -2,7 +2,8 @@
 
     p_cj = (n_cj1 + α_j) / (n_c + 2α_j),    log p(x|c) = Σ_j x_j log p_cj + (1 − x_j) log(1 − p_cj)
 
-McCallum and Nigam (1998); Manning, Raghavan and Schütze (2008), section 13.3.
+McCallum and Nigam (1998); Manning, Raghavan and Schütze (2008), section 13.3. Under a prior
+Beta(a, b) the posterior mean is (n_cj1 + a) / (n_c + a + b), the mode has a − 1 and b − 1 for them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.base import class_blocks, log
+from tallybayes.families.priors import Beta, Estimate
 from tallybayes.parameters import Linear
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, FeatureSums
@@ -30,15 +32,51 @@ class Bernoulli:
 
     Parameters
     ----------
-    alpha : float or float64 array (n_features,)
-        Smoothing, in rows, of each of the two levels.
+    alpha : float or float64 array (n_features,), optional
+        Smoothing, in rows, of each of the two levels. By default the model's alpha, or 1.
     threshold : float, optional
-        x counts as present where x > threshold.
+        x counts as present where x > threshold. A column of a table has two levels instead, of
+        which the last in order ("True", "yes", "1") is x = 1.
+    prior : Beta, optional
+        In place of alpha.
+    estimate : {"mean", "map", "mle", "posterior"}
+        The posterior mean, its mode, or maximum likelihood; "posterior" is the mean.
     """
 
     kind: ClassVar[Kind] = "sums"
-    alpha: float | Array = 1.0
+    alpha: float | Array | None = None
     threshold: float | None = None
+    prior: Beta | None = None
+    estimate: Estimate = "mean"
+
+    def __post_init__(self) -> None:
+        if self.estimate not in ("mean", "map", "mle", "posterior"):
+            raise ValueError(
+                f"estimate is 'mean', 'map', 'mle' or 'posterior', got {self.estimate!r}"
+            )
+        given = [name for name in ("alpha", "prior") if getattr(self, name) is not None]
+        if len(given) == 2 or (given and self.estimate == "mle"):
+            raise ValueError(
+                f"Bernoulli got {' and '.join([*given, f'estimate={self.estimate!r}'])}: give "
+                "alpha or a prior, and neither with estimate='mle'"
+            )
+
+    def smoothing(self, alpha: float = 1.0) -> tuple[float | Array, float | Array]:
+        """What is added to the counts of 1 and of 0; `alpha` where the family says nothing."""
+        if self.estimate == "mle":
+            return 0.0, 0.0
+        if self.prior is None:
+            added = alpha if self.alpha is None else self.alpha
+            return added, added
+        if self.estimate != "map":
+            return self.prior.a, self.prior.b
+        if min(self.prior.a, self.prior.b) < 1.0:
+            raise ValueError(
+                f"the posterior mode under Beta({self.prior.a:g}, {self.prior.b:g}) is undefined "
+                "where a parameter is below 1 and no row need be; use estimate='mean', or "
+                "Beta.from_mode"
+            )
+        return self.prior.a - 1.0, self.prior.b - 1.0
 
     def _counts(
         self, tally: FeatureSums, classes: ClassCounts, rows: slice
@@ -52,8 +90,9 @@ class Bernoulli:
         absent = total - present  # of weights summed apart: what is rounding is 0
         absent[(absent < 0.0) | is_residue(absent, np.broadcast_to(total, absent.shape))] = 0.0
         present = np.minimum(present, total)
-        absent += self.alpha
-        present, total = present + self.alpha, total + 2.0 * np.asarray(self.alpha)
+        yes, no = self.smoothing()
+        absent += no
+        present, total = present + yes, total + (np.asarray(yes) + no)
         nothing = total == 0.0
         if nothing.any():  # no rows at all and no smoothing: both levels alike
             present, absent = np.where(nothing, 1.0, present), np.where(nothing, 1.0, absent)
@@ -68,7 +107,7 @@ class Bernoulli:
             np.subtract(log(present), np.log(total), out=log_prob[rows])
         return log_prob
 
-    def estimate(self, tally: FeatureSums, classes: ClassCounts) -> Linear:
+    def parameters(self, tally: FeatureSums, classes: ClassCounts) -> Linear:
         weights = np.empty_like(tally.sums)
         offset = np.empty(len(weights))
         required = None

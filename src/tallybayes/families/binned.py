@@ -1,4 +1,4 @@
-"""Numbers in bins: a lookup table on cuts of the column.
+"""Numbers in bins: probabilities of cuts of the column.
 
 P_α(x in b | c) = (n_cb + α) / (n_c + α·B)
 """
@@ -11,34 +11,37 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.bins import Bins, quantile_bins, supervised_bins
-from tallybayes.families.loo import table_likelihood
+from tallybayes.families.bins import quantile_bins, supervised_bins
+from tallybayes.families.cells import CellLaw
+from tallybayes.families.loo import law_likelihood
 from tallybayes.schema import Kind
 from tallybayes.tally import GridCounts
 
-__all__ = ["Binned", "BinnedTable"]
+__all__ = ["Binned", "BinnedReading"]
 
 Array = NDArray[np.float64]
 
 CANDIDATES = (2, 4, 8, 16, 32, 64, 128)
+LEAST = 1e-10  # smoothing with which bins are compared, at least
 
 
 @dataclass(frozen=True, eq=False)
-class BinnedTable:
-    """A column's bins, ready to look up.
+class BinnedReading:
+    """A column of numbers as bins and their law.
 
     Parameters
     ----------
     edges : float64 array (n_bins − 1,)
-    log_prob : float64 array (n_classes, n_bins)
+        x is in the bin that counts the edges at or below it.
+    law : CellLaw
     likelihood : float
         L of :mod:`tallybayes.families.loo`.
     what : str
-        For the schema.
+        The family, for the schema.
     """
 
     edges: Array
-    log_prob: Array
+    law: CellLaw
     likelihood: float
     what: str
 
@@ -62,8 +65,8 @@ class Binned:
     cuts: Literal["quantile", "supervised"] = "quantile"
     alpha: float | None = None
 
-    def read(self, grid: GridCounts, classes: Array, alpha: float) -> BinnedTable:
-        """The table, from grid counts.
+    def read(self, grid: GridCounts, classes: Array, alpha: float) -> BinnedReading:
+        """The bins and their law, from grid counts.
 
         Parameters
         ----------
@@ -74,26 +77,28 @@ class Binned:
             The model's alpha.
         """
         alpha = alpha if self.alpha is None else self.alpha
-        tried: list[tuple[float, Bins]] = []
         if self.cuts == "supervised":
             finest = 128 if self.bins == "auto" else self.bins
-            options = [supervised_bins(grid, max(alpha, 1e-10), classes, finest)]
+            options = [supervised_bins(grid, max(alpha, LEAST), classes, finest)]
         else:
             sizes = CANDIDATES if self.bins == "auto" else (self.bins,)
             options = [quantile_bins(grid, size) for size in sizes]
-        for bins in options:
-            tried.append((table_likelihood(bins.counts, max(alpha, 1e-10), classes), bins))
-        likelihood, bins = max(tried, key=lambda pair: pair[0])
-        counts = bins.counts
-        blank = counts.sum(axis=1) == 0.0
-        if blank.any():
-            counts = np.where(blank[:, None], counts.sum(axis=0), counts)
-        smoothed = counts + alpha
-        total = smoothed.sum(axis=1, keepdims=True)
-        smoothed, total = (
-            np.where(total > 0, smoothed, 1.0),
-            np.where(total > 0, total, counts.shape[1]),
-        )
-        with np.errstate(divide="ignore"):
-            log_prob = np.log(smoothed) - np.log(total)
-        return BinnedTable(bins.edges, log_prob, likelihood, f"{counts.shape[1]} bins")
+        tried = [
+            (law_likelihood(b.counts, _law(b.counts, max(alpha, LEAST)), classes), b)
+            for b in options
+        ]
+        likelihood, best = max(tried, key=lambda pair: pair[0])
+        what = f"binned, {best.counts.shape[1]} bins"
+        return BinnedReading(best.edges, _law(best.counts, alpha), likelihood, what)
+
+
+def _law(counts: Array, alpha: float) -> CellLaw:
+    """Additive smoothing of the bins' counts."""
+    n = counts.shape[1]
+    return CellLaw(
+        counts=counts,
+        total=counts.sum(axis=1, keepdims=True),
+        n_cells=n,
+        strength=alpha * n,
+        base=np.full(n, 1.0 / n),
+    )

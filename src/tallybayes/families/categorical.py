@@ -5,10 +5,16 @@
 with n_cja the weight of level a in class c, n_cj = Σ_a n_cja and N_j the number of levels, declared
 or found. The same expression with n_cja = 0, α / (n_cj + α·N_j), serves a level that the column
 does not have. A class without any observation in a column uses the pooled counts of all classes.
+
+α is short for a prior: the posterior mean under Dirichlet(strength = α·N_j), and the posterior mode
+under Dirichlet.from_mode(uniform, strength = α·N_j), are both this expression. Under a prior
+Dirichlet(S·q) the mean is (n_cja + S·q_a) / (n_cj + S), the mode (n_cja + S·q_a − 1) / (n_cj + S −
+N_j). A row has one level, so with the probabilities integrated out it is predicted by the mean.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,6 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.base import log
+from tallybayes.families.cells import CellLaw
+from tallybayes.families.priors import Dirichlet, Estimate
 from tallybayes.parameters import Lookup, Unseen
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, LevelCounts
@@ -27,44 +35,140 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Categorical:
-    """Categorical likelihood with additive smoothing.
+    """Categorical likelihood with additive smoothing, or under a Dirichlet prior.
 
     Parameters
     ----------
-    alpha : float
-        α of equation (11), in rows; 0 is the maximum likelihood of equation (10).
-    unseen : {"smooth", "ignore", "error"}
+    alpha : float, optional
+        α of equation (11), in rows; 0 is the maximum likelihood of equation (10). By default the
+        model's alpha, or 1.
+    unseen : {"smooth", "ignore", "error"}, optional
         A level that the column does not have: smoothed as above, left out of the product, or
-        refused.
+        refused. By default what the model says, or "smooth".
+    levels : sequence, optional
+        For a column of a table: its levels, whether they occur or not. Others are refused.
+    prior : Dirichlet, optional
+        In place of alpha.
+    estimate : {"mean", "map", "mle", "posterior"}
+        The posterior mean, its mode, or maximum likelihood; "posterior" is the mean.
     """
 
     kind: ClassVar[Kind] = "levels"
-    alpha: float = 1.0
-    unseen: Unseen = "smooth"
+    alpha: float | None = None
+    unseen: Unseen | None = None
+    levels: Sequence[Any] | None = None
+    prior: Dirichlet | None = None
+    estimate: Estimate = "mean"
 
-    def _smoothed(self, tally: LevelCounts) -> tuple[Array, Array]:
-        """Counts n_cja + α (n_classes, cells), and totals n_cj + αN_j (n_classes, n_features)."""
+    def __post_init__(self) -> None:
+        if self.estimate not in ("mean", "map", "mle", "posterior"):
+            raise ValueError(
+                f"estimate is 'mean', 'map', 'mle' or 'posterior', got {self.estimate!r}"
+            )
+        given = [name for name in ("alpha", "prior") if getattr(self, name) is not None]
+        if len(given) == 2 or (given and self.estimate == "mle"):
+            raise ValueError(
+                f"Categorical got {' and '.join([*given, f'estimate={self.estimate!r}'])}: give "
+                "alpha or a prior, and neither with estimate='mle'"
+            )
+        if self.alpha is not None and not (np.isfinite(self.alpha) and self.alpha >= 0.0):
+            raise ValueError(f"alpha is a finite number of rows from 0 on, got {self.alpha!r}")
+        if self.estimate == "map" and self.prior is not None and self.prior.base == "marginal":
+            raise ValueError(
+                "the mode under a marginal base is undefined; use estimate='mean' with it"
+            )
+
+    def smoothing(self, n_levels: int, alpha: float = 1.0) -> tuple[float, Array | None]:
+        """Strength S and base q of (k_a + S·q_a) / (n + S); q is None for the marginal shares.
+
+        Parameters
+        ----------
+        n_levels : int
+        alpha : float
+            Where the family says nothing itself.
+        """
+        even = np.full(n_levels, 1.0 / max(n_levels, 1))
+        if self.estimate == "mle":
+            return 0.0, even
+        if self.prior is None:
+            return (alpha if self.alpha is None else self.alpha) * n_levels, even
+        if self.prior.base == "marginal":
+            return self.prior.strength, None
+        concentration = self.prior.concentration(n_levels)
+        if self.estimate == "map":
+            concentration = concentration - 1.0
+            if concentration.min(initial=0.0) < -1e-12:
+                raise ValueError(
+                    "the posterior mode is undefined: the prior has a concentration of "
+                    f"{concentration.min().item() + 1.0:g}, below 1, where no row need be; use "
+                    "estimate='mean', or Dirichlet.from_mode"
+                )
+            concentration = np.maximum(concentration, 0.0)
+        total = float(concentration.sum())
+        return total, concentration / total if total > 0.0 else even
+
+    def law(self, counts: Array, n_levels: int | None = None, alpha: float = 1.0) -> CellLaw:
+        """The law of one column.
+
+        Parameters
+        ----------
+        counts : float64 array (n_classes, n_cells)
+            The levels' counts, and maybe a last cell without counts for levels never seen.
+        n_levels : int, optional
+            N_j; all cells by default.
+        alpha : float
+            Where the family says nothing itself.
+        """
+        cells = counts.shape[1]
+        n_levels = cells if n_levels is None else n_levels
+        strength, base = self.smoothing(n_levels, alpha)
+        if base is not None and cells > n_levels:  # a level never seen is like one of equal share
+            base = np.append(base, np.full(cells - n_levels, 1.0 / max(n_levels, 1)))
+        total = counts.sum(axis=1, keepdims=True)
+        return CellLaw(counts=counts, total=total, n_cells=n_levels, strength=strength, base=base)
+
+    def _smoothed(self, tally: LevelCounts) -> tuple[Array, Array, Array]:
+        """Numerators (n_classes, cells), denominators (n_classes, n_features) and the numerator of
+        a level never seen (n_features,)."""
         counts, totals = tally.counts, tally.totals()
         blank = totals == 0.0
         if blank.any():
             cells = np.repeat(blank, tally.n_levels, axis=1)
             counts = np.where(cells, counts.sum(axis=0), counts)
             totals = np.where(blank, totals.sum(axis=0), totals)
-        counts, totals = counts + self.alpha, totals + self.alpha * tally.n_levels
+        pseudo: Array | float
+        if self.prior is None:
+            alpha = 0.0 if self.estimate == "mle" else 1.0 if self.alpha is None else self.alpha
+            unseen = np.full(tally.n_features, float(alpha))
+            pseudo, strength = alpha, alpha * tally.n_levels
+        else:
+            pseudo, strength, unseen = self._pseudo(tally)
+        counts, totals = counts + pseudo, totals + strength
         nothing = totals == 0.0  # no observation in any class and no smoothing: every level alike
         if nothing.any():
             counts = np.where(np.repeat(nothing, tally.n_levels, axis=1), 1.0, counts)
             totals = np.where(nothing, np.maximum(tally.n_levels, 1), totals)
-        return counts, totals
+        return counts, totals, unseen
+
+    def _pseudo(self, tally: LevelCounts) -> tuple[Array, Array, Array]:
+        """Pseudo-counts (cells,), their sums and that of a level never seen (n_features,)."""
+        laws = [
+            self.law(np.pad(tally.column(j), ((0, 0), (0, 1))), int(n))
+            for j, n in enumerate(tally.n_levels)
+        ]
+        each = [law.strength * law.base_with_all() for law in laws]
+        pseudo = np.concatenate([part[:-1] for part in each]) if each else np.empty(0)
+        strength = np.array([law.strength for law in laws])
+        return pseudo, strength, np.array([part[-1] for part in each])
 
     def log_probabilities(self, tally: LevelCounts) -> Array:
         """log P_α(x_j = a | c), float64 (n_classes, cells), in the tally's order of cells."""
-        counts, totals = self._smoothed(tally)
+        counts, totals, _ = self._smoothed(tally)
         log_prob: Array = log(counts) - np.repeat(np.log(totals), tally.n_levels, axis=1)
         return log_prob
 
-    def estimate(self, tally: LevelCounts, classes: ClassCounts) -> Lookup:
-        counts, totals = self._smoothed(tally)
+    def parameters(self, tally: LevelCounts, classes: ClassCounts) -> Lookup:
+        counts, totals, unseen = self._smoothed(tally)
         d = tally.n_features
         start = tally.start + np.arange(d + 1)
         table = np.empty((tally.n_classes, int(start[-1])))
@@ -73,18 +177,21 @@ class Categorical:
         seen[last] = False
         log_totals = np.log(totals)
         table[:, seen] = log(counts) - np.repeat(log_totals, tally.n_levels, axis=1)
-        table[:, last] = log(np.full_like(totals, self.alpha)) - log_totals
+        table[:, last] = log(np.broadcast_to(unseen, totals.shape)) - log_totals
         if self.unseen == "ignore":
             table[:, last] = 0.0
         return Lookup(
-            table=table, start=start, offset=np.zeros(tally.n_classes), unseen=self.unseen
+            table=table,
+            start=start,
+            offset=np.zeros(tally.n_classes),
+            unseen=self.unseen or "smooth",
         )
 
     def sample(
         self, tally: LevelCounts, classes: ClassCounts, rows: NDArray[np.intp], rng: Any
     ) -> NDArray[np.int64]:
         """Level codes, int64 (len(rows), n_features)."""
-        counts, totals = self._smoothed(tally)
+        counts, totals, _ = self._smoothed(tally)
         x = np.empty((len(rows), tally.n_features), dtype=np.int64)
         for j in range(tally.n_features):
             cells = slice(int(tally.start[j]), int(tally.start[j + 1]))

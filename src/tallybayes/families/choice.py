@@ -8,70 +8,35 @@ merged parts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.binned import Binned, BinnedTable
-from tallybayes.families.gaussian import Gaussian
+from tallybayes.families.binned import Binned, BinnedReading
+from tallybayes.families.densities import GaussianDensity
+from tallybayes.families.gaussian import Gaussian, Statistics
 from tallybayes.families.loo import conditional
 from tallybayes.families.smooth import Smooth
 from tallybayes.tally import GridCounts, Moments
 
-__all__ = ["GaussianReading", "choose", "gaussian_reading"]
+__all__ = ["choose", "density_likelihood"]
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class GaussianReading:
-    """A column's Gaussians: mean and variance of each class, float64 (n_classes,)."""
-
-    mean: Array
-    variance: Array
-    likelihood: float
-
-
-def _log_density(x: Array, mean: Array, variance: Array) -> Array:
-    return -0.5 * (np.log(2.0 * np.pi * variance) + (x - mean) ** 2 / variance)
-
-
-def gaussian_reading(
-    family: Gaussian, moments: Moments, grid: GridCounts, classes: Array
-) -> GaussianReading:
-    """Mean and variance, and how well they tell the classes apart by leave-one-out.
-
-    Without a row of value v, n' = n − 1, μ' = (nμ − v) / n', S' = S − (v − μ)²·n / n'.
-    """
-    estimate = family.mean_variance(moments)
-    mean, variance = estimate.mean[:, 0], estimate.variance[:, 0]
-    floor = float(np.min(variance)) * 1e-6
-    _, squares = moments.mean_and_squares()
-    n, values = moments.n, grid.values()[None, :]
+def density_likelihood(density: GaussianDensity, grid: GridCounts, classes: Array) -> float:
+    """L of a Gaussian, each grid cell at one value; see :mod:`tallybayes.families.loo`."""
+    values = grid.values()
     one = np.minimum(grid.counts, 1.0)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        left = n - one
-        own_mean = (n * mean[:, None] - one * values) / left
-        own_squares = squares - (values - mean[:, None]) ** 2 * one * n / left
-        own_variance = np.maximum(own_squares / (left - family.ddof), 0.0)
-        own_variance += np.reshape(estimate.epsilon, (1, -1))
-        own_variance = np.maximum(own_variance, floor)
-        alone = ~(left > family.ddof)  # without its only row a class is like all classes together
-        pooled = family.mean_variance(moments.pooled())
-        own_mean = np.where(alone, pooled.mean, own_mean)
-        own_variance = np.where(alone, pooled.variance, own_variance)
-        prior = classes[:, None]
-        full = np.log(prior) + _log_density(values, mean[:, None], variance[:, None])
-        own = np.log(np.maximum(prior - one, 0.0)) + _log_density(values, own_mean, own_variance)
-        likelihood = conditional(grid.counts, full, own)
-    return GaussianReading(mean, variance, likelihood)
+    own = Statistics(*(part[:, None] for part in density.own))
+    with np.errstate(over="ignore"):
+        mine = density.own_without(values[None, :], own, one)
+        return conditional(grid.counts, density.log_density(values).T, mine, classes)
 
 
 def choose(
     moments: Moments, grid: GridCounts, classes: Array, alpha: float
-) -> GaussianReading | BinnedTable:
-    """The best reading of a column of numbers.
+) -> tuple[GaussianDensity | BinnedReading, float]:
+    """The best reading of a column of numbers, and its L.
 
     Parameters
     ----------
@@ -81,10 +46,14 @@ def choose(
     alpha : float
         Smoothing of bins, in rows.
     """
-    candidates: list[GaussianReading | BinnedTable] = [
-        gaussian_reading(Gaussian(relative_to="feature"), moments, grid, classes)
-    ]
+    gaussian = GaussianDensity.read(Gaussian(relative_to="feature"), moments, grid)
+    best: tuple[GaussianDensity | BinnedReading, float] = (
+        gaussian,
+        density_likelihood(gaussian, grid, classes),
+    )
     if grid.counts.any():
-        candidates.append(Binned().read(grid, classes, alpha))
-        candidates.append(Smooth().read(grid, classes, alpha))
-    return max(candidates, key=lambda reading: reading.likelihood)
+        for family in (Binned(), Smooth()):
+            reading = family.read(grid, classes, alpha)
+            if reading.likelihood > best[1]:
+                best = (reading, reading.likelihood)
+    return best

@@ -79,6 +79,6 @@ class Complement:
             weights[~certain & alone] = -np.inf
         return weights
 
-    def estimate(self, tally: FeatureSums, classes: ClassCounts) -> Linear:
+    def parameters(self, tally: FeatureSums, classes: ClassCounts) -> Linear:
         weights = self.weights(tally)
         return Linear(weights=weights, offset=np.zeros(len(weights)), non_negative=True)

@@ -2,8 +2,8 @@
 
     log p(x|c) = Σ_j −½ log(2π σ²_cj) − (x_j − μ_cj)² / (2σ²_cj)
 
-μ and σ² are the weighted mean and the weighted mean squared deviation (maximum likelihood). What is
-added to σ² is decided when the tally is read and is never stored in it:
+Without a prior, μ and σ² are the weighted mean and the weighted mean squared deviation (maximum
+likelihood). What is added to σ² is decided when the tally is read and is never stored in it:
 
 1. ε = var_smoothing · max_j Var(x_j) over all classes together, weighted (scikit-learn takes the
    unweighted variance of the last batch); or, per feature, ε_j = var_smoothing · Var(x_j).
@@ -11,6 +11,13 @@ added to σ² is decided when the tally is read and is never stored in it:
    throughout: such a column is the same in every class and then says nothing about any.
 
 A class without any observation in a column uses the mean and variance of all classes together.
+
+Under a normal-inverse-gamma prior (μ_n, κ_n, a_n, b_n after the rows of a class) the posterior mean
+of the parameters is μ_n and b_n / (a_n − 1), their mode μ_n and b_n / (a_n + 3/2), and with the
+parameters integrated out x is Student-t with 2a_n degrees of freedom about μ_n, its squared scale
+b_n (κ_n + 1) / (a_n κ_n); without a prior that is n − 1 degrees of freedom about the mean, squared
+scale s² (1 + 1/n). Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution, (86) to
+(110).
 """
 
 from __future__ import annotations
@@ -20,16 +27,19 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
+from tallybayes.families.priors import Estimate, NormalInverseGamma
 from tallybayes.parameters import Quadratic
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, Moments
 
-__all__ = ["Gaussian", "MeanVariance"]
+__all__ = ["Gaussian", "MeanVariance", "Predictive", "Statistics", "log_density"]
 
 Array = NDArray[np.float64]
 
 ZERO_VARIANCE = 1e-9  # share of the column's variance that stands for a variance of 0
+TINY = float(np.finfo(np.float64).tiny)
 
 
 class MeanVariance(NamedTuple):
@@ -38,6 +48,49 @@ class MeanVariance(NamedTuple):
     mean: Array
     variance: Array
     epsilon: Array  # () or (n_features,)
+
+
+class Statistics(NamedTuple):
+    """Weight, mean and sum of squares about it: arrays of one shape."""
+
+    n: Array
+    mean: Array
+    squares: Array
+
+    @property
+    def variance(self) -> Array:
+        """Σ(x − mean)² / n, 0 without rows."""
+        return np.asarray(np.maximum(self.squares, 0.0) / np.maximum(self.n, 1e-300))
+
+    def without(self, x: Array, weight: Array | float) -> Statistics:
+        """The statistics after a row of value x and this weight is taken out."""
+        left = np.asarray(self.n - weight)
+        left[left <= 2.0**-40 * np.broadcast_to(self.n, left.shape)] = 0.0
+        some = np.where(left > 0.0, left, 1.0)
+        apart = x - self.mean
+        mean = np.where(left > 0.0, self.mean - apart * weight / some, self.mean)
+        squares = self.squares - apart**2 * weight * self.n / some
+        rounding = squares <= 2.0**-40 * np.broadcast_to(self.squares, squares.shape)
+        return Statistics(left, mean, np.where((left > 0.0) & ~rounding, squares, 0.0))
+
+
+class Predictive(NamedTuple):
+    """What a value is expected to be: Gaussian, or Student-t where `freedom` is given."""
+
+    centre: Array
+    variance: Array  # squared scale
+    freedom: Array | None = None
+
+
+def log_density(x: Array, predictive: Predictive) -> Array:
+    """log p(x), in nats; shapes broadcast."""
+    centre, variance, freedom = predictive
+    apart = (x - centre) ** 2 / variance
+    if freedom is None:
+        return np.asarray(-0.5 * (np.log(2.0 * np.pi * variance) + apart))
+    half = 0.5 * (freedom + 1.0)
+    constant = gammaln(half) - gammaln(0.5 * freedom) - 0.5 * np.log(np.pi * freedom * variance)
+    return np.asarray(constant - half * np.log1p(apart / freedom))
 
 
 @dataclass(frozen=True)
@@ -55,6 +108,14 @@ class Gaussian:
         estimate. A class of no more rows than ddof uses the variance of all classes together.
     min_variance : float
         No variance is smaller, smoothed or not, in squared units of the column.
+    prior : NormalInverseGamma, optional
+        What is believed of mean and variance before the first row, for every column.
+    estimate : {"mean", "map", "mle", "posterior"}
+        The parameters' posterior mean, their mode, maximum likelihood, or the parameters integrated
+        out. Without a prior the first three are one.
+    transform : {"log", "yeo-johnson"}, optional
+        x is Gaussian after this transform. For columns of a table; see
+        :mod:`tallybayes.families.transforms`.
     """
 
     kind: ClassVar[Kind] = "moments"
@@ -62,34 +123,97 @@ class Gaussian:
     relative_to: Literal["largest", "feature"] = "largest"
     ddof: float = 0.0
     min_variance: float = 0.0
+    prior: NormalInverseGamma | None = None
+    estimate: Estimate = "mean"
+    transform: Literal["log", "yeo-johnson"] | None = None
+
+    def __post_init__(self) -> None:
+        if self.estimate not in ("mean", "map", "mle", "posterior"):
+            raise ValueError(
+                f"estimate is 'mean', 'map', 'mle' or 'posterior', got {self.estimate!r}"
+            )
+        if self.transform not in (None, "log", "yeo-johnson"):
+            raise ValueError(f"transform is None, 'log' or 'yeo-johnson', got {self.transform!r}")
+        if self.estimate == "mle" and self.prior is not None:
+            raise ValueError("estimate='mle' uses no prior: leave one of the two out")
+
+    def predictive(self, own: Statistics, everyone: Statistics, epsilon: Array) -> Predictive:
+        """What a value of each class is expected to be, elementwise.
+
+        Parameters
+        ----------
+        own, everyone : Statistics
+            Of a class, and of all classes together.
+        epsilon : array
+            Added to every variance.
+        """
+        if self.prior is not None:
+            centre, squared, freedom = self._under(self.prior, own)
+        else:
+            centre, squared, freedom = self._by_rows(own, everyone)
+        variance = squared + epsilon
+        flat = variance < TINY
+        if flat.any():
+            floor = ZERO_VARIANCE * everyone.variance
+            variance = np.where(flat, np.where(floor < TINY, 1.0, floor), variance)
+        return Predictive(centre, np.maximum(variance, self.min_variance), freedom)
+
+    def _by_rows(self, own: Statistics, everyone: Statistics) -> tuple[Array, Array, Array | None]:
+        """Without a prior: mean, variance and degrees of freedom; those of all classes together
+        where a class has too few rows."""
+        blank = own.n == 0.0
+        mean = np.where(blank, everyone.mean, own.mean) if blank.any() else own.mean
+        ddof = 1.0 if self.estimate == "posterior" else self.ddof
+        freedom = own.n - ddof
+        few = freedom <= 0.0
+        variance = np.maximum(own.squares, 0.0) / np.where(few, 1.0, freedom)
+        if few.any():
+            variance = np.where(few, everyone.variance, variance)
+        if self.estimate != "posterior":
+            return mean, variance, None
+        rows = np.where(few, np.maximum(everyone.n, 2.0), np.maximum(own.n, 1.0 + 1e-300))
+        return mean, variance * (1.0 + 1.0 / rows), np.where(few, rows - 1.0, freedom)
+
+    def _under(
+        self, prior: NormalInverseGamma, own: Statistics
+    ) -> tuple[Array, Array, Array | None]:
+        centre, strength, shape, scale = prior.posterior(own.n, own.mean, own.squares)
+        if self.estimate == "posterior":
+            return centre, scale * (strength + 1.0) / (shape * strength), 2.0 * shape
+        if self.estimate == "map":
+            return centre, scale / (shape + 1.5), None
+        if np.min(shape, initial=np.inf) <= 1.0:
+            raise ValueError(
+                "the posterior mean of the variance is undefined for a class of so few rows: it "
+                f"needs shape + n/2 > 1, and the prior's shape is {prior.shape:g}; give a prior of "
+                "shape above 1, or estimate='map' or 'posterior'"
+            )
+        return centre, scale / (shape - 1.0), None
 
     def mean_variance(self, tally: Moments) -> MeanVariance:
+        """μ and σ² of every class and column of a tally."""
+        predictive, epsilon = self._predictive_of(tally)
+        return MeanVariance(predictive.centre, predictive.variance, epsilon)
+
+    def _predictive_of(self, tally: Moments) -> tuple[Predictive, Array]:
         mean, squares = tally.mean_and_squares()
         pooled = tally.pooled()
-        pooled_mean, pooled_squares = pooled.mean_and_squares()
-        pooled_variance = np.maximum(pooled_squares, 0.0) / np.maximum(pooled.n, 1e-300)
-        freedom = tally.n - self.ddof
-        variance = np.maximum(squares, 0.0) / np.where(freedom > 0.0, freedom, 1.0)
-        blank = tally.n == 0.0
-        if blank.any():
-            mean = np.where(blank, pooled_mean, mean)
-        blank = freedom <= 0.0
-        if blank.any():
-            variance = np.where(blank, pooled_variance, variance)
+        everyone = Statistics(pooled.n, *pooled.mean_and_squares())
+        variance = everyone.variance
         if self.relative_to == "feature":
-            epsilon = self.var_smoothing * pooled_variance[0]
+            epsilon = np.asarray(self.var_smoothing * variance[0])
         else:
-            epsilon = np.asarray(self.var_smoothing * pooled_variance.max(initial=0.0))
-        variance = variance + epsilon
-        flat = variance < np.finfo(np.float64).tiny
-        if flat.any():
-            floor = ZERO_VARIANCE * pooled_variance
-            floor = np.where(floor < np.finfo(np.float64).tiny, 1.0, floor)
-            variance = np.where(flat, floor, variance)
-        return MeanVariance(mean, np.maximum(variance, self.min_variance), epsilon)
+            epsilon = np.asarray(self.var_smoothing * variance.max(initial=0.0))
+        return self.predictive(Statistics(tally.n, mean, squares), everyone, epsilon), epsilon
 
-    def estimate(self, tally: Moments, classes: ClassCounts) -> Quadratic:
-        mean, variance, _ = self.mean_variance(tally)
+    def parameters(self, tally: Moments, classes: ClassCounts) -> Quadratic:
+        predictive, _ = self._predictive_of(tally)
+        if predictive.freedom is not None:
+            raise ValueError(
+                "estimate='posterior' is for columns of a table: NaiveBayes(columns={…: "
+                "Gaussian(estimate='posterior')})"
+            )
+        mean, variance, _ = predictive
         return Quadratic(
             mean=mean,
             scale=1.0 / np.sqrt(2.0 * variance),

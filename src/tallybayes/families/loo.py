@@ -13,21 +13,29 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["conditional", "table_likelihood"]
+from tallybayes.families.cells import CellLaw
+
+__all__ = ["conditional", "law_likelihood"]
 
 Array = NDArray[np.float64]
 
 
-def conditional(weight: Array, full: Array, own: Array) -> float:
-    """L from joint log-scores.
+def conditional(weight: Array, full: Array, own: Array, classes: Array) -> float:
+    """L from log-probabilities of x.
 
     Parameters
     ----------
     weight : float64 array (n_classes, n_cells)
         Rows of each class in each cell.
     full, own : float64 arrays (n_classes, n_cells)
-        log P(c) p(x | c) with every row, and without one row of class c in the cell.
+        log p(x | c) with every row, and without one row of class c in the cell.
+    classes : float64 array (n_classes,)
+        Class counts, smoothed as the class prior is.
     """
+    prior = classes[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        full = np.log(prior) + full
+        own = np.log(np.maximum(prior - np.minimum(weight, 1.0), 0.0)) + own
     top = np.maximum(full.max(axis=0), own.max(axis=0))
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -40,22 +48,7 @@ def conditional(weight: Array, full: Array, own: Array) -> float:
     return float((weight[used] * share[used]).sum())
 
 
-def table_likelihood(counts: Array, alpha: float | Array, classes: Array) -> float:
-    """L of smoothed level counts: P(b | c) = (n_cb + α_b) / (n_c + Σα).
-
-    Parameters
-    ----------
-    counts : float64 array (n_classes, n_cells)
-    alpha : float or float64 array (n_cells,)
-    classes : float64 array (n_classes,)
-        Class counts, smoothed as the class prior is.
-    """
-    alpha = np.broadcast_to(np.asarray(alpha, dtype=np.float64), counts.shape[1:])
-    total, pseudo = counts.sum(axis=1, keepdims=True), alpha.sum()
-    one = np.minimum(counts, 1.0)
-    prior = classes[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        full = np.log(prior) + np.log(counts + alpha) - np.log(total + pseudo)
-        own = np.log(np.maximum(prior - one, 0.0)) + np.log(counts - one + alpha)
-        own -= np.log(total - one + pseudo)
-    return conditional(counts, full, own)
+def law_likelihood(rows: Array, law: CellLaw, classes: Array) -> float:
+    """L of the cells of a column; `rows` (n_classes, n_cells) counts them unspread."""
+    own = law.own_without(np.minimum(rows, 1.0))
+    return conditional(rows, law.log_prob(), own, classes)

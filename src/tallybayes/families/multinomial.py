@@ -4,6 +4,11 @@
 
 The multinomial coefficient, the same for every class, is left out: p(x|c) is the probability of one
 sequence of words. Manning, Raghavan and Schütze (2008), section 13.2.
+
+Under a prior Dirichlet(S·q) the posterior mean has α_j = S·q_j, the mode S·q_j − 1. With θ
+integrated out, words are drawn from the Dirichlet-multinomial,
+
+    log p(x|c) = log Γ(A) − log Γ(A + Σx) + Σ_j log Γ(a_j + x_j) − log Γ(a_j),   a_j = N_cj + α_j.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.base import class_blocks
+from tallybayes.families.priors import Dirichlet, Estimate
 from tallybayes.parameters import Linear
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, FeatureSums
@@ -30,19 +36,57 @@ class Multinomial:
 
     Parameters
     ----------
-    alpha : float or float64 array (n_features,)
-        Smoothing, in units of the features' counts.
+    alpha : float or float64 array (n_features,), optional
+        Smoothing, in units of the features' counts. By default the model's alpha, or 1.
+    prior : Dirichlet, optional
+        In place of alpha.
+    estimate : {"mean", "map", "mle", "posterior"}
+        The posterior mean, its mode, maximum likelihood, or the probabilities integrated out.
     """
 
     kind: ClassVar[Kind] = "sums"
-    alpha: float | Array = 1.0
+    alpha: float | Array | None = None
+    prior: Dirichlet | None = None
+    estimate: Estimate = "mean"
+
+    def __post_init__(self) -> None:
+        if self.estimate not in ("mean", "map", "mle", "posterior"):
+            raise ValueError(
+                f"estimate is 'mean', 'map', 'mle' or 'posterior', got {self.estimate!r}"
+            )
+        given = [name for name in ("alpha", "prior") if getattr(self, name) is not None]
+        if len(given) == 2 or (given and self.estimate == "mle"):
+            raise ValueError(
+                f"Multinomial got {' and '.join([*given, f'estimate={self.estimate!r}'])}: give "
+                "alpha or a prior, and neither with estimate='mle'"
+            )
+        if self.prior is not None and self.prior.base == "marginal":
+            raise ValueError("a marginal base is for one column of levels: use Categorical")
+
+    def smoothing(self, n_features: int, alpha: float = 1.0) -> float | Array:
+        """α_j: a number, or float64 array (n_features,); `alpha` where the family says nothing."""
+        if self.estimate == "mle":
+            return 0.0
+        if self.prior is None:
+            return alpha if self.alpha is None else self.alpha
+        concentration = self.prior.concentration(n_features)
+        if self.estimate != "map":
+            return concentration
+        if concentration.min(initial=1.0) < 1.0 - 1e-12:
+            raise ValueError(
+                "the posterior mode is undefined: the prior has a concentration of "
+                f"{concentration.min().item():g}, below 1; use estimate='mean', or "
+                "Dirichlet.from_mode"
+            )
+        return np.maximum(concentration - 1.0, 0.0)
 
     def _smoothed(self, tally: FeatureSums, rows: slice, out: Array) -> Array:
         """N_cj + α_j of some classes into `out` (n, n_features); returns their sums (n, 1)."""
-        np.add(tally.sums[rows], self.alpha, out=out)
+        alpha = self.smoothing(tally.sums.shape[1])
+        np.add(tally.sums[rows], alpha, out=out)
         blank = ~tally.sums[rows].any(axis=1)
         if blank.any():  # a class without any word: all classes together
-            out[blank] = tally.sums.sum(axis=0) + self.alpha
+            out[blank] = tally.sums.sum(axis=0) + alpha
         total: Array = out.sum(axis=1, keepdims=True)
         nothing = total[:, 0] == 0.0
         if nothing.any():  # no word at all and no smoothing: every word alike
@@ -61,7 +105,12 @@ class Multinomial:
                 part -= np.log(total)
         return log_prob
 
-    def estimate(self, tally: FeatureSums, classes: ClassCounts) -> Linear:
+    def parameters(self, tally: FeatureSums, classes: ClassCounts) -> Linear:
+        if self.estimate == "posterior":
+            raise ValueError(
+                "estimate='posterior' is for a group of columns of a table: "
+                "NaiveBayes(columns={('w1', 'w2'): Multinomial(estimate='posterior')})"
+            )
         weights = self.log_probabilities(tally)
         return Linear(weights=weights, offset=np.zeros(len(weights)), non_negative=True)
 

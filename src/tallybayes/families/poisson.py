@@ -1,24 +1,34 @@
 """Counts of events: x | c ~ Poisson(λ_c).
 
-    λ_c = (Σ x + a) / (n_c + b),    log p(x | c) = x log λ_c − λ_c − log x!
+    log p(x | c) = x log λ_c − λ_c − log x!
 
-The mean of the Gamma(a, b) posterior; by default b = α pseudo-rows at the column's overall mean.
+Under a Gamma(a, b) prior and n rows with T events, λ is Gamma(a + T, b + n): its mean is
+(a + T) / (b + n), its mode (a + T − 1) / (b + n); with λ integrated out x is negative binomial,
+
+    p(x | c) = Γ(r + x) / (Γ(r) x!) · q^r (1 − q)^x,   r = a + T,  q = (b + n) / (b + n + 1).
+
+By default b is α rows at the column's overall mean. Gelman et al. (2013), section 2.6.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln, xlog1py, xlogy
 
+from tallybayes.families.priors import Estimate, Gamma
+from tallybayes.parameters import QuadraticTerms
 from tallybayes.schema import Kind
 from tallybayes.tally import Moments
 
-__all__ = ["Poisson"]
+__all__ = ["Poisson", "PoissonDensity"]
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -29,17 +39,117 @@ class Poisson:
     ----------
     alpha : float, optional
         b, in rows; the model's alpha by default.
+    prior : Gamma, optional
+        In place of alpha.
+    estimate : {"mean", "map", "mle", "posterior"}
+        The rate's posterior mean, its mode, maximum likelihood, or the rate integrated out.
     """
 
     kind: ClassVar[Kind] = "moments"
     alpha: float | None = None
+    prior: Gamma | None = None
+    estimate: Estimate = "mean"
 
-    def rates(self, tally: Moments, alpha: float) -> Array:
-        """λ_c, float64 (n_classes,); the overall rate in a class without rows."""
-        n = tally.n[:, 0]
-        total = tally.mean_and_squares()[0][:, 0] * n
+    def __post_init__(self) -> None:
+        if self.estimate not in ("mean", "map", "mle", "posterior"):
+            raise ValueError(
+                f"estimate is 'mean', 'map', 'mle' or 'posterior', got {self.estimate!r}"
+            )
+        given = [name for name in ("alpha", "prior") if getattr(self, name) is not None]
+        if len(given) == 2 or (given and self.estimate == "mle"):
+            raise ValueError(
+                f"Poisson got {' and '.join([*given, f'estimate={self.estimate!r}'])}: give alpha "
+                "or a prior, and neither with estimate='mle'"
+            )
+
+    def read(self, moments: Moments, alpha: float) -> PoissonDensity:
+        """The density of one column; `alpha` is the model's."""
+        n = moments.n[:, 0]
+        total = np.maximum(moments.mean_and_squares()[0][:, 0] * n, 0.0)
         alpha = alpha if self.alpha is None else self.alpha
-        overall = total.sum() / n.sum() if n.sum() > 0.0 else 1.0
-        weight = np.where(n > 0.0, n, 1.0)
-        rate = np.where(n > 0.0, (total + alpha * overall) / (weight + alpha), overall)
-        return np.maximum(rate, 1e-300)
+        return PoissonDensity(self, n, total, 0.0 if self.estimate == "mle" else alpha)
+
+
+def _less(whole: Array, part: Array) -> Array:
+    rest = np.asarray(whole - part)
+    rest[rest <= 2.0**-40 * np.broadcast_to(whole, rest.shape)] = 0.0
+    return rest
+
+
+@dataclass(frozen=True, eq=False)
+class PoissonDensity:
+    """A column as Poisson, or negative binomial where the rates are integrated out.
+
+    Parameters
+    ----------
+    family : Poisson
+    n, total : float64 arrays (n_classes,)
+        Rows and events of each class.
+    alpha : float
+        Pseudo-rows at the overall mean, where the family gives no prior.
+    """
+
+    family: Poisson
+    n: Array
+    total: Array
+    alpha: float
+
+    @property
+    def what(self) -> str:
+        return "negative binomial" if self.family.estimate == "posterior" else "Poisson"
+
+    def _posterior(self, n: Array, total: Array, rows: Array, events: Array) -> tuple[Array, Array]:
+        """Shape and rate of the Gamma posterior; `rows` and `events` are of all classes."""
+        blank = n == 0.0
+        if self.family.prior is not None:
+            return self.family.prior.shape + total, self.family.prior.rate + n
+        overall = np.where(rows > 0.0, events / np.where(rows > 0.0, rows, 1.0), 1.0)
+        shape, rate = total + self.alpha * overall, n + self.alpha
+        if not np.any(blank):
+            return shape, rate
+        # a class without rows is like all classes together
+        return np.where(blank, events + self.alpha * overall, shape), np.where(
+            blank, np.where(rows > 0.0, rows, 1.0) + self.alpha, rate
+        )
+
+    def _score(self, x: Array, shape: Array, rate: Array) -> Array:
+        if self.family.estimate == "posterior":
+            some = np.maximum(shape, 1e-300)
+            score = gammaln(some + x) - gammaln(some) - some * np.log1p(1.0 / rate)
+            return np.asarray(score - xlog1py(x, rate) - gammaln(x + 1.0))
+        if self.family.estimate == "map" and self.family.prior is not None:
+            shape = np.maximum(shape - 1.0, 0.0)
+        mean = shape / rate
+        return np.asarray(xlogy(x, mean) - mean - gammaln(x + 1.0))
+
+    @cached_property
+    def rate(self) -> Array:
+        """λ_c as estimated, float64 (n_classes,)."""
+        shape, rate = self._posterior(self.n, self.total, self.n.sum(), self.total.sum())
+        if self.family.estimate == "map" and self.family.prior is not None:
+            shape = np.maximum(shape - 1.0, 0.0)
+        return np.asarray(shape / rate)
+
+    def log_density(self, x: Array) -> Array:
+        posterior = self._posterior(self.n, self.total, self.n.sum(), self.total.sum())
+        return self._score(x[:, None], *posterior)
+
+    def quadratic(self) -> QuadraticTerms | None:
+        if self.family.estimate == "posterior":
+            return None
+        none = np.zeros_like(self.rate)
+        with np.errstate(divide="ignore"):
+            return QuadraticTerms(-self.rate, np.log(self.rate), none, none)
+
+    def without(self, x: Array, own: Index, weight: Array) -> Array:
+        rows = _less(self.n.sum() + np.zeros(len(x)), weight)
+        events = np.where(rows > 0.0, _less(self.total.sum() + np.zeros(len(x)), weight * x), 0.0)
+        n = np.broadcast_to(self.n, (len(x), len(self.n)))
+        scores = self._score(
+            x[:, None], *self._posterior(n, self.total, rows[:, None], events[:, None])
+        )
+        left = _less(self.n[own], weight)
+        total = np.where(left > 0.0, _less(self.total[own], weight * x), 0.0)
+        mine = self._score(x, *self._posterior(left, total, rows, events))
+        scores[np.arange(len(x)), own] = mine
+        return scores

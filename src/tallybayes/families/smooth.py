@@ -1,9 +1,9 @@
 """A nonparametric density: fine bins whose counts are spread over their neighbours.
 
-    P(x in b | c) = (Σ_b' k_h(b, b') n_cb' + α·q_b) / (n_c + α)
+    P(x in b | c) = (Σ_b' k_h(b, b') n_cb' + S·q_b) / (n_c + S)
 
 k_h is a triangular kernel of h bins on either side, q_b the share of bin b among all rows: where a
-class has few rows it says what all classes say. h and α are chosen by leave-one-out.
+class has few rows it says what all classes say. h and S are chosen by leave-one-out.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.binned import BinnedTable
+from tallybayes.families.binned import BinnedReading
 from tallybayes.families.bins import quantile_bins
-from tallybayes.families.loo import conditional
+from tallybayes.families.cells import CellLaw
+from tallybayes.families.loo import law_likelihood
 from tallybayes.schema import Kind
 from tallybayes.tally import GridCounts
 
@@ -47,7 +48,7 @@ class Smooth:
     width : int, optional
         h; chosen by leave-one-out by default.
     strength : float, optional
-        α, in rows; chosen by leave-one-out by default.
+        S, in rows; chosen by leave-one-out by default.
     """
 
     kind: ClassVar[Kind] = "grid"
@@ -55,30 +56,27 @@ class Smooth:
     width: int | None = None
     strength: float | None = None
 
-    def read(self, grid: GridCounts, classes: Array, alpha: float) -> BinnedTable:
-        """The table, from grid counts; see :meth:`Binned.read`."""
+    def read(self, grid: GridCounts, classes: Array, alpha: float) -> BinnedReading:
+        """The bins and their law, from grid counts; see :meth:`Binned.read`."""
         edges, counts = quantile_bins(grid, self.bins)
+        n, rows = counts.shape[1], counts.sum(axis=0)
         total = counts.sum(axis=1, keepdims=True)
-        everyone = counts.sum()
-        base = counts.sum(axis=0) / everyone if everyone > 0.0 else np.ones(counts.shape[1])
-        prior = classes[:, None]
-        one = np.minimum(counts, 1.0)
-        best: tuple[float, Array, str] | None = None
+        best: BinnedReading | None = None
         for width in WIDTHS if self.width is None else (self.width,):
-            kernel = _kernel(counts.shape[1], width)
-            spread = counts @ kernel.T
-            centre = np.diag(kernel)
+            kernel = _kernel(n, width)
+            spread, centre = counts @ kernel.T, np.diag(kernel)
             for strength in STRENGTHS if self.strength is None else (self.strength,):
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    log_prob = np.log(spread + strength * base) - np.log(total + strength)
-                    own = np.log(np.maximum(spread - one * centre, 0.0) + strength * base)
-                    own -= np.log(total - one + strength)
-                    likelihood = conditional(
-                        counts,
-                        np.log(prior) + log_prob,
-                        np.log(np.maximum(prior - one, 0.0)) + own,
-                    )
-                if best is None or likelihood > best[0]:
-                    best = (likelihood, log_prob, f"{width} of {counts.shape[1]} bins wide")
+                law = CellLaw(
+                    counts=spread,
+                    total=total,
+                    n_cells=n,
+                    strength=strength,
+                    rows=rows,
+                    centre=centre,
+                )
+                likelihood = law_likelihood(counts, law, classes)
+                if best is None or likelihood > best.likelihood:
+                    what = f"smooth density, {n} cells, width {width}"
+                    best = BinnedReading(edges, law, likelihood, what)
         assert best is not None
-        return BinnedTable(edges, best[1], best[0], best[2])
+        return best

@@ -1,0 +1,275 @@
+"""What a column, or a group of columns, of a table adds to the score of each class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.engines.table import raise_infinite
+from tallybayes.errors import UnseenLevel
+from tallybayes.parameters import Cells, Counts, Density, Unseen
+from tallybayes.tables import Empty, Numbers, Table, Texts
+
+__all__ = ["BinsPart", "CountsPart", "DensityPart", "LevelsPart", "Part", "values_of"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+CHUNK = 1 << 15  # rows whose intermediate results stay in the cache
+
+
+def values_of(name: str, column: Any) -> Array:
+    """The numbers of a column as float64, NaN for gaps.
+
+    Raises
+    ------
+    ValueError
+        For infinity.
+    """
+    if isinstance(column, Empty):
+        return np.full(column.n_rows, np.nan)
+    assert isinstance(column, Numbers)
+    values = np.asarray(column.values, dtype=np.float64)
+    if np.isinf(values).any():
+        raise_infinite(name, values)
+    return values
+
+
+def cells_without(law: Cells, cells: Index, own: Index, weight: Array) -> Array:
+    """log-probabilities (n_rows, n_classes) of rows in these cells, each after it is taken out.
+
+    Rows of one weight share a table of all cells; rows of different weight are cells themselves.
+    """
+    rows = np.arange(len(cells))
+    if len(cells) and (weight == weight[0]).all():
+        scores: Array = law.other_without(float(weight[0])).T[cells]
+        scores[rows, own] = law.own_without(float(weight[0]))[own, cells]
+        return scores
+    taken = law.take(cells)
+    scores = np.ascontiguousarray(taken.other_without(weight).T)
+    scores[rows, own] = taken.own_without(weight)[own, rows]
+    return scores
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LookupPart:
+    """A column read as cells. Not for direct use.
+
+    Parameters
+    ----------
+    name : str
+    law : Cells
+        Its first cell is the gap, where `has_gap`.
+    has_gap : bool
+    gaps : Cells, optional
+        Two cells: what a gap, and a value, say by themselves.
+    unseen : {"smooth", "ignore", "error"}
+        What the last cell of a column of levels is for.
+    """
+
+    name: str
+    law: Cells
+    has_gap: bool = False
+    gaps: Cells | None = None
+    unseen: Unseen = "smooth"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    @cached_property
+    def table(self) -> Array:
+        """Log-probabilities of the gap and of each cell, float64 (n_classes, 1 + n_cells)."""
+        table = self.law.log_prob()
+        if not self.has_gap:
+            table = np.concatenate([np.zeros((len(table), 1)), table], axis=1)
+        if self.gaps is not None:
+            gap, value = self.gaps.log_prob().T
+            table[:, 0] = gap
+            table[:, 1:] += value[:, None]
+        if self.unseen == "ignore":
+            table[:, -1] = 0.0
+        return np.ascontiguousarray(table)
+
+    def entries(self, column: Any) -> NDArray[np.int32]:
+        """Entry of the table for each row, int32 (n_rows,)."""
+        raise NotImplementedError
+
+    def contributions(self, x: Table) -> dict[str, Array]:
+        """What the column adds, (n_rows, n_classes), in nats, by name."""
+        entries = self.entries(x.columns[self.name])
+        return {self.name: np.ascontiguousarray(self.table.T[entries])}
+
+    def without(self, x: Table, own: Index, weight: Array) -> Array:
+        """What the column adds after each row itself is taken out, (n_rows, n_classes)."""
+        entries = self.entries(x.columns[self.name]).astype(np.intp)
+        if self.has_gap:
+            return cells_without(self.law, entries, own, weight)
+        there = entries > 0
+        scores = np.zeros((len(own), len(self.table)))
+        if there.all():
+            scores = cells_without(self.law, entries - 1, own, weight)
+        elif there.any():
+            scores[there] = cells_without(self.law, entries[there] - 1, own[there], weight[there])
+        if self.gaps is not None:
+            scores += cells_without(self.gaps, there.astype(np.intp), own, weight)
+        return scores
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LevelsPart(LookupPart):
+    """A column of texts. The law's last cell serves levels never seen.
+
+    Parameters are those of LookupPart, and:
+
+    levels : list of str
+    """
+
+    levels: list[str]
+
+    def entries(self, column: Texts | Empty) -> NDArray[np.int32]:
+        if isinstance(column, Empty):
+            return np.zeros(column.n_rows, dtype=np.int32)
+        at = {level: i + 1 for i, level in enumerate(self.levels)}
+        rank = np.array(
+            [*(at.get(level, len(at) + 1) for level in column.levels), 0], dtype=np.int32
+        )
+        entries: NDArray[np.int32] = rank[column.codes]  # a gap, code −1, reads the last
+        if self.unseen == "error" and len(entries) and entries.max() > len(at):
+            row = int(np.argmax(entries))
+            level = column.levels[column.codes[row]]
+            raise UnseenLevel(
+                f"row {row}, column {self.name!r} holds {level!r}, which "
+                'training did not have. Learn it first, or choose unseen="smooth" or "ignore".'
+            )
+        return entries
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BinsPart(LookupPart):
+    """A column of numbers in bins.
+
+    Parameters are those of LookupPart, and:
+
+    edges : float64 array (n_bins − 1,)
+    """
+
+    edges: Array
+
+    def entries(self, column: Numbers | Empty) -> NDArray[np.int32]:
+        if isinstance(column, Empty):
+            return np.zeros(column.n_rows, dtype=np.int32)
+        values = column.values
+        entries = np.searchsorted(self.edges, values, side="right").astype(np.int32) + 1
+        if values.dtype.kind == "f":
+            if np.isinf(values).any():
+                raise_infinite(self.name, values)
+            entries[np.isnan(values)] = 0
+        return entries
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DensityPart:
+    """A column of numbers as a density.
+
+    Parameters
+    ----------
+    name : str
+    density : Density
+    n_classes : int
+    gaps : Cells, optional
+        Two cells: what a gap, and a value, say by themselves.
+    """
+
+    name: str
+    density: Density
+    n_classes: int
+    gaps: Cells | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    def contribution(self, values: Array) -> Array:
+        """(n_rows, n_classes) of values (n_rows,), NaN for gaps."""
+        gap = np.isnan(values)
+        if gap.any():
+            scores = np.zeros((len(values), self.n_classes))
+            scores[~gap] = self.density.log_density(values[~gap])
+        else:
+            scores = self.density.log_density(values)
+        if self.gaps is not None:
+            scores += self.gaps.log_prob().T[(~gap).astype(np.intp)]
+        return scores
+
+    def contributions(self, x: Table) -> dict[str, Array]:
+        """What the column adds, (n_rows, n_classes), in nats, by name."""
+        return {self.name: self.contribution(values_of(self.name, x.columns[self.name]))}
+
+    def without(self, x: Table, own: Index, weight: Array) -> Array:
+        """What the column adds after each row itself is taken out, (n_rows, n_classes)."""
+        values = values_of(self.name, x.columns[self.name])
+        there = np.flatnonzero(~np.isnan(values))
+        scores = np.zeros((len(values), self.n_classes))
+        for start in range(0, len(there), CHUNK):
+            rows = there[start : start + CHUNK]
+            scores[rows] = self.density.without(values[rows], own[rows], weight[rows])
+        if self.gaps is not None:
+            cells = (~np.isnan(values)).astype(np.intp)
+            scores += cells_without(self.gaps, cells, own, weight)
+        return scores
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CountsPart:
+    """A group of columns that count together. A gap counts as 0, which says nothing.
+
+    Parameters
+    ----------
+    columns : tuple of str
+    counts : Counts
+    n_classes : int
+    """
+
+    columns: tuple[str, ...]
+    counts: Counts
+    n_classes: int
+
+    def matrix(self, x: Table) -> Array:
+        """Their numbers, float64 (n_rows, n_columns).
+
+        Raises
+        ------
+        ValueError
+            For infinity or a negative number.
+        """
+        wide = np.empty((x.n_rows, len(self.columns)))
+        for j, name in enumerate(self.columns):
+            wide[:, j] = values_of(name, x.columns[name])
+        np.nan_to_num(wide, copy=False, nan=0.0)
+        if wide.size and wide.min() < 0.0:
+            i, j = np.argwhere(wide < 0.0)[0].tolist()
+            raise ValueError(
+                f"row {i}, column {self.columns[j]!r} holds {wide[i, j].item()!r}, but is one of a "
+                "group of counts: counts are not negative"
+            )
+        return wide
+
+    def contributions(self, x: Table) -> dict[str, Array]:
+        """What each column adds, (n_rows, n_classes), in nats, by name."""
+        shares = self.counts.contributions(self.matrix(x))
+        return {name: shares[:, :, j] for j, name in enumerate(self.columns)}
+
+    def without(self, x: Table, own: Index, weight: Array) -> Array:
+        """What they add after each row itself is taken out, (n_rows, n_classes)."""
+        wide = self.matrix(x)
+        step = max(1, (CHUNK << 3) // (self.n_classes * wide.shape[1]))
+        parts = [slice(start, start + step) for start in range(0, max(len(own), 1), step)]
+        return np.concatenate([self.counts.without(wide[p], own[p], weight[p]) for p in parts])
+
+
+Part = LevelsPart | BinsPart | DensityPart | CountsPart

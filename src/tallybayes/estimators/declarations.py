@@ -1,0 +1,206 @@
+"""What columns= declares: a family for a column, or for a group of columns."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tallybayes.families import (
+    Bernoulli,
+    Binned,
+    Categorical,
+    Gaussian,
+    Multinomial,
+    Poisson,
+    Smooth,
+)
+from tallybayes.tables import Empty, Table
+from tallybayes.tables.objects import as_text
+
+__all__ = ["NUMBER_FAMILIES", "TEXT_FAMILIES", "Declared", "declared"]
+
+TEXT_FAMILIES = (Categorical, Bernoulli)
+NUMBER_FAMILIES = (Gaussian, Poisson, Binned, Smooth)
+GROUP_FAMILIES = (Multinomial,)
+
+KINDS: dict[type, tuple[str, ...]] = {
+    bool: ("boolean",),
+    int: ("integer",),
+    float: ("float",),
+    str: ("text", "category", "mixed"),
+    datetime.date: ("date",),
+    decimal.Decimal: ("float",),
+}
+
+# how the types of NumPy, pandas, polars and Arrow are called, and what the readers call them
+DTYPE_NAMES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("bool", ("boolean",)),
+    ("uint", ("integer",)),
+    ("int", ("integer",)),
+    ("decimal", ("float",)),
+    ("float", ("float",)),
+    ("double", ("float",)),
+    ("halffloat", ("float",)),
+    ("date", ("date",)),
+    ("timestamp", ("date",)),
+    ("cat", ("category",)),
+    ("enum", ("category",)),
+    ("dictionary", ("category",)),
+    ("str", ("text", "mixed")),
+    ("large_str", ("text", "mixed")),
+    ("<u", ("text", "mixed")),
+    ("object", ("text", "mixed")),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Declared:
+    """Families by column and by group.
+
+    Parameters
+    ----------
+    families : dict
+        By column name; None leaves the column out.
+    groups : dict
+        By tuple of column names.
+    """
+
+    families: dict[str, Any]
+    groups: dict[tuple[str, ...], Any]
+
+    @property
+    def grouped(self) -> set[str]:
+        """Columns that are in a group."""
+        return {name for names in self.groups for name in names}
+
+    def left_out(self, name: str) -> bool:
+        return name in self.families and self.families[name] is None
+
+    def is_text(self, name: str) -> bool:
+        return isinstance(self.families.get(name), TEXT_FAMILIES)
+
+    def is_number(self, name: str) -> bool:
+        return isinstance(self.families.get(name), NUMBER_FAMILIES) or name in self.grouped
+
+    def least(self, name: str) -> int:
+        """What its numbers may be: 0 anything, 1 not negative, 2 positive."""
+        family = self.families.get(name)
+        if isinstance(family, Gaussian) and family.transform == "log":
+            return 2
+        return int(isinstance(family, Poisson) or name in self.grouped)
+
+    def levels(self, name: str) -> list[str] | None:
+        """The declared levels of a column, as texts."""
+        family = self.families.get(name)
+        if not isinstance(family, Categorical) or family.levels is None:
+            return None
+        return [level if isinstance(level, str) else as_text(level) for level in family.levels]
+
+
+def _kinds_of(key: Any) -> tuple[str, ...] | None:
+    """What the readers call columns of a type, if the key is one."""
+    if isinstance(key, str | list | tuple):
+        return None
+    if isinstance(key, type) and key in KINDS:
+        return KINDS[key]
+    if isinstance(key, type) and issubclass(key, np.generic):
+        key = np.dtype(key)
+    named = (key.__name__ if isinstance(key, type) else str(key)).lower()
+    for name, kinds in DTYPE_NAMES:
+        if named.startswith(name):
+            return kinds
+    if isinstance(key, type) or hasattr(key, "kind") or hasattr(key, "name"):
+        raise ValueError(
+            f"columns= names the type {key!r}; types are {', '.join(t.__name__ for t in KINDS)}, "
+            "or a dtype of numpy, pandas, polars or pyarrow that is one of them"
+        )
+    return None
+
+
+def _names_of(key: Any, names: list[str], table: Table | None) -> list[str]:
+    """The columns that a key of columns= means."""
+    kinds = _kinds_of(key)
+    if kinds is not None:
+        if table is None:
+            return []
+        held = {n: c for n, c in table.columns.items() if not isinstance(c, Empty)}
+        return [name for name, column in held.items() if column.what in kinds]
+    asked = [str(k) for k in key] if isinstance(key, list | tuple) else [str(key)]
+    for name in asked:
+        if name not in names:
+            raise ValueError(
+                f"columns= names {name!r}, which X does not have; its columns are {names}"
+            )
+    return asked
+
+
+def _need_family(key: Any, family: Any) -> None:
+    if isinstance(family, Bernoulli) and family.threshold is not None:
+        raise ValueError(
+            f"columns= gives {key!r} a Bernoulli with a threshold, which is for BernoulliNB: give "
+            "the table a column of two levels"
+        )
+    if isinstance(family, GROUP_FAMILIES) and not isinstance(key, tuple):
+        raise ValueError(
+            f"columns= gives {key!r} a {type(family).__name__}, which is for a group of columns: "
+            "name them in a tuple, ('w1', 'w2')"
+        )
+    if family is not None and not isinstance(
+        family, TEXT_FAMILIES + NUMBER_FAMILIES + GROUP_FAMILIES
+    ):
+        raise ValueError(
+            f"columns= gives {key!r} the family {family!r}: give Categorical, Bernoulli, Gaussian, "
+            "Poisson, Binned or Smooth from tallybayes.families, Multinomial for a tuple of "
+            "columns, or None to leave the column out"
+        )
+
+
+def declared(columns: Any, names: list[str], table: Table | None = None) -> Declared:
+    """Families by column and group.
+
+    Parameters
+    ----------
+    columns : "auto", mapping, or list of pairs
+        Keys are a column name, a list or tuple of names, or a type: bool, int, float, str,
+        datetime.date, decimal.Decimal, or a dtype. A name overrides a type. A tuple with a family
+        of groups is a group; with any other family, each of its columns.
+    names : list of str
+        The table's columns.
+    table : Table, optional
+        What the columns hold, for keys that are types.
+
+    Raises
+    ------
+    ValueError
+        For a column that the table does not have, one that is in two groups, or something that is
+        no family.
+    """
+    if isinstance(columns, str):
+        return Declared({}, {})
+    pairs = list(columns.items() if isinstance(columns, Mapping) else columns)
+    for pair in pairs:
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise ValueError(f"columns= takes pairs of a key and a family, got {pair!r}")
+        _need_family(*pair)
+    by_type: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
+    groups: dict[tuple[str, ...], Any] = {}
+    for key, family in pairs:
+        named = _names_of(key, names, table)
+        if isinstance(family, GROUP_FAMILIES):
+            groups[tuple(named)] = family
+        else:
+            (by_name if _kinds_of(key) is None else by_type).update(dict.fromkeys(named, family))
+    grouped = [name for names in groups for name in names]
+    for name in grouped:
+        if grouped.count(name) > 1 or name in by_name:
+            raise ValueError(
+                f"columns= has {name!r} in a group and elsewhere, too: a column counts once"
+            )
+        by_type.pop(name, None)
+    return Declared({**by_type, **by_name}, groups)

@@ -1,0 +1,97 @@
+"""A group of columns of a table read as counts that share a total."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from tallybayes.families.cells import log_ratio
+from tallybayes.families.multinomial import Multinomial
+from tallybayes.tally import FeatureSums
+
+__all__ = ["MultinomialCounts"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class MultinomialCounts:
+    """Multinomial, or Dirichlet-multinomial where the probabilities are integrated out.
+
+    Parameters
+    ----------
+    family : Multinomial
+    sums : float64 array (n_classes, n_columns)
+        N_cj.
+    alpha : float or float64 array (n_columns,)
+        α_j.
+    """
+
+    family: Multinomial
+    sums: Array
+    alpha: float | Array
+
+    @classmethod
+    def read(cls, family: Multinomial, tally: FeatureSums, alpha: float) -> MultinomialCounts:
+        """The group's counts; `alpha` is the model's."""
+        return cls(family, tally.sums, family.smoothing(tally.sums.shape[1], alpha))
+
+    @property
+    def what(self) -> str:
+        return "Dirichlet-multinomial" if self._integrated else "multinomial"
+
+    @property
+    def _integrated(self) -> bool:
+        return self.family.estimate == "posterior"
+
+    @cached_property
+    def _smoothed(self) -> Array:
+        """a_cj = N_cj + α_j; in a class without counts, of all classes together."""
+        blank = ~self.sums.any(axis=1, keepdims=True)
+        return np.where(blank, self.sums.sum(axis=0), self.sums) + self.alpha
+
+    def slopes(self) -> Array | None:
+        if self._integrated:
+            return None
+        a = self._smoothed
+        return log_ratio(a, a.sum(axis=1, keepdims=True), a.shape[1])
+
+    def _shares(self, x: Array, a: Array) -> Array:
+        """What each column adds, of counts x and concentrations a: shapes (…, n_columns)."""
+        total = a.sum(axis=-1, keepdims=True)
+        if not self._integrated:
+            log_prob = log_ratio(a, total, a.shape[-1])
+            return np.asarray(np.where(x == 0.0, 0.0, x * np.where(x == 0.0, 0.0, log_prob)))
+        length = x.sum(axis=-1, keepdims=True)
+        some = np.maximum(a, 1e-300)
+        each = gammaln(some + x) - gammaln(some)
+        together = gammaln(some.sum(axis=-1, keepdims=True) + length)
+        together = together - gammaln(some.sum(axis=-1, keepdims=True))
+        return np.asarray(
+            each - np.where(length > 0.0, x / np.maximum(length, 1.0), 0.0) * together
+        )
+
+    def contributions(self, x: Array) -> Array:
+        return self._shares(x[:, None, :], self._smoothed[None, :, :])
+
+    def without(self, x: Array, own: Index, weight: Array) -> Array:
+        taken = weight[:, None] * x
+        everything = _less(self.sums.sum(axis=0) + np.zeros(x.shape), taken)
+        a = np.broadcast_to(self.sums, (len(x), *self.sums.shape)).copy()
+        a[np.arange(len(x)), own] = _less(self.sums[own], taken)
+        blank = ~a.any(axis=2, keepdims=True)
+        if blank.any():
+            a = np.where(blank, everything[:, None, :], a)
+        scores: Array = self._shares(x[:, None, :], a + self.alpha).sum(axis=2)
+        return scores
+
+
+def _less(whole: Array, part: Array) -> Array:
+    rest = np.asarray(whole - part)
+    rest[rest <= 2.0**-40 * whole] = 0.0
+    return rest

@@ -1,0 +1,117 @@
+"""A column of numbers read as Gaussians: what its values say in each class, with every row or
+without one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.families.gaussian import Gaussian, Predictive, Statistics, log_density
+from tallybayes.families.transforms import Transform, class_moments, transform_of
+from tallybayes.parameters import QuadraticTerms
+from tallybayes.tally import GridCounts, Moments
+
+__all__ = ["GaussianDensity"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+UNMOVED = 1e-14  # of a variance: a change that no log-density shows
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianDensity:
+    """A column as Gaussians, or Student-t where the parameters are integrated out.
+
+    Parameters
+    ----------
+    family : Gaussian
+    own : Statistics
+        Of each class, float64 (n_classes,), after the transform.
+    everyone : Statistics
+        Of all classes together, float64 (1,).
+    transform : Transform, optional
+    """
+
+    family: Gaussian
+    own: Statistics
+    everyone: Statistics
+    transform: Transform | None = None
+
+    @classmethod
+    def read(cls, family: Gaussian, moments: Moments, grid: GridCounts) -> GaussianDensity:
+        """The density of one column, from its moments or, with a transform, its grid counts."""
+        transform = transform_of(family.transform, grid)
+        if transform is None:
+            pooled = moments.pooled()
+            mean, squares = (part[:, 0] for part in moments.mean_and_squares())
+            overall = (part[:, 0] for part in pooled.mean_and_squares())
+            everyone = Statistics(pooled.n[:, 0], *overall)
+            return cls(family, Statistics(moments.n[:, 0], mean, squares), everyone)
+        together = GridCounts(grid.shift, grid.keys, grid.counts.sum(axis=0, keepdims=True))
+        own = Statistics(*class_moments(grid, transform))
+        return cls(family, own, Statistics(*class_moments(together, transform)), transform)
+
+    @property
+    def what(self) -> str:
+        shape = "Student-t" if self.predictive.freedom is not None else "Gaussian"
+        return shape if self.transform is None else f"{shape} after {self.transform}"
+
+    @cached_property
+    def predictive(self) -> Predictive:
+        """What a value of each class is expected to be, (n_classes,)."""
+        return self.family.predictive(self.own, self.everyone, self._epsilon(self.everyone))
+
+    def _epsilon(self, everyone: Statistics) -> Array:
+        return np.asarray(self.family.var_smoothing * everyone.variance)
+
+    def _in(self, x: Array) -> tuple[Array, Array | float]:
+        if self.transform is None:
+            return x, 0.0
+        return self.transform.forward(x), self.transform.log_slope(x)
+
+    def log_density(self, x: Array) -> Array:
+        g, slope = self._in(x)
+        return log_density(g[:, None], self.predictive) + np.reshape(slope, (-1, 1))
+
+    def quadratic(self) -> QuadraticTerms | None:
+        centre, variance, freedom = self.predictive
+        if self.transform is not None or freedom is not None:
+            return None
+        constant = -0.5 * np.log(2.0 * np.pi * variance)
+        return QuadraticTerms(constant, np.zeros_like(centre), centre, np.sqrt(0.5 / variance))
+
+    def own_without(self, x: Array, own: Statistics, weight: Array | float) -> Array:
+        """log p(x | c) in the row's class after the row is taken out; shapes broadcast.
+
+        Parameters
+        ----------
+        x : float64 array
+        own : Statistics
+            Of each row's class.
+        weight : float or float64 array
+        """
+        g, slope = self._in(x)
+        everyone = self.everyone.without(g, weight)
+        left = own.without(g, weight)
+        predictive = self.family.predictive(left, everyone, self._epsilon(everyone))
+        return log_density(g, predictive) + slope
+
+    def without(self, x: Array, own: Index, weight: Array) -> Array:
+        mine = Statistics(*(part[own] for part in self.own))
+        g, slope = self._in(x)
+        everyone = self.everyone.without(g, weight)
+        epsilon = self._epsilon(everyone)
+        moved = np.abs(epsilon - self._epsilon(self.everyone)).max(initial=0.0)
+        if (self.own.n == 0.0).any() or moved > UNMOVED * self.predictive.variance.min():
+            wide = Statistics(*(part[:, None] for part in everyone))
+            others = Statistics(*(np.broadcast_to(p, (len(x), len(p))) for p in self.own))
+            predictive = self.family.predictive(others, wide, epsilon[:, None])
+            scores = log_density(g[:, None], predictive) + np.reshape(slope, (-1, 1))
+        else:
+            scores = self.log_density(x)
+        scores[np.arange(len(x)), own] = self.own_without(x, mine, weight)
+        return scores
