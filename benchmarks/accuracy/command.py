@@ -86,7 +86,8 @@ def measure(
         figures = done.failed or f"{done.mean('log_loss'):.4f}  {done.mean('accuracy'):.4f}"
         say(f"  {model.name:<26} {figures}  ({took})")
     n_rows, n_columns = X.shape
-    return Result(data.name, data.group, data.what, n_rows, n_columns, len(set(y)), scores)
+    what = data.what if data.paths else f"{data.what}; fetched from OpenML, number {data.openml}"
+    return Result(data.name, data.group, what, n_rows, n_columns, len(set(y)), scores)
 
 
 def chosen_models(asked: str | None) -> list[Model]:

@@ -49,6 +49,13 @@ class DataSet:
     openml: int | None = None
     target: str = "last"
 
+    @property
+    def paths(self) -> list[Path]:
+        """The files in the folder; none if one is lacking."""
+        folder = os.environ.get(FOLDER)
+        paths = [Path(folder, name) for name in self.files] if folder else []
+        return paths if all(path.exists() for path in paths) else []
+
     @cached_property
     def table(self) -> tuple[Any, Any]:
         """X, a pandas frame of numbers and texts with gaps as NaN, and y, an array of texts.
@@ -57,9 +64,8 @@ class DataSet:
         ------
         NoData
         """
-        folder = os.environ.get(FOLDER)
-        paths = [Path(folder, name) for name in self.files] if folder else []
-        if paths and all(path.exists() for path in paths):
+        paths = self.paths
+        if paths:
             for path, checksum in zip(paths, self.files.values(), strict=True):
                 if hashlib.sha256(path.read_bytes()).hexdigest() != checksum:
                     raise NoData(f"{path.name} is not the file that datasets.toml names")
