@@ -71,6 +71,8 @@ def counted_rows(counter: _kernels.RowCounter) -> TableTally:
         if holds == TEXTS:
             table = _by_class(counts[1], order)
             seen: NDArray[np.bool_] = np.asarray(table.any(axis=0))
+            if not seen.any():
+                continue
             levels = np.empty(int(seen.sum()), dtype=object)
             levels[:] = [level for level, kept in zip(counts[0], seen, strict=True) if kept]
             groups.append(level_group(name, levels, np.ascontiguousarray(table[:, seen])))
