@@ -76,6 +76,51 @@ def test_a_column_without_a_value_is_kept_by_name_until_a_value_comes(frame):
     assert decided(model).loc["empty", "family"] == "categorical, 2 levels"
 
 
+GAPS_OF = {
+    "pandas float64": pd.Series([np.nan] * N),
+    "pandas Int64": pd.Series([None] * N, dtype="Int64"),
+    "pandas boolean": pd.Series([None] * N, dtype="boolean"),
+    "pandas category": pd.Series(pd.Categorical([None] * N, categories=["u", "v"])),
+    "pandas str": pd.Series([None] * N, dtype="string"),
+    "pandas date": pd.to_datetime(pd.Series([None] * N)),
+    "polars Float64": pl.Series([None] * N, dtype=pl.Float64),
+    "polars NaN": pl.Series([np.nan] * N),
+    "polars Boolean": pl.Series([None] * N, dtype=pl.Boolean),
+    "polars String": pl.Series([None] * N, dtype=pl.String),
+    "polars Date": pl.Series([None] * N, dtype=pl.Date),
+    "polars Decimal": pl.Series([None] * N, dtype=pl.Decimal(5, 1)),
+    "pyarrow float": pa.array([None] * N, pa.float32()),
+    "pyarrow NaN": pa.array([np.nan] * N),
+    "pyarrow text": pa.array([None] * N, pa.string()),
+}
+
+
+@pytest.mark.parametrize("gaps", GAPS_OF.values(), ids=GAPS_OF)
+@pytest.mark.parametrize(
+    "columns", ["auto", {"empty": Gaussian()}, {"empty": Categorical()}], ids=repr
+)
+def test_the_type_of_a_column_without_a_value_does_not_matter(gaps, columns):
+    """A batch of a CSV file without a value is one of floats in pandas, whatever follows."""
+    library = type(gaps).__module__.split(".")[0]
+    frame = FRAMES[library](DATA | {"empty": gaps})
+    model = NaiveBayes(columns).fit(frame, Y)
+    assert decided(model).loc["empty", ["holds", "why"]].tolist() == [
+        "nothing yet",
+        "no value was seen",
+    ]
+    one_by_one = NaiveBayes(columns)
+    for row, label in zip(FRAMES["dicts"]({**DATA, "empty": [None] * N}), Y, strict=True):
+        one_by_one.learn_one(row, label)
+    assert one_by_one.schema_.equals(model.schema_)
+    assert np.array_equal(model.predict_proba(frame), EXPECTED)
+    if columns == "auto":
+        for values in (["x", "y"] * (N // 2), [1.5, 2.5] * (N // 2)):
+            later = NaiveBayes().fit(frame, Y)
+            later.partial_fit(pd.DataFrame({**DATA, "empty": values}), Y)
+            expected = "texts" if values[0] == "x" else "numbers"
+            assert decided(later).loc["empty", "holds"] == expected
+
+
 @EVERY
 @pytest.mark.parametrize("value", [3, 2.5, "same", True, datetime.date(2020, 2, 29)], ids=str)
 def test_a_constant_column_says_nothing(frame, value):
