@@ -124,7 +124,7 @@ def _numbers(
     assert isinstance(reading, BinnedTable)
     table = np.concatenate([gap[:, None], reading.log_prob + value[:, None]], axis=1)
     bins = BinsPart(name=name, table=np.ascontiguousarray(table), edges=reading.edges)
-    kind = "smooth density" if "wide" in reading.what else "binned"
+    kind = "smooth density" if "width" in reading.what else "binned"
     return ColumnReading(name, "numbers", f"{kind}, {reading.what}", why, bins)
 
 

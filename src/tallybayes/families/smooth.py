@@ -79,6 +79,6 @@ class Smooth:
                         np.log(np.maximum(prior - one, 0.0)) + own,
                     )
                 if best is None or likelihood > best[0]:
-                    best = (likelihood, log_prob, f"{width} of {counts.shape[1]} bins wide")
+                    best = (likelihood, log_prob, f"{counts.shape[1]} cells, width {width}")
         assert best is not None
         return BinnedTable(edges, best[1], best[0], best[2])
