@@ -22,7 +22,7 @@ FAMILIES: dict[str, Any] = {
     "smooth": Smooth,
     "none": None,
 }
-SHAPE = re.compile(r"(?P<name>.+)=\s*(?P<family>\w+)\s*(?:\((?P<given>.*)\))?\s*", re.DOTALL)
+SHAPE = re.compile(r"(?P<name>.+?)=\s*(?P<family>\w+)\s*(?:\((?P<given>.*)\))?\s*", re.DOTALL)
 
 
 def column_families(given: list[str] | None, alpha: float) -> dict[str, Any]:
