@@ -56,9 +56,15 @@ def read(x: Any) -> Table:
     Raises
     ------
     ValueError
-        If two columns have one name.
+        If two columns have one name, or x is a single column.
     """
-    table = pa.table(x)
+    try:
+        table = pa.table(x)
+    except pa.ArrowInvalid as error:
+        raise ValueError(
+            f"X is a {type(x).__name__}, which is no table ({error}): give a table with a row a "
+            "sample. Of a single column, to_frame() makes one."
+        ) from None
     names = table.column_names
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
