@@ -10,6 +10,8 @@ __all__ = ["COMMANDS", "main"]
 # name: (module whose main(argv) runs it, what it measures)
 COMMANDS = {
     "speed": ("benchmarks.speed.command", "times and memory beside scikit-learn"),
+    "accuracy": ("benchmarks.accuracy.command", "log-loss and accuracy beside other naive Bayes"),
+    "scale": ("benchmarks.scale.command", "peak memory and speed on a CSV of 3 GB"),
 }
 
 

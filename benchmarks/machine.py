@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import platform
 import time
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -95,11 +97,27 @@ def peer_threads() -> dict[str, int]:
     return threads
 
 
-def machine_record() -> dict[str, Any]:
-    """Date, processor, memory, versions, instruction set and threads, ready for JSON."""
+def installed_versions(packages: Iterable[str]) -> dict[str, str]:
+    """Versions of the packages that are installed."""
+    found = {}
+    for name in packages:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def machine_record(peers: Iterable[str] = ()) -> dict[str, Any]:
+    """Date, processor, memory, versions, instruction set and threads, ready for JSON.
+
+    Parameters
+    ----------
+    peers : iterable of str
+        Packages whose versions matter besides those of every benchmark, where installed.
+    """
     import tallybayes
     from tallybayes import _kernels
 
+    versions = installed_versions([*PACKAGES, *peers])
     memory = memory_gib()
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -109,7 +127,8 @@ def machine_record() -> dict[str, Any]:
         "load_at_start": [round(load, 2) for load in os.getloadavg()],
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        **{name: version(name) for name in PACKAGES},
+        **versions,
+        "packages": list(versions),
         "instruction_set": _kernels.instruction_set(),
         "threads_tallybayes": tallybayes.get_num_threads(),
         "threads_scikit_learn": peer_threads(),

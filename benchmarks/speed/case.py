@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.timing import Times
 
-__all__ = ["Call", "Case", "Dataset", "MemoryBar", "Options", "Outcome", "Recipe"]
+__all__ = ["Call", "Case", "Dataset", "MemoryBar", "Options", "Outcome", "Part", "Recipe"]
 
 Call = Callable[[], Any]
 
@@ -95,6 +95,21 @@ class MemoryBar:
 
 
 @dataclass(frozen=True)
+class Part:
+    """A part of our call, timed by itself.
+
+    Parameters
+    ----------
+    what : str
+    call : callable
+        From the data, the call that is timed.
+    """
+
+    what: str
+    call: Callable[[Any], Call]
+
+
+@dataclass(frozen=True)
 class Case:
     """A peer and ours at the same task.
 
@@ -109,12 +124,18 @@ class Case:
         From the data, the call that is timed. Preparing it is not timed.
     check : callable
         Compares the answers on the data; raises WrongAnswer. It runs before anything is timed.
-    bar : float
-        The least ratio of the times, peer / ours, that was promised.
+    bar : float or None
+        The least ratio of the times, peer / ours, that was promised, if one was.
     peer_name : str
     first : callable, optional
         From the data, a call on a freshly fitted model of ours: the first predict after fit.
     memory : MemoryBar, optional
+    rows : int, optional
+        Rows that a call takes, where rows a second are of interest.
+    rows_bar : float, optional
+        The least number of rows a second that was promised of ours.
+    part : Part, optional
+        A part of our call, whose share is reported.
     """
 
     name: str
@@ -123,10 +144,13 @@ class Case:
     peer: Callable[[Any], Call]
     ours: Callable[[Any], Call]
     check: Callable[[Any], None]
-    bar: float
+    bar: float | None
     peer_name: str = "scikit-learn"
     first: Callable[[Any], Call] | None = None
     memory: MemoryBar | None = None
+    rows: int | None = None
+    rows_bar: float | None = None
+    part: Part | None = None
 
 
 @dataclass(frozen=True)
@@ -136,7 +160,7 @@ class Outcome:
     Parameters
     ----------
     name, what, peer_name : str
-    bar : float
+    bar : float or None
     note : str
         What the data are.
     peer, ours : Times, optional
@@ -144,6 +168,12 @@ class Outcome:
     first : Times, optional
         The first predict after fit.
     memory : MemoryBar, optional
+    rows, rows_bar : int, float, optional
+        As in the case.
+    part : str, optional
+        What the part of our call is.
+    whole_times, part_times : Times, optional
+        Our call and its part, timed in turn.
     others : float, optional
         Cores that other work on the machine kept busy meanwhile.
     wrong : str, optional
@@ -155,12 +185,17 @@ class Outcome:
     name: str
     what: str
     peer_name: str
-    bar: float
+    bar: float | None
     note: str
     peer: Times | None = None
     ours: Times | None = None
     first: Times | None = None
     memory: MemoryBar | None = None
+    rows: int | None = None
+    rows_bar: float | None = None
+    part: str | None = None
+    whole_times: Times | None = None
+    part_times: Times | None = None
     others: float | None = None
     wrong: str | None = None
     failed: str | None = None
@@ -181,8 +216,30 @@ class Outcome:
 
     @property
     def met(self) -> bool:
-        """Whether the promised ratio of times is reached."""
-        return self.ratio is not None and self.ratio >= self.bar
+        """Whether the ratio of times and the rows a second that were promised are reached."""
+        if self.ratio is None or (self.bar is not None and self.ratio < self.bar):
+            return False
+        rate = self.rows_per_second
+        return self.rows_bar is None or (rate is not None and rate >= self.rows_bar)
+
+    @property
+    def promised(self) -> bool:
+        """Whether there is a bar at all."""
+        return self.bar is not None or self.rows_bar is not None
+
+    @property
+    def rows_per_second(self) -> float | None:
+        """Rows that ours takes in a second, by the median."""
+        if self.rows is None or self.ours is None:
+            return None
+        return self.rows / self.ours.median
+
+    @property
+    def part_share(self) -> float | None:
+        """The share of our time that the part takes, by the medians."""
+        if self.whole_times is None or self.part_times is None:
+            return None
+        return self.part_times.median / self.whole_times.median
 
     @property
     def memory_ratio(self) -> float | None:

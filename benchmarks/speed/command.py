@@ -18,6 +18,7 @@ from benchmarks.timing import Effort
 __all__ = ["main"]
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "speed.md"
+PACKAGES = ("pandas", "polars", "pyarrow", "mixed-naive-bayes", "wnb", "river")
 QUICK = Effort(budget=1.0, least=2, most=7, batches=11)
 
 
@@ -25,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     options = argparse.ArgumentParser(
         prog="python -m benchmarks speed",
-        description="Times and memory of the five classifiers beside scikit-learn's.",
+        description="Times and memory beside scikit-learn, and of tables beside its pipelines.",
         epilog="A run of some of the cases, or of smaller ones, is printed and not written, unless "
         "--output says where. The exit code is 1 if an answer is wrong or a case fails; a missed "
         "bar is only reported.",
@@ -75,7 +76,7 @@ def main(argv: list[str]) -> int:
     if asked.runs is not None:
         effort = Effort(**{**vars(effort), "rounds": asked.runs})
     command = shlex.join(["python", "-m", "benchmarks", "speed", *argv])
-    machine = machine_record()
+    machine = machine_record(PACKAGES)
     outcomes = measure(cases, effort)
     page = as_markdown(outcomes, command, machine, options)
     print(page)

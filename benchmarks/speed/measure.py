@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from benchmarks.machine import OtherWork
-from benchmarks.speed import categorical, gaussian, small, text
+from benchmarks.speed import categorical, gaussian, one_by_one, small, tables, text
 from benchmarks.speed.case import Case, Dataset, Options, Outcome, Recipe
 from benchmarks.speed.checks import WrongAnswer
 from benchmarks.speed.processes import NotMeasured, ProcessCase, measure_apart
@@ -18,7 +18,7 @@ from benchmarks.timing import Effort, interleaved, once_each
 __all__ = ["all_cases", "measure"]
 
 # in an order in which cases that share data follow each other
-FAMILIES = (gaussian, categorical, text, small)
+FAMILIES = (gaussian, categorical, text, small, tables, one_by_one)
 
 
 def all_cases(options: Options) -> Iterator[Case | ProcessCase]:
@@ -67,12 +67,20 @@ def measure_here(case: Case, data: Dataset, effort: Effort) -> Outcome:
     if case.first is not None:
         prepare = case.first
         first = once_each(lambda: prepare(data), effort)
+    whole, part = None, None
+    if case.part is not None:
+        whole, part = interleaved(case.ours(data), case.part.call(data), effort)
     return Outcome(
         name=case.name,
         what=case.what,
         peer_name=case.peer_name,
         bar=case.bar,
         note=data.note,
+        rows=case.rows,
+        rows_bar=case.rows_bar,
+        part=None if case.part is None else case.part.what,
+        whole_times=whole,
+        part_times=part,
         peer=peer,
         ours=ours,
         first=first,
@@ -108,7 +116,8 @@ def measure(cases: Iterable[Case | ProcessCase], effort: Effort) -> list[Outcome
             say(f"        NOT MEASURED: {why}")
         else:
             verdict = "" if outcome.met else ", missed"
+            bar = "none" if case.bar is None else f"{case.bar:g}"
             took = time.perf_counter() - start
-            say(f"        {outcome.ratio:.2f} (bar {case.bar:g}{verdict}); took {took:.1f} s")
+            say(f"        {outcome.ratio:.2f} (bar {bar}{verdict}); took {took:.1f} s")
         outcomes.append(replace(outcome, others=work.cores()))
     return outcomes

@@ -38,6 +38,11 @@ def times(sample: Times | None) -> str:
     return f"{seconds(sample.median)} ({least} – {most}; {runs})"
 
 
+def number(value: float | None) -> str:
+    """A bar or a ratio with three digits; a dash for none."""
+    return "—" if value is None else f"{value:.3g}"
+
+
 def yes(met: bool | None) -> str:
     return {True: "yes", False: "**no**", None: "not measured"}[met]
 
@@ -52,10 +57,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 def header(command: str, machine: dict[str, Any], options: Options) -> list[str]:
     """How and where the numbers were measured."""
     threads = ", ".join(f"{kind} {n}" for kind, n in machine["threads_scikit_learn"].items())
-    versions = ", ".join(
-        f"{name} {machine[name]}"
-        for name in ("python", "numpy", "scipy", "scikit-learn", "tallybayes")
-    )
+    versions = ", ".join(f"{name} {machine[name]}" for name in ("python", *machine["packages"]))
     lines = [
         "# Speed beside scikit-learn",
         "",
@@ -98,7 +100,7 @@ def time_table(outcomes: Sequence[Outcome]) -> list[str]:
             peer = f"{o.peer_name}: {peer}"
         first = "" if o.first is None else f"{seconds(o.first.median)} ({o.first.runs} runs)"
         others = "—" if o.others is None else f"{o.others:.1f}"
-        verdict = [ratio, least, f"{o.bar:g}", yes(o.met)]
+        verdict = [ratio, least, number(o.bar), yes(o.met) if o.promised else "—"]
         rows.append([o.name, o.what, peer, times(o.ours), *verdict, first, others])
     return ["## Times", "", *table(head, rows)]
 
@@ -128,6 +130,30 @@ def memory_table(outcomes: Sequence[Outcome]) -> list[str]:
     return ["## Memory", "", about, "", *table(head, rows)]
 
 
+def rows_table(outcomes: Sequence[Outcome]) -> list[str]:
+    """Rows a second, and what share of our time a part takes."""
+    head = ["case", "peer, rows/s", "tallybayes, rows/s", "bar", "part", "its time", "its share"]
+    rows = []
+    for o in outcomes:
+        rate = o.rows_per_second
+        if rate is None or o.rows is None or o.peer is None:
+            continue
+        row = [o.name, f"{o.rows / o.peer.median:,.0f}", f"{rate:,.0f}"]
+        row.append("—" if o.rows_bar is None else f"{o.rows_bar:,.0f}")
+        if o.part is None or o.part_times is None or o.part_share is None:
+            row += [""] * 3
+        else:
+            row += [o.part, times(o.part_times), f"{o.part_share:.0%}"]
+        rows.append(row)
+    if not rows:
+        return []
+    about = (
+        "By the medians. A part of our call is timed in turn with the whole call, in runs of their "
+        "own."
+    )
+    return ["## Rows a second", "", about, "", *table(head, rows)]
+
+
 def summary(outcomes: Sequence[Outcome]) -> list[str]:
     """Which bars were missed, and which answers were wrong."""
     bars: list[tuple[bool, str]] = []
@@ -136,8 +162,11 @@ def summary(outcomes: Sequence[Outcome]) -> list[str]:
             bars.append((False, f"**wrong answer**: {o.name}: {o.wrong}"))
         elif o.ratio is None:
             bars.append((False, f"**not measured**: {o.name}: {o.failed}"))
-        else:
+        elif o.bar is not None:
             bars.append((o.met, f"missed: {o.name}: {o.ratio:.3g} of {o.bar:g}"))
+        elif o.rows_bar is not None:
+            text = f"missed: {o.name}: {o.rows_per_second:,.0f} rows/s of {o.rows_bar:,.0f}"
+            bars.append((o.met, text))
         if o.memory is not None and o.memory_ratio is not None:
             text = f"missed: {o.name}, memory: {o.memory_ratio:.3g} of {o.memory.bar:g}"
             bars.append((bool(o.memory_met), text))
@@ -165,10 +194,11 @@ def as_markdown(
         header(command, machine, options),
         summary(outcomes),
         time_table(outcomes),
+        rows_table(outcomes),
         memory_table(outcomes),
         data_list(outcomes),
     ]
-    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
 def as_json(
@@ -176,6 +206,7 @@ def as_json(
 ) -> dict[str, Any]:
     """Every number, run by run: seconds a call, bytes."""
     derived = ("ratio", "least_ratio", "met", "memory_ratio", "memory_met")
+    derived += ("rows_per_second", "part_share")
     return {
         "command": command,
         "machine": machine,

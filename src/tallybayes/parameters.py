@@ -16,6 +16,7 @@ __all__ = [
     "Cells",
     "Counts",
     "Density",
+    "Description",
     "Linear",
     "Lookup",
     "Parameters",
@@ -98,6 +99,22 @@ class QuadraticTerms(NamedTuple):
     scale: Array
 
 
+class Description(NamedTuple):
+    """Parameters in words.
+
+    Parameters
+    ----------
+    what : str
+    rows : list of str
+        What each value is.
+    values : float64 array (n_classes, n_values)
+    """
+
+    what: str
+    rows: list[str]
+    values: Array
+
+
 class Cells(Protocol):
     """A column of a table read as a lookup: log-probabilities of its cells, with every row or
     without one; see :class:`tallybayes.families.cells.CellLaw`."""
@@ -131,6 +148,9 @@ class Density(Protocol):
     def quadratic(self) -> QuadraticTerms | None:
         """log p(x | c) up to a term that all classes share, if it has that form."""
 
+    def described(self) -> Description:
+        """The parameters in words."""
+
 
 class Counts(Protocol):
     """A group of columns of a table that count together."""
@@ -145,6 +165,9 @@ class Counts(Protocol):
 
     def slopes(self) -> Array | None:
         """w (n_classes, n_columns) where a contribution is w·x, 0 for x = 0; else None."""
+
+    def described(self) -> Description:
+        """The parameters in words; a value a column."""
 
 
 Parameters = Lookup | Linear | Quadratic

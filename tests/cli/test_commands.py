@@ -55,7 +55,7 @@ def test_cross_validation_is_honest(run, tmp_path):
     lines = ["id,x,y"] + [f"{i % 60},{rng.random():.3f},{'ab'[i % 2]}" for i in range(400)]
     shuffled = [lines[0], *rng.permutation(lines[1:]).tolist()]
     (tmp_path / "noise.csv").write_text("\n".join(shuffled))
-    estimate = run("fit", "noise.csv", "--target", "y", "--json", "--column", "id=skip").document[
+    estimate = run("fit", "noise.csv", "--target", "y", "--json", "--column", "id=none").document[
         "estimate"
     ]
     assert abs(estimate["accuracy"] - 0.5) < 0.1
@@ -91,7 +91,7 @@ def test_fit_measures_on_a_test_file(run, files):
 
 
 def test_fit_takes_families_and_leaves_columns_out(run, files):
-    words = ("--column", "age=gaussian", "--column", "job=skip", "--column", "active=categorical")
+    words = ("--column", "age=gaussian", "--column", "job=none", "--column", "active=categorical")
     found = run("fit", "comma.csv", "--target", "buys", *words, "--json").document
     by_name = {c["column"]: c for c in found["columns"]}
     assert by_name["age"]["family"] == "Gaussian"

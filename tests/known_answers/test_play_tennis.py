@@ -118,7 +118,7 @@ def test_means_and_standard_deviations_of_the_book(numeric):
         "humidity": [("86.2", "9.7"), ("79.1", "10.2")],
     }
     for name, expected in printed.items():
-        pairs = zip(parts[name].mean, np.sqrt(parts[name].variance), strict=True)
+        pairs = parts[name].described().values
         assert [(f"{mean:.1f}", f"{sd:.1f}") for mean, sd in pairs] == expected
 
 

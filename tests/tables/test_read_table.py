@@ -78,6 +78,34 @@ def test_arrays_have_numbered_columns():
     assert not table.named
 
 
+@pytest.mark.parametrize("dtype", [">f8", ">f4", ">i4", ">u2", ">M8[s]"])
+def test_numbers_of_the_other_byte_order(dtype):
+    values = np.array([500, 0, 1], dtype=dtype)
+    expected = [v / 86400 if "M" in dtype else v for v in (500.0, 0.0, 1.0)]
+    for x in (values[:, None], pd.DataFrame({"0": values})):
+        column = read_table(x).columns["0"]
+        assert plain(column) == expected
+        assert column.values.dtype.isnative
+
+
+NEAREST = decimal.Decimal("44.42")  # as 4442 × 0.01 it would be 44.42000000000001
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        [{"x": NEAREST}],
+        pd.DataFrame({"x": [NEAREST]}),
+        pl.DataFrame({"x": pl.Series([NEAREST], dtype=pl.Decimal(9, 2))}),
+        pa.table({"x": pa.array([NEAREST], pa.decimal128(9, 2))}),
+        pa.table({"x": pa.array([NEAREST], pa.decimal256(50, 9))}),
+    ],
+    ids=["dicts", "pandas", "polars", "pyarrow", "pyarrow, 256"],
+)
+def test_a_decimal_is_the_nearest_float(table):
+    assert plain(read_table(table).columns["x"]) == [44.42]
+
+
 def test_decimals_are_numbers_and_mixed_objects_are_texts():
     mixed = [{"x": 3, "y": decimal.Decimal("1.5")}, {"x": "three", "y": decimal.Decimal(2)}]
     table = read_table(mixed)
@@ -92,6 +120,11 @@ def test_decimals_are_numbers_and_mixed_objects_are_texts():
         ([{"a": [1, 2]}], ValueError, "column 'a' holds"),
         ([{"a": 1}, 3], ValueError, "element 1 is a int"),
         (np.zeros(3), ValueError, "Expected 2D array, got 1D"),
+        (pd.Series([1, 2]), ValueError, "a Series, which is no table .* to_frame"),
+        (pl.Series([1, 2]), ValueError, "a Series, which is no table .* to_frame"),
+        (pd.Series(["a"]), ValueError, "a Series, which is no table .* to_frame"),
+        (pa.array([1, 2]), ValueError, "Expected 2D array, got 1D"),
+        ({"a": [1, 2]}, ValueError, "Expected 2D array, got 0D"),
         (pl.LazyFrame({"a": [1]}), TypeError, "collect"),
     ],
 )

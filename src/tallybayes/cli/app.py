@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Annotated, Any, Never
 
-import pyarrow as pa
 import typer
 from typer.core import TyperGroup
 
@@ -15,12 +15,10 @@ from tallybayes.cli import failures
 from tallybayes.cli.commands.evaluate import run as evaluate
 from tallybayes.cli.commands.explain import run as explain
 from tallybayes.cli.commands.fit import run as fit
-from tallybayes.cli.commands.forget import run as forget
 from tallybayes.cli.commands.merge import run as merge
 from tallybayes.cli.commands.predict import run as predict
 from tallybayes.cli.commands.show import run as show
-from tallybayes.cli.commands.update import run as update
-from tallybayes.cli.console import note
+from tallybayes.cli.commands.update import forget, update
 
 __all__ = ["app"]
 
@@ -58,10 +56,10 @@ class OneLine(TyperGroup):
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    from tallybayes.cli.console import note
+
     note(f"warning: {message}")
 
-
-pa.enable_signal_handlers(False)  # Python's own handler is enough, and is not lost
 
 app = typer.Typer(
     cls=OneLine,
@@ -95,5 +93,15 @@ def _main(
     pass
 
 
-for command in (fit, predict, evaluate, explain, update, forget, merge, show):
-    app.command(command.__module__.rpartition(".")[2])(command)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "fit": fit,
+    "predict": predict,
+    "evaluate": evaluate,
+    "explain": explain,
+    "update": update,
+    "forget": forget,
+    "merge": merge,
+    "show": show,
+}
+for name, command in COMMANDS.items():
+    app.command(name)(command)

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from tallybayes.cli.console import Bar, note
 from tallybayes.cli.failures import Failure, listed, suggestion
+from tallybayes.cli.families import FAMILIES
 from tallybayes.cli.model_file import Labelled, ModelFile, labels_of, need_target
-from tallybayes.cli.options import FAMILIES
-from tallybayes.cli.reading import Batch, Misfit, Source
-from tallybayes.cli.reading.cells import Kind
+from tallybayes.cli.reading.batch import Batch, gathered
+from tallybayes.cli.reading.cells import Kind, Misfit
+from tallybayes.cli.reading.source import Source
 from tallybayes.estimators.naive_bayes import NaiveBayes
 from tallybayes.families import Bernoulli, Categorical
 
@@ -53,7 +54,7 @@ class Counting:
         for name, family in self.families.items():
             if family is not None:
                 is_text = isinstance(family, Categorical | Bernoulli)
-                self.kinds[name] = "text" if is_text else "number"
+                self.kinds[name] = "text" if is_text else "number or date"
         self.names: list[str] | None = None
 
     def run(self, bar: Bar) -> dict[int, NaiveBayes]:
@@ -108,7 +109,8 @@ class Counting:
     def _batches(self, bar: Bar, what: str) -> Iterator[Labelled]:
         if self.source.header is not None:
             self._check(self.source.header)
-        for batch in bar.over(self.source.batches(self.kinds, self._wanted), what):
+        batches = gathered(self.source.batches(self.kinds, self._wanted))
+        for batch in bar.over(batches, what):
             if self.names is None:
                 self.names = batch.table.column_names
             known = set(self.names)
@@ -140,7 +142,7 @@ class Counting:
         table, rows = batch.table, batch.table.num_rows
         if self.target not in table.column_names:
             table = table.append_column(self.target, pa.nulls(rows, pa.string()))
-        batch = Batch(table, batch.first, batch.lines, batch.done)
+        batch = Batch(table, batch.first, batch.done)
         labels = labels_of(self.source, batch, self.target)
         if not batch.first and rows >= MANY and 2 * len(set(labels.tolist())) > rows:
             raise Failure(
@@ -154,7 +156,7 @@ class Counting:
             if n != self.target
         }
         columns |= {n: pa.nulls(rows) for n in self.families if not self._wanted(n)}
-        return Labelled(Batch(pa.table(columns), batch.first, batch.lines, batch.done), labels)
+        return Labelled(Batch(pa.table(columns), batch.first, batch.done), labels)
 
     def _new(self) -> NaiveBayes:
         return NaiveBayes(columns=dict(self.families) or "auto", **self.options)
@@ -177,8 +179,8 @@ class Counting:
         for part in others:
             model.merge(part)
         kinds = {n: k for n, k in self.kinds.items() if n != self.target}
-        gaps = tuple(self.source.gaps.to_pylist())
-        return ModelFile(model, self.target, kinds, gaps)
+        spelling = self.source.spelling
+        return ModelFile(model, self.target, kinds, spelling.gaps, spelling.decimal)
 
     def predictions(
         self, parts: dict[int, NaiveBayes], classes: NDArray[Any], bar: Bar

@@ -7,12 +7,22 @@ import os
 import sys
 from collections.abc import Iterable
 
-import pyarrow as pa
 import typer
 
-__all__ = ["DATA", "DEBUG", "INTERRUPTED", "USAGE", "Failure", "listed", "report", "suggestion"]
+__all__ = [
+    "DATA",
+    "DEBUG",
+    "EXTRA",
+    "INTERRUPTED",
+    "USAGE",
+    "Failure",
+    "listed",
+    "report",
+    "suggestion",
+]
 
 DATA, USAGE, INTERRUPTED = 1, 2, 130
+EXTRA = {"typer", "rich", "pyarrow"}  # what the extra "cli" installs
 DEBUG = "TALLYBAYES_DEBUG"  # set to 1 for tracebacks
 
 
@@ -37,6 +47,12 @@ def suggestion(name: str, names: Iterable[str]) -> str:
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
+def _is_arrow(error: BaseException) -> bool:
+    """Whether it is an error of Arrow, which is not imported to find out."""
+    arrow = sys.modules.get("pyarrow")
+    return arrow is not None and isinstance(error, arrow.ArrowException)
+
+
 def _line(error: BaseException) -> tuple[str, int]:
     if isinstance(error, Failure):
         return str(error), error.code
@@ -46,11 +62,13 @@ def _line(error: BaseException) -> tuple[str, int]:
         path = getattr(getattr(error, "ctx", None), "command_path", "tallybayes")
         return f"{error.format_message()} (see {path} --help)", USAGE
     if isinstance(error, MemoryError):
-        return "memory is used up: leave out columns of many texts (--column NAME=skip)", DATA
+        return "memory is used up: leave out columns of many texts (--column NAME=none)", DATA
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}", DATA
-    if isinstance(error, ValueError | OSError | pa.ArrowException):
+    if isinstance(error, ModuleNotFoundError) and error.name in EXTRA:
+        return f"the command line needs {error.name}: pip install 'tallybayes[cli]'", DATA
+    if isinstance(error, ValueError | OSError) or _is_arrow(error):
         return str(error), DATA
     kind = type(error).__name__
     return f"unexpected {kind}: {error}. This is a defect; {DEBUG}=1 shows where", DATA

@@ -7,14 +7,18 @@ from typing import Literal
 from rich.text import Text
 
 from tallybayes.cli.console import document, progress, say
+from tallybayes.cli.locking import alone
 from tallybayes.cli.model_file import ModelFile, need_folder
 from tallybayes.cli.options import Reading
+from tallybayes.cli.reading.source import Source
 
 __all__ = ["learn"]
 
+Action = Literal["update", "forget"]
+
 
 def learn(
-    action: Literal["update", "forget"],
+    action: Action,
     model: str,
     data: str,
     output: str | None,
@@ -23,22 +27,14 @@ def learn(
     json: bool,
 ) -> None:
     """Counts rows in addition, or takes them away; the file changes at the end, at once."""
-    file = ModelFile.load(model)
     path = output or model
     need_folder(path)
-    before = file.rows
-    source = reading.open(data, file.gaps)
-    with progress() as bar:
-        what = "counting" if action == "update" else "forgetting"
-        for rows in file.labelled(source, bar, what, target):
-            with source.locating(rows.batch):
-                labels = file.own_labels(rows.labels)
-                if action == "update":
-                    file.model.partial_fit(rows.batch.table, labels)
-                else:
-                    file.model.forget(rows.batch.table, labels)
-    file.target = file.target or target
-    file.save(path)
+    with alone(path):
+        file = ModelFile.load(model)
+        before = file.rows
+        _count(action, file, reading.open(data, file), target)
+        file.target = file.target or target
+        file.save(path)
     changed = abs(file.rows - before)
     if json:
         content = {
@@ -52,3 +48,16 @@ def learn(
         return
     verb = "added" if action == "update" else "taken away"
     say(Text(f"{changed:,.10g} rows {verb}; {path} holds {file.rows:,.10g} now"))
+
+
+def _count(action: Action, file: ModelFile, source: Source, target: str | None) -> None:
+    update = action == "update"
+    with progress() as bar:
+        what = "counting" if update else "forgetting"
+        for rows in file.labelled(source, bar, what, target):
+            with source.locating(rows.batch):
+                labels = file.own_labels(rows.labels)
+                if update:
+                    file.model.partial_fit(rows.batch.table, labels)
+                else:
+                    file.model.forget(rows.batch.table, labels)

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from tallybayes.cli.console import Bar
 from tallybayes.cli.failures import USAGE, Failure, listed, suggestion
 from tallybayes.cli.interrupts import need_none
-from tallybayes.cli.reading import Batch, Misfit, Source
-from tallybayes.cli.reading.cells import GAPS, Kind, as_texts
+from tallybayes.cli.reading.batch import Batch, gathered
+from tallybayes.cli.reading.cells import GAPS, Kind, Misfit
+from tallybayes.cli.reading.source import Source
 from tallybayes.estimators.files import load_with_extra, save
 from tallybayes.estimators.naive_bayes import NaiveBayes
 from tallybayes.estimators.table_model import TableModel
@@ -59,9 +60,9 @@ def need_target(source: Source, target: str, columns: list[str]) -> None:
 
 def labels_of(source: Source, batch: Batch, target: str) -> NDArray[Any]:
     """The labels as texts; a row without one is an error."""
-    column = as_texts(batch.table.column(target).combine_chunks(), source.gaps)
+    column = batch.table.column(target).cast(pa.string())
     if column.null_count:
-        row = batch.first + int(np.flatnonzero(column.is_null().to_numpy(False))[0])
+        row = batch.first + int(np.flatnonzero(column.is_null().to_numpy())[0])
         raise Failure(
             f"{source.name}, {source.where(row)} has no label in {target!r}: fill it in or remove "
             "the row (gaps are the texts that --null lists)"
@@ -82,12 +83,15 @@ class ModelFile:
         The kind of each column.
     gaps : tuple of str
         Texts that are gaps.
+    decimal : {".", ","}
+        Of numbers in CSV.
     """
 
     model: NaiveBayes
     target: str | None
     kinds: dict[str, Kind | None] = field(default_factory=dict)
     gaps: tuple[str, ...] = GAPS
+    decimal: str = "."
 
     @classmethod
     def load(cls, path: str) -> ModelFile:
@@ -108,17 +112,27 @@ class ModelFile:
                 "models, such as tallybayes fit makes. Use this one from Python"
             )
         mine = extra.get("cli", {})
-        file = cls(model, mine.get("target"), {}, tuple(mine.get("gaps", GAPS)))
-        groups = [(g.names[0], g.kind) for g in file.table.schema.groups if g.names is not None]
-        file.kinds.update({name: "number" for name, _ in groups})
-        file.kinds.update({name: "text" for name, kind in groups if kind == "levels"})
-        file.kinds.update({k: v for k, v in mine.get("kinds", {}).items() if v is not None})
+        gaps, decimal = tuple(mine.get("gaps", GAPS)), mine.get("decimal", ".")
+        file = cls(model, mine.get("target"), dict(mine.get("kinds", {})), gaps, decimal)
+        for group in file.table.schema.groups:  # Python may have taught it more since
+            if group.names is None:
+                continue
+            name = group.names[0]
+            if group.kind == "levels":
+                file.kinds[name] = "text"
+            elif file.kinds.get(name) not in ("number", "date"):
+                file.kinds[name] = "number"
         return file
 
     def save(self, path: str) -> None:
         """Writes the file; one that is there is replaced whole or not at all."""
         need_none()
-        own = {"target": self.target, "kinds": self.kinds, "gaps": self.gaps}
+        own = {
+            "target": self.target,
+            "kinds": self.kinds,
+            "gaps": self.gaps,
+            "decimal": self.decimal,
+        }
         save(self.model, path, extra={"cli": own})
 
     @property
@@ -162,10 +176,12 @@ class ModelFile:
         return np.array([known[label] for label in labels.tolist()], dtype=classes.dtype)
 
     def batches(self, source: Source, bar: Bar, what: str, also: str | None) -> Iterator[Batch]:
-        """Batches with the model's columns, and with the column `also`."""
+        """Batches with the model's columns, and with the column `also`.
+
+        Without labels the batches are small, so that predictions come soon.
+        """
         names = [name for name in self.names if name != also]
-        families = self.table.reading["families"]
-        read = {n for n in names if n not in families or families[n] is not None}
+        read = {n for n in names if not self.table.reading.declared.left_out(n)}
         kinds: dict[str, Kind | None] = {n: self.kinds.get(n) for n in read}
         if also is not None:
             read.add(also)
@@ -175,7 +191,8 @@ class ModelFile:
             return name in read
 
         try:
-            for batch in bar.over(source.batches(kinds, wanted), what):
+            batches = source.batches(kinds, wanted)
+            for batch in bar.over(batches if also is None else gathered(batches), what):
                 have = batch.table.column_names
                 lacking = [name for name in names if name in read and name not in have]
                 if also is not None and also not in have:
@@ -204,7 +221,7 @@ class ModelFile:
             )
         for batch in self.batches(source, bar, what, target):
             labels = labels_of(source, batch, target)
-            rest = Batch(batch.table.drop_columns([target]), batch.first, batch.lines, batch.done)
+            rest = Batch(batch.table.drop_columns([target]), batch.first, batch.done)
             yield Labelled(rest, labels)
 
 
@@ -213,4 +230,4 @@ def _filled(batch: Batch, names: list[str]) -> Batch:
     table, rows = batch.table, batch.table.num_rows
     here = set(table.column_names)
     columns = {n: table.column(n) if n in here else pa.nulls(rows) for n in names}
-    return Batch(pa.table(columns), batch.first, batch.lines, batch.done)
+    return Batch(pa.table(columns), batch.first, batch.done)

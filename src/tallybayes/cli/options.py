@@ -1,35 +1,29 @@
-"""Arguments and options that commands share, and what they stand for."""
+"""Arguments and options that commands share, and what they stand for.
+
+This module, and those of the commands, are imported for every ``--help``; what is slow to import
+(NumPy, Arrow, scikit-learn) comes when a command has its options together and works.
+"""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, cast
+import functools
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
 import typer
 
-from tallybayes.cli.failures import USAGE, Failure, listed, suggestion
-from tallybayes.cli.reading.cells import GAPS
+from tallybayes.cli.failures import USAGE, Failure, listed
 from tallybayes.cli.reading.sniffing import Format, only_character
-from tallybayes.cli.reading.source import BLOCK, Source
-from tallybayes.families import Bernoulli, Binned, Categorical, Gaussian, Poisson, Smooth
 
-__all__ = [
-    "FAMILIES",
-    "Block",
-    "Data",
-    "Delimiter",
-    "Encoding",
-    "FormatName",
-    "Json",
-    "Model",
-    "NullTexts",
-    "Reading",
-    "Target",
-    "column_families",
-]
+if TYPE_CHECKING:
+    from tallybayes.cli.model_file import ModelFile
+    from tallybayes.cli.reading.source import Source
 
-READING = "Reading data"
+__all__ = ["Data", "Json", "Model", "Output", "Reading", "Target", "reads"]
+
+PANEL = "Reading data"
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file, made by fit.")]
 Data = Annotated[
@@ -39,20 +33,32 @@ Data = Annotated[
 Json = Annotated[
     bool, typer.Option("--json", metavar="", help="Results as one JSON document, for machines.")
 ]
+Output = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="MODEL", help="Else MODEL is replaced."),
+]
 Target = Annotated[
     str | None,
     typer.Option("--target", metavar="COL", help="The label's column, where it has another name."),
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option(metavar="CHAR", rich_help_panel=READING, help="Of CSV; else found: , ; tab or |."),
+    typer.Option(metavar="CHAR", rich_help_panel=PANEL, help="Of CSV; else found: , ; tab or |."),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHAR",
+        rich_help_panel=PANEL,
+        help="The decimal sign of numbers in CSV: . or ,  Else a point, or what the model had.",
+    ),
 ]
 FormatName = Annotated[
     str | None,
     typer.Option(
         "--format",
         metavar="NAME",
-        rich_help_panel=READING,
+        rich_help_panel=PANEL,
         help="csv, jsonl, parquet or arrow; else found by a look.",
     ),
 ]
@@ -61,25 +67,16 @@ NullTexts = Annotated[
     typer.Option(
         "--null",
         metavar="TEXT",
-        rich_help_panel=READING,
+        rich_help_panel=PANEL,
         help="A text that is a gap, instead of nothing, NA, ?, nan, null. May be repeated.",
         show_default=False,
     ),
 ]
 Encoding = Annotated[
-    str, typer.Option(metavar="NAME", rich_help_panel=READING, help="Of CSV, such as gb18030.")
+    str, typer.Option(metavar="NAME", rich_help_panel=PANEL, help="Of CSV, such as gb18030.")
 ]
-Block = Annotated[int, typer.Option("--block", min=64, hidden=True, help="Bytes of a batch.")]
+Block = Annotated[int | None, typer.Option("--block", min=64, hidden=True, help="Bytes at a time.")]
 
-FAMILIES: Mapping[str, Callable[[float], Any]] = {
-    "gaussian": lambda alpha: Gaussian(),
-    "categorical": lambda alpha: Categorical(alpha=alpha),
-    "bernoulli": lambda alpha: Bernoulli(alpha=alpha),
-    "poisson": lambda alpha: Poisson(),
-    "binned": lambda alpha: Binned(),
-    "smooth": lambda alpha: Smooth(),
-    "skip": lambda alpha: None,
-}
 FORMATS = ("csv", "jsonl", "parquet", "arrow")
 
 
@@ -94,45 +91,61 @@ class Reading:
 
     def __init__(
         self,
-        delimiter: str | None = None,
-        format: str | None = None,
-        null: list[str] | None = None,
-        encoding: str = "utf-8",
-        block: int = BLOCK,
+        delimiter: Delimiter = None,
+        decimal: Decimal = None,
+        format: FormatName = None,
+        null: NullTexts = None,
+        encoding: Encoding = "utf-8",
+        block: Block = None,
     ) -> None:
         if format is not None and format not in FORMATS:
             raise Failure(f"--format {format!r} is not one of {listed(FORMATS)}", USAGE)
+        if decimal is not None and decimal not in (".", ","):
+            raise Failure(f"--decimal {decimal!r} is neither . nor ,", USAGE)
         try:
             codecs.lookup(encoding)
         except LookupError:
             raise Failure(f"--encoding {encoding!r} is not known", USAGE) from None
         self.delimiter = None if delimiter is None else only_character(delimiter)
+        if decimal == "," and self.delimiter == ",":
+            raise Failure("--decimal , and --delimiter , cannot be told apart", USAGE)
+        self.decimal = decimal
         self.format = cast("Format | None", format)
         self.null = None if null is None else tuple(null)
         self.encoding, self.block = encoding, block
 
-    def open(self, path: str, gaps: tuple[str, ...] = GAPS) -> Source:
-        """A file with these options; `gaps` where --null is not given."""
+    def open(self, path: str, file: ModelFile | None = None) -> Source:
+        """A data file with these options; what they leave open is as it was for the model."""
+        from tallybayes.cli.reading.cells import GAPS
+        from tallybayes.cli.reading.source import BLOCK, Source
+
+        gaps, decimal = (GAPS, ".") if file is None else (file.gaps, file.decimal)
         return Source(
             path,
             format=self.format,
             delimiter=self.delimiter,
             gaps=gaps if self.null is None else self.null,
+            decimal=decimal if self.decimal is None else self.decimal,
             encoding=self.encoding,
-            block=self.block,
+            block=BLOCK if self.block is None else self.block,
         )
 
 
-def column_families(given: list[str] | None, alpha: float) -> dict[str, Any]:
-    """``--column NAME=FAMILY`` as families by name, smoothed by alpha."""
-    families = {}
-    for text in given or []:
-        name, sign, family = text.rpartition("=")
-        if not sign or not name or family.lower() not in FAMILIES:
-            raise Failure(
-                f"--column {text!r} is not NAME=FAMILY with a family of {listed(FAMILIES)}."
-                + (suggestion(family, FAMILIES) if sign else ""),
-                USAGE,
-            )
-        families[name] = FAMILIES[family.lower()](alpha)
-    return families
+def reads(run: Callable[..., None]) -> Callable[..., None]:
+    """A command that reads data: its parameter `reading` becomes the options of Reading."""
+    hints = get_type_hints(run, include_extras=True)
+    more = get_type_hints(Reading.__init__, include_extras=True)
+    own = list(inspect.signature(run).parameters.values())
+    options = list(inspect.signature(Reading.__init__).parameters.values())[1:]
+    names = [p.name for p in options]
+    parameters = [p.replace(annotation=hints[p.name]) for p in own if p.name != "reading"]
+    parameters += [p.replace(annotation=more[p.name]) for p in options]
+
+    @functools.wraps(run)
+    def command(**given: Any) -> None:
+        reading = Reading(**{name: given.pop(name) for name in names})
+        run(**given, reading=reading)
+
+    command.__dict__["__signature__"] = inspect.Signature(parameters)
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    return command

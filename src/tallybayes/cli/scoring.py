@@ -5,7 +5,7 @@ from __future__ import annotations
 from tallybayes.cli.console import Bar
 from tallybayes.cli.figures import Figures
 from tallybayes.cli.model_file import ModelFile
-from tallybayes.cli.reading import Source
+from tallybayes.cli.reading.source import Source
 
 __all__ = ["figures_of"]
 

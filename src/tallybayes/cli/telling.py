@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.cli.model_file import ModelFile
+from tallybayes.families import Categorical
 from tallybayes.families.bins import quantile_bins
-from tallybayes.families.loo import table_likelihood
+from tallybayes.families.loo import law_likelihood
 from tallybayes.tally import GridCounts, LevelCounts
 
 __all__ = ["MEASURE", "Telling", "gap_shares", "most_telling"]
@@ -34,9 +35,10 @@ class Telling(NamedTuple):
 
 
 def _gain(counts: Array, alpha: float, classes: Array) -> float:
-    alone = table_likelihood(counts, alpha, classes)
-    shares = table_likelihood(counts.sum(axis=1, keepdims=True), alpha, classes)
-    return alone - shares
+    family = Categorical(alpha=alpha)
+    alone = law_likelihood(counts, family.law(counts), classes)
+    everything = counts.sum(axis=1, keepdims=True)
+    return alone - law_likelihood(everything, family.law(everything), classes)
 
 
 def most_telling(file: ModelFile) -> list[Telling]:

@@ -91,6 +91,8 @@ def _numbers(
     if fault or not np.isfinite(moments.s2_hi).all():
         raise_infinite(name, column.values)
     _, shift, keys, counts = _kernels.grid_counts(values, codes, weights, n_classes, BUDGET)
+    if not len(keys):
+        return []
     order = np.argsort(keys)
     grid = GridCounts(
         shift, keys[order], np.ascontiguousarray(counts.reshape(-1, n_classes)[order].T)
@@ -117,6 +119,8 @@ def _texts(
     for j, (name, column) in enumerate(zip(names, columns, strict=True)):
         counts = everything.column(j)
         seen = np.flatnonzero(counts[:, 1:].any(axis=0))
+        if not len(seen):
+            continue
         levels = np.empty(len(seen), dtype=object)
         levels[:] = [column.levels[i] for i in seen]
         groups.append(level_group(name, levels, np.ascontiguousarray(counts[:, seen + 1])))
@@ -153,7 +157,7 @@ def collect_table(
     Parameters
     ----------
     table : Table
-        Columns without a value are not counted.
+        A column without a value is not counted, whatever its type: it may yet hold anything.
     classes : array (n_classes,)
     codes : int32 array (n_rows,)
         Index of each row's class.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes.engines.table import raise_infinite
 from tallybayes.errors import UnseenLevel
-from tallybayes.parameters import Cells, Counts, Density, Unseen
+from tallybayes.parameters import Cells, Counts, Density, Description, Unseen
 from tallybayes.tables import Empty, Numbers, Table, Texts
 
 __all__ = ["BinsPart", "CountsPart", "DensityPart", "LevelsPart", "Part", "values_of"]
@@ -99,6 +99,10 @@ class LookupPart:
         """Entry of the table for each row, int32 (n_rows,)."""
         raise NotImplementedError
 
+    def described(self) -> Description:
+        """The parameters in words."""
+        raise NotImplementedError
+
     def contributions(self, x: Table) -> dict[str, Array]:
         """What the column adds, (n_rows, n_classes), in nats, by name."""
         entries = self.entries(x.columns[self.name])
@@ -148,6 +152,10 @@ class LevelsPart(LookupPart):
             )
         return entries
 
+    def described(self) -> Description:
+        n = len(self.levels)
+        return Description("P(level | class)", self.levels, np.exp(self.table[:, 1 : 1 + n]))
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BinsPart(LookupPart):
@@ -171,6 +179,12 @@ class BinsPart(LookupPart):
             entries[np.isnan(values)] = 0
         return entries
 
+    def described(self) -> Description:
+        edges = [f"{edge:.6g}" for edge in self.edges.tolist()]
+        names = [f"{a} to {b}" for a, b in zip(["…", *edges], [*edges, "…"], strict=True)]
+        what = "P(bin | class); a bin has its lower edge"
+        return Description(what, names, np.exp(self.table[:, 1:]))
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DensityPart:
@@ -193,6 +207,10 @@ class DensityPart:
     @property
     def columns(self) -> tuple[str, ...]:
         return (self.name,)
+
+    def described(self) -> Description:
+        """The parameters in words."""
+        return self.density.described()
 
     def contribution(self, values: Array) -> Array:
         """(n_rows, n_classes) of values (n_rows,), NaN for gaps."""
@@ -238,6 +256,11 @@ class CountsPart:
     columns: tuple[str, ...]
     counts: Counts
     n_classes: int
+
+    def described(self) -> Description:
+        """The parameters in words."""
+        what, _, values = self.counts.described()
+        return Description(what, list(self.columns), values)
 
     def matrix(self, x: Table) -> Array:
         """Their numbers, float64 (n_rows, n_columns).

@@ -60,6 +60,7 @@ def _fields(value: Any) -> dict[str, Any]:
 FAMILY = "tallybayes.family"  # the key that marks a family among parameters
 TYPE = "tallybayes.type"  # marks a type among the keys of columns=
 TYPES = {t.__name__: t for t in KINDS}
+EXTRA = "_extra"  # the attribute of a loaded estimator that holds what the file had beside it
 
 
 def _plain(value: Any) -> Any:
@@ -92,8 +93,10 @@ def _restored(value: Any) -> Any:
 def save(estimator: Any, path: str | os.PathLike[str], extra: dict[str, Any] | None = None) -> None:
     """Writes a fitted estimator; see :meth:`TallyClassifier.save`.
 
-    `extra` is kept beside the model, for :func:`load_with_extra`.
+    `extra` is kept beside the model, for :func:`load_with_extra`; by default what the model was
+    loaded with.
     """
+    extra = estimator.__dict__.get(EXTRA) if extra is None else extra
     model: Model = estimator._fitted()
     if type(estimator) is not ESTIMATORS.get(type(estimator).__name__):
         raise ModelFileError(
@@ -197,4 +200,6 @@ def _loaded(
     if header["taken"]:
         model.taken = estimator._parameters()
     estimator._model = model
+    if "extra" in header:
+        estimator.__dict__[EXTRA] = header["extra"]
     return estimator, header.get("extra", {})

@@ -24,7 +24,7 @@ def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:
     Raises
     ------
     ValueError
-        If y is missing, not one-dimensional, not as long as x, or holds NaN or infinity.
+        If y is missing, not one-dimensional, not as long as x, or holds NaN, NA or infinity.
     """
     if type(y) is not np.ndarray or y.ndim != 1:
         if y is None:
@@ -35,7 +35,12 @@ def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:
     if len(y) != x.shape[0]:
         check_consistent_length(x, y)
     if y.dtype.kind in "fcO":
-        assert_all_finite(y, input_name="y")
+        try:
+            assert_all_finite(y, input_name="y")
+        except TypeError:  # pd.NA does not say whether it differs from itself
+            if not any(type(label).__name__ == "NAType" for label in y.tolist()):
+                raise
+            raise ValueError("Input y contains NA: drop the rows without a label") from None
     labels: NDArray[Any] = y
     return labels
 

@@ -128,10 +128,10 @@ class NaiveBayes(RowByRow):
 
     def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
         table = read_table(x)
-        for size, what in ((table.n_rows, "sample"), (len(table.columns), "feature")):
+        for size, axis in ((table.n_rows, "sample"), (len(table.columns), "feature")):
             if not size:
                 raise ValueError(
-                    f"Found array with 0 {what}(s) (shape={table.shape}) while a minimum of 1 is "
+                    f"Found array with 0 {axis}(s) (shape={table.shape}) while a minimum of 1 is "
                     "required by NaiveBayes."
                 )
         if first:
@@ -257,7 +257,7 @@ class NaiveBayes(RowByRow):
                 y = read_labels(y, x, self._name)
                 weights = read_weights(sample_weight, x)
                 known, codes = labels_and_codes(y)
-                what = self._model.reading.declared
+                what = self._fitted().reading.declared
                 batch = self._counted(x, known, codes, self._aged(weights, len(codes)), what)
                 self._add_batch(batch, len(codes), weights)
             if classes is not None:

@@ -87,6 +87,8 @@ def counted_rows(
 def _levels(name: str, counts: list[Any], order: NDArray[np.intp]) -> list[Group]:
     table = _by_class(counts[1], order)
     seen: NDArray[np.bool_] = np.asarray(table.any(axis=0))
+    if not seen.any():
+        return []
     levels = np.empty(int(seen.sum()), dtype=object)
     levels[:] = [level for level, kept in zip(counts[0], seen, strict=True) if kept]
     return [level_group(name, levels, np.ascontiguousarray(table[:, seen]))]

@@ -102,14 +102,14 @@ class RowByRow(TallyClassifier):
             For a text in a column of numbers, an infinite number, or a negative weight. Nothing of
             the row is counted then.
         """
-        rows = self.__dict__.get("_rows")
-        if rows is None:
-            rows = self._open_rows(x)
-        if not 0.0 <= w < np.inf or y is None or y != y:
+        if not 0.0 <= w < np.inf or y is None or type(y).__name__ == "NAType" or y != y:
             raise ValueError(
                 f"learn_one takes a label and a finite weight from 0 on, got y={y!r}, w={w!r}; "
                 "forget_one takes rows away"
             )
+        rows = self.__dict__.get("_rows")
+        if rows is None:
+            rows = self._open_rows(x)
         try:
             rows.learn(x, y, w * self._growth(rows.rows))
         except ValueError:  # read it as a table: that widens a column, or words the error
@@ -118,6 +118,10 @@ class RowByRow(TallyClassifier):
             else:
                 del self.__dict__["_rows"]
             return self.partial_fit([dict(x)], [y], sample_weight=[w])
+        except TypeError:  # a label that cannot be a key, or a row that is no dict
+            if not rows.rows:
+                del self.__dict__["_rows"]
+            raise
         if self.half_life is not None and rows.rows > 500.0 * self.half_life:
             self._take_rows()  # weights grow by halves that have passed: before they overflow
         return self

@@ -11,6 +11,7 @@ from scipy.special import gammaln
 
 from tallybayes.families.cells import log_ratio
 from tallybayes.families.multinomial import Multinomial
+from tallybayes.parameters import Description
 from tallybayes.tally import FeatureSums
 
 __all__ = ["MultinomialCounts"]
@@ -60,6 +61,12 @@ class MultinomialCounts:
             return None
         a = self._smoothed
         return log_ratio(a, a.sum(axis=1, keepdims=True), a.shape[1])
+
+    def described(self) -> Description:
+        a = self._smoothed
+        names = [f"P({j})" for j in range(a.shape[1])]
+        share = a / np.maximum(a.sum(axis=1, keepdims=True), 1e-300)
+        return Description(self.what, names, share)
 
     def _shares(self, x: Array, a: Array) -> Array:
         """What each column adds, of counts x and concentrations a: shapes (…, n_columns)."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes.families.gaussian import Gaussian, Predictive, Statistics, log_density
 from tallybayes.families.transforms import Transform, class_moments, transform_of
-from tallybayes.parameters import QuadraticTerms
+from tallybayes.parameters import Description, QuadraticTerms
 from tallybayes.tally import GridCounts, Moments
 
 __all__ = ["GaussianDensity"]
@@ -75,7 +75,7 @@ class GaussianDensity:
 
     def log_density(self, x: Array) -> Array:
         g, slope = self._in(x)
-        return log_density(g[:, None], self.predictive) + np.reshape(slope, (-1, 1))
+        return np.asarray(log_density(g[:, None], self.predictive) + np.reshape(slope, (-1, 1)))
 
     def quadratic(self) -> QuadraticTerms | None:
         centre, variance, freedom = self.predictive
@@ -83,6 +83,13 @@ class GaussianDensity:
             return None
         constant = -0.5 * np.log(2.0 * np.pi * variance)
         return QuadraticTerms(constant, np.zeros_like(centre), centre, np.sqrt(0.5 / variance))
+
+    def described(self) -> Description:
+        centre, variance, freedom = self.predictive
+        names, values = ["mean", "standard deviation"], [centre, np.sqrt(variance)]
+        if freedom is not None:
+            names, values = ["centre", "scale", "degrees of freedom"], [*values, freedom]
+        return Description(self.what, names, np.stack(values, axis=1))
 
     def own_without(self, x: Array, own: Statistics, weight: Array | float) -> Array:
         """log p(x | c) in the row's class after the row is taken out; shapes broadcast.
@@ -98,7 +105,7 @@ class GaussianDensity:
         everyone = self.everyone.without(g, weight)
         left = own.without(g, weight)
         predictive = self.family.predictive(left, everyone, self._epsilon(everyone))
-        return log_density(g, predictive) + slope
+        return np.asarray(log_density(g, predictive) + slope)
 
     def without(self, x: Array, own: Index, weight: Array) -> Array:
         mine = Statistics(*(part[own] for part in self.own))
@@ -114,4 +121,4 @@ class GaussianDensity:
         else:
             scores = self.log_density(x)
         scores[np.arange(len(x)), own] = self.own_without(x, mine, weight)
-        return scores
+        return np.asarray(scores)

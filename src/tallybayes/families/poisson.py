@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
 from tallybayes.families.priors import Estimate, Gamma
-from tallybayes.parameters import QuadraticTerms
+from tallybayes.parameters import Description, QuadraticTerms
 from tallybayes.schema import Kind
 from tallybayes.tally import Moments
 
@@ -140,6 +140,9 @@ class PoissonDensity:
         none = np.zeros_like(self.rate)
         with np.errstate(divide="ignore"):
             return QuadraticTerms(-self.rate, np.log(self.rate), none, none)
+
+    def described(self) -> Description:
+        return Description(self.what, ["rate"], self.rate[:, None])
 
     def without(self, x: Array, own: Index, weight: Array) -> Array:
         rows = _less(self.n.sum() + np.zeros(len(x)), weight)

@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from tallybayes.tally import GridCounts
 
@@ -96,6 +95,8 @@ def transform_of(kind: Any, grid: GridCounts) -> Transform | None:
         return None
     if kind == "log":
         return Transform("log")
+    from scipy.optimize import minimize_scalar  # slow to import, and few need it
+
     best = minimize_scalar(
         lambda exponent: -_log_likelihood(grid, exponent), bounds=(-5.0, 7.0), method="bounded"
     )

@@ -16,6 +16,8 @@ __all__ = ["read", "read_array"]
 
 def read_array(values: NDArray[Any], name: str) -> Column:
     """One column of an array."""
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
     kind = values.dtype.kind
     if kind == "b":
         return Texts(values.astype(np.int32), ["False", "True"], "boolean")

@@ -39,7 +39,10 @@ def _read_column(column: Any, name: str) -> Column:
         if column.null_count:
             return Numbers(column.cast(pa.float64(), safe=False).to_numpy(), "integer")
         return Numbers(column.to_numpy(), "integer")
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+    if pa.types.is_decimal(kind):
+        text = column.cast(pa.string())  # straight to floats, it would miss the nearest one
+        return Numbers(text.cast(pa.float64()).to_numpy(), "float")
+    if pa.types.is_floating(kind):
         return Numbers(column.cast(pa.float64(), safe=False).to_numpy(), "float")
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         column = column.cast(pa.timestamp("us"), safe=False)
@@ -53,9 +56,15 @@ def read(x: Any) -> Table:
     Raises
     ------
     ValueError
-        If two columns have one name.
+        If two columns have one name, or x is a single column.
     """
-    table = pa.table(x)
+    try:
+        table = pa.table(x)
+    except pa.ArrowInvalid as error:
+        raise ValueError(
+            f"X is a {type(x).__name__}, which is no table ({error}): give a table with a row a "
+            "sample. Of a single column, to_frame() makes one."
+        ) from None
     names = table.column_names
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

@@ -110,7 +110,8 @@ def in_mean_and_squares(bound: float, *, counts: float = 0.0) -> Equality:
     bound : float
         Means may differ by `bound` standard deviations, and sums of squares by `bound` times the
         largest of both sides and of the terms. A spread below 2⁻⁸⁸ of the column's sum of squares
-        about the origin, all classes together, is rounding of double-doubles and is not compared.
+        about the origin, all classes together, is rounding of double-doubles and is not compared;
+        nor is a difference of means below 2⁻⁸⁸ of the distance to the origin.
     counts : float, default=0.0
         The relative bound for all else: n, class counts, level counts and feature sums.
 
@@ -128,7 +129,9 @@ def in_mean_and_squares(bound: float, *, counts: float = 0.0) -> Equality:
         rounding = 2.0**-88 * np.max([np.abs(t.s2_hi).sum(axis=0) for t in tallies], axis=0)
         deviation = np.sqrt(squares / np.where(n > 0.0, n, 1.0))
         (mean, ss), (mean_b, ss_b) = read[:2]
-        slack = bound * deviation + 4.0 * np.spacing(np.abs(mean))
+        about = np.max([np.abs(t.s2_hi) for t in tallies], axis=0)
+        distance = np.sqrt(about / np.where(n > 0.0, n, 1.0))
+        slack = bound * deviation + 4.0 * np.spacing(np.abs(mean)) + 2.0**-88 * distance
         return bool(
             (np.abs(a.n - b.n) <= counts * n).all()
             and (np.abs(mean - mean_b) <= slack).all()

@@ -2,140 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 import typer
-from rich.text import Text
 
 from tallybayes.cli import options
-from tallybayes.cli.console import document, progress, say, table
-from tallybayes.cli.failures import Failure
-from tallybayes.cli.model_file import ModelFile
-from tallybayes.cli.reading import Batch, Source
-from tallybayes.cli.reading.source import BLOCK
 
 __all__ = ["run"]
 
-MOST = 25  # columns that are shown
 
-
+@options.reads
 def run(
     model: options.Model,
     data: options.Data,
     row: Annotated[int, typer.Option(min=0, metavar="N", help="Which row, from 0.")],
-    delimiter: options.Delimiter = None,
-    format: options.FormatName = None,
-    null: options.NullTexts = None,
-    encoding: options.Encoding = "utf-8",
-    block: options.Block = BLOCK,
+    reading: options.Reading,
     json: options.Json = False,
 ) -> None:
     """Explain one row: what each column says for and against its class."""
-    reading = options.Reading(delimiter, format, null, encoding, block)
-    file = ModelFile.load(model)
-    source = reading.open(data, file.gaps)
-    batch = _row(file, source, row)
-    with source.locating(batch):
-        explanation = file.model.explain(batch.table)
-        proba = file.model.predict_proba(batch.table)[0]
-    values = {n: _shown(batch.table.column(n)[0].as_py()) for n in file.names}
-    shares = explanation.contributions[0]
-    order = np.argsort(-proba, kind="stable")
-    best, other = int(order[0]), int(order[1]) if len(order) > 1 else int(order[0])
-    apart = shares[best] - shares[other]
-    sequence = np.argsort(-np.abs(apart), kind="stable").tolist()
-    if json:
-        _document(file, row, values, explanation.base, shares, proba, sequence)
-        return
-    prior = float(explanation.base[best] - explanation.base[other])
-    rows = [("(class prior)", "", prior)]
-    rows += [(file.names[j], values[file.names[j]], float(apart[j])) for j in sequence]
-    total = prior + float(apart.sum())
-    _say(file, row, proba, order.tolist(), rows, total)
+    from tallybayes.cli.explaining import explain
 
-
-def _row(file: ModelFile, source: Source, row: int) -> Batch:
-    """The row alone."""
-    seen = 0
-    with progress() as bar:
-        for batch in file.batches(source, bar, "looking for the row", None):
-            seen = batch.first + batch.table.num_rows
-            if row < seen:
-                return Batch(batch.table.slice(row - batch.first, 1), row)
-    raise Failure(f"{source.name} has {seen:,} rows, from 0 to {seen - 1:,}: there is no row {row}")
-
-
-def _shown(value: Any) -> Any:
-    """A cell for people and for JSON."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, float):
-        return int(value) if value == int(value) and abs(value) < 1e15 else value
-    return str(value)
-
-
-def _document(
-    file: ModelFile,
-    row: int,
-    values: dict[str, Any],
-    base: Any,
-    shares: Any,
-    proba: Any,
-    sequence: list[int],
-) -> None:
-    classes = file.classes
-    by_class = [dict(zip(classes, s, strict=True)) for s in shares.T.tolist()]
-    content = {
-        "row": row,
-        "prediction": classes[int(proba.argmax())],
-        "probability": dict(zip(classes, proba.tolist(), strict=True)),
-        "unit": "nats",
-        "base": dict(zip(classes, base.tolist(), strict=True)),
-        "columns": [
-            {
-                "column": file.names[j],
-                "value": values[file.names[j]],
-                "contribution": by_class[j],
-            }
-            for j in sequence
-        ],
-    }
-    document("explain", content)
-
-
-def _say(
-    file: ModelFile,
-    row: int,
-    proba: Any,
-    order: list[int],
-    rows: list[tuple[str, Any, float]],
-    total: float,
-) -> None:
-    names = file.classes
-    best, other = names[order[0]], names[order[min(1, len(order) - 1)]]
-    shown = ", ".join(f"{names[k]} {proba[k]:.2%}" for k in order[:5])
-    more = f" and {len(order) - 5} more" if len(order) > 5 else ""
-    widest = max((abs(nats) for _, _, nats in rows if np.isfinite(nats)), default=0.0) or 1.0
-    lines = []
-    for name, value, nats in rows[: MOST + 1]:
-        size = round(12 * min(abs(nats), widest) / widest)
-        bar = Text(
-            " " * 12 + "│" + "█" * size if nats > 0 else " " * (12 - size) + "█" * size + "│"
-        )
-        bar.stylize("green" if nats > 0 else "red")
-        cell = "" if name == "(class prior)" else "(gap)" if value is None else str(value)
-        if len(cell) > 30:
-            cell = cell[:29] + "…"
-        lines.append([name, " ".join(cell.split()), f"{nats:+.3f}", bar])
-    lines.append(["sum", "", f"{total:+.3f}", ""])
-    heads = ["column", "value", ">nats", f"← {other}   {best} →"]
-    hidden = len(rows) - 1 - MOST
-    say(
-        Text(f"Row {row} is {best}", style="bold"),
-        Text(f"probability: {shown}{more}"),
-        Text(),
-        table(f"For {best} and against {other}, by influence", heads, lines),
-    )
-    if hidden > 0:
-        say(Text(f"{hidden} columns of less influence are not shown (--json has all)", style="dim"))
+    explain(model, data, row, reading, json)

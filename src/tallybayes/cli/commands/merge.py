@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from tallybayes.cli import options
-from tallybayes.cli.console import document, note, say
 from tallybayes.cli.failures import USAGE, Failure
-from tallybayes.cli.model_file import ModelFile, need_folder
 
 __all__ = ["run"]
 
@@ -25,40 +22,6 @@ def run(
     """Merge models: the result is the model of all their rows together."""
     if len(models) < 2:
         raise Failure("merge needs two models or more: tallybayes merge A B -o C", USAGE)
-    need_folder(output)
-    whole = ModelFile.load(models[0])
-    for path in models[1:]:
-        _take_in(whole, models[0], ModelFile.load(path), path)
-    whole.save(output)
-    if json:
-        content = {
-            "model": output,
-            "merged": models,
-            "rows": whole.rows,
-            "classes": dict(zip(whole.classes, whole.model.class_count_.tolist(), strict=True)),
-        }
-        document("merge", content)
-        return
-    say(Text(f"{len(models)} models merged; {output} holds {whole.rows:,.10g} rows"))
+    from tallybayes.cli.merging import merge
 
-
-def _take_in(whole: ModelFile, first: str, part: ModelFile, path: str) -> None:
-    if whole.target and part.target and whole.target != part.target:
-        raise Failure(
-            f"{first} predicts {whole.target!r} and {path} predicts {part.target!r}: only models "
-            "of one target merge"
-        )
-    for name in whole.kinds.keys() & part.kinds.keys():
-        mine, theirs = whole.kinds[name], part.kinds[name]
-        if mine and theirs and ("text" in (mine, theirs)) and mine != theirs:
-            raise Failure(
-                f"column {name!r} holds {mine}s in {first} and {theirs}s in {path}: train both "
-                f"with --column {name}=categorical"
-            )
-    mine_set, theirs_set = whole.model.get_params(), part.model.get_params()
-    if str(mine_set) != str(theirs_set):
-        note(f"note: {path} was trained with other options; those of {first} are kept")
-    whole.model.merge(part.model)
-    whole.target = whole.target or part.target
-    for name, kind in part.kinds.items():
-        whole.kinds[name] = whole.kinds.get(name) or kind
+    merge(models, output, json)

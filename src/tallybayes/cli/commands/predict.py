@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Annotated
 
 import typer
 
 from tallybayes.cli import options
-from tallybayes.cli.console import document, note, progress
-from tallybayes.cli.model_file import ModelFile
-from tallybayes.cli.reading.source import BLOCK
-from tallybayes.cli.writing import writing
 
 __all__ = ["run"]
 
 
+@options.reads
 def run(
     model: options.Model,
     data: options.Data,
+    reading: options.Reading,
     output: Annotated[
         str,
         typer.Option(
@@ -31,17 +28,17 @@ def run(
     proba: Annotated[
         bool, typer.Option("--proba", help="Add a column p(label) for each class.")
     ] = False,
-    delimiter: options.Delimiter = None,
-    format: options.FormatName = None,
-    null: options.NullTexts = None,
-    encoding: options.Encoding = "utf-8",
-    block: options.Block = BLOCK,
     json: options.Json = False,
 ) -> None:
     """Predict the class of each row, in the order of the rows."""
-    reading = options.Reading(delimiter, format, null, encoding, block)
+    from collections import Counter
+
+    from tallybayes.cli.console import document, note, progress
+    from tallybayes.cli.model_file import ModelFile
+    from tallybayes.cli.writing import writing
+
     file = ModelFile.load(model)
-    source = reading.open(data, file.gaps)
+    source = reading.open(data, file)
     classes = file.classes
     columns = ["prediction", *(f"p({c})" for c in classes if proba)]
     counts: Counter[str] = Counter()

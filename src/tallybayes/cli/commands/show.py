@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 import typer
-from rich.text import Text
 
 from tallybayes.cli import options
-from tallybayes.cli.console import document, say, table
-from tallybayes.cli.model_file import ModelFile
-from tallybayes.cli.schema_view import (
-    class_table,
-    columns_document,
-    columns_table,
-    telling_table,
-)
-from tallybayes.cli.telling import MEASURE, most_telling
-from tallybayes.engines.table_score import BinsPart, GaussianPart, LevelsPart, PoissonPart
 
 __all__ = ["run"]
-
-MOST = 20  # levels or bins of a table that is shown
-WIDEST = 6  # classes
 
 
 def run(
@@ -34,69 +19,6 @@ def run(
     json: options.Json = False,
 ) -> None:
     """Show what a model holds: its columns, classes, options, and with --tables its parameters."""
-    file = ModelFile.load(model)
-    telling = most_telling(file)
-    settings = {k: v for k, v in file.model.get_params().items() if k != "columns"}
-    parts = [r.part for r in file.table.columns_read if r.part is not None]
-    if json:
-        content: dict[str, Any] = {
-            "model": model,
-            "target": file.target,
-            "rows": file.rows,
-            "classes": dict(zip(file.classes, file.model.class_count_.tolist(), strict=True)),
-            "options": settings,
-            "columns": columns_document(file),
-            "telling": {"measure": MEASURE, "columns": [t._asdict() for t in telling]},
-        }
-        if tables:
-            content["tables"] = [_parameters(part, file.classes) for part in parts]
-        document("show", content)
-        return
-    given = ", ".join(f"{k}={v!r}" for k, v in settings.items() if v is not None)
-    say(
-        Text(f"{model}: {file.rows:,.10g} rows, {len(file.names)} columns", style="bold"),
-        Text(given, style="dim"),
-        columns_table(file),
-        class_table(file, file.target),
-        telling_table(telling),
-    )
-    if tables:
-        for part in parts:
-            say(_table(_parameters(part, file.classes), file.classes))
+    from tallybayes.cli.showing import show
 
-
-def _parameters(part: Any, classes: list[str]) -> dict[str, Any]:
-    """A column's parameters: rows of names, and of numbers by class."""
-    if isinstance(part, LevelsPart):
-        names, what = [str(level) for level in part.levels], "P(level | class)"
-        values = np.exp(part.table[:, 1 : 1 + len(names)])
-    elif isinstance(part, BinsPart):
-        edges = [f"{edge:.6g}" for edge in part.edges.tolist()]
-        lows, highs = ["…", *edges], [*edges, "…"]
-        names = [f"{low} to {high}" for low, high in zip(lows, highs, strict=True)]
-        values, what = np.exp(part.table[:, 1:]), "P(bin | class); a bin has its lower edge"
-    elif isinstance(part, GaussianPart):
-        names, what = ["mean", "standard deviation"], "Gaussian"
-        values = np.stack([part.mean, np.sqrt(part.variance)], axis=1)
-    else:
-        assert isinstance(part, PoissonPart)
-        names, what, values = ["rate"], "Poisson", part.rate[:, None]
-    return {
-        "column": part.name,
-        "what": what,
-        "rows": names,
-        "values": dict(zip(classes, values.tolist(), strict=True)),
-    }
-
-
-def _table(found: dict[str, Any], classes: list[str]) -> Any:
-    shown = classes[:WIDEST]
-    columns = [found["values"][c] for c in shown]
-    names = found["rows"]
-    rows = [
-        [name, *(f"{column[i]:.4g}" for column in columns)] for i, name in enumerate(names[:MOST])
-    ]
-    if len(names) > MOST:
-        rows.append([f"… {len(names) - MOST} more", *("" for _ in shown)])
-    more = f", {WIDEST} of {len(classes)} classes" if len(classes) > WIDEST else ""
-    return table(f"{found['column']}: {found['what']}{more}", ["", *(f">{c}" for c in shown)], rows)
+    show(model, tables, json)

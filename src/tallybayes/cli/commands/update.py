@@ -1,33 +1,36 @@
-"""``tallybayes update``: count more rows in a model file."""
+"""``tallybayes update`` and ``tallybayes forget``: count more rows in a model file, or fewer."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+from collections.abc import Callable
+from typing import Literal
 
 from tallybayes.cli import options
-from tallybayes.cli.learning import learn
-from tallybayes.cli.reading.source import BLOCK
 
-__all__ = ["run"]
+__all__ = ["forget", "update"]
 
 
-def run(
-    model: options.Model,
-    data: options.Data,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="MODEL", help="Else MODEL is replaced."),
-    ] = None,
-    target: options.Target = None,
-    delimiter: options.Delimiter = None,
-    format: options.FormatName = None,
-    null: options.NullTexts = None,
-    encoding: options.Encoding = "utf-8",
-    block: options.Block = BLOCK,
-    json: options.Json = False,
-) -> None:
-    """Count more rows: the model is then that of all rows together."""
-    reading = options.Reading(delimiter, format, null, encoding, block)
-    learn("update", model, data, output, target, reading, json)
+def _command(action: Literal["update", "forget"], doc: str) -> Callable[..., None]:
+    """The two commands differ in their name and in the sign of what they count."""
+
+    @options.reads
+    def run(
+        model: options.Model,
+        data: options.Data,
+        reading: options.Reading,
+        output: options.Output = None,
+        target: options.Target = None,
+        json: options.Json = False,
+    ) -> None:
+        from tallybayes.cli.learning import learn
+
+        learn(action, model, data, output, target, reading, json)
+
+    run.__doc__ = doc
+    return run
+
+
+update = _command("update", "Count more rows: the model is then that of all rows together.")
+forget = _command(
+    "forget", "Take rows away that were counted: the model is then as if it had never seen them."
+)

@@ -1,11 +1,16 @@
-"""Some rows of a file."""
+"""Some rows of a file, and many batches as fewer."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Batch"]
+import pyarrow as pa
+
+__all__ = ["Batch", "gathered"]
+
+CELLS = 1 << 20  # of a batch to count: enough that what a batch costs by itself does not matter
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,13 +22,52 @@ class Batch:
     table : pyarrow.Table
     first : int
         Index of its first row in the file, from 0.
-    lines : list of int, optional
-        Line of each row, from 1, where a row is a line.
     done : float, optional
         The share of the file that has been read so far, where that is known.
     """
 
     table: Any
     first: int
-    lines: list[int] | None = None
     done: float | None = None
+
+
+def gathered(batches: Iterable[Batch], cells: int = CELLS) -> Iterator[Batch]:
+    """The same rows in batches of at least so many cells, but for the last.
+
+    Texts as a file has them take much memory and are parsed in small pieces; the columns that are
+    made of them take little, and are counted the faster the more come at once.
+    """
+    waiting: list[Batch] = []
+    held = 0
+    for batch in batches:
+        waiting.append(batch)
+        held += batch.table.num_rows * max(1, batch.table.num_columns)
+        if held >= cells:
+            yield _together(waiting)
+            waiting, held = [], 0
+    if waiting:
+        yield _together(waiting)
+
+
+def _together(batches: list[Batch]) -> Batch:
+    if len(batches) == 1:
+        return batches[0]
+    types: dict[str, Any] = {}
+    for batch in batches:
+        for field in batch.table.schema:
+            if field.name not in types or pa.types.is_null(types[field.name]):
+                types[field.name] = field.type
+    columns = {name: _chunks(batches, name, kind) for name, kind in types.items()}
+    return Batch(pa.table(columns), batches[0].first, batches[-1].done)
+
+
+def _chunks(batches: list[Batch], name: str, kind: Any) -> Any:
+    """One column of all batches; empty where a batch lacks it, or knows nothing."""
+    chunks = []
+    for batch in batches:
+        table = batch.table
+        column = table.column(name) if name in table.column_names else None
+        if column is None or pa.types.is_null(column.type):
+            column = pa.chunked_array([pa.nulls(table.num_rows, kind)])
+        chunks += column.chunks
+    return pa.chunked_array(chunks, kind)

@@ -57,7 +57,10 @@ def batches(path: str, stream: Stream, dialect: Dialect, block: int) -> Iterator
         reader = pc_csv.open_csv(
             pa.PythonFile(stream, mode="r"),
             read_options=pc_csv.ReadOptions(
-                block_size=block, column_names=names, encoding=dialect.encoding
+                use_threads=False,  # else it holds as many blocks as the machine has cores
+                block_size=block,
+                column_names=names,
+                encoding=dialect.encoding,
             ),
             parse_options=pc_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True),
             convert_options=pc_csv.ConvertOptions(

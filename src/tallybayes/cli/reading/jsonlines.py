@@ -63,10 +63,10 @@ def batches(path: str, stream: Stream, block: int) -> Iterator[Batch]:
         lines.append(number)
         size += length
         if size >= block:
-            yield Batch(_table(rows, path, lines), first, lines, stream.done)
+            yield Batch(_table(rows, path, lines), first, stream.done)
             first, size, rows, lines = first + len(rows), 0, [], []
     if rows:
-        yield Batch(_table(rows, path, lines), first, lines, stream.done)
+        yield Batch(_table(rows, path, lines), first, stream.done)
 
 
 def _table(rows: list[dict[str, Any]], path: str, lines: list[int]) -> Any:

@@ -12,13 +12,23 @@ import pyarrow as pa
 from tallybayes.cli.failures import Failure
 from tallybayes.cli.reading import columnar, delimited, jsonlines
 from tallybayes.cli.reading.batch import Batch
-from tallybayes.cli.reading.cells import GAPS, Kind, Misfit, cells, first_infinite, kind_of
+from tallybayes.cli.reading.cells import (
+    GAPS,
+    Kind,
+    Misfit,
+    Spelling,
+    cells,
+    first_infinite,
+    settled,
+)
 from tallybayes.cli.reading.sniffing import Format, format_of, need_text
 from tallybayes.cli.reading.stream import Stream
 
 __all__ = ["BLOCK", "Source"]
 
-BLOCK = 1 << 22  # bytes of a batch
+pa.enable_signal_handlers(False)  # Python's own handler is enough, and is not lost
+
+BLOCK = 1 << 20  # bytes that are parsed at a time
 ROW = 64  # bytes that a row of a columnar format is taken to have
 
 
@@ -35,6 +45,8 @@ class Source:
         Found by a look at the first lines by default.
     gaps : tuple of str
         Texts that are gaps.
+    decimal : {".", ","}
+        Of numbers in CSV.
     encoding : str
     block : int
         Bytes of a batch.
@@ -47,23 +59,26 @@ class Source:
         format: Format | None = None,
         delimiter: str | None = None,
         gaps: tuple[str, ...] = GAPS,
+        decimal: str = ".",
         encoding: str = "utf-8",
         block: int = BLOCK,
     ) -> None:
         self.path = path
         self.name = "standard input" if path == "-" else path
         self.once = path == "-"
-        self.gaps = pa.array(list(gaps), pa.string())
         self.block = block
         self._delimiter, self._encoding = delimiter, encoding
         self._dialect: delimited.Dialect | None = None
         self._columns: list[str] = []
         self._stream: Stream | None = Stream(path)
+        self.spelling = Spelling(gaps)
         try:
             self._look(self._stream.head, format)
         except BaseException:
             self._stream.close()
             raise
+        if self.format == "csv":
+            self.spelling = Spelling(gaps, decimal)
         if not self.once:  # it is opened again to be read
             self._stream.close()
             self._stream = None
@@ -135,15 +150,15 @@ class Source:
                 if isinstance(column, pa.ChunkedArray):
                     column = pa.concat_arrays(column.chunks)
                 try:
-                    kinds[name] = kinds.get(name) or kind_of(column, self.gaps)
-                    columns[name] = cells(column, kinds[name], name, self.gaps)
+                    kinds[name] = settled(column, kinds.get(name), self.spelling)
+                    columns[name] = cells(column, kinds[name], name, self.spelling)
                 except Misfit as misfit:
                     misfit.row += batch.first
                     if widen is None:
                         raise
                     widen(misfit)
                     kinds[name] = "text"
-                    columns[name] = cells(column, "text", name, self.gaps)
+                    columns[name] = cells(column, "text", name, self.spelling)
                 except pa.ArrowException:
                     raise Failure(
                         f"{self.name}: column {name!r} is of the type {column.type}; columns hold "

@@ -1,0 +1,117 @@
+"""The models that are compared: one small adapter each.
+
+An adapter is a class, or a function, that makes a classifier with default parameters:
+``fit(X, y)`` and ``predict_proba(X)`` of a pandas frame of numbers and texts with gaps, and
+``classes_``. It is imported only when its model is asked for, so that a package that is not
+installed costs its own model only. To add one: write it and name it here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+__all__ = ["MODELS", "OURS", "TWENTY", "Model"]
+
+OURS = "NaiveBayes"
+TWENTY = "twenty lines"
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model by name.
+
+    Parameters
+    ----------
+    name : str
+    what : str
+        For the report: how it takes texts, numbers and gaps.
+    module, maker : str
+        The adapter: ``benchmarks.accuracy.models.{module}.{maker}()`` is an unfitted classifier.
+    groups : tuple of str
+        The groups of data sets that it runs on, unless ``--models`` names it.
+    peer : bool
+        Whether it is one of the peers that ours is held against.
+    package : str
+        What has to be installed, as imported.
+    """
+
+    name: str
+    what: str
+    module: str
+    maker: str
+    groups: tuple[str, ...] = ("tables",)
+    peer: bool = True
+    package: str = "sklearn"
+
+    @property
+    def installed(self) -> bool:
+        return find_spec(self.package) is not None
+
+    def make(self) -> Any:
+        """An unfitted classifier."""
+        return getattr(import_module(f"{__name__}.{self.module}"), self.maker)()
+
+
+GAPS = 'gaps: the level "missing", or the median'
+
+MODELS = (
+    Model(
+        OURS,
+        "tallybayes, all defaults, straight from the frame",
+        "ours",
+        "naive_bayes",
+        groups=("tables", "arff"),
+        peer=False,
+        package="tallybayes",
+    ),
+    Model(
+        TWENTY,
+        "naive Bayes in twenty lines: √n quantile bins, alpha=1, a gap ignored",
+        "twenty_lines",
+        "TwentyLines",
+        groups=("arff",),
+        peer=False,
+    ),
+    Model(
+        "OneHot+GaussianNB",
+        f"scikit-learn: OneHotEncoder for texts, then GaussianNB; {GAPS}",
+        "scikit",
+        "one_hot_gaussian",
+    ),
+    Model(
+        "Bins5+CategoricalNB",
+        f"scikit-learn: OrdinalEncoder, KBinsDiscretizer(5, quantile), CategoricalNB; {GAPS}",
+        "scikit",
+        "five_bins_categorical",
+    ),
+    Model(
+        "Bins10+CategoricalNB",
+        f"scikit-learn: OrdinalEncoder, KBinsDiscretizer(10, quantile), CategoricalNB; {GAPS}",
+        "scikit",
+        "ten_bins_categorical",
+    ),
+    Model(
+        "GaussianNB+CategoricalNB",
+        "scikit-learn: GaussianNB of the numbers and CategoricalNB of the texts, "
+        f"joint log-probabilities added, the prior once; {GAPS}",
+        "scikit",
+        "GaussianAndCategorical",
+    ),
+    Model(
+        "mixed-naive-bayes",
+        f"MixedNB: Gaussian numbers, categorical texts as codes; {GAPS}",
+        "mixed",
+        "MixedNaiveBayes",
+        package="mixed_naive_bayes",
+    ),
+    Model(
+        "wnb",
+        f"GeneralNB: NORMAL numbers, CATEGORICAL texts as codes; {GAPS}",
+        "wnb_general",
+        "GeneralNaiveBayes",
+        package="wnb",
+    ),
+)

@@ -1,0 +1,56 @@
+"""Turning a frame into what scikit-learn and its likes can read.
+
+Gaps in texts become the level "missing", gaps in numbers the median: what scikit-learn's user guide
+shows. Texts become codes from 1 on; 0 is left for a text that training did not have.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.compose import ColumnTransformer, make_column_selector
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
+
+__all__ = ["NUMBERS", "TEXTS", "codes", "encoder", "filled_numbers", "filled_texts"]
+
+NUMBERS = make_column_selector(dtype_include="number")
+TEXTS = make_column_selector(dtype_exclude="number")
+
+
+def _as_objects(frame: Any) -> Any:
+    return frame.astype(object)
+
+
+def _plus_one(values: Any) -> Any:
+    return values + 1.0
+
+
+def filled_numbers() -> Any:
+    """Numbers without gaps."""
+    return SimpleImputer(strategy="median", keep_empty_features=True)
+
+
+def filled_texts() -> Any:
+    """Texts without gaps."""
+    return make_pipeline(
+        FunctionTransformer(_as_objects),
+        SimpleImputer(strategy="constant", fill_value="missing", keep_empty_features=True),
+    )
+
+
+def codes() -> Any:
+    """Texts as codes from 1 on, 0 for an unseen one."""
+    return make_pipeline(
+        filled_texts(),
+        OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
+        FunctionTransformer(_plus_one),
+    )
+
+
+def encoder(numbers: Any, texts: Any) -> ColumnTransformer:
+    """Numbers first, then texts, as one dense array."""
+    return ColumnTransformer(
+        [("numbers", numbers, NUMBERS), ("texts", texts, TEXTS)], sparse_threshold=0.0
+    )

@@ -1,0 +1,80 @@
+"""What a model file holds, for people and for machines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.text import Text
+
+from tallybayes.cli.console import document, say, table
+from tallybayes.cli.model_file import ModelFile
+from tallybayes.cli.schema_view import (
+    class_table,
+    columns_document,
+    columns_table,
+    telling_table,
+)
+from tallybayes.cli.telling import MEASURE, most_telling
+from tallybayes.engines.table_parts import Part
+
+__all__ = ["show"]
+
+MOST = 20  # levels or bins of a table that is shown
+WIDEST = 6  # classes
+
+
+def show(model: str, tables: bool, json: bool) -> None:
+    """Shows columns, classes and options, and with `tables` each column's parameters."""
+    file = ModelFile.load(model)
+    telling = most_telling(file)
+    settings = {k: v for k, v in file.model.get_params().items() if k != "columns"}
+    parts = file.table.score.parts
+    if json:
+        content: dict[str, Any] = {
+            "model": model,
+            "target": file.target,
+            "rows": file.rows,
+            "classes": dict(zip(file.classes, file.model.class_count_.tolist(), strict=True)),
+            "options": settings,
+            "columns": columns_document(file),
+            "telling": {"measure": MEASURE, "columns": [t._asdict() for t in telling]},
+        }
+        if tables:
+            content["tables"] = [_parameters(part, file.classes) for part in parts]
+        document("show", content)
+        return
+    given = ", ".join(f"{k}={v!r}" for k, v in settings.items() if v is not None)
+    say(
+        Text(f"{model}: {file.rows:,.10g} rows, {len(file.names)} columns", style="bold"),
+        Text(given, style="dim"),
+        columns_table(file),
+        class_table(file, file.target),
+        telling_table(telling),
+    )
+    if tables:
+        for part in parts:
+            say(_table(_parameters(part, file.classes), file.classes))
+
+
+def _parameters(part: Part, classes: list[str]) -> dict[str, Any]:
+    """A column's parameters: rows of names, and of numbers by class."""
+    what, names, values = part.described()
+    return {
+        "column": ", ".join(part.columns),
+        "what": what,
+        "rows": [str(name) for name in names],
+        "values": dict(zip(classes, values.tolist(), strict=True)),
+    }
+
+
+def _table(found: dict[str, Any], classes: list[str]) -> Any:
+    shown = classes[:WIDEST]
+    columns = [found["values"][c] for c in shown]
+    names = found["rows"]
+    rows = [
+        [name, *(f"{column[i]:.4g}" for column in columns)] for i, name in enumerate(names[:MOST])
+    ]
+    if len(names) > MOST:
+        rows.append([f"… {len(names) - MOST} more", *("" for _ in shown)])
+    more = f", {WIDEST} of {len(classes)} classes" if len(classes) > WIDEST else ""
+    return table(f"{found['column']}: {found['what']}{more}", ["", *(f">{c}" for c in shown)], rows)

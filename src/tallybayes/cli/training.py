@@ -1,0 +1,131 @@
+"""Training on a file, and an honest estimate of how good the model is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.text import Text
+
+from tallybayes.cli.console import Bar, document, note, progress, say
+from tallybayes.cli.counting import Counting
+from tallybayes.cli.figures import Figures
+from tallybayes.cli.locking import alone
+from tallybayes.cli.model_file import ModelFile, need_folder
+from tallybayes.cli.options import Reading
+from tallybayes.cli.schema_view import (
+    class_table,
+    columns_document,
+    columns_table,
+    telling_table,
+)
+from tallybayes.cli.scoring import figures_of
+from tallybayes.cli.telling import MEASURE, Telling, most_telling
+
+__all__ = ["Wish", "fit"]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked of a training.
+
+    Parameters
+    ----------
+    train, target : str
+    output : str or None
+        None for TRAIN's name with the suffix .tally.
+    families : dict
+        Declared families by column; None leaves the column out.
+    settings : dict
+        Of NaiveBayes.
+    test : str or None
+        A file to measure on.
+    folds : int
+        Of cross-validation, without a test file; 0 for no estimate.
+    json : bool
+    """
+
+    train: str
+    target: str
+    output: str | None
+    families: dict[str, Any]
+    settings: dict[str, Any]
+    test: str | None
+    folds: int
+    json: bool
+
+
+def fit(wish: Wish, reading: Reading) -> None:
+    """Trains, saves, measures, and tells."""
+    path = wish.output or _default_output(wish.train)
+    need_folder(path)
+    source = reading.open(wish.train)
+    folds = 0 if source.once or wish.test is not None or wish.folds == 1 else wish.folds
+    counting = Counting(source, wish.target, wish.families, wish.settings, max(folds, 1))
+    with progress() as bar:
+        parts = counting.run(bar)
+        file = counting.model_file(parts)
+        with alone(path):
+            file.save(path)
+        if not wish.json:
+            _say_model(file, wish.target, path)
+        figures = None
+        if wish.test is not None:
+            test = reading.open(wish.test, file)
+            figures = figures_of(file, test, bar, f"test file {wish.test}")
+        elif folds and len(parts) > 1:
+            figures = _cross_validated(counting, parts, file, bar)
+    telling = most_telling(file)
+    if figures is None:
+        note(_no_estimate(source.once))
+    if wish.json:
+        _document(wish, path, file, figures, telling)
+        return
+    if figures is not None:
+        say(*figures.tables())
+    say(telling_table(telling))
+
+
+def _document(
+    wish: Wish, path: str, file: ModelFile, figures: Figures | None, telling: list[Telling]
+) -> None:
+    content: dict[str, Any] = {
+        "model": path,
+        "target": wish.target,
+        "rows": file.rows,
+        "classes": dict(zip(file.classes, file.model.class_count_.tolist(), strict=True)),
+        "columns": columns_document(file),
+        "estimate": None if figures is None else figures.document(),
+        "telling": {"measure": MEASURE, "columns": [t._asdict() for t in telling]},
+    }
+    document("fit", content)
+
+
+def _default_output(train: str) -> str:
+    path = train.removesuffix(".gz")
+    return str(Path(path).with_suffix(".tally"))
+
+
+def _say_model(file: ModelFile, target: str, path: str) -> None:
+    say(columns_table(file), class_table(file, target))
+    text = f"{file.rows:,.10g} rows counted; the model is in {path}"
+    say(Text(text, style="bold"), Text())
+    if len(file.classes) == 1:
+        note(f"warning: {target!r} has one value only, so every prediction will be that")
+
+
+def _no_estimate(once: bool) -> str:
+    if once:
+        return "no estimate of how good it is: standard input is read once; add --test FILE"
+    return "no estimate of how good it is: add --test FILE, or --folds 10 where there are rows"
+
+
+def _cross_validated(
+    counting: Counting, parts: dict[int, Any], file: ModelFile, bar: Bar
+) -> Figures:
+    figures = Figures(file.classes, f"{len(parts)}-fold cross-validation")
+    for labels, proba in counting.predictions(parts, np.asarray(file.model.classes_), bar):
+        figures.add(file.codes(labels), proba)
+    return figures
