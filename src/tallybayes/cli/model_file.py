@@ -52,9 +52,11 @@ class Labelled:
 def need_target(source: Source, target: str, columns: list[str]) -> None:
     """Raises where the data has no such column."""
     if target not in columns:
+        hint = suggestion(target, columns)
+        if len(columns) == 1 and source.format == "csv":
+            hint = " Is the --delimiter another?"
         raise Failure(
-            f"{source.name} has no column {target!r}; its columns are {listed(columns)}."
-            + suggestion(target, columns)
+            f"{source.name} has no column {target!r}; its columns are {listed(columns)}.{hint}"
         )
 
 
@@ -105,6 +107,12 @@ class ModelFile:
             raise Failure("a model is a file: - stands for data only", USAGE)
         if Path(path).is_dir():
             raise Failure(f"{path} is a directory: a model is a file, made by tallybayes fit")
+        with open(path, "rb") as start:
+            if b'"tallybayes"' not in start.read(4096):
+                raise Failure(
+                    f"{path} is not a tallybayes model, or its beginning is damaged: a model is "
+                    "made by tallybayes fit, and stands before the data"
+                )
         model, extra = load_with_extra(path)
         if not isinstance(model, NaiveBayes):
             raise Failure(
