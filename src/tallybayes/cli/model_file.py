@@ -183,14 +183,18 @@ class ModelFile:
                 )
         return np.array([known[label] for label in labels.tolist()], dtype=classes.dtype)
 
-    def batches(self, source: Source, bar: Bar, what: str, also: str | None) -> Iterator[Batch]:
+    def batches(
+        self, source: Source, bar: Bar, what: str, also: str | None, learning: bool = False
+    ) -> Iterator[Batch]:
         """Batches with the model's columns, and with the column `also`.
 
-        Without labels the batches are small, so that predictions come soon.
+        Without labels the batches are small, so that predictions come soon. Where nothing is
+        learned, a column that says nothing (an identifier, say) may be lacking.
         """
         names = [name for name in self.names if name != also]
         families = self.table.reading["families"]
         read = {n for n in names if n not in families or families[n] is not None}
+        idle = set() if learning else {r.name for r in self.table.columns_read if r.part is None}
         kinds: dict[str, Kind | None] = {n: self.kinds.get(n) for n in read}
         if also is not None:
             read.add(also)
@@ -203,7 +207,7 @@ class ModelFile:
             batches = source.batches(kinds, wanted)
             for batch in bar.over(batches if also is None else gathered(batches), what):
                 have = batch.table.column_names
-                lacking = [name for name in names if name in read and name not in have]
+                lacking = [n for n in names if n in read - idle and n not in have]
                 if also is not None and also not in have:
                     need_target(source, also, source.columns)
                 if lacking and source.format != "jsonl":
@@ -218,7 +222,7 @@ class ModelFile:
         self.kinds.update({n: k for n, k in kinds.items() if n != also})
 
     def labelled(
-        self, source: Source, bar: Bar, what: str, target: str | None
+        self, source: Source, bar: Bar, what: str, target: str | None, learning: bool = False
     ) -> Iterator[Labelled]:
         """Batches and their labels."""
         target = target or self.target
@@ -228,7 +232,7 @@ class ModelFile:
                 "name it by --target",
                 USAGE,
             )
-        for batch in self.batches(source, bar, what, target):
+        for batch in self.batches(source, bar, what, target, learning):
             labels = labels_of(source, batch, target)
             rest = Batch(batch.table.drop_columns([target]), batch.first, batch.done)
             yield Labelled(rest, labels)

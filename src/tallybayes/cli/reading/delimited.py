@@ -39,6 +39,8 @@ def dialect_of(path: str, head: bytes, delimiter: str | None, encoding: str) -> 
     # a character that the look cuts in two is left out; any other fault is found in place
     text = codecs.getincrementaldecoder(encoding)("replace").decode(head).removeprefix("\ufeff")
     text = text.lstrip("\r\n")
+    if "\0" in text:
+        raise Failure(f"{path} is a binary file of another kind, or not {encoding} text")
     delimiter = delimiter or delimiter_of(text)
     try:
         header = next(csv.reader(io.StringIO(text), delimiter=delimiter), [])
