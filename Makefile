@@ -1,4 +1,4 @@
-# make demo   an environment, the package, and its main job on real data
+# make demo   an environment, the package, and the command line on two tables
 # make test   the test tools, and every check
 #
 # Both work in .venv; `make clean` removes what they made. A change in the source or in
@@ -65,7 +65,7 @@ clean:
 %/installed-$(state): %/made
 	@echo 'Installing tallybayes into $*; compiling takes a minute or two'
 	@rm -f $*/installed-*
-	$*/bin/python -m pip install --quiet $(settings) .
+	$*/bin/python -m pip install --quiet $(settings) '.[cli]'
 	@touch $@
 
 %/tools-$(tools): %/made

@@ -231,3 +231,31 @@ def _fitted(run, data):
 
 def _numbers(text):
     return [float(row["p(ja)"]) for row in csv.DictReader(io.StringIO(text))]
+
+
+@pytest.fixture
+def identifiers(run, tmp_path):
+    """A model of a table with an identifier and a column without a value."""
+    lines = ["id,void,x,y", *(f"r{i},,{i % 7},{'ab'[i % 2]}" for i in range(80))]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    return run("fit", "t.csv", "-t", "y")
+
+
+def test_a_column_that_is_left_out_is_told_once(run, identifiers):
+    assert identifiers.err == ""
+    assert "all texts are different" in identifiers.out
+    assert "no value was seen" in identifiers.out
+    for words in (("predict", "t.csv"), ("evaluate", "t.csv"), ("explain", "t.csv", "--row", 0)):
+        result = run(words[0], "t.tally", *words[1:])
+        assert result.err == ""
+        assert "id" not in result.out.split()
+
+
+def test_what_says_nothing_may_be_lacking_but_not_for_learning(run, identifiers, tmp_path):
+    (tmp_path / "new.csv").write_text("x,y\n1,a\n2,b\n")
+    run("predict", "t.tally", "new.csv")
+    run("evaluate", "t.tally", "new.csv")
+    run("explain", "t.tally", "new.csv", "--row", 0)
+    assert "lacks the column(s) id, void" in run("update", "t.tally", "new.csv", code=1).line
+    (tmp_path / "less.csv").write_text("id,y\n1,a\n2,b\n")
+    assert "lacks the column(s) x " in run("predict", "t.tally", "less.csv", code=1).line

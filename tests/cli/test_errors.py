@@ -192,3 +192,69 @@ def _wait_until_it_reads(job):
         except BlockingIOError:
             time.sleep(0.02)
     assert taken >= 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["fit", "folder", "-t", "y"], ["folder is a directory", "name a file"]),
+        (["predict", "m.tally", "folder"], ["folder is a directory"]),
+        (["show", "folder"], ["folder is a directory"]),
+        (["fit", "comma.csv", "-t", "BUYS"], ["Did you mean 'buys'?"]),
+        (["fit", "comma.csv", "-t", "buys", "--delimiter", ";"], ["Is the --delimiter another?"]),
+        (["fit", "junk.csv", "-t", "y", "--encoding", "latin-1"], ["binary file"]),
+        (["fit", "cr.csv", "-t", "y"], ["header line"]),
+        (["predict", "comma.csv", "m.tally"], ["not a tallybayes model", "before the data"]),
+        (["show", "junk.csv"], ["not a tallybayes model"]),
+        (["fit", "cut.csv.gz", "-t", "buys"], ["no whole gzip file"]),
+        (["fit", "comma.csv", "-t", "buys", "--test", "nope.csv"], ["nope.csv: No such file"]),
+    ],
+)
+def test_first_stumbles(run, files, model, tmp_path, words, parts):
+    import gzip
+
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "junk.csv").write_bytes(bytes(i * 37 % 256 for i in range(3000)) + b"a\rb")
+    (tmp_path / "cr.csv").write_bytes(b"a\rb\rc,y\n1,2\n")
+    packed = gzip.compress((tmp_path / "comma.csv").read_bytes())
+    (tmp_path / "cut.csv.gz").write_bytes(packed[: len(packed) // 2])
+    result = run(*words, code=1)
+    for part in parts:
+        assert part in result.line
+    assert result.out == ""
+
+
+def test_standard_input_is_one_file(run):
+    line = run("fit", "-", "-t", "y", "-o", "m.tally", "--test", "-", stdin=b"", code=2).line
+    assert "cannot be both" in line
+
+
+def test_whoever_reads_only_the_beginning(process, run, files, model, tmp_path):
+    """`| head -1` ends the command without an error."""
+    lines = (tmp_path / "comma.csv").read_bytes().splitlines(keepends=True)
+    (tmp_path / "long.csv").write_bytes(lines[0] + lines[1] * 60_000)
+    job = process.start("predict", model, "long.csv", "--proba")
+    assert job.stdout.readline().startswith(b"prediction,")
+    job.stdout.close()
+    assert job.wait(60) == 0
+    assert job.stderr.read() == b""
+    job.stderr.close()
+
+
+def test_a_locale_without_the_letters(process, run, files, model):
+    narrow = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    wide = {"PYTHONIOENCODING": "utf-8"}
+    words = ("show", model, "--tables")
+    assert "cook" in process(*words, **narrow).out
+    found = process(*words, "--json", **narrow)
+    assert found.out.isascii()
+    assert found.document == process(*words, "--json", **wide).document
+
+
+def test_tables_in_terminals_of_any_width(run, files, model, monkeypatch):
+    for columns, widest in ((20, 60), (70, 70), (300, 300)):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        text = run("show", model, "--tables").out
+        assert max(map(len, text.splitlines())) <= widest
+        for word in ("numbers", "categorical", "Classes"):
+            assert word in text

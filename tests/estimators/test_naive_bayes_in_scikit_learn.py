@@ -220,7 +220,11 @@ def test_soft_voting_of_one_model_twice_is_that_model(x):
 @pytest.mark.parametrize(
     "tool",
     [
-        StackingClassifier([("a", NaiveBayes()), ("b", NaiveBayes(missing="level"))], cv=3),
+        StackingClassifier(
+            [("a", NaiveBayes()), ("b", NaiveBayes(missing="level"))],
+            final_estimator=NaiveBayes(),
+            cv=3,
+        ),
         OneVsRestClassifier(NaiveBayes()),
     ],
     ids=lambda tool: type(tool).__name__,

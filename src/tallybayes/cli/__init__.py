@@ -4,6 +4,7 @@ show``. Nothing else imports this package; it needs the extra ``cli``."""
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 from typing import Never
@@ -19,6 +20,9 @@ def main() -> None:
         from tallybayes.cli import interrupts
 
         interrupts.install()
+        for stream in (sys.stdout, sys.stderr):  # in a narrow locale "?" is better than no result
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")
         from tallybayes.cli.app import app
 
         app()

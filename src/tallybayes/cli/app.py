@@ -30,6 +30,8 @@ class OneLine(TyperGroup):
         kwargs["standalone_mode"] = False
         with warnings.catch_warnings():
             warnings.simplefilter("default")
+            # the table of columns says so, and whoever predicts was told when training
+            warnings.filterwarnings("ignore", message="column '.*' is left out")
             warnings.showwarning = _show_warning
             sys.exit(self._code(args, kwargs))
 
@@ -87,7 +89,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool,
+        typer.Option(
+            "--version", metavar="", callback=_version, is_eager=True, help="Show the version."
+        ),
     ] = False,
 ) -> None:
     pass

@@ -20,6 +20,9 @@ from tallybayes.cli.reading.batch import Batch
 __all__ = ["Bar", "document", "note", "progress", "say", "table"]
 
 
+NARROWEST = 60  # letters; narrower tables would be cut within words
+
+
 def note(message: str) -> None:
     """A message on standard error."""
     print(" ".join(message.split()), file=sys.stderr)
@@ -28,6 +31,7 @@ def note(message: str) -> None:
 def say(*items: Any) -> None:
     """Results for people on standard output."""
     console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    console.width = max(console.width, NARROWEST)
     for item in items:
         console.print(item)
 
@@ -45,9 +49,15 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def is_unicode(stream: Any) -> bool:
+    """Whether a stream takes any letter."""
+    return (getattr(stream, "encoding", None) or "").lower().replace("-", "") in ("utf8", "utf16")
+
+
 def document(command: str, content: dict[str, Any]) -> None:
     """Results for machines: one JSON document on standard output."""
-    print(json.dumps({"command": command, **_plain(content)}, ensure_ascii=False, indent=1))
+    content = {"command": command, **_plain(content)}
+    print(json.dumps(content, ensure_ascii=not is_unicode(sys.stdout), indent=1))
 
 
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> Group:

@@ -27,18 +27,20 @@ def explain(model: str, data: str, row: int, reading: Reading, json: bool) -> No
     with source.locating(batch):
         explanation = file.model.explain(batch.table)
         proba = file.model.predict_proba(batch.table)[0]
-    values = {n: _shown(batch.table.column(n)[0].as_py()) for n in file.names}
-    shares = explanation.contributions[0]
+    used = [j for j, reading in enumerate(file.table.columns_read) if reading.part is not None]
+    names = [file.names[j] for j in used]
+    values = {n: _shown(batch.table.column(n)[0].as_py()) for n in names}
+    shares = explanation.contributions[0][:, used]
     order = np.argsort(-proba, kind="stable")
     best, other = int(order[0]), int(order[1]) if len(order) > 1 else int(order[0])
     apart = shares[best] - shares[other]
     sequence = np.argsort(-np.abs(apart), kind="stable").tolist()
     if json:
-        _document(file, row, values, explanation.base, shares, proba, sequence)
+        _document(file, row, names, values, explanation.base, shares, proba, sequence)
         return
     prior = float(explanation.base[best] - explanation.base[other])
     rows = [("(class prior)", "", prior)]
-    rows += [(file.names[j], values[file.names[j]], float(apart[j])) for j in sequence]
+    rows += [(names[j], values[names[j]], float(apart[j])) for j in sequence]
     total = prior + float(apart.sum())
     _say(file, row, proba, order.tolist(), rows, total)
 
@@ -60,12 +62,13 @@ def _shown(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return int(value) if value == int(value) and abs(value) < 1e15 else value
-    return str(value)
+    return str(value).removesuffix(" 00:00:00")  # a date
 
 
 def _document(
     file: ModelFile,
     row: int,
+    names: list[str],
     values: dict[str, Any],
     base: Any,
     shares: Any,
@@ -82,8 +85,8 @@ def _document(
         "base": dict(zip(classes, base.tolist(), strict=True)),
         "columns": [
             {
-                "column": file.names[j],
-                "value": values[file.names[j]],
+                "column": names[j],
+                "value": values[names[j]],
                 "contribution": by_class[j],
             }
             for j in sequence

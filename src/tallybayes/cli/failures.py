@@ -43,8 +43,9 @@ def listed(names: Iterable[str], most: int = 20) -> str:
 
 def suggestion(name: str, names: Iterable[str]) -> str:
     """ " Did you mean …?" where a name is close to one of `names`, else nothing."""
-    close = difflib.get_close_matches(name, list(names), 1)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    by_folded = {known.casefold(): known for known in names}
+    close = difflib.get_close_matches(name.casefold(), by_folded, 1)
+    return f" Did you mean {by_folded[close[0]]!r}?" if close else ""
 
 
 def _is_arrow(error: BaseException) -> bool:
@@ -63,6 +64,8 @@ def _line(error: BaseException) -> tuple[str, int]:
         return f"{error.format_message()} (see {path} --help)", USAGE
     if isinstance(error, MemoryError):
         return "memory is used up: leave out columns of many texts (--column NAME=none)", DATA
+    if isinstance(error, IsADirectoryError):
+        return f"{error.filename} is a directory: name a file in it", DATA
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}", DATA

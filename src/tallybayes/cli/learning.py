@@ -54,7 +54,7 @@ def _count(action: Action, file: ModelFile, source: Source, target: str | None) 
     update = action == "update"
     with progress() as bar:
         what = "counting" if update else "forgetting"
-        for rows in file.labelled(source, bar, what, target):
+        for rows in file.labelled(source, bar, what, target, learning=True):
             with source.locating(rows.batch):
                 labels = file.own_labels(rows.labels)
                 if update:

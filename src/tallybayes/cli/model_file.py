@@ -52,9 +52,11 @@ class Labelled:
 def need_target(source: Source, target: str, columns: list[str]) -> None:
     """Raises where the data has no such column."""
     if target not in columns:
+        hint = suggestion(target, columns)
+        if len(columns) == 1 and source.format == "csv":
+            hint = " Is the --delimiter another?"
         raise Failure(
-            f"{source.name} has no column {target!r}; its columns are {listed(columns)}."
-            + suggestion(target, columns)
+            f"{source.name} has no column {target!r}; its columns are {listed(columns)}.{hint}"
         )
 
 
@@ -105,6 +107,12 @@ class ModelFile:
             raise Failure("a model is a file: - stands for data only", USAGE)
         if Path(path).is_dir():
             raise Failure(f"{path} is a directory: a model is a file, made by tallybayes fit")
+        with open(path, "rb") as start:
+            if b'"tallybayes"' not in start.read(4096):
+                raise Failure(
+                    f"{path} is not a tallybayes model, or its beginning is damaged: a model is "
+                    "made by tallybayes fit, and stands before the data"
+                )
         model, extra = load_with_extra(path)
         if not isinstance(model, NaiveBayes):
             raise Failure(
@@ -175,13 +183,17 @@ class ModelFile:
                 )
         return np.array([known[label] for label in labels.tolist()], dtype=classes.dtype)
 
-    def batches(self, source: Source, bar: Bar, what: str, also: str | None) -> Iterator[Batch]:
+    def batches(
+        self, source: Source, bar: Bar, what: str, also: str | None, learning: bool = False
+    ) -> Iterator[Batch]:
         """Batches with the model's columns, and with the column `also`.
 
-        Without labels the batches are small, so that predictions come soon.
+        Without labels the batches are small, so that predictions come soon. Where nothing is
+        learned, a column that says nothing (an identifier, say) may be lacking.
         """
         names = [name for name in self.names if name != also]
         read = {n for n in names if not self.table.reading.declared.left_out(n)}
+        idle = set() if learning else {r.name for r in self.table.columns_read if r.part is None}
         kinds: dict[str, Kind | None] = {n: self.kinds.get(n) for n in read}
         if also is not None:
             read.add(also)
@@ -194,7 +206,7 @@ class ModelFile:
             batches = source.batches(kinds, wanted)
             for batch in bar.over(batches if also is None else gathered(batches), what):
                 have = batch.table.column_names
-                lacking = [name for name in names if name in read and name not in have]
+                lacking = [n for n in names if n in read - idle and n not in have]
                 if also is not None and also not in have:
                     need_target(source, also, source.columns)
                 if lacking and source.format != "jsonl":
@@ -209,7 +221,7 @@ class ModelFile:
         self.kinds.update({n: k for n, k in kinds.items() if n != also})
 
     def labelled(
-        self, source: Source, bar: Bar, what: str, target: str | None
+        self, source: Source, bar: Bar, what: str, target: str | None, learning: bool = False
     ) -> Iterator[Labelled]:
         """Batches and their labels."""
         target = target or self.target
@@ -219,7 +231,7 @@ class ModelFile:
                 "name it by --target",
                 USAGE,
             )
-        for batch in self.batches(source, bar, what, target):
+        for batch in self.batches(source, bar, what, target, learning):
             labels = labels_of(source, batch, target)
             rest = Batch(batch.table.drop_columns([target]), batch.first, batch.done)
             yield Labelled(rest, labels)

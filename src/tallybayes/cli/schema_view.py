@@ -35,18 +35,30 @@ def columns_document(file: ModelFile) -> list[dict[str, Any]]:
     ]
 
 
+USUAL = ("best by leave-one-out", "texts are levels")
+HOW = (
+    "Numbers are read as what tells the classes apart best by leave-one-out, texts as levels; "
+    "--column says otherwise."
+)
+
+
 def columns_table(file: ModelFile) -> Any:
-    """The columns for people."""
+    """The columns for people; what is remarkable about one has a remark."""
     rows = []
     for column in columns_document(file):
-        gaps = column["gaps"]
-        shown = _percent(gaps)
         style = "" if column["used"] else "dim"
         why = column["why"].partition(" (")[0]
-        cells = [column["column"], column["holds"], column["family"], shown, why]
+        remark = "" if why in USUAL else why
+        family = column["family"]
+        if family.startswith("smooth density"):
+            family = "smooth density"  # of so many cells, which machines are told
+        holds = "" if column["holds"] == "anything" else column["holds"]
+        cells = [column["column"], holds, family, _percent(column["gaps"]), remark]
         rows.append([Text(cell, style=style) for cell in cells])
-    heads = ["column", "holds", "read as", ">gaps", "because"]
-    return table("What was understood", heads, rows)
+    heads = ["column", "holds", "read as", ">gaps", "remark"]
+    while not any(row[-1].plain for row in rows):  # without gaps or remarks no such column
+        heads, rows = heads[:-1], [row[:-1] for row in rows]
+    return Group(table("What was understood", heads, rows), Text(HOW, style="dim"), Text())
 
 
 def _percent(share: float | None) -> str:

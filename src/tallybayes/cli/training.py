@@ -62,6 +62,8 @@ def fit(wish: Wish, reading: Reading) -> None:
     path = wish.output or _default_output(wish.train)
     need_folder(path)
     source = reading.open(wish.train)
+    if wish.test not in (None, "-"):
+        reading.open(wish.test)  # what is wrong with it is known before the work
     folds = 0 if source.once or wish.test is not None or wish.folds == 1 else wish.folds
     counting = Counting(source, wish.target, wish.families, wish.settings, max(folds, 1))
     with progress() as bar:

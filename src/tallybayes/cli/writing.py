@@ -38,11 +38,14 @@ class Writer(Protocol):
 class _Csv:
     def __init__(self, file: IO[bytes], columns: list[str], delimiter: str = ",") -> None:
         self._file, self._delimiter = file, delimiter
-        self._put([columns])
+        self._head = [columns]  # written with the first rows: an error before leaves nothing
 
     def _put(self, rows: Iterable[Iterable[Any]]) -> None:
         text = io.StringIO()
-        csv.writer(text, delimiter=self._delimiter, lineterminator="\n").writerows(rows)
+        out = csv.writer(text, delimiter=self._delimiter, lineterminator="\n")
+        out.writerows(self._head)
+        out.writerows(rows)
+        self._head = []
         self._file.write(text.getvalue().encode())
         self._file.flush()
 

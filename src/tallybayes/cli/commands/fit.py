@@ -60,6 +60,8 @@ def run(
         raise Failure(f"--missing {missing!r} is neither ignore nor level", USAGE)
     if train == "-" and output is None:
         raise Failure("from standard input the model needs a name: add -o MODEL", USAGE)
+    if train == "-" and test == "-":
+        raise Failure("standard input cannot be both TRAIN and --test: give a file", USAGE)
     from tallybayes.cli.families import column_families
 
     families = column_families(column)

@@ -26,7 +26,7 @@ def run(
         ),
     ] = "-",
     proba: Annotated[
-        bool, typer.Option("--proba", help="Add a column p(label) for each class.")
+        bool, typer.Option("--proba", metavar="", help="Add a column p(label) for each class.")
     ] = False,
     json: options.Json = False,
 ) -> None:

@@ -14,7 +14,8 @@ __all__ = ["run"]
 def run(
     model: options.Model,
     tables: Annotated[
-        bool, typer.Option("--tables", help="Each column's parameters by class as well.")
+        bool,
+        typer.Option("--tables", metavar="", help="Each column's parameters by class as well."),
     ] = False,
     json: options.Json = False,
 ) -> None:

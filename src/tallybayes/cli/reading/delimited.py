@@ -39,8 +39,13 @@ def dialect_of(path: str, head: bytes, delimiter: str | None, encoding: str) -> 
     # a character that the look cuts in two is left out; any other fault is found in place
     text = codecs.getincrementaldecoder(encoding)("replace").decode(head).removeprefix("\ufeff")
     text = text.lstrip("\r\n")
+    if "\0" in text:
+        raise Failure(f"{path} is a binary file of another kind, or not {encoding} text")
     delimiter = delimiter or delimiter_of(text)
-    header = next(csv.reader(io.StringIO(text), delimiter=delimiter), [])
+    try:
+        header = next(csv.reader(io.StringIO(text), delimiter=delimiter), [])
+    except csv.Error as error:
+        raise Failure(f"{path} does not begin with a header line of CSV ({error})") from None
     named = [name.strip() for name in header if name.strip()]
     for name in named:
         if named.count(name) > 1:

@@ -1,0 +1,7 @@
+"""``python -m tallybayes.cli``: the command line without its script."""
+
+from __future__ import annotations
+
+from tallybayes.cli import main
+
+main()
