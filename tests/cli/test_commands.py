@@ -259,3 +259,21 @@ def test_what_says_nothing_may_be_lacking_but_not_for_learning(run, identifiers,
     assert "lacks the column(s) id, void" in run("update", "t.tally", "new.csv", code=1).line
     (tmp_path / "less.csv").write_text("id,y\n1,a\n2,b\n")
     assert "lacks the column(s) x " in run("predict", "t.tally", "less.csv", code=1).line
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t"])
+def test_predictions_as_csv_are_read_as_they_were(tmp_path, delimiter):
+    """Labels with any letters, probabilities to the last bit."""
+    from tallybayes.cli.writing import writing
+
+    p = np.array([[1.0, 0.0], [1e-300, 1.0 - 1e-16], [1 / 3, 2 / 3], [1e-7, 0.5]])
+    for labels in (["ja", "nein", "工程师", " x "], ['a"b', "a,b", "a\tb", "a\nb"]):
+        path = tmp_path / f"p{labels[0][0]}.{'csv' if delimiter == ',' else 'tsv'}"
+        with writing(str(path), ["prediction", "p(a,b)", 'p(")']) as out:
+            out.write(labels[:2], p[:2])
+            out.write(labels[2:], p[2:])
+        with path.open(encoding="utf-8", newline="") as file:
+            head, *rows = csv.reader(file, delimiter=delimiter)
+        assert head == ["prediction", "p(a,b)", 'p(")']
+        assert [row[0] for row in rows] == labels
+        np.testing.assert_array_equal([[float(v) for v in row[1:]] for row in rows], p)

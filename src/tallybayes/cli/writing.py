@@ -16,6 +16,7 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -37,8 +38,11 @@ class Writer(Protocol):
 
 class _Csv:
     def __init__(self, file: IO[bytes], columns: list[str], delimiter: str = ",") -> None:
-        self._file, self._delimiter = file, delimiter
+        self._file, self._delimiter, self._columns = file, delimiter, columns
         self._head = [columns]  # written with the first rows: an error before leaves nothing
+        self._plain = pc_csv.WriteOptions(
+            include_header=False, delimiter=delimiter, quoting_style="none"
+        )
 
     def _put(self, rows: Iterable[Iterable[Any]]) -> None:
         text = io.StringIO()
@@ -50,7 +54,13 @@ class _Csv:
         self._file.flush()
 
     def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None:
-        self._put(zip(labels, strict=True) if proba is None else _beside(labels, proba))
+        if any(c in label for label in set(labels) for c in f'{self._delimiter}"\r\n'):
+            self._put(zip(labels, strict=True) if proba is None else _beside(labels, proba))
+            return
+        self._put([])
+        table = pa.table(_columns(labels, proba), names=self._columns)
+        pc_csv.write_csv(table, self._file, self._plain)  # Arrow writes numbers ten times as fast
+        self._file.flush()
 
     def close(self) -> None:
         pass
@@ -101,13 +111,15 @@ class _Columnar:
         )
 
     def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None:
-        columns = [pa.array(labels, pa.string())]
-        if proba is not None:
-            columns += [pa.array(p) for p in np.ascontiguousarray(proba.T)]
-        self._out.write_table(pa.table(columns, schema=self._schema))
+        self._out.write_table(pa.table(_columns(labels, proba), schema=self._schema))
 
     def close(self) -> None:
         self._out.close()
+
+
+def _columns(labels: list[str], proba: NDArray[np.float64] | None) -> list[Any]:
+    columns = [pa.array(labels, pa.string())]
+    return columns + ([] if proba is None else [pa.array(p) for p in np.ascontiguousarray(proba.T)])
 
 
 def _beside(labels: list[str], proba: NDArray[np.float64]) -> Iterator[list[Any]]:
