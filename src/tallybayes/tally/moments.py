@@ -115,13 +115,6 @@ class Moments(Tally):
         moved.origin = origin
         return moved
 
-    def pooled(self) -> Self:
-        """All classes together, as a tally of one class."""
-        pool = self.take(slice(0, 1))
-        for k in range(1, self.n_classes):
-            pool.accumulate(self.take(slice(k, k + 1)))
-        return pool
-
     def mean_and_squares(self) -> tuple[Array, Array]:
         """Means and sums of squares about them, both (n_classes, n_features); where n = 0 the
         origin and 0."""
