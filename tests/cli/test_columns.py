@@ -130,7 +130,8 @@ def decimal_commas(tmp_path, name="t.csv"):
 
 def test_decimal_commas(run, tmp_path):
     name = decimal_commas(tmp_path)
-    run("fit", name, "-t", "y", "--decimal", ",", "--folds", 0)
+    assert "--decimal , reads it" in run("fit", name, "-t", "y", "--folds", 0).err
+    assert "decimal" not in run("fit", name, "-t", "y", "--decimal", ",", "--folds", 0).err
     run("fit", "point.csv", "-t", "y", "--folds", 0)
     expected = run("predict", "point.tally", "point.csv", "--proba").out
     # a model knows how its data was written, and an option overrides

@@ -7,14 +7,14 @@ from rich.text import Text
 from tallybayes.cli.console import document, note, say
 from tallybayes.cli.failures import Failure
 from tallybayes.cli.locking import alone
-from tallybayes.cli.model_file import ModelFile, need_folder
+from tallybayes.cli.model_file import ModelFile, need_place
 
 __all__ = ["merge"]
 
 
 def merge(models: list[str], output: str, json: bool) -> None:
     """Merges model files into a new one."""
-    need_folder(output)
+    need_place(output)
     whole = ModelFile.load(models[0])
     for path in models[1:]:
         _take_in(whole, models[0], ModelFile.load(path), path)
