@@ -41,7 +41,6 @@ def model(run, files):
         (b"a,y\n\xff\xfe1,u\n", ["--encoding"]),
         ('{"a": 1, "y": "u"}\n{"a": 1,\n', ["line 2", "no JSON"]),
         ('{"a": 1, "y": "u"}\n[1]\n', ["line 2", "no JSON object"]),
-        ('[\n{"a": 1, "y": "u"}]', ["line 1", "jq -c"]),
         ('{"a": [1], "y": "u"}\n', ["line 1", "'a'", "unpack"]),
         ("a,y\n" + "".join(f"1,{i}.5\n" for i in range(200)), ["200 different values"]),
     ],
@@ -223,6 +222,13 @@ def test_first_stumbles(run, files, model, tmp_path, words, parts):
     for part in parts:
         assert part in result.line
     assert result.out == ""
+
+
+@pytest.mark.parametrize("text", ['[\n{"a": 1, "y": "u"}]', '[{"a": 1, "y": "u"}]'])
+def test_a_json_array_is_no_json_lines(run, write, text):
+    line = run("fit", write(text, "t.json"), "-t", "y", code=1).line
+    assert "line 1" in line
+    assert "jq -c" in line
 
 
 def test_standard_input_is_one_file(run):

@@ -48,7 +48,8 @@ def _rows(path: str, stream: Stream) -> Iterator[tuple[int, int, dict[str, Any]]
         except ValueError as error:
             hint = HINT if line.lstrip().startswith(b"[") else ""
             raise Failure(
-                f"{path}, line {number} is no JSON ({error}): JSON lines have an object a line{hint}"
+                f"{path}, line {number} is no JSON ({error}): JSON lines have an object a line"
+                + hint
             ) from None
         if not isinstance(row, dict):
             hint = HINT if isinstance(row, list) else ", as each must"
