@@ -154,9 +154,13 @@ def test_the_process_pipes_and_ends_with_the_code(process, files, tmp_path):
     assert found.out.count("\n") == 241
 
 
-def test_ctrl_c_while_updating_leaves_the_model(process, run, model, tmp_path):
+CHANGES = [("update", "m.tally", "-"), ("fit", "-", "-t", "buys", "-o", "m.tally")]
+
+
+@pytest.mark.parametrize("words", CHANGES, ids=lambda words: words[0])
+def test_ctrl_c_leaves_the_model(process, run, model, tmp_path, words):
     before = (tmp_path / model).read_bytes()
-    job = process.start("update", model, "-", stdin=-1)
+    job = process.start(*words, stdin=-1)
     job.stdin.write((tmp_path / "comma.csv").read_bytes())
     job.stdin.flush()
     _wait_until_it_reads(job)
@@ -168,9 +172,10 @@ def test_ctrl_c_while_updating_leaves_the_model(process, run, model, tmp_path):
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
 
 
-def test_kill_while_updating_leaves_the_model(process, run, model, tmp_path):
+@pytest.mark.parametrize("words", CHANGES, ids=lambda words: words[0])
+def test_kill_leaves_the_model(process, run, model, tmp_path, words):
     before = (tmp_path / model).read_bytes()
-    job = process.start("update", model, "-", stdin=-1)
+    job = process.start(*words, stdin=-1)
     job.stdin.write((tmp_path / "comma.csv").read_bytes())
     job.stdin.flush()
     _wait_until_it_reads(job)
