@@ -1,0 +1,243 @@
+"""Bad tables, by frame library: columns without anything to say, texts, and names.
+
+The outcomes are those of the table in docs/decisions/0007-tables.md. Where a table is
+refused, the model stays as it was.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from estimators.small_table import (
+    DATA,
+    EVERY,
+    EXPECTED,
+    FRAMES,
+    TABLES,
+    WHOLE,
+    N,
+    Y,
+    decided,
+    refused,
+    trained,
+)
+from tallybayes import NaiveBayes
+from tallybayes.families import Binned, Categorical, Gaussian
+
+
+# ---- columns that say nothing ----
+@EVERY
+def test_a_column_without_a_value_is_kept_by_name_until_a_value_comes(frame):
+    model = NaiveBayes().fit(frame({**DATA, "empty": [None] * N}), Y)
+    assert model.n_features_in_ == 4
+    assert decided(model).loc["empty", ["holds", "family", "why"]].tolist() == [
+        "nothing yet",
+        "left out",
+        "no value was seen",
+    ]
+    query = frame({**DATA, "empty": [None] * N})
+    assert np.array_equal(model.predict_proba(query), EXPECTED)
+    assert np.array_equal(model.predict_proba(frame({**DATA, "empty": ["x"] * N})), EXPECTED)
+    model.partial_fit(frame({**DATA, "empty": ["x", "y"] * (N // 2)}), Y)
+    assert decided(model).loc["empty", "family"] == "categorical, 2 levels"
+
+
+GAPS_OF = {
+    "pandas float64": pd.Series([np.nan] * N),
+    "pandas Int64": pd.Series([None] * N, dtype="Int64"),
+    "pandas boolean": pd.Series([None] * N, dtype="boolean"),
+    "pandas category": pd.Series(pd.Categorical([None] * N, categories=["u", "v"])),
+    "pandas str": pd.Series([None] * N, dtype="string"),
+    "pandas date": pd.to_datetime(pd.Series([None] * N)),
+    "polars Float64": pl.Series([None] * N, dtype=pl.Float64),
+    "polars NaN": pl.Series([np.nan] * N),
+    "polars Boolean": pl.Series([None] * N, dtype=pl.Boolean),
+    "polars String": pl.Series([None] * N, dtype=pl.String),
+    "polars Date": pl.Series([None] * N, dtype=pl.Date),
+    "polars Decimal": pl.Series([None] * N, dtype=pl.Decimal(5, 1)),
+    "pyarrow float": pa.array([None] * N, pa.float32()),
+    "pyarrow NaN": pa.array([np.nan] * N),
+    "pyarrow text": pa.array([None] * N, pa.string()),
+}
+
+
+@pytest.mark.parametrize("gaps", GAPS_OF.values(), ids=GAPS_OF)
+@pytest.mark.parametrize(
+    "columns", ["auto", {"empty": Gaussian()}, {"empty": Categorical()}], ids=repr
+)
+def test_the_type_of_a_column_without_a_value_does_not_matter(gaps, columns):
+    """A batch of a CSV file without a value is one of floats in pandas, whatever follows."""
+    library = type(gaps).__module__.split(".")[0]
+    frame = FRAMES[library](DATA | {"empty": gaps})
+    model = NaiveBayes(columns).fit(frame, Y)
+    assert decided(model).loc["empty", ["holds", "why"]].tolist() == [
+        "nothing yet",
+        "no value was seen",
+    ]
+    one_by_one = NaiveBayes(columns)
+    for row, label in zip(FRAMES["dicts"]({**DATA, "empty": [None] * N}), Y, strict=True):
+        one_by_one.learn_one(row, label)
+    assert one_by_one.schema_.equals(model.schema_)
+    assert np.array_equal(model.predict_proba(frame), EXPECTED)
+    if columns == "auto":
+        for values in (["x", "y"] * (N // 2), [1.5, 2.5] * (N // 2)):
+            later = NaiveBayes().fit(frame, Y)
+            later.partial_fit(pd.DataFrame({**DATA, "empty": values}), Y)
+            expected = "texts" if values[0] == "x" else "numbers"
+            assert decided(later).loc["empty", "holds"] == expected
+
+
+@EVERY
+@pytest.mark.parametrize("value", [3, 2.5, "same", True, datetime.date(2020, 2, 29)], ids=str)
+def test_a_constant_column_says_nothing(frame, value):
+    wide = frame({**DATA, "constant": [value] * N})
+    model = NaiveBayes(alpha=1e-9).fit(wide, Y)
+    assert decided(model).loc["constant", "family"] != "left out"
+    alone = NaiveBayes(alpha=1e-9).fit(frame(DATA), Y)
+    np.testing.assert_allclose(
+        model.predict_proba(wide), alone.predict_proba(frame(DATA)), rtol=1e-9
+    )
+
+
+@EVERY
+@pytest.mark.parametrize("family", [Gaussian(), Binned()], ids=["Gaussian", "Binned"])
+def test_a_constant_column_with_a_declared_family_says_nothing(frame, family):
+    wide = frame({**DATA, "constant": [7] * N})
+    got = NaiveBayes({"constant": family}).fit(wide, Y).predict_proba(wide)
+    np.testing.assert_allclose(got, EXPECTED, rtol=1e-9)
+
+
+# ---- texts ----
+@EVERY
+def test_an_identifier_is_left_out_with_a_warning_unless_a_family_is_declared(frame):
+    data = {**DATA, "key": [f"id{i}" for i in range(N)]}
+    model = NaiveBayes().fit(frame(data), Y)
+    with pytest.warns(UserWarning, match=f"column 'key' is left out: its {N} texts are all diff"):
+        assert decided(model).loc["key", "family"] == "left out"
+    assert np.array_equal(model.predict_proba(frame(data)), EXPECTED)
+    silenced = NaiveBayes({"key": None}).fit(frame(data), Y)
+    assert np.array_equal(silenced.predict_proba(frame(data)), EXPECTED)
+    declared = NaiveBayes({"key": Categorical()}).fit(frame(data), Y)
+    assert decided(declared).loc["key", "family"] == f"categorical, {N} levels"
+    assert not np.array_equal(declared.predict_proba(frame(data)), EXPECTED)
+
+
+@pytest.mark.parametrize("rows", [49, 50])
+def test_a_column_is_an_identifier_from_50_rows_on(rows):
+    texts = pd.DataFrame({"key": [f"id{i}" for i in range(rows)]})
+    model = NaiveBayes().fit(texts, Y[:rows])
+    if rows == 49:
+        assert decided(model).loc["key", "family"] == "categorical, 49 levels"
+    else:
+        with pytest.warns(UserWarning, match="column 'key' is left out"):
+            assert decided(model).loc["key", "family"] == "left out"
+
+
+def test_an_identifier_is_used_as_soon_as_a_text_comes_twice():
+    texts = pd.DataFrame({"key": [f"id{i}" for i in range(60)]})
+    model = NaiveBayes().fit(texts, Y[:60]).partial_fit(texts[:1], Y[:1])
+    assert decided(model).loc["key", "family"] == "categorical, 60 levels"
+
+
+@EVERY
+def test_100_000_levels(frame):
+    n = 100_000
+    data = {"code": [f"level {i // 2}" for i in range(2 * n)]}
+    labels = np.array(["no", "yes", "yes", "yes"] * (n // 2))
+    model = NaiveBayes().fit(frame(data), labels)
+    assert decided(model).loc["code", "family"] == "categorical, 100000 levels"
+    rows = np.array([n / 2, 3 * n / 2])  # of "no" and "yes"
+    for level, counts in (("level 0", [1, 1]), ("level 1", [0, 2]), ("never", [0, 0])):
+        expected = (rows + 1) * (np.array(counts) + 1) / (rows + n)
+        got = model.predict_proba(frame({"code": [level]}))[0]
+        np.testing.assert_allclose(got, expected / expected.sum(), rtol=1e-12)
+
+
+def test_mixed_types_in_one_column_are_texts():
+    mixed = [1, "one", 2.0, True, None, 2, 1.5, datetime.date(2020, 1, 2), decimal.Decimal("1.5")]
+    labels = ["a", "b", "a", "b", "a", "b", "a", "b", "a"]
+    records = [{"x": value} for value in mixed]
+    models = [
+        NaiveBayes().fit(table, labels)
+        for table in (records, pd.DataFrame({"x": mixed}), np.array(mixed, dtype=object)[:, None])
+    ]
+    for model in models:  # "1", "one", "2" twice, "True", "1.5" twice, "2020-01-02"
+        assert model.schema_["family"].tolist() == ["categorical, 6 levels"]
+    by_hand = NaiveBayes().fit(
+        pd.DataFrame({"x": ["1", "one", "2", "True", None, "2", "1.5", "2020-01-02", "1.5"]}),
+        labels,
+    )
+    expected = by_hand.predict_proba(pd.DataFrame({"x": ["2", "one", "1.5"]}))
+    for query in ([{"x": 2}, {"x": "one"}, {"x": 1.5}], pd.DataFrame({"x": [2.0, "one", "1.5"]})):
+        for model in models[:2]:
+            assert np.array_equal(model.predict_proba(query), expected)
+    assert list(models[0].predict_proba_one({"x": 2}).values()) == pytest.approx(
+        expected[0].tolist(), rel=1e-14
+    )
+
+
+@EVERY
+def test_a_text_where_the_model_counts_numbers_names_row_and_column(frame):
+    model = trained()
+    spoiled = frame({**DATA, "age": ["41"] * 7 + ["old"] * (N - 7)})
+    refused("row 7, column 'age' holds the text 'old'", lambda: model.predict(spoiled), model)
+    numbers = frame({**DATA, "age": [str(v) for v in DATA["age"]]})
+    assert np.array_equal(model.predict_proba(numbers), EXPECTED)
+
+
+# ---- names ----
+def test_two_columns_of_one_name_are_refused():
+    """polars cannot hold them, and a dict is one row."""
+    rows = [[1, 2], [3, 4]]
+    twice = pd.DataFrame(rows, columns=["age", "age"])
+    arrow = pa.table([[1, 2], [3, 4]], names=["age", "age"])
+    as_text = pd.DataFrame(rows, columns=[1, "1"])
+    for table, words in ((twice, "'age'"), (arrow, "'age'"), (as_text, "1")):
+        refused(f"two columns are named {words}", lambda t=table: NaiveBayes().fit(t, ["a", "b"]))
+    refused("same as text", lambda: NaiveBayes().fit([{1: 2, "1": 3}], ["a"]))
+    model = trained()
+    refused(
+        "two columns are named 'age'",
+        lambda: model.predict(pd.concat([pd.DataFrame(DATA), pd.DataFrame(DATA)], axis=1)),
+        model,
+    )
+
+
+@TABLES
+def test_a_column_missing_at_predict_is_refused_in_frames(frame):
+    model = trained()
+    less = frame({name: DATA[name] for name in ("age", "visits")})
+    calls = [
+        lambda: model.predict(less),
+        lambda: model.partial_fit(less, Y),
+        lambda: model.forget(less, Y),
+        lambda: model.explain(less),
+    ]
+    for call in calls:
+        refused(r"X lacks the column\(s\) \['job'\]", call, model)
+
+
+def test_a_column_missing_at_predict_is_a_gap_in_dicts():
+    gap = pd.DataFrame(DATA).assign(job=None)
+    less = [{"age": a, "visits": v} for a, v in zip(DATA["age"], DATA["visits"], strict=True)]
+    assert np.array_equal(WHOLE.predict_proba(less), WHOLE.predict_proba(gap))
+    assert list(WHOLE.predict_proba_one(less[0]).values()) == pytest.approx(
+        WHOLE.predict_proba(gap)[0].tolist(), rel=1e-13
+    )
+
+
+@EVERY
+def test_an_extra_column_at_predict_is_not_looked_at(frame):
+    """Not even where it could not be counted."""
+    model = trained()
+    for extra in ([1] * N, ["a"] * N, [np.inf] * N):
+        assert np.array_equal(model.predict_proba(frame({"extra": extra, **DATA})), EXPECTED)
+    model.partial_fit(frame({**DATA, "extra": [1] * N}), Y).forget(frame(DATA), Y)
+    assert list(model.schema_["column"]) == list(DATA)

@@ -1,0 +1,107 @@
+"""Bad tables, by frame library: labels that are missing, no rows, a class with one row.
+
+The outcomes are those of the table in docs/decisions/0007-tables.md. Where a table is
+refused, the model stays as it was.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from estimators.small_table import (
+    DATA,
+    EVERY,
+    EXPECTED,
+    TABLES,
+    N,
+    Y,
+    refused,
+    trained,
+)
+from tallybayes import NaiveBayes
+from tallybayes.families import Binned, Gaussian
+
+GAPS = {
+    "None": ["yes", None],
+    "NaN": [1.0, np.nan],
+    "NA": np.array(["yes", pd.NA], dtype=object),
+    "pandas str": pd.Series(["yes", None], dtype="str"),
+    "pandas string": pd.Series(["yes", None], dtype="string"),
+    "pandas category": pd.Series(["yes", None], dtype="category"),
+    "pandas Int64": pd.Series([1, None], dtype="Int64"),
+    "pandas boolean": pd.Series([True, None], dtype="boolean"),
+    "polars": pl.Series(["yes", None]),
+    "pyarrow": pa.array(["yes", None]),
+}
+
+
+@pytest.mark.parametrize("y", GAPS.values(), ids=GAPS)
+def test_a_target_with_gaps_is_refused(y):
+    table = pd.DataFrame({name: column[:2] for name, column in DATA.items()})
+    words = r"(contains (NaN|NA|missing values)|drop the rows without a label)"
+    refused(words, lambda: NaiveBayes().fit(table, y))
+    model = trained()
+    refused(words, lambda: model.partial_fit(table, y), model)
+    refused(words, lambda: model.forget(table, y), model)
+
+
+@pytest.mark.parametrize("label", [None, np.nan, pd.NA, ["a list"]], ids=repr)
+def test_a_row_without_a_label_is_refused(label):
+    model = trained()
+    row = {"age": 40.0, "visits": 1, "job": "cook"}
+    error = TypeError if isinstance(label, list) else ValueError
+    with pytest.raises(error, match=r"learn_one takes a label|unhashable"):
+        model.learn_one(row, label)
+    assert np.array_equal(model.predict_proba(pd.DataFrame(DATA)), EXPECTED)
+    fresh = NaiveBayes()
+    with pytest.raises(error, match=r"learn_one takes a label|unhashable"):
+        fresh.learn_one(row, label)
+    with pytest.raises(NotFittedError):
+        fresh.predict_one(row)
+
+
+@TABLES
+def test_no_rows_are_refused(frame):
+    model = trained()
+    none = frame(DATA)[:0] if not isinstance(frame(DATA), pa.Table) else frame(DATA).slice(0, 0)
+    words = r"Found array with 0 sample\(s\) \(shape=\(0, 3\)\)"
+    refused(words, lambda: NaiveBayes().fit(none, []))
+    refused(words, lambda: model.partial_fit(none, []), model)
+    refused(words, lambda: model.predict(none), model)
+
+
+def test_no_columns_are_refused():
+    words = r"Found array with 0 feature\(s\)"
+    for empty in (pd.DataFrame(index=range(N)), [{}] * N, np.empty((N, 0))):
+        refused(words, lambda x=empty: NaiveBayes().fit(x, Y))
+
+
+@EVERY
+@pytest.mark.parametrize(
+    "columns",
+    ["auto", {"age": Gaussian(ddof=1)}, {"age": Binned()}, {"age": Gaussian()}],
+    ids=["auto", "ddof=1", "Binned", "Gaussian"],
+)
+def test_a_class_with_one_row(frame, columns):
+    """Where the divisor n − ddof is 0, the variance of all classes together stands in. By maximum
+    likelihood the variance is 0, so that only the smoothing of variances is left: as in
+    scikit-learn, such a class is all but certain at its own row and all but impossible elsewhere.
+    """
+    labels = Y.copy()
+    labels[3] = "once"
+    model = NaiveBayes(columns).fit(frame(DATA), labels)
+    assert model.class_count_[1] == 1
+    assert np.isfinite(model.predict_joint_log_proba(frame(DATA))).all()
+    got = model.predict_proba(frame(DATA))
+    np.testing.assert_allclose(got.sum(axis=1), 1.0, rtol=1e-12)
+    if columns == {"age": Gaussian()}:
+        assert got[3, 1] > 0.99
+        assert (got[:, 1] < 1e-6).sum() > 0.9 * N
+    elif columns != "auto":  # which chooses among all of these
+        assert (got[:, 1] > 0.0).all()
+        assert (got[:, 1] < 0.5).all()
