@@ -151,6 +151,7 @@ class Moments(Tally):
         taken.accumulate(self, -1.0)
         squares_taken = np.abs(taken._about(mean).s2_hi).reshape(mean.shape)
         slack = 2.0**-37 * (np.abs(held) + squares_taken) + NOTHING * (1.0 + mean**2)
+        slack += 2.0**-80 * np.abs(before.s2_hi)  # of double-doubles about the origin
         # without rows, sums on the positive side may be rounding of rows long gone: only a negative
         # sum of squares shows that other rows were taken away than had been learned
         left = self._about(mean).s2_hi.reshape(mean.shape)
