@@ -54,6 +54,8 @@ class LookupPart:
         Two cells: what a gap, and a value, say by themselves.
     unseen : {"smooth", "ignore", "error"}
         What the last cell of a column of levels is for.
+    follows : bool
+        Whether the strength of its prior follows the model's alpha.
     """
 
     name: str
@@ -61,6 +63,7 @@ class LookupPart:
     has_gap: bool = False
     gaps: Cells | None = None
     unseen: Unseen = "smooth"
+    follows: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -15,16 +15,18 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features
 from tallybayes.engines.table import collect_table, merged_tables
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.calibrated import Calibrated, Criterion
+from tallybayes.estimators.calibration import Method
 from tallybayes.estimators.declarations import Declared, declared
 from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.labels import labels_and_codes, read_labels
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.rows import read_weights
-from tallybayes.estimators.streaming import RowByRow
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.table_reading import Reading, need_two_levels
 from tallybayes.estimators.table_rows import FirstTable, arranged, coerced
+from tallybayes.families.priors import Estimate
 from tallybayes.parameters import Unseen
 from tallybayes.schema import Columns, Schema
 from tallybayes.tables import Table, read_table
@@ -35,7 +37,7 @@ __all__ = ["NaiveBayes"]
 Array = NDArray[np.float64]
 
 
-class NaiveBayes(RowByRow):
+class NaiveBayes(Calibrated):
     """Naive Bayes for a table, straight from the data frame.
 
     Texts, categories and booleans are levels; numbers and dates are counted as moments and on a
@@ -52,10 +54,11 @@ class NaiveBayes(RowByRow):
         pairs a list of names. Columns not named are decided for.
     classes : array-like, optional
         Classes that may occur; others may still come.
-    alpha : float, default=1.0
-        Smoothing of level counts, in rows.
-    class_alpha : float, default=1.0
-        Smoothing of the class prior: (count + class_alpha) / (m + K·class_alpha).
+    alpha : float or "auto", default=1.0
+        Smoothing of level counts, in rows; "auto" chooses it by `criterion`.
+    class_alpha : float or "auto", default=1.0
+        Smoothing of the class prior: (count + class_alpha) / (m + K·class_alpha); "auto": of the
+        largest evidence.
     class_prior : array-like (n_classes,), optional
         A class prior that no count changes; it sums to 1. Needs ``class_alpha=0``.
     missing : {"ignore", "level"}, default="ignore"
@@ -63,6 +66,17 @@ class NaiveBayes(RowByRow):
     unseen : {"smooth", "ignore", "error"}, default="smooth"
         What predicting does with a level that training did not have: give it the probability
         α / (n_cj + α·N_j), leave the column out of the product, or raise.
+    estimate : {"mean", "map", "mle", "posterior"}, default="mean"
+        How columns that are not declared are read: by the posterior mean of their parameters, the
+        mode, maximum likelihood (without smoothing), or with the parameters integrated out.
+    criterion : {"loo_log_loss", "loo_likelihood", "evidence"}, default="loo_log_loss"
+        What ``alpha="auto"`` looks at: the leave-one-out log-loss of the rows of `fit` or of the
+        first `partial_fit`, one alpha for all columns; or, for each column by itself and from the
+        tally alone, so that it is the same after any merge, its leave-one-out likelihood or its
+        evidence.
+    calibrate : {None, "temperature", "isotonic"}, default=None
+        Corrects the probabilities by the leave-one-out predictions of the same rows. After more is
+        learned or forgotten it is stale, and a warning says so until :meth:`recalibrate`.
     half_life : float, optional
         Rows after which what was learned weighs half. The order of rows then matters, by
         definition.
@@ -94,7 +108,11 @@ class NaiveBayes(RowByRow):
         **TallyClassifier._parameter_constraints,
         "columns": [StrOptions({"auto"}), dict, list],
         "classes": ["array-like", None],
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "class_alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "estimate": [StrOptions({"mean", "map", "mle", "posterior"})],
+        "criterion": [StrOptions({"loo_log_loss", "loo_likelihood", "evidence"})],
+        "calibrate": [StrOptions({"temperature", "isotonic"}), None],
         "class_prior": ["array-like", None],
         "half_life": [None, Interval(Real, 0, None, closed="neither")],
         "missing": [StrOptions({"ignore", "level"})],
@@ -106,11 +124,14 @@ class NaiveBayes(RowByRow):
         columns: Any = "auto",
         *,
         classes: ArrayLike | None = None,
-        alpha: float = 1.0,
-        class_alpha: float = 1.0,
+        alpha: float | Literal["auto"] = 1.0,
+        class_alpha: float | Literal["auto"] = 1.0,
         class_prior: ArrayLike | None = None,
         missing: Literal["ignore", "level"] = "ignore",
         unseen: Unseen = "smooth",
+        estimate: Estimate = "mean",
+        criterion: Criterion = "loo_log_loss",
+        calibrate: Method | None = None,
         half_life: float | None = None,
     ) -> None:
         self.columns = columns
@@ -120,6 +141,9 @@ class NaiveBayes(RowByRow):
         self.class_prior = class_prior
         self.missing = missing
         self.unseen = unseen
+        self.estimate = estimate
+        self.criterion = criterion
+        self.calibrate = calibrate
         self.half_life = half_life
 
     # ---- reading rows ----------------------------------------------------------------------------
@@ -170,7 +194,9 @@ class NaiveBayes(RowByRow):
         tally = self._counted(x, classes, codes, aged, x.declared)
         if weights is not None and weights.min(initial=0.0) < 0.0:
             tally.need_non_negative("fit with these negative weights")
-        return self._hold(tally, x.names, x.declared)
+        self._hold(tally, x.names, x.declared)
+        self._choose(Table(x.columns, x.n_rows, x.named), codes.astype(np.intp), weights)
+        return self._fitted()
 
     def _hold(self, tally: TableTally, names: list[str], what: Declared) -> Model:
         """Starts a model with a tally; `names` are all columns."""
@@ -293,7 +319,18 @@ class NaiveBayes(RowByRow):
         self._model = model
 
     def _reading(self, what: Declared) -> Reading:
-        return Reading(what, float(self.alpha), self.unseen, self.missing)
+        alpha: Any = self.criterion if self.alpha == "auto" else float(self.alpha)
+        if self.estimate == "mle":
+            if self.alpha not in (0.0, 1.0):  # 1.0 is the default
+                raise ValueError(
+                    f"estimate='mle' does not smooth, but alpha={self.alpha!r}: give one of the two"
+                )
+            alpha = 0.0
+        scale = 1.0
+        if alpha == "loo_log_loss":
+            alpha, model = 1.0, self.__dict__.get("_model")
+            scale = 1.0 if model is None else model.reading.scale
+        return Reading(what, alpha, self.estimate, self.unseen, self.missing, scale)
 
     def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Takes rows away that were counted before: the inverse of `partial_fit`.

@@ -3,13 +3,14 @@ without one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.gaussian import Gaussian, Predictive, Statistics, log_density
+from tallybayes.families.priors import NormalInverseGamma
 from tallybayes.families.transforms import Transform, class_moments, transform_of
 from tallybayes.parameters import Description, QuadraticTerms
 from tallybayes.tally import GridCounts, Moments
@@ -54,6 +55,32 @@ class GaussianDensity:
         together = GridCounts(grid.shift, grid.keys, grid.counts.sum(axis=0, keepdims=True))
         own = Statistics(*class_moments(grid, transform))
         return cls(family, own, Statistics(*class_moments(together, transform)), transform)
+
+    def shrunk(self, strength: float) -> GaussianDensity:
+        """The density under a prior about the mean and variance of all classes together, worth
+        `strength` rows; as it is where these have no spread."""
+        mean, variance = float(self.everyone.mean[0]), float(self.everyone.variance[0])
+        if not variance > 0.0:
+            return self
+        prior = NormalInverseGamma(
+            mean=mean,
+            strength=strength,
+            shape=1.0 + 0.5 * strength,
+            scale=0.5 * strength * variance,
+        )
+        return replace(self, family=replace(self.family, prior=prior, ddof=0.0))
+
+    def log_evidence(self) -> float:
+        """log p(rows) under the family's prior, every class by itself, in nats.
+
+        Raises
+        ------
+        ValueError
+            Without a prior: an improper one has no evidence.
+        """
+        if self.family.prior is None:
+            raise ValueError("a Gaussian without a prior has no evidence")
+        return float(self.family.prior.log_evidence(*self.own).sum())
 
     @property
     def what(self) -> str:

@@ -12,7 +12,7 @@ By default b is α rows at the column's overall mean. Gelman et al. (2013), sect
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -62,6 +62,11 @@ class Poisson:
                 "or a prior, and neither with estimate='mle'"
             )
 
+    @property
+    def follows(self) -> bool:
+        """Whether the model's alpha is what smooths it."""
+        return self.alpha is None and self.prior is None and self.estimate != "mle"
+
     def read(self, moments: Moments, alpha: float) -> PoissonDensity:
         """The density of one column; `alpha` is the model's."""
         n = moments.n[:, 0]
@@ -94,6 +99,10 @@ class PoissonDensity:
     total: Array
     alpha: float
 
+    def under(self, alpha: float) -> PoissonDensity:
+        """The density with other pseudo-rows at the overall mean."""
+        return replace(self, alpha=alpha)
+
     @property
     def what(self) -> str:
         return "negative binomial" if self.family.estimate == "posterior" else "Poisson"
@@ -121,6 +130,19 @@ class PoissonDensity:
             shape = np.maximum(shape - 1.0, 0.0)
         mean = shape / rate
         return np.asarray(xlogy(x, mean) - mean - gammaln(x + 1.0))
+
+    def log_evidence(self) -> float:
+        """log P(rows) under the family's prior, or the one that alpha is short for, in nats; the
+        factorials of the counts, which no prior changes, are left out."""
+        if self.family.prior is not None:
+            shape, rate = self.family.prior.shape, self.family.prior.rate
+        else:
+            shape, rate = self.alpha * self.total.sum() / max(self.n.sum(), 1e-300), self.alpha
+        if not (shape > 0.0 and rate > 0.0):
+            return -np.inf
+        each = gammaln(shape + self.total) - gammaln(shape)
+        each += shape * np.log(rate) - (shape + self.total) * np.log(rate + self.n)
+        return float(each.sum())
 
     @cached_property
     def rate(self) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -53,6 +54,13 @@ class Cells(Protocol):
 
     def take(self, cells: NDArray[np.integer[Any]]) -> Self:
         """Some cells, which may repeat."""
+
+    @classmethod
+    def joined(cls, laws: Sequence[Self]) -> Self:
+        """Columns side by side as one."""
+
+    def scaled(self, factor: float) -> Self:
+        """The same under a prior `factor` times as strong."""
 
 
 class Density(Protocol):

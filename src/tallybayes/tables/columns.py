@@ -26,7 +26,7 @@ class Numbers:
     values: NDArray[Any]
     what: str
 
-    def take(self, rows: slice) -> Numbers:
+    def take(self, rows: slice | NDArray[np.intp]) -> Numbers:
         return Numbers(self.values[rows], self.what)
 
 
@@ -48,7 +48,7 @@ class Texts:
     levels: list[str]
     what: str
 
-    def take(self, rows: slice) -> Texts:
+    def take(self, rows: slice | NDArray[np.intp]) -> Texts:
         return Texts(self.codes[rows], self.levels, self.what)
 
 
@@ -63,8 +63,9 @@ class Empty:
 
     n_rows: int
 
-    def take(self, rows: slice) -> Empty:
-        return Empty(len(range(*rows.indices(self.n_rows))))
+    def take(self, rows: slice | NDArray[np.intp]) -> Empty:
+        n = len(range(*rows.indices(self.n_rows))) if isinstance(rows, slice) else len(rows)
+        return Empty(n)
 
 
 Column = Numbers | Texts | Empty
@@ -85,6 +86,12 @@ class Table:
     columns: dict[str, Column]
     n_rows: int
     named: bool
+
+    def take(self, rows: slice | NDArray[np.intp]) -> Table:
+        """Some rows."""
+        columns = {name: column.take(rows) for name, column in self.columns.items()}
+        n = len(range(*rows.indices(self.n_rows))) if isinstance(rows, slice) else len(rows)
+        return Table(columns, n, self.named)
 
     @property
     def shape(self) -> tuple[int, int]:
