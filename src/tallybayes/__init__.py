@@ -27,7 +27,9 @@ _HOME = {
     "GaussianNB": "tallybayes.estimators.gaussian",
     "MultinomialNB": "tallybayes.estimators.multinomial",
     "NaiveBayes": "tallybayes.estimators.naive_bayes",
+    "cross_validate": "tallybayes.estimators.validation",
     "get_num_threads": "tallybayes.engines.threads",
+    "leave_one_out": "tallybayes.estimators.validation",
     "load": "tallybayes.estimators.files",
     "set_num_threads": "tallybayes.engines.threads",
 }
@@ -40,7 +42,9 @@ __all__ = [
     "MultinomialNB",
     "NaiveBayes",
     "__version__",
+    "cross_validate",
     "get_num_threads",
+    "leave_one_out",
     "load",
     "set_num_threads",
 ]
@@ -54,6 +58,7 @@ if TYPE_CHECKING:
     from tallybayes.estimators.gaussian import GaussianNB
     from tallybayes.estimators.multinomial import MultinomialNB
     from tallybayes.estimators.naive_bayes import NaiveBayes
+    from tallybayes.estimators.validation import cross_validate, leave_one_out
 
 
 def __getattr__(name: str) -> Any:

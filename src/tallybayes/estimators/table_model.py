@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes.engines.table_score import TableScore
 from tallybayes.estimators.model import Model
@@ -10,6 +13,8 @@ from tallybayes.estimators.table_reading import ColumnReading, Reading, read_col
 from tallybayes.tally import TableTally
 
 __all__ = ["TableModel"]
+
+Array = NDArray[np.float64]
 
 
 class TableModel(Model):
@@ -58,3 +63,6 @@ class TableModel(Model):
                 self.log_prior,
             ),
         )
+
+    def likelihood_without(self, x: Any, own: NDArray[np.intp], weight: Array) -> Array:
+        return self.score.likelihood_without(x, own, weight)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from tallybayes.families.base import log
 from tallybayes.families.cells import CellLaw
 from tallybayes.families.priors import Dirichlet, Estimate
-from tallybayes.parameters import Lookup, Unseen
+from tallybayes.parameters import CellsWithout, Lookup, Unseen
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, LevelCounts
 
@@ -217,6 +217,11 @@ class Categorical:
             offset=np.zeros(tally.n_classes),
             unseen=self.unseen or "smooth",
         )
+
+    def without(self, tally: LevelCounts, classes: ClassCounts) -> CellsWithout:
+        levels = tally.n_levels.tolist()
+        laws = (self.law(tally.column(j), max(n, 1)) for j, n in enumerate(levels))
+        return CellsWithout(laws=tuple(laws))
 
     def sample(
         self, tally: LevelCounts, classes: ClassCounts, rows: NDArray[np.intp], rng: Any
