@@ -67,6 +67,11 @@ class TableModel(Model):
         return twin
 
     @property
+    def holds(self) -> dict[str, str]:
+        """The kind of tally of each column that has been counted."""
+        return {n: g.kind for g in self.schema.groups if g.names is not None for n in g.names}
+
+    @property
     def columns_read(self) -> list[ColumnReading]:
         """Each column's family and parameters."""
         return self.once("columns", self._read_columns)  # type: ignore[no-any-return]

@@ -219,7 +219,8 @@ class _Reader:
         elif isinstance(family, Binned | Smooth):
             reading = family.read(grid, self.classes, self.alpha)
         else:
-            plain = Gaussian(relative_to="feature", estimate=self.estimate)
+            # ddof: a class of one row takes the variance of all, not one that rules it out elsewhere
+            plain = Gaussian(ddof=1.0, relative_to="feature", estimate=self.estimate)
             reading, likelihood = choose(moments, grid, self.classes, self.alpha, plain)
             per_row = likelihood / max(float(there.sum()), 1e-300)
             why = f"best by leave-one-out ({per_row:.4f} nats a row)"
