@@ -6,9 +6,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
 
 from tallybayes.errors import StaleWarning, warn_user
 from tallybayes.estimators.calibration import Method
+from tallybayes.estimators.intervals import drawn_posteriors
 from tallybayes.estimators.labels import codes_of, read_labels
 from tallybayes.estimators.row_choices import alpha_on_rows, calibration_on_rows
 from tallybayes.estimators.rows import read_weights
@@ -17,6 +19,8 @@ from tallybayes.estimators.table_model import Chosen, TableModel
 from tallybayes.tables import Table
 
 __all__ = ["Calibrated", "Criterion"]
+
+DRAWN = 1 << 22  # probabilities that are drawn at once
 
 Array = NDArray[np.float64]
 Criterion = Literal["evidence", "loo_likelihood", "loo_log_loss"]
@@ -141,6 +145,61 @@ class Calibrated(RowByRow):
         log_proba = super()._log_proba_without(X, y, sample_weight)
         calibration = self._fresh().chosen.calibration
         return log_proba if calibration is None else calibration.apply(log_proba)
+
+    def predict_proba_interval(
+        self,
+        X: Any,
+        level: float = 0.9,
+        *,
+        n_draws: int = 400,
+        random_state: Any = 0,
+    ) -> tuple[Array, Array]:
+        """Credible intervals of P(c | x): how far the rows learned leave it open.
+
+        The class prior and every column's parameters are drawn from their posteriors; the bounds
+        are quantiles over draws. A class of few rows has wide intervals; they shrink as 1/√n.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns)
+        level : float, default=0.9
+            Probability that an interval holds, between 0 and 1.
+        n_draws : int, default=400
+            The bounds are sampled: by 400 draws the ends of a 90 % interval are placed within
+            about ±0.015 of their rank.
+        random_state : int, RandomState or None, default=0
+
+        Returns
+        -------
+        lower, upper : float64 arrays (n_rows, n_classes)
+
+        Raises
+        ------
+        ValueError
+            For a level outside (0, 1) or fewer than 2 draws.
+        """
+        if not 0.0 < level < 1.0 or n_draws < 2:
+            raise ValueError(
+                f"an interval needs a level between 0 and 1 and 2 draws, got {level!r} and "
+                f"{n_draws!r}"
+            )
+        model = self._fresh()
+        x = self._read_rows(X)
+        rng = check_random_state(random_state)
+        n_classes = len(model.schema.classes)
+        lower, upper = np.empty((2, x.n_rows, n_classes))
+        step = max(1, DRAWN // (n_draws * n_classes))
+        state = rng.get_state()
+        for start in range(0, x.n_rows, step):
+            rows = slice(start, start + step)
+            rng.set_state(state)
+            draws = drawn_posteriors(model, x.take(rows), rng, n_draws)
+            if model.chosen.calibration is not None:
+                flat = draws.reshape(-1, n_classes)
+                draws = model.chosen.calibration.apply(flat).reshape(draws.shape)
+            ends = [0.5 * (1.0 - level), 0.5 * (1.0 + level)]
+            lower[rows], upper[rows] = np.quantile(np.exp(draws), ends, axis=0)
+        return lower, upper
 
     def predict_one(self, x: Any) -> Any:
         calibration = self._fresh().chosen.calibration

@@ -219,7 +219,7 @@ class _Reader:
         elif isinstance(family, Binned | Smooth):
             reading = family.read(grid, self.classes, self.alpha)
         else:
-            # ddof: a class of one row takes the variance of all, not one that rules it out elsewhere
+            # ddof: a class of one row takes the variance of all, not one that rules it out
             plain = Gaussian(ddof=1.0, relative_to="feature", estimate=self.estimate)
             reading, likelihood = choose(moments, grid, self.classes, self.alpha, plain)
             per_row = likelihood / max(float(there.sum()), 1e-300)

@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.families.draws import log_beta
+
 __all__ = ["CellLaw", "log_ratio"]
 
 Array = NDArray[np.float64]
@@ -182,6 +184,19 @@ class CellLaw:
             everyone = np.broadcast_to(self.total.sum(axis=0), counts.shape)
             left = np.where(gone, _less(everyone, weight), left)
         return self._log(counts, left, self._base(weight))
+
+    def drawn(self, cells: NDArray[np.intp], rng: Any, n: int) -> Array:
+        """log P(a | c) of cells (n_used,), drawn from the posterior: float64 (n, n_classes,
+        n_used). Each cell is drawn by itself, from the Beta that the Dirichlet gives it."""
+        law = self.take(cells)
+        counts, total = law.counts, np.broadcast_to(law.total, law.counts.shape)
+        blank = total == 0.0
+        if blank.any():
+            counts = np.where(blank, counts.sum(axis=0), counts)
+            total = np.where(blank, law.total.sum(axis=0), total)
+        mine = counts + law.strength * law.base_with_all()
+        rest = np.maximum(total + law.strength - mine, 0.0)
+        return log_beta(mine, rest, rng, (n, *mine.shape))
 
     @property
     def pooled(self) -> Array:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import NegativeTally
 from tallybayes.families.base import log
+from tallybayes.families.draws import log_dirichlet
 from tallybayes.families.strength import best_alpha, class_evidence
 from tallybayes.tally import ClassCounts
 from tallybayes.tally.base import RESIDUE
@@ -53,6 +55,12 @@ class ClassPrior:
             )
         prior: Array = log(smoothed) - np.log(total)
         return prior
+
+    def drawn(self, classes: ClassCounts, rng: Any, n: int) -> Array:
+        """log P(c) drawn from its posterior, float64 (n, n_classes); as it is, where given."""
+        if self.given is not None:
+            return np.broadcast_to(log(self.given), (n, len(self.given)))
+        return log_dirichlet(classes.count + self.strength(classes), rng, n)
 
     def log_without(self, classes: ClassCounts, own: NDArray[np.intp], weight: Array) -> Array:
         """log P(c) after each row is taken out, float64 (n_rows, n_classes), in nats.

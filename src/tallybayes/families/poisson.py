@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
+from tallybayes.families.draws import log_gamma
 from tallybayes.families.priors import Estimate, Gamma
 from tallybayes.parameters import Description, QuadraticTerms
 from tallybayes.schema import Kind
@@ -155,6 +156,13 @@ class PoissonDensity:
     def log_density(self, x: Array) -> Array:
         posterior = self._posterior(self.n, self.total, self.n.sum(), self.total.sum())
         return self._score(x[:, None], *posterior)
+
+    def drawn(self, x: Array, rng: Any, n: int) -> Array:
+        shape, rate = self._posterior(self.n, self.total, self.n.sum(), self.total.sum())
+        log_mean = log_gamma(shape, rng, (n, len(shape))) - np.log(rate)
+        with np.errstate(invalid="ignore"):
+            term = np.where(x[:, None] == 0.0, 0.0, x[:, None] * log_mean[:, None, :])
+        return np.asarray(term - np.exp(log_mean)[:, None, :] - gammaln(x + 1.0)[:, None])
 
     def quadratic(self) -> QuadraticTerms | None:
         if self.family.estimate == "posterior":
