@@ -293,9 +293,9 @@ class NaiveBayes(Calibrated):
         if "_rows" in self.__dict__:
             self._take_rows()
         with self._unchanged_on_error():
-            self._validate_params()
             first = "_model" not in self.__dict__
             if first:
+                self._validate_params()
                 x = self._first_rows(X, more_may_come=True)
             else:
                 x = self._read_rows(X, learning=True)

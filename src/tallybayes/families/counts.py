@@ -81,9 +81,7 @@ class MultinomialCounts:
         each = gammaln(some + x) - gammaln(some)
         together = gammaln(some.sum(axis=-1, keepdims=True) + length)
         together = together - gammaln(some.sum(axis=-1, keepdims=True))
-        return np.asarray(
-            each - np.where(length > 0.0, x / np.maximum(length, 1.0), 0.0) * together
-        )
+        return np.asarray(each - x / np.where(length > 0.0, length, 1.0) * together)
 
     def contributions(self, x: Array) -> Array:
         return self._shares(x[:, None, :], self._smoothed[None, :, :])
