@@ -15,7 +15,7 @@ from tallybayes.estimators.calibration import Method, Temperature
 from tallybayes.estimators.declarations import Declared
 from tallybayes.estimators.intervals import drawn_posteriors, draws_of
 from tallybayes.estimators.labels import codes_of, read_labels
-from tallybayes.estimators.row_choices import alpha_on_rows, calibration_on_rows
+from tallybayes.estimators.row_choices import alpha_on_rows, calibration_on_rows, need_learned
 from tallybayes.estimators.rows import read_weights
 from tallybayes.estimators.streaming import RowByRow
 from tallybayes.estimators.table_model import Chosen, TableModel
@@ -63,6 +63,7 @@ class Calibrated(RowByRow):
                 "alpha='auto' and calibrate= choose on rows of weights from 0 on, got "
                 f"{weight.min().item()!r}: leave out rows that only take others away"
             )
+        need_learned(model, own, weight)
         if not weight.any():
             return  # nothing to learn from
         alpha = None
@@ -106,7 +107,8 @@ class Calibrated(RowByRow):
         Raises
         ------
         ValueError
-            If nothing is chosen on rows: neither ``calibrate`` nor ``alpha="auto"`` with
+            If the rows weigh more than the model holds of their class (a NegativeTally), or if
+            nothing is chosen on rows: neither ``calibrate`` nor ``alpha="auto"`` with
             ``criterion="loo_log_loss"`` is set.
         """
         if not self.chooses_on_rows:
