@@ -15,7 +15,7 @@ from tallybayes.engines.table import raise_infinite
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import UnseenLevel
 from tallybayes.parameters import Cells, Counts, Density, Description, Unseen
-from tallybayes.tables import Empty, Numbers, Table, Texts
+from tallybayes.tables import Column, Empty, Numbers, Table, Texts
 
 __all__ = ["BinsPart", "CountsPart", "DensityPart", "LevelsPart", "Part", "values_of"]
 
@@ -56,6 +56,8 @@ class LookupPart:
         Two cells: what a gap, and a value, say by themselves.
     unseen : {"smooth", "ignore", "error"}
         What the last cell of a column of levels is for.
+    follows : bool
+        Whether the strength of its prior follows the model's alpha.
     """
 
     name: str
@@ -63,6 +65,7 @@ class LookupPart:
     has_gap: bool = False
     gaps: Cells | None = None
     unseen: Unseen = "smooth"
+    follows: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -86,9 +89,9 @@ class LookupPart:
         """Writes the entry of the table for each row into `entries`, contiguous (n_rows,)."""
         raise NotImplementedError
 
-    def entries(self, column: Any, n_rows: int) -> NDArray[np.int32]:
+    def entries(self, column: Column) -> NDArray[np.int32]:
         """Entry of the table for each row, int32 (n_rows,)."""
-        entries = np.empty(n_rows, dtype=np.int32)
+        entries = np.empty(column.n_rows, dtype=np.int32)
         self.fill_entries(column, entries)
         return entries
 
@@ -98,12 +101,29 @@ class LookupPart:
 
     def contributions(self, x: Table) -> dict[str, Array]:
         """What the column adds, (n_rows, n_classes), in nats, by name."""
-        entries = self.entries(x.columns[self.name], x.n_rows)
+        entries = self.entries(x.columns[self.name])
         return {self.name: np.ascontiguousarray(self.table.T[entries])}
+
+    def drawn(self, x: Table, rng: Any, n: int) -> Array:
+        """What the column adds under parameters drawn from their posterior, (n, n_rows,
+        n_classes)."""
+        entries = self.entries(x.columns[self.name]).astype(np.intp)
+        scores = np.zeros((n, x.n_rows, len(self.table)))
+        cells = entries - (0 if self.has_gap else 1)
+        there = cells >= 0
+        if self.unseen == "ignore":
+            there &= entries < self.table.shape[1] - 1
+        used, at = np.unique(cells[there], return_inverse=True)
+        if len(used):
+            scores[:, there] = self.law.drawn(used, rng, n)[:, :, at].transpose(0, 2, 1)
+        if self.gaps is not None:
+            both = self.gaps.drawn(np.arange(2), rng, n)
+            scores += both[:, :, (entries > 0).astype(np.intp)].transpose(0, 2, 1)
+        return scores
 
     def without(self, x: Table, own: Index, weight: Array) -> Array:
         """What the column adds after each row itself is taken out, (n_rows, n_classes)."""
-        entries = self.entries(x.columns[self.name], x.n_rows).astype(np.intp)
+        entries = self.entries(x.columns[self.name]).astype(np.intp)
         if self.has_gap:
             return cells_without(self.law, entries, own, weight)
         there = entries > 0
@@ -219,6 +239,19 @@ class DensityPart:
         """What the column adds, (n_rows, n_classes), in nats, by name."""
         return {self.name: self.contribution(values_of(self.name, x.columns[self.name]))}
 
+    def drawn(self, x: Table, rng: Any, n: int) -> Array:
+        """What the column adds under parameters drawn from their posterior, (n, n_rows,
+        n_classes)."""
+        values = values_of(self.name, x.columns[self.name])
+        there = ~np.isnan(values)
+        scores = np.zeros((n, x.n_rows, self.n_classes))
+        if there.any():
+            scores[:, there] = self.density.drawn(values[there], rng, n)
+        if self.gaps is not None:
+            both = self.gaps.drawn(np.arange(2), rng, n)
+            scores += both[:, :, there.astype(np.intp)].transpose(0, 2, 1)
+        return scores
+
     def without(self, x: Table, own: Index, weight: Array) -> Array:
         """What the column adds after each row itself is taken out, (n_rows, n_classes)."""
         values = values_of(self.name, x.columns[self.name])
@@ -277,6 +310,10 @@ class CountsPart:
         """What each column adds, (n_rows, n_classes), in nats, by name."""
         shares = self.counts.contributions(self.matrix(x))
         return {name: shares[:, :, j] for j, name in enumerate(self.columns)}
+
+    def drawn(self, x: Table, rng: Any, n: int) -> Array:
+        """What they add under parameters drawn from their posterior, (n, n_rows, n_classes)."""
+        return self.counts.drawn(self.matrix(x), rng, n)
 
     def without(self, x: Table, own: Index, weight: Array) -> Array:
         """What they add after each row itself is taken out, (n_rows, n_classes)."""

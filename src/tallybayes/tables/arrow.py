@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tallybayes.tables.arrays import read_array
-from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts
+from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts, whole_numbers
 from tallybayes.tables.objects import as_text, read_objects
 from tallybayes.tables.texts import read_texts
 
@@ -39,7 +39,7 @@ def _read_column(column: Any, name: str) -> Column:
         return Texts(codes.astype(np.int32), ["False", "True"], "boolean")
     if pa.types.is_integer(kind):
         if column.null_count:
-            return Numbers(column.cast(pa.float64(), safe=False).to_numpy(), "integer")
+            return whole_numbers(pc.fill_null(column, 0).to_numpy(), column.is_null().to_numpy())
         return Numbers(column.to_numpy(), "integer")
     if pa.types.is_decimal(kind):
         text = column.cast(pa.string())  # straight to floats, it would miss the nearest one
@@ -72,6 +72,6 @@ def read(x: Any, threads: int = 1) -> Table:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"two columns are named {twice!r}: rename or drop one")
     texts = {name: table.column(name) for name in names if _is_text(table.column(name).type)}
-    read = read_texts(texts, "category", threads)
+    read = read_texts(texts, threads)
     columns = {k: read[k] if k in read else _read_column(table.column(k), k) for k in names}
     return Table(columns, table.num_rows, True)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from tallybayes.tables.arrays import read_array
-from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts
+from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts, whole_numbers
 from tallybayes.tables.objects import read_objects
 from tallybayes.tables.texts import read_texts
 
@@ -38,7 +38,7 @@ def _read_column(series: Any, name: str) -> Column:
         return Texts(codes.astype(np.int32), ["False", "True"], "boolean")
     if dtype.is_integer():
         if series.null_count():
-            return Numbers(series.cast(pl.Float64).to_numpy(), "integer")
+            return whole_numbers(series.fill_null(0).to_numpy(), series.is_null().to_numpy())
         return Numbers(series.to_numpy(), "integer")
     if dtype.is_float():
         return Numbers(series.to_numpy(), "float")
@@ -54,6 +54,6 @@ def _read_column(series: Any, name: str) -> Column:
 def read(frame: Any, threads: int = 1) -> Table:
     """A polars.DataFrame."""
     series = {s.name: s for s in frame.get_columns()}
-    read = read_texts({k: s for k, s in series.items() if s.dtype == pl.String}, "text", threads)
+    read = read_texts({k: s for k, s in series.items() if s.dtype == pl.String}, threads)
     columns = {k: read[k] if k in read else _read_column(s, k) for k, s in series.items()}
     return Table(columns, frame.height, True)

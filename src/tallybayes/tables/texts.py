@@ -11,15 +11,13 @@ from tallybayes.tables.columns import Column, Empty, Texts
 __all__ = ["read_texts"]
 
 
-def read_texts(columns: Mapping[str, Any], what: str, threads: int) -> dict[str, Column]:
+def read_texts(columns: Mapping[str, Any], threads: int) -> dict[str, Column]:
     """Columns of texts by name, as Texts; Empty where no row has a text.
 
     Parameters
     ----------
     columns : mapping of str to object with ``__arrow_c_stream__``
         Texts of any layout that Arrow knows.
-    what : str
-        What the columns are, for the schema.
     threads : int
         Columns that are read at a time.
 
@@ -31,6 +29,6 @@ def read_texts(columns: Mapping[str, Any], what: str, threads: int) -> dict[str,
     streams = [column.__arrow_c_stream__() for column in columns.values()]
     read = _kernels.encode_texts(streams, threads)
     return {
-        name: Texts(codes, levels, what) if levels else Empty(len(codes))
+        name: Texts(codes, levels, "text") if levels else Empty(len(codes))
         for name, (codes, levels) in zip(columns, read, strict=True)
     }
