@@ -27,9 +27,11 @@ _HOME = {
     "GaussianNB": "tallybayes.estimators.gaussian",
     "MultinomialNB": "tallybayes.estimators.multinomial",
     "NaiveBayes": "tallybayes.estimators.naive_bayes",
+    "bayes_rule": "tallybayes.bayes",
     "get_num_threads": "tallybayes.engines.threads",
     "load": "tallybayes.estimators.files",
     "set_num_threads": "tallybayes.engines.threads",
+    "update": "tallybayes.bayes",
 }
 
 __all__ = [
@@ -40,12 +42,15 @@ __all__ = [
     "MultinomialNB",
     "NaiveBayes",
     "__version__",
+    "bayes_rule",
     "get_num_threads",
     "load",
     "set_num_threads",
+    "update",
 ]
 
 if TYPE_CHECKING:
+    from tallybayes.bayes import bayes_rule, update
     from tallybayes.engines.threads import get_num_threads, set_num_threads
     from tallybayes.estimators.bernoulli import BernoulliNB
     from tallybayes.estimators.categorical import CategoricalNB
