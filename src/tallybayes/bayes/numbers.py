@@ -63,7 +63,7 @@ def probabilities(values: Any, name: str) -> Array:
     if wrong.any():
         raise ValueError(
             f"{name} is a probability, from 0 to 1, got {first_wrong(array, wrong)}. Divide "
-            "percentages by 100; of densities only the ratios matter, so divide them by the largest."
+            "percentages by 100; of densities only ratios matter, so divide them by the largest."
         )
     return array
 
