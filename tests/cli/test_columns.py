@@ -130,7 +130,8 @@ def decimal_commas(tmp_path, name="t.csv"):
 
 def test_decimal_commas(run, tmp_path):
     name = decimal_commas(tmp_path)
-    run("fit", name, "-t", "y", "--decimal", ",", "--folds", 0)
+    assert "--decimal , reads it" in run("fit", name, "-t", "y", "--folds", 0).err
+    assert "decimal" not in run("fit", name, "-t", "y", "--decimal", ",", "--folds", 0).err
     run("fit", "point.csv", "-t", "y", "--folds", 0)
     expected = run("predict", "point.tally", "point.csv", "--proba").out
     # a model knows how its data was written, and an option overrides
@@ -151,3 +152,24 @@ def test_what_python_saves_again_keeps_how_data_is_read(run, files, tmp_path):
     load("t.tally").partial_fit([{"x": 1.0}], ["a"]).save("t.tally")
     found = run("update", "t.tally", "t.csv", "--json").document
     assert (found["rows_before"], found["rows_after"]) == (61, 121)
+
+
+def test_merging_learns_what_a_column_without_values_holds(run, tmp_path):
+    (tmp_path / "gaps.csv").write_text("when,x,y\n,1,a\n,2,b\n")
+    (tmp_path / "dates.csv").write_text("when,x,y\n2020-01-01,1,a\n2021-01-01,2,b\n")
+    for options in ((), ("--column", "when=gaussian")):
+        for name in ("gaps", "dates"):
+            run("fit", f"{name}.csv", "-t", "y", "--folds", 0, *options)
+        for pair in (("gaps.tally", "dates.tally"), ("dates.tally", "gaps.tally")):
+            run("merge", *pair, "-o", "both.tally")
+            assert run("show", "both.tally", "--json").document["columns"][0]["holds"] == "dates"
+            run("predict", "both.tally", "dates.csv")
+
+
+def test_dates_and_numbers_do_not_merge(run, tmp_path):
+    (tmp_path / "n.csv").write_text("when,y\n3,a\n4,b\n")
+    (tmp_path / "d.csv").write_text("when,y\n2020-01-01,a\n2021-01-01,b\n")
+    for name in ("n", "d"):
+        run("fit", f"{name}.csv", "-t", "y", "--folds", 0)
+    line = run("merge", "n.tally", "d.tally", "-o", "x.tally", code=1).line
+    assert "holds numbers in n.tally and dates in d.tally" in line

@@ -154,9 +154,13 @@ def test_the_process_pipes_and_ends_with_the_code(process, files, tmp_path):
     assert found.out.count("\n") == 241
 
 
-def test_ctrl_c_while_updating_leaves_the_model(process, run, model, tmp_path):
+CHANGES = [("update", "m.tally", "-"), ("fit", "-", "-t", "buys", "-o", "m.tally")]
+
+
+@pytest.mark.parametrize("words", CHANGES, ids=lambda words: words[0])
+def test_ctrl_c_leaves_the_model(process, run, model, tmp_path, words):
     before = (tmp_path / model).read_bytes()
-    job = process.start("update", model, "-", stdin=-1)
+    job = process.start(*words, stdin=-1)
     job.stdin.write((tmp_path / "comma.csv").read_bytes())
     job.stdin.flush()
     _wait_until_it_reads(job)
@@ -168,9 +172,10 @@ def test_ctrl_c_while_updating_leaves_the_model(process, run, model, tmp_path):
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
 
 
-def test_kill_while_updating_leaves_the_model(process, run, model, tmp_path):
+@pytest.mark.parametrize("words", CHANGES, ids=lambda words: words[0])
+def test_kill_leaves_the_model(process, run, model, tmp_path, words):
     before = (tmp_path / model).read_bytes()
-    job = process.start("update", model, "-", stdin=-1)
+    job = process.start(*words, stdin=-1)
     job.stdin.write((tmp_path / "comma.csv").read_bytes())
     job.stdin.flush()
     _wait_until_it_reads(job)
@@ -224,6 +229,13 @@ def test_first_stumbles(run, files, model, tmp_path, words, parts):
     assert result.out == ""
 
 
+@pytest.mark.parametrize("text", ['[\n{"a": 1, "y": "u"}]', '[{"a": 1, "y": "u"}]'])
+def test_a_json_array_is_no_json_lines(run, write, text):
+    line = run("fit", write(text, "t.json"), "-t", "y", code=1).line
+    assert "line 1" in line
+    assert "jq -c" in line
+
+
 def test_standard_input_is_one_file(run):
     line = run("fit", "-", "-t", "y", "-o", "m.tally", "--test", "-", stdin=b"", code=2).line
     assert "cannot be both" in line
@@ -258,3 +270,22 @@ def test_tables_in_terminals_of_any_width(run, files, model, monkeypatch):
         assert max(map(len, text.splitlines())) <= widest
         for word in ("numbers", "categorical", "Classes"):
             assert word in text
+
+
+def test_nothing_but_a_model_is_overwritten_by_a_model(run, files, model, tmp_path):
+    before = (tmp_path / "comma.csv").read_bytes()
+    for words in (
+        ("fit", "comma.csv", "-t", "buys"),
+        ("update", model, "comma.csv"),
+        ("merge", model, model),
+    ):
+        assert "not overwritten" in run(*words, "-o", "comma.csv", code=1).line
+    for words in (
+        ("comma.csv", "-o", "comma.csv"),
+        ("comma.csv", "-o", f"../{tmp_path.name}/comma.csv"),
+    ):
+        assert "would overwrite" in run("predict", model, *words, code=2).line
+    assert (tmp_path / "comma.csv").read_bytes() == before
+    (tmp_path / "new.tally").touch()  # an empty file, as mktemp makes it
+    run("fit", "comma.csv", "-t", "buys", "-o", "new.tally", "--folds", 0)
+    run("fit", "comma.csv", "-t", "buys", "-o", "new.tally", "--folds", 0)

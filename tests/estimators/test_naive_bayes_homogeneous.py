@@ -136,3 +136,13 @@ def test_bernoulli_of_pixels():
     frame = named(x)
     table = NaiveBayes(every_column(frame, Bernoulli()), class_alpha=0.0).fit(frame, y)
     same(table, BernoulliNB().fit(x, y), frame, x)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float64"])
+def test_bernoulli_has_two_levels_where_only_one_was_seen(dtype):
+    """P(1 | c) = α / (n_c + 2α) of a column that held only 0, in classes of unequal size."""
+    x = np.array([[0, 0, 1], [1, 0, 1], [0, 0, 1], [1, 0, 1], [1, 0, 1]])
+    y = ["no", "yes", "yes", "yes", "yes"]
+    frame, test = named(x, dtype), named(1 - x, dtype)
+    table = NaiveBayes(every_column(frame, Bernoulli()), class_alpha=0.0).fit(frame, y)
+    same(table, BernoulliNB().fit(x, y), test, 1 - x)

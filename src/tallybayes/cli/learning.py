@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tallybayes.cli.console import document, progress, say
 from tallybayes.cli.locking import alone
-from tallybayes.cli.model_file import ModelFile, need_folder
+from tallybayes.cli.model_file import ModelFile, need_place
 from tallybayes.cli.options import Reading
 from tallybayes.cli.reading.source import Source
 
@@ -28,7 +28,7 @@ def learn(
 ) -> None:
     """Counts rows in addition, or takes them away; the file changes at the end, at once."""
     path = output or model
-    need_folder(path)
+    need_place(path)
     with alone(path):
         file = ModelFile.load(model)
         before = file.rows

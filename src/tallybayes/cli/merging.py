@@ -7,14 +7,16 @@ from rich.text import Text
 from tallybayes.cli.console import document, note, say
 from tallybayes.cli.failures import Failure
 from tallybayes.cli.locking import alone
-from tallybayes.cli.model_file import ModelFile, need_folder
+from tallybayes.cli.model_file import ModelFile, need_place
 
 __all__ = ["merge"]
+
+OPEN = {None, "number or date"}  # kinds of columns without a value so far
 
 
 def merge(models: list[str], output: str, json: bool) -> None:
     """Merges model files into a new one."""
-    need_folder(output)
+    need_place(output)
     whole = ModelFile.load(models[0])
     for path in models[1:]:
         _take_in(whole, models[0], ModelFile.load(path), path)
@@ -40,15 +42,15 @@ def _take_in(whole: ModelFile, first: str, part: ModelFile, path: str) -> None:
         )
     for name in whole.kinds.keys() & part.kinds.keys():
         mine, theirs = whole.kinds[name], part.kinds[name]
-        if mine and theirs and ("text" in (mine, theirs)) and mine != theirs:
-            raise Failure(
-                f"column {name!r} holds {mine}s in {first} and {theirs}s in {path}: train both "
-                f"with --column {name}=categorical"
-            )
+        if {mine, theirs} & OPEN or mine == theirs:
+            continue
+        hint = f"train both with --column {name}=categorical"
+        raise Failure(f"column {name!r} holds {mine}s in {first} and {theirs}s in {path}: {hint}")
     mine_set, theirs_set = whole.model.get_params(), part.model.get_params()
     if str(mine_set) != str(theirs_set):
         note(f"note: {path} was trained with other options; those of {first} are kept")
     whole.model.merge(part.model)
     whole.target = whole.target or part.target
     for name, kind in part.kinds.items():
-        whole.kinds[name] = whole.kinds.get(name) or kind
+        if whole.kinds.get(name) in OPEN:
+            whole.kinds[name] = kind

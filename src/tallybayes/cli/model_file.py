@@ -22,7 +22,7 @@ from tallybayes.estimators.naive_bayes import NaiveBayes
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.tables.objects import as_text
 
-__all__ = ["Labelled", "ModelFile", "labels_of", "need_folder", "need_target"]
+__all__ = ["Labelled", "ModelFile", "labels_of", "need_folder", "need_place", "need_target"]
 
 
 def need_folder(path: str) -> None:
@@ -32,6 +32,21 @@ def need_folder(path: str) -> None:
         raise Failure(f"{path}: {folder} is no directory: make it, or choose another place")
     if Path(path).is_dir():
         raise Failure(f"{path} is a directory: name a file in it")
+
+
+def need_place(path: str) -> None:
+    """Raises where a model cannot be written, or would take the place of something else."""
+    need_folder(path)
+    if Path(path).is_file() and Path(path).stat().st_size and not _is_model(path):
+        raise Failure(
+            f"{path} is there and is not a tallybayes model: it is not overwritten. Remove it, or "
+            "choose another name with -o"
+        )
+
+
+def _is_model(path: str) -> bool:
+    with open(path, "rb") as file:
+        return b'"tallybayes"' in file.read(4096)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,12 +122,11 @@ class ModelFile:
             raise Failure("a model is a file: - stands for data only", USAGE)
         if Path(path).is_dir():
             raise Failure(f"{path} is a directory: a model is a file, made by tallybayes fit")
-        with open(path, "rb") as start:
-            if b'"tallybayes"' not in start.read(4096):
-                raise Failure(
-                    f"{path} is not a tallybayes model, or its beginning is damaged: a model is "
-                    "made by tallybayes fit, and stands before the data"
-                )
+        if not _is_model(path):
+            raise Failure(
+                f"{path} is not a tallybayes model, or its beginning is damaged: a model is made "
+                "by tallybayes fit, and stands before the data"
+            )
         model, extra = load_with_extra(path)
         if not isinstance(model, NaiveBayes):
             raise Failure(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from tallybayes.cli.console import Bar, document, note, progress, say
 from tallybayes.cli.counting import Counting
 from tallybayes.cli.figures import Figures
 from tallybayes.cli.locking import alone
-from tallybayes.cli.model_file import ModelFile, need_folder
+from tallybayes.cli.model_file import ModelFile, need_place
 from tallybayes.cli.options import Reading
 from tallybayes.cli.schema_view import (
     class_table,
@@ -60,7 +61,7 @@ class Wish:
 def fit(wish: Wish, reading: Reading) -> None:
     """Trains, saves, measures, and tells."""
     path = wish.output or _default_output(wish.train)
-    need_folder(path)
+    need_place(path)
     source = reading.open(wish.train)
     if wish.test not in (None, "-"):
         reading.open(wish.test)  # what is wrong with it is known before the work
@@ -80,6 +81,7 @@ def fit(wish: Wish, reading: Reading) -> None:
         elif folds and len(parts) > 1:
             figures = _cross_validated(counting, parts, file, bar)
     telling = most_telling(file)
+    _note_decimal_commas(file)
     if figures is None:
         note(_no_estimate(source.once))
     if wish.json:
@@ -108,6 +110,20 @@ def _document(
 def _default_output(train: str) -> str:
     path = train.removesuffix(".gz")
     return str(Path(path).with_suffix(".tally"))
+
+
+def _note_decimal_commas(file: ModelFile) -> None:
+    """Says which columns may be numbers that were read as texts."""
+    if file.decimal == ",":
+        return
+    for group in file.table.schema.groups:
+        if group.names is None or group.levels is None or not len(group.levels[0]):
+            continue
+        if all(re.fullmatch(r"[+-]?\d*,\d+", str(level)) for level in group.levels[0]):
+            note(
+                f"note: column {group.names[0]!r} was read as texts, and looks like numbers with a "
+                "decimal comma: --decimal , reads it so"
+            )
 
 
 def _say_model(file: ModelFile, target: str, path: str) -> None:

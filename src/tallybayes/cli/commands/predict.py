@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
 
 from tallybayes.cli import options
+from tallybayes.cli.failures import USAGE, Failure
 
 __all__ = ["run"]
 
@@ -31,6 +33,9 @@ def run(
     json: options.Json = False,
 ) -> None:
     """Predict the class of each row, in the order of the rows."""
+    for path in (model, data):
+        if os.path.exists(path) and os.path.exists(output) and os.path.samefile(path, output):
+            raise Failure(f"-o {output} would overwrite what is read: choose another name", USAGE)
     from collections import Counter
 
     from tallybayes.cli.console import document, note, progress

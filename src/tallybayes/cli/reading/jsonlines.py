@@ -16,6 +16,8 @@ from tallybayes.tables.objects import as_text
 
 __all__ = ["batches"]
 
+HINT = ": turn the array into lines (jq -c '.[]')"
+
 
 def _column(values: list[Any], name: str, path: str, lines: list[int]) -> Any:
     """Values as a column of one type; mixed ones become texts."""
@@ -44,12 +46,14 @@ def _rows(path: str, stream: Stream) -> Iterator[tuple[int, int, dict[str, Any]]
         try:
             row = json.loads(line)
         except ValueError as error:
+            hint = HINT if line.lstrip().startswith(b"[") else ""
             raise Failure(
                 f"{path}, line {number} is no JSON ({error}): JSON lines have an object a line"
+                + hint
             ) from None
         if not isinstance(row, dict):
-            hint = ": turn the array into lines (jq -c '.[]')" if isinstance(row, list) else ""
-            raise Failure(f"{path}, line {number} holds no JSON object{hint or ', as each must'}")
+            hint = HINT if isinstance(row, list) else ", as each must"
+            raise Failure(f"{path}, line {number} holds no JSON object{hint}")
         yield number, len(line), row
 
 
