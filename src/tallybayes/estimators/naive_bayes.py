@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from tallybayes.engines.table import collect_table, merged_tables
 from tallybayes.errors import IncompatibleTallies
+from tallybayes.estimators.as_distributions import AsDistributions
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.declarations import Declared, declared
 from tallybayes.estimators.explanation import Explanation
@@ -35,7 +36,7 @@ __all__ = ["NaiveBayes"]
 Array = NDArray[np.float64]
 
 
-class NaiveBayes(RowByRow):
+class NaiveBayes(RowByRow, AsDistributions):
     """Naive Bayes for a table, straight from the data frame.
 
     Texts, categories and booleans are levels; numbers and dates are counted as moments and on a

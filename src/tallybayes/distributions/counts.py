@@ -1,0 +1,156 @@
+"""Class conditional of counts that share a total, such as the words of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import entr, gammaln
+
+from tallybayes.distributions.base import ArrayConditional, Index, size_of, stats
+
+__all__ = ["Multinomial"]
+
+Array = NDArray[np.float64]
+
+
+def totals_of(total_count: Any) -> NDArray[np.int64]:
+    """Totals of draws: a whole number, or one a draw."""
+    total = np.asarray(total_count)
+    if total.dtype.kind not in "iu" or (total < 0).any() or total.ndim > 1:
+        raise ValueError(
+            f"total_count is a whole number from 0 on, or one for each row, got {total_count!r}"
+        )
+    return total.astype(np.int64)
+
+
+class Multinomial(ArrayConditional):
+    """Counts x with Σx = N drawn one after the other by θ_c; N is given and not modelled.
+
+    ``log_prob`` is that of one sequence with these counts, Σ_j x_j log θ_cj, which is what the
+    model scores. With ``coefficient=True`` it is that of the counts in any order, log N! / Πx_j!
+    more: the same for every class.
+
+    Parameters
+    ----------
+    log_probs : float64 array (n_classes, n_features)
+        log θ.
+    classes : array (n_classes,)
+    features : sequence
+
+    Attributes
+    ----------
+    probs, log_probs : float64 arrays (n_classes, n_features)
+    """
+
+    dtype = np.dtype(np.int64)
+
+    def __init__(self, log_probs: Array, classes: NDArray[Any], features: Sequence[Any]) -> None:
+        super().__init__(classes, features)
+        self.log_probs = np.asarray(log_probs)
+        self.probs = np.exp(self.log_probs)
+
+    def _log_prob(self, x: NDArray[Any]) -> Array:
+        out = np.empty((len(x), len(self.classes)))
+        for k, log_prob in enumerate(self.log_probs):
+            none = np.isneginf(log_prob)  # 0 times −inf is 0: a word that does not occur
+            out[:, k] = x @ np.where(none, 0.0, log_prob)
+            if none.any():
+                out[(x[:, none] > 0.0).any(axis=1), k] = -np.inf
+        out[(x < 0.0).any(axis=1)] = -np.inf
+        return out
+
+    def _log_prob_in_any_order(self, x: NDArray[Any]) -> Array:
+        coefficient = gammaln(x.sum(axis=1) + 1.0) - gammaln(x + 1.0).sum(axis=1)
+        return np.asarray(self._log_prob(x) + coefficient[:, None])
+
+    def log_prob(self, x: Any, *, coefficient: bool = False) -> Array:
+        """log p(x | c) given Σx, in nats.
+
+        Parameters
+        ----------
+        x : array-like (…, n_features), or sparse matrix (n_rows, n_features)
+            Counts.
+        coefficient : bool
+            Counts in any order, rather than one sequence with these counts.
+
+        Returns
+        -------
+        float64 array (…, n_classes)
+            −inf for what cannot be, such as a negative count.
+
+        Raises
+        ------
+        ValueError
+            For other columns than the distribution has.
+        """
+        return self._by_block(x, self._log_prob_in_any_order if coefficient else self._log_prob)
+
+    def prob(self, x: Any, *, coefficient: bool = False) -> Array:
+        """p(x | c), like :meth:`log_prob`."""
+        return np.asarray(np.exp(self.log_prob(x, coefficient=coefficient)))
+
+    def draw(
+        self, codes: Index, rng: Any, total_count: ArrayLike = 1, **more: Any
+    ) -> NDArray[np.int64]:
+        totals = totals_of(total_count)
+        if totals.ndim and len(totals) != len(codes):
+            raise ValueError(f"total_count has {len(totals)} values for {len(codes)} draws")
+        totals = np.broadcast_to(totals, (len(codes),))
+        share = self.probs / self.probs.sum(axis=1, keepdims=True)
+        x = np.empty((len(codes), share.shape[1]), dtype=np.int64)
+        for i, (k, n) in enumerate(zip(codes, totals, strict=True)):
+            x[i] = rng.multinomial(n, share[k])
+        return x
+
+    def sample(
+        self,
+        n: int | None = None,
+        random_state: Any = None,
+        *,
+        total_count: ArrayLike = 1,
+        **more: Any,
+    ) -> NDArray[Any]:
+        """Draws of every class.
+
+        Parameters
+        ----------
+        n : int, optional
+            Draws of each class; one, without an axis for it, by default.
+        random_state : None, int, RandomState or Generator
+        total_count : int or array-like (n,)
+            Σx, of all draws or of each.
+
+        Returns
+        -------
+        int64 array (n, n_classes, n_features), or (n_classes, n_features)
+        """
+        totals = totals_of(total_count)
+        if totals.ndim:
+            if len(totals) != (count := size_of(n)):
+                raise ValueError(f"total_count has {len(totals)} values for n={count} draws")
+            totals = np.repeat(totals, len(self.classes))
+        return super().sample(n, random_state, total_count=totals)
+
+    def mean(self, total_count: float = 1) -> Array:
+        """Nθ, float64 (n_classes, n_features)."""
+        return total_count * self.probs
+
+    def variance(self, total_count: float = 1) -> Array:
+        """Nθ(1 − θ), float64 (n_classes, n_features)."""
+        return total_count * self.probs * (1.0 - self.probs)
+
+    def stddev(self, total_count: float = 1) -> Array:
+        """√(Nθ(1 − θ)), float64 (n_classes, n_features)."""
+        return np.sqrt(self.variance(total_count))
+
+    def entropy(self, total_count: int = 1, *, coefficient: bool = False, **more: Any) -> Array:
+        """Entropy of a sequence of N, or with ``coefficient=True`` of its counts, in nats, float64
+        (n_classes,)."""
+        n = int(totals_of(total_count))
+        if not coefficient:
+            return np.asarray(n * entr(self.probs).sum(axis=1))
+        share = self.probs / self.probs.sum(axis=1, keepdims=True)
+        return np.array([float(stats().multinomial.entropy(n, p)) for p in share])
