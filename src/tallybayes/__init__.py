@@ -28,7 +28,9 @@ _HOME = {
     "MultinomialNB": "tallybayes.estimators.multinomial",
     "NaiveBayes": "tallybayes.estimators.naive_bayes",
     "bayes_rule": "tallybayes.bayes",
+    "cross_validate": "tallybayes.estimators.validation",
     "get_num_threads": "tallybayes.engines.threads",
+    "leave_one_out": "tallybayes.estimators.validation",
     "load": "tallybayes.estimators.files",
     "set_num_threads": "tallybayes.engines.threads",
     "update": "tallybayes.bayes",
@@ -43,7 +45,9 @@ __all__ = [
     "NaiveBayes",
     "__version__",
     "bayes_rule",
+    "cross_validate",
     "get_num_threads",
+    "leave_one_out",
     "load",
     "set_num_threads",
     "update",
@@ -59,6 +63,7 @@ if TYPE_CHECKING:
     from tallybayes.estimators.gaussian import GaussianNB
     from tallybayes.estimators.multinomial import MultinomialNB
     from tallybayes.estimators.naive_bayes import NaiveBayes
+    from tallybayes.estimators.validation import cross_validate, leave_one_out
 
 
 def __getattr__(name: str) -> Any:

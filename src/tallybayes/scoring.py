@@ -19,7 +19,14 @@ from tallybayes.engines.base import CompiledScore
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import RuledOutWarning, warn_user
 
-__all__ = ["best_class", "joint_log_likelihood", "log_evidence", "posterior", "warn_ruled_out"]
+__all__ = [
+    "best_class",
+    "joint_log_likelihood",
+    "log_evidence",
+    "log_posterior",
+    "posterior",
+    "warn_ruled_out",
+]
 
 Array = NDArray[np.float64]
 
@@ -52,6 +59,13 @@ def posterior(score: CompiledScore, x: Any, log_prior: Array, *, log: bool = Fal
     scores = score.joint(x)
     ruled_out = _kernels.normalise(scores, log_prior, not log, None, get_num_threads())
     warn_ruled_out(ruled_out, len(scores))
+    return scores
+
+
+def log_posterior(scores: Array) -> Array:
+    """Joint log-likelihoods (n_rows, n_classes) normalised in place, in nats; each row has a class
+    that is not ruled out."""
+    _kernels.normalise(scores, np.zeros(scores.shape[1]), False, None, get_num_threads())
     return scores
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.engines.cells import cells_without
 from tallybayes.engines.table import raise_infinite
 from tallybayes.errors import UnseenLevel
 from tallybayes.parameters import Cells, Counts, Density, Description, Unseen
@@ -37,22 +38,6 @@ def values_of(name: str, column: Any) -> Array:
     if np.isinf(values).any():
         raise_infinite(name, values)
     return values
-
-
-def cells_without(law: Cells, cells: Index, own: Index, weight: Array) -> Array:
-    """log-probabilities (n_rows, n_classes) of rows in these cells, each after it is taken out.
-
-    Rows of one weight share a table of all cells; rows of different weight are cells themselves.
-    """
-    rows = np.arange(len(cells))
-    if len(cells) and (weight == weight[0]).all():
-        scores: Array = law.other_without(float(weight[0])).T[cells]
-        scores[rows, own] = law.own_without(float(weight[0]))[own, cells]
-        return scores
-    taken = law.take(cells)
-    scores = np.ascontiguousarray(taken.other_without(weight).T)
-    scores[rows, own] = taken.own_without(weight)[own, rows]
-    return scores
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

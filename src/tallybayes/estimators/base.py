@@ -25,6 +25,7 @@ from tallybayes.estimators.labels import codes_of, labels_and_codes, read_labels
 from tallybayes.estimators.model import ENGINE, Model
 from tallybayes.estimators.rows import read_rows, read_weights
 from tallybayes.families import ClassPrior
+from tallybayes.leaving_out import posterior_without
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import TableTally
 
@@ -549,6 +550,19 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             name = str(label)
             columns[f"{name} (class)" if name in columns else name] = values[k]
         return frame(columns)
+
+    # ---- leaving out -----------------------------------------------------------------------------
+    def _log_proba_without(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Array:
+        """log P(c | x) of rows that were learned, each by all others; see
+        :func:`tallybayes.leave_one_out`."""
+        model = self._fitted()
+        x = self._read_rows(X)
+        labels = read_labels(y, x, self._name)
+        weights = read_weights(sample_weight, x)
+        own = codes_of(labels, model.schema.classes).astype(np.intp)
+        weight = np.ones(len(own)) if weights is None else weights
+        likelihood = model.likelihood_without(x, own, weight)
+        return posterior_without(likelihood, model.log_prior_without(own, weight))
 
     # ---- saving ----------------------------------------------------------------------------------
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -60,6 +60,7 @@ def _fields(value: Any) -> dict[str, Any]:
 FAMILY = "tallybayes.family"  # the key that marks a family among parameters
 TYPE = "tallybayes.type"  # marks a type among the keys of columns=
 TYPES = {t.__name__: t for t in KINDS}
+DTYPE = "tallybayes.dtype"  # marks a NumPy type among them
 EXTRA = "_extra"  # the attribute of a loaded estimator that holds what the file had beside it
 
 
@@ -73,6 +74,8 @@ def _plain(value: Any) -> Any:
         return [_plain(v) for v in value]
     if isinstance(value, type) and value in TYPES.values():
         return (TYPE, value.__name__)
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return (DTYPE, np.dtype(value).str)
     return value
 
 
@@ -87,6 +90,8 @@ def _restored(value: Any) -> Any:
         return [_restored(v) for v in value]
     if isinstance(value, tuple) and len(value) == 2 and value[0] == TYPE:
         return TYPES[value[1]]
+    if isinstance(value, tuple) and len(value) == 2 and value[0] == DTYPE:
+        return np.dtype(value[1])
     return value
 
 
@@ -124,6 +129,7 @@ def save(estimator: Any, path: str | os.PathLike[str], extra: dict[str, Any] | N
             "names": model.names,
             "families": _plain(what.families),
             "groups": _plain(what.groups),
+            "by_type": [[list(kinds), _plain(family)] for kinds, family in what.by_type],
             "reading": reading,
         }
     if extra is not None:
@@ -194,7 +200,8 @@ def _loaded(
     )
     if isinstance(model, TableModel):
         held = header["table"]
-        what = Declared(_restored(held["families"]), _restored(held["groups"]))
+        by_type = tuple((tuple(kinds), _restored(f)) for kinds, f in held["by_type"])
+        what = Declared(_restored(held["families"]), _restored(held["groups"]), by_type)
         model.names = held["names"]
         model.reading = Reading(declared=what, **held["reading"])
     if header["taken"]:

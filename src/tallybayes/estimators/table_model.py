@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes.engines.table_score import TableScore
 from tallybayes.estimators.model import Model
@@ -10,6 +13,8 @@ from tallybayes.estimators.table_reading import ColumnReading, Reading, read_col
 from tallybayes.tally import TableTally
 
 __all__ = ["TableModel"]
+
+Array = NDArray[np.float64]
 
 
 class TableModel(Model):
@@ -34,6 +39,11 @@ class TableModel(Model):
         return twin
 
     @property
+    def holds(self) -> dict[str, str]:
+        """The kind of tally of each column that has been counted."""
+        return {n: g.kind for g in self.schema.groups if g.names is not None for n in g.names}
+
+    @property
     def columns_read(self) -> list[ColumnReading]:
         """Each column's family and parameters."""
         return self.once("columns", self._read_columns)  # type: ignore[no-any-return]
@@ -53,3 +63,6 @@ class TableModel(Model):
                 self.log_prior,
             ),
         )
+
+    def likelihood_without(self, x: Any, own: NDArray[np.intp], weight: Array) -> Array:
+        return self.score.likelihood_without(x, own, weight)

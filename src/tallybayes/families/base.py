@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.parameters import Parameters
+from tallybayes.parameters import Parameters, Without
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, Tally
 
@@ -25,6 +25,9 @@ class Family(Protocol[T_contra]):
 
     def parameters(self, tally: T_contra, classes: ClassCounts) -> Parameters:
         """Parameters from counts; the tally is non-negative and is not changed."""
+
+    def without(self, tally: T_contra, classes: ClassCounts) -> Without:
+        """What a row's own class says of it after the row is taken out, from the same counts."""
 
     def sample(
         self, tally: T_contra, classes: ClassCounts, rows: NDArray[np.intp], rng: Any, **size: Any

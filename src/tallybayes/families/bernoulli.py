@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tallybayes.families.base import class_blocks, log
 from tallybayes.families.priors import Beta, Estimate
-from tallybayes.parameters import Linear
+from tallybayes.parameters import Linear, PresenceWithout
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, FeatureSums
 from tallybayes.tally.base import is_residue
@@ -127,6 +127,20 @@ class Bernoulli:
             np.subtract(log(present), log_total, out=part)
             part -= log_absent
         return Linear(weights=weights, offset=offset, threshold=self.threshold, required=required)
+
+    def without(self, tally: FeatureSums, classes: ClassCounts) -> PresenceWithout:
+        total = classes.count[:, None]
+        yes, no = self.smoothing()
+        absent = total - tally.sums
+        absent[(absent < 0.0) | is_residue(absent, np.broadcast_to(total, absent.shape))] = 0.0
+        present = np.minimum(tally.sums, total)
+        return PresenceWithout(
+            present=present + yes,
+            absent=absent + no,
+            whole=total + np.broadcast_to(np.asarray(yes) + no, (1, tally.sums.shape[1])),
+            counted=classes.count,
+            threshold=0.5 if self.threshold is None else self.threshold,
+        )
 
     def sample(
         self, tally: FeatureSums, classes: ClassCounts, rows: NDArray[np.intp], rng: Any

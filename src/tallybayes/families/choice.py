@@ -46,7 +46,8 @@ def choose(
     alpha : float
         Smoothing of bins, in rows.
     """
-    gaussian = GaussianDensity.read(Gaussian(relative_to="feature"), moments, grid)
+    # ddof: a class of one row takes the variance of all, not one that rules it out elsewhere
+    gaussian = GaussianDensity.read(Gaussian(ddof=1, relative_to="feature"), moments, grid)
     best: tuple[GaussianDensity | BinnedReading, float] = (
         gaussian,
         density_likelihood(gaussian, grid, classes),

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.errors import NegativeTally
 from tallybayes.families.base import log
 from tallybayes.tally import ClassCounts
+from tallybayes.tally.base import RESIDUE
 
 __all__ = ["ClassPrior"]
 
@@ -43,3 +45,43 @@ class ClassPrior:
             )
         prior: Array = log(smoothed) - np.log(total)
         return prior
+
+    def log_without(self, classes: ClassCounts, own: NDArray[np.intp], weight: Array) -> Array:
+        """log P(c) after each row is taken out, float64 (n_rows, n_classes), in nats.
+
+        Parameters
+        ----------
+        classes : ClassCounts
+        own : index array (n_rows,)
+            The class of each row.
+        weight : float64 array (n_rows,)
+
+        Raises
+        ------
+        NegativeTally
+            If a row weighs more than its class holds: it was not counted.
+        ValueError
+            If nothing is left, and the prior is neither smoothed nor given.
+        """
+        rest = classes.count[own] - weight
+        rest[np.abs(rest) <= RESIDUE * classes.count[own]] = 0.0
+        if (rest < 0.0).any():
+            i = int(np.flatnonzero(rest < 0.0)[0])
+            raise NegativeTally(
+                f"row {i} weighs {weight[i]:g}, more than the {classes.count[own[i]]:g} that its "
+                "class holds: leave-one-out takes the rows that were learned, with their weights"
+            )
+        if self.given is not None:
+            return np.broadcast_to(log(self.given), (len(own), len(self.given))).copy()
+        count = classes.count + self.alpha
+        total = classes.count.sum() - weight
+        total[np.abs(total) <= RESIDUE * classes.count.sum()] = 0.0
+        total += self.alpha * len(count)
+        if not (total > 0.0).all():
+            raise ValueError(
+                "without its only row the class prior cannot be estimated: smooth it with "
+                "class_alpha > 0, or give it"
+            )
+        scores: Array = log(count) - np.log(total)[:, None]
+        scores[np.arange(len(own)), own] = log(rest + self.alpha) - np.log(total)
+        return scores

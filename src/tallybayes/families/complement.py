@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.base import class_blocks
-from tallybayes.parameters import Linear
+from tallybayes.parameters import ComplementWithout, Linear
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, FeatureSums
 
@@ -82,3 +82,7 @@ class Complement:
     def parameters(self, tally: FeatureSums, classes: ClassCounts) -> Linear:
         weights = self.weights(tally)
         return Linear(weights=weights, offset=np.zeros(len(weights)), non_negative=True)
+
+    def without(self, tally: FeatureSums, classes: ClassCounts) -> ComplementWithout:
+        part = tally.sums.sum(axis=0) - tally.sums + self.alpha
+        return ComplementWithout(part=part, whole=part.sum(axis=1), norm=self.norm)

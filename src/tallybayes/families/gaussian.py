@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from tallybayes.families.priors import Estimate, NormalInverseGamma
-from tallybayes.parameters import Quadratic
+from tallybayes.parameters import MomentsWithout, Quadratic
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, Moments
 
@@ -165,7 +165,7 @@ class Gaussian:
         mean = np.where(blank, everyone.mean, own.mean) if blank.any() else own.mean
         ddof = 1.0 if self.estimate == "posterior" else self.ddof
         freedom = own.n - ddof
-        few = freedom <= 0.0
+        few = freedom <= 2.0**-40 * own.n  # fractional weights add up to a row and a little
         variance = np.maximum(own.squares, 0.0) / np.where(few, 1.0, freedom)
         if few.any():
             variance = np.where(few, everyone.variance, variance)
@@ -219,6 +219,46 @@ class Gaussian:
             scale=1.0 / np.sqrt(2.0 * variance),
             offset=-0.5 * np.log(2.0 * np.pi * variance).sum(axis=1),
         )
+
+    def without(self, tally: Moments, classes: ClassCounts) -> MomentsWithout:
+        pooled = tally.pooled()
+        everyone = Statistics(*(part[0] for part in (pooled.n, *pooled.mean_and_squares())))
+        own = Statistics(tally.n, *tally.mean_and_squares())
+
+        def exact(x: Array, index: NDArray[np.intp], weight: Array) -> Array:
+            return self._scores_without(x, index, weight, own, everyone)
+
+        return MomentsWithout(
+            n=tally.n[:, 0] if tally.n.shape[1] else classes.count,
+            mean=own.mean,
+            squares=own.squares,
+            everyone=(everyone.n[:1], everyone.mean, everyone.squares),
+            var_smoothing=self.var_smoothing,
+            exact=exact,
+        )
+
+    def _scores_without(
+        self,
+        x: Array,
+        index: NDArray[np.intp],
+        weight: Array,
+        own: Statistics,
+        everyone: Statistics,
+    ) -> Array:
+        """log p(x | c) in every class, (n_rows, n_classes), after each row is taken out."""
+        together = everyone.without(x, weight[:, None])
+        epsilon = self.var_smoothing * together.variance
+        if self.relative_to == "largest":
+            epsilon = epsilon.max(axis=1, initial=0.0, keepdims=True)
+        scores = np.empty((len(x), len(own.n)))
+        for k in range(len(own.n)):
+            other = Statistics(*(np.broadcast_to(part[k], x.shape) for part in own))
+            predictive = self.predictive(other, together, epsilon)
+            scores[:, k] = log_density(x, predictive).sum(axis=1)
+        mine = Statistics(*(part[index] for part in own)).without(x, weight[:, None])
+        predictive = self.predictive(mine, together, epsilon)
+        scores[np.arange(len(x)), index] = log_density(x, predictive).sum(axis=1)
+        return scores
 
     def sample(
         self, tally: Moments, classes: ClassCounts, rows: NDArray[np.intp], rng: Any

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tallybayes.families.base import class_blocks
 from tallybayes.families.priors import Dirichlet, Estimate
-from tallybayes.parameters import Linear
+from tallybayes.parameters import Linear, SumsWithout
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, FeatureSums
 
@@ -113,6 +113,10 @@ class Multinomial:
             )
         weights = self.log_probabilities(tally)
         return Linear(weights=weights, offset=np.zeros(len(weights)), non_negative=True)
+
+    def without(self, tally: FeatureSums, classes: ClassCounts) -> SumsWithout:
+        part = tally.sums + self.smoothing(tally.sums.shape[1])
+        return SumsWithout(part=part, whole=part.sum(axis=1), counted=tally.sums.sum(axis=1))
 
     def sample(
         self,

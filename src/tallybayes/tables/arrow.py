@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tallybayes.tables.arrays import read_array
-from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts
+from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts, whole_numbers
 from tallybayes.tables.objects import as_text, read_objects
 
 __all__ = ["read"]
@@ -37,7 +37,7 @@ def _read_column(column: Any, name: str) -> Column:
         return Texts(codes.astype(np.int32), ["False", "True"], "boolean")
     if pa.types.is_integer(kind):
         if column.null_count:
-            return Numbers(column.cast(pa.float64(), safe=False).to_numpy(), "integer")
+            return whole_numbers(pc.fill_null(column, 0).to_numpy(), column.is_null().to_numpy())
         return Numbers(column.to_numpy(), "integer")
     if pa.types.is_decimal(kind):
         text = column.cast(pa.string())  # straight to floats, it would miss the nearest one

@@ -150,6 +150,13 @@ class Tally:
         """The counts of some classes, as a copy."""
         return self._like([np.array(array[rows]) for array in self._arrays()])
 
+    def pooled(self) -> Self:
+        """All classes together, as a tally of one class."""
+        pool = self.take(slice(0, 1))
+        for k in range(1, self.n_classes):
+            pool.accumulate(self.take(slice(k, k + 1)))
+        return pool
+
     def put(self, rows: Rows, other: Self) -> None:
         """Replaces the counts of some classes, in place."""
         for name in self.additive:

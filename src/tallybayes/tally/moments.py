@@ -115,13 +115,6 @@ class Moments(Tally):
         moved.origin = origin
         return moved
 
-    def pooled(self) -> Self:
-        """All classes together, as a tally of one class."""
-        pool = self.take(slice(0, 1))
-        for k in range(1, self.n_classes):
-            pool.accumulate(self.take(slice(k, k + 1)))
-        return pool
-
     def mean_and_squares(self) -> tuple[Array, Array]:
         """Means and sums of squares about them, both (n_classes, n_features); where n = 0 the
         origin and 0."""
@@ -158,6 +151,7 @@ class Moments(Tally):
         taken.accumulate(self, -1.0)
         squares_taken = np.abs(taken._about(mean).s2_hi).reshape(mean.shape)
         slack = 2.0**-37 * (np.abs(held) + squares_taken) + NOTHING * (1.0 + mean**2)
+        slack += 2.0**-80 * np.abs(before.s2_hi)  # of double-doubles about the origin
         # without rows, sums on the positive side may be rounding of rows long gone: only a negative
         # sum of squares shows that other rows were taken away than had been learned
         left = self._about(mean).s2_hi.reshape(mean.shape)

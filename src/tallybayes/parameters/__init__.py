@@ -1,0 +1,37 @@
+"""What a family compiles to: few score kinds.
+
+An engine evaluates them and knows no family; a family compiles to one and knows no engine.
+Parameters do not hold the class prior.
+"""
+
+from __future__ import annotations
+
+from tallybayes.parameters.columns import Cells, Counts, Density, Description, QuadraticTerms
+from tallybayes.parameters.scores import Linear, Lookup, Parameters, Quadratic, Unseen
+from tallybayes.parameters.without import (
+    CellsWithout,
+    ComplementWithout,
+    MomentsWithout,
+    PresenceWithout,
+    SumsWithout,
+    Without,
+)
+
+__all__ = [
+    "Cells",
+    "CellsWithout",
+    "ComplementWithout",
+    "Counts",
+    "Density",
+    "Description",
+    "Linear",
+    "Lookup",
+    "MomentsWithout",
+    "Parameters",
+    "PresenceWithout",
+    "Quadratic",
+    "QuadraticTerms",
+    "SumsWithout",
+    "Unseen",
+    "Without",
+]

@@ -1,0 +1,225 @@
+"""leave_one_out is what fitting without each row would predict, for every family."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+
+from tallybayes import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianNB,
+    MultinomialNB,
+    NaiveBayes,
+    cross_validate,
+    leave_one_out,
+)
+from tallybayes.errors import NegativeTally
+from tallybayes.families import (
+    Bernoulli,
+    Beta,
+    Categorical,
+    Dirichlet,
+    Gamma,
+    Gaussian,
+    Multinomial,
+    NormalInverseGamma,
+    Poisson,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # constant columns, rows ruled out
+
+FIVE = {
+    "gaussian": GaussianNB(class_alpha=0.5),
+    "gaussian, each feature": GaussianNB(
+        class_alpha=0.5, var_smoothing_of="feature", var_smoothing=1e-3
+    ),
+    "multinomial": MultinomialNB(class_alpha=0.5),
+    "multinomial, sparse": MultinomialNB(alpha=0.3, class_alpha=0.5),
+    "multinomial, alpha 0": MultinomialNB(alpha=0.0, class_alpha=0.5),
+    "bernoulli": BernoulliNB(class_alpha=0.5),
+    "bernoulli, sparse": BernoulliNB(alpha=0.01, class_alpha=1.0),
+    "complement": ComplementNB(class_alpha=0.5),
+    "complement, norm, sparse": ComplementNB(norm=True, class_alpha=0.5),
+    "categorical": CategoricalNB(min_categories=3, class_alpha=0.5),
+    "given prior": CategoricalNB(min_categories=3, fit_prior=False),
+}
+
+
+def some_rows(seed):
+    """Few rows with duplicates, a level that one row has alone, and classes of one row."""
+    rng = np.random.default_rng(seed)
+    n, d = rng.integers(4, 13), rng.integers(1, 5)
+    y = rng.integers(0, rng.integers(2, 4), n)
+    y[:2] = 0, 1
+    x = rng.integers(0, 3, (n, d)).astype(float)
+    x[rng.integers(n)] = x[rng.integers(n)]
+    return x, y, rng
+
+
+def close(got, others, x):
+    """To 1e-10 of the size of joint log-likelihoods; −inf only beside −inf."""
+    expected, joint = others.predict_log_proba(x), others.predict_joint_log_proba(x)
+    assert np.array_equal(np.isfinite(got), np.isfinite(expected))
+    there = np.isfinite(expected)
+    size = 1.0 + np.abs(np.where(np.isfinite(joint), joint, 0.0)).max(axis=1, keepdims=True)
+    apart = np.where(there, got, 0.0) - np.where(there, expected, 0.0)
+    assert (np.abs(apart) <= 1e-10 * size).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", FIVE)
+def test_it_is_fitting_without_the_row(name, weighted):
+    for seed in range(10):
+        x, y, rng = some_rows(seed)
+        if "gaussian" in name and seed % 2:
+            x += rng.normal(size=x.shape)
+        if "sparse" in name:
+            x = sparse.csr_array(x)
+        if "categorical" in name or "prior" in name:
+            x = x.astype(np.int64)
+        weight = rng.choice([0.5, 1.0, 1.7, 2.0], len(y)) if weighted else None
+        model = clone(FIVE[name]).fit(x, y, sample_weight=weight)
+        found = leave_one_out(model, x, y, weight)
+        for i in range(len(y)):
+            rest = np.flatnonzero(np.arange(len(y)) != i)
+            others = clone(FIVE[name]).partial_fit(
+                x[rest],
+                y[rest],
+                classes=model.classes_,
+                sample_weight=None if weight is None else weight[rest],
+            )
+            close(found[[i]], others, x[[i]])
+
+
+LEVELS = ["u", "v", "w"]
+TABLES = {
+    "plain": {
+        "g": Gaussian(relative_to="feature"),
+        "h": Gaussian(ddof=1.0),
+        "p": Poisson(),
+        "c": Categorical(levels=LEVELS),
+        "b": Bernoulli(),
+    },
+    "priors": {
+        "g": Gaussian(prior=NormalInverseGamma(0.0, 1.0, 2.0, 1.0)),
+        "h": Gaussian(prior=NormalInverseGamma(0.0, 1.0, 2.0, 1.0), estimate="posterior"),
+        "p": Poisson(prior=Gamma(2.0, 1.0), estimate="posterior"),
+        "c": Categorical(prior=Dirichlet(3.0, "marginal"), levels=LEVELS),
+        "b": Bernoulli(prior=Beta(2.0, 1.0)),
+    },
+    "modes": {
+        "g": Gaussian(prior=NormalInverseGamma(0.0, 1.0, 2.0, 1.0), estimate="map"),
+        "h": Gaussian(estimate="posterior"),
+        "p": Poisson(prior=Gamma(2.0, 1.0), estimate="map"),
+        "c": Categorical(
+            prior=Dirichlet.from_mode([0.2, 0.3, 0.5], 3.0), levels=LEVELS, estimate="map"
+        ),
+        "b": Bernoulli(estimate="mle"),
+    },
+    "groups": {
+        ("p", "q"): Multinomial(),
+        "g": Gaussian(),
+        "h": None,
+        "c": None,
+        "b": Bernoulli(alpha=0.5),
+    },
+    "groups, integrated": {
+        ("p", "q"): Multinomial(estimate="posterior"),
+        "g": None,
+        "h": None,
+        "c": Categorical(levels=LEVELS),
+        "b": None,
+    },
+}
+
+
+def some_table(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 16))
+    y = np.array(["a", "b", "c"])[rng.integers(0, rng.integers(2, 4), n)]
+    y[:2] = "a", "b"
+
+    def gaps(values):
+        column = values.astype(object)
+        column[rng.random(n) < 0.2] = None
+        return column
+
+    table = pd.DataFrame(
+        {
+            "g": pd.to_numeric(pd.Series(gaps(rng.normal(size=n).round(1)))),
+            "h": pd.to_numeric(pd.Series(gaps(rng.normal(size=n)))),
+            "p": rng.integers(0, 5, n),
+            "q": rng.integers(0, 5, n),
+            "c": gaps(np.array(LEVELS)[rng.integers(0, 3, n)]),
+            "b": rng.random(n) < 0.5,
+        }
+    )
+    return table, y, rng
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("missing", ["ignore", "level"])
+@pytest.mark.parametrize("name", TABLES)
+def test_it_is_fitting_a_table_without_the_row(name, missing, weighted):
+    if missing == "level" and name == "modes":
+        missing = "ignore"  # a base of three levels has no share for gaps
+    columns = {"q": None, **TABLES[name]} if "groups" not in name else TABLES[name]
+    for seed in range(5):
+        table, y, rng = some_table(seed)
+        weight = rng.choice([0.5, 1.0, 1.7, 2.0], len(y)) if weighted else None
+        plain = NaiveBayes(
+            columns, class_alpha=0.5, missing=missing, classes=["a", "b", "c"][: len(set(y))]
+        )
+        model = clone(plain).fit(table, y, sample_weight=weight)
+        found = leave_one_out(model, table, y, weight)
+        for i in range(len(y)):
+            rest = np.flatnonzero(np.arange(len(y)) != i)
+            others = clone(plain).fit(
+                table.iloc[rest], y[rest], None if weight is None else weight[rest]
+            )
+            close(found[[i]], others, table.iloc[[i]])
+
+
+def test_rows_that_were_not_learned_are_refused():
+    x, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 0, 1])
+    model = GaussianNB().fit(x, y)
+    with pytest.raises(NegativeTally, match="row 1 weighs 2, more than the 1"):
+        leave_one_out(model, x[:2], [0, 1], [1.0, 2.0])
+    with pytest.raises(TypeError, match="takes a classifier of tallybayes"):
+        leave_one_out(object(), x, y)
+
+
+@pytest.mark.parametrize("name", FIVE)
+def test_folds_are_fitting_on_the_others(name):
+    rng = np.random.default_rng(5)
+    x, y = rng.integers(0, 3, (40, 4)), rng.integers(0, 3, 40)
+    model = clone(FIVE[name]).fit(x, y)
+    found = cross_validate(model, x, y, KFold(5))
+    for train, test in KFold(5).split(x):
+        others = clone(FIVE[name]).fit(x[train], y[train])
+        close(found[test], others, x[test])
+    by_number = cross_validate(model, x, y, np.repeat(np.arange(5), 8))
+    assert np.array_equal(by_number, found)
+    assert np.array_equal(model.class_count_, np.bincount(y))
+
+
+def test_folds_of_a_table():
+    table, y, _ = some_table(3)
+    model = NaiveBayes({**TABLES["priors"], "q": None}).fit(table, y)
+    each = cross_validate(model, table, y, np.arange(len(y)))
+    np.testing.assert_allclose(each, leave_one_out(model, table, y), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("folds", "message"), [([0, 1], "one fold a row"), (np.zeros((2, 2)), "one fold a row")]
+)
+def test_folds_that_do_not_fit(folds, message):
+    model = GaussianNB().fit([[0.0], [1.0], [2.0]], [0, 0, 1])
+    with pytest.raises(ValueError, match=message):
+        cross_validate(model, [[0.0], [1.0], [2.0]], [0, 0, 1], folds)
