@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.stats
+from scipy import sparse
 from scipy.integrate import quad
 from scipy.special import entr
 
@@ -166,6 +167,31 @@ def test_a_word_that_cannot_be():
         np.log([[0.5, 1e-320], [1e-320, 0.75], [0.25, 1 / 16], [1e-320, 1e-320]])
         + np.where([[0, 1], [1, 0], [0, 0], [1, 1]], -np.inf, 0.0),
     )
+
+
+@pytest.mark.parametrize("coefficient", [False, True])
+def test_sparse_counts_are_counts(coefficient):
+    x, y = rows()
+    conditional = MultinomialNB(alpha=0.0).fit(x * (x > 2), y).class_conditional_
+    more = np.concatenate([x, [[0, 0, 0, 0], [-1, 2, 0, 0]]])
+    expected = conditional.log_prob(more, coefficient=coefficient)
+    assert np.isneginf(expected).any()
+    assert np.isfinite(expected).any()
+    got = conditional.log_prob(sparse.csr_array(more), coefficient=coefficient)
+    np.testing.assert_allclose(got, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("threshold", [None, -0.5, 0.0, 2.0])
+def test_sparse_yes_no_features(threshold):
+    """Features that every row of a class has, or none; and values that are neither 0 nor 1."""
+    with np.errstate(divide="ignore"):
+        present = np.log([[0.0, 1.0, 0.3], [0.5, 0.2, 0.9]])
+        absent = np.log1p(-np.exp(present))
+    one = IndependentBernoulli(present, absent, np.array(["a", "b"]), list("uvw"), threshold)
+    x = np.array(list(itertools.product([0.0, 1.0, 3.0], repeat=3)))
+    expected = one.log_prob(x)
+    assert np.isneginf(expected).any()
+    np.testing.assert_allclose(one.log_prob(sparse.csr_array(x)), expected, rtol=1e-13)
 
 
 @pytest.mark.parametrize("total", [-1, 2.5, "many", [1, -2], [[1], [2]]])

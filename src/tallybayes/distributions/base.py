@@ -17,7 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ArrayConditional", "ClassConditional", "Distribution", "generator", "shown", "stats"]
+__all__ = [
+    "ArrayConditional",
+    "ClassConditional",
+    "Distribution",
+    "generator",
+    "shown",
+    "size_of",
+    "stats",
+]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -157,13 +165,20 @@ class ClassConditional(Distribution):
 class ArrayConditional(ClassConditional):
     """A class conditional whose events are rows of an array.
 
-    Rows are asked about in blocks, so that intermediate results stay small; sparse matrices are
-    read block by block.
+    Rows are asked about in blocks, so that intermediate results stay small.
     """
 
     @abstractmethod
     def _log_prob(self, x: NDArray[Any]) -> Array:
         """(n_rows, n_classes) of rows (n_rows, n_features)."""
+
+    def _cells_a_row(self, sparse: bool) -> int:
+        """How large an intermediate result is for each row."""
+        return len(self.features) * len(self.classes)
+
+    def _log_prob_of_sparse(self, x: Any) -> Array:
+        """The same of a block of rows in CSR format."""
+        return self._log_prob(self._read(x.toarray()))
 
     def _read(self, x: Any) -> NDArray[Any]:
         return np.asarray(x, dtype=np.float64)
@@ -186,11 +201,12 @@ class ArrayConditional(ClassConditional):
         ValueError
             For other columns than the distribution has.
         """
-        return self._by_block(x, self._log_prob)
+        return self._by_block(x)
 
-    def _by_block(self, x: Any, log_prob: Callable[[Any], Array]) -> Array:
+    def _by_block(self, x: Any, **more: Any) -> Array:
         sparse = hasattr(x, "toarray")
         rows: Any = x.tocsr() if sparse else self._read(x)
+        log_prob = self._log_prob_of_sparse if sparse else self._log_prob
         (d,) = self.event_shape
         if rows.ndim == 0 or rows.shape[-1] != d:
             raise ValueError(
@@ -200,10 +216,9 @@ class ArrayConditional(ClassConditional):
         lead = rows.shape[:-1]
         rows = rows if sparse else rows.reshape(-1, d)
         out = np.empty((rows.shape[0], len(self.classes)))
-        step = max(1, CELLS // max(1, d * len(self.classes)))
+        step = max(1, CELLS // max(1, self._cells_a_row(sparse)))
         for start in range(0, len(out), step):
-            block = rows[start : start + step]
-            out[start : start + step] = log_prob(self._read(block.toarray()) if sparse else block)
+            out[start : start + step] = log_prob(rows[start : start + step], **more)
         return out.reshape(*lead, len(self.classes))
 
     def sample(self, n: int | None = None, random_state: Any = None, **more: Any) -> NDArray[Any]:

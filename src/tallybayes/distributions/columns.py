@@ -17,7 +17,7 @@ from tallybayes.engines.table_parts import CountsPart, LevelsPart, Part
 from tallybayes.tables import Empty, Numbers, Table, Texts, read_table
 from tallybayes.tables.columns import texts_of
 
-__all__ = ["Column", "GroupOfCounts", "LevelColumn", "NumberColumn"]
+__all__ = ["Column", "GroupOfCounts", "LevelColumn", "NumberColumn", "names_of"]
 
 Array = NDArray[np.float64]
 
@@ -221,10 +221,14 @@ class GroupOfCounts(Multinomial):
                 log_probs = np.log(concentration) - np.log(total)
         super().__init__(log_probs, classes, part.columns)
 
-    def _log_prob(self, x: NDArray[Any]) -> Array:
+    def _sequence(self, x: Any) -> Array:
         if self.concentration is None:
-            return super()._log_prob(x)
-        return np.asarray(self.part.counts.contributions(x).sum(axis=2))
+            return super()._sequence(x)
+        dense = x.toarray() if hasattr(x, "toarray") else x
+        return np.asarray(self.part.counts.contributions(np.maximum(dense, 0.0)).sum(axis=2))
+
+    def _cells_a_row(self, sparse: bool) -> int:
+        return len(self.features) * len(self.classes)
 
     def draw(self, codes: Index, rng: Any, total_count: Any = 1, **more: Any) -> NDArray[np.int64]:
         if self.concentration is None:

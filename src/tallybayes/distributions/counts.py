@@ -11,7 +11,7 @@ from scipy.special import entr, gammaln
 
 from tallybayes.distributions.base import ArrayConditional, Index, size_of, stats
 
-__all__ = ["Multinomial"]
+__all__ = ["Multinomial", "totals_of"]
 
 Array = NDArray[np.float64]
 
@@ -24,6 +24,11 @@ def totals_of(total_count: Any) -> NDArray[np.int64]:
             f"total_count is a whole number from 0 on, or one for each row, got {total_count!r}"
         )
     return total.astype(np.int64)
+
+
+def _log_orders(total: Array, each: Array) -> Array:
+    """log N! / Π x_j!, (n_rows, 1), of N and Σ_j log x_j!."""
+    return np.asarray(gammaln(np.maximum(total, 0.0) + 1.0) - each)[:, None]
 
 
 class Multinomial(ArrayConditional):
@@ -52,19 +57,37 @@ class Multinomial(ArrayConditional):
         self.log_probs = np.asarray(log_probs)
         self.probs = np.exp(self.log_probs)
 
-    def _log_prob(self, x: NDArray[Any]) -> Array:
-        out = np.empty((len(x), len(self.classes)))
-        for k, log_prob in enumerate(self.log_probs):
-            none = np.isneginf(log_prob)  # 0 times −inf is 0: a word that does not occur
-            out[:, k] = x @ np.where(none, 0.0, log_prob)
-            if none.any():
-                out[(x[:, none] > 0.0).any(axis=1), k] = -np.inf
+    def _cells_a_row(self, sparse: bool) -> int:
+        return len(self.classes) if sparse else len(self.features) + len(self.classes)
+
+    def _log_prob(self, x: NDArray[Any], coefficient: bool = False) -> Array:
+        out = self._sequence(x)
         out[(x < 0.0).any(axis=1)] = -np.inf
+        if coefficient:
+            possible = np.maximum(x, 0.0)
+            out += _log_orders(x.sum(axis=1), gammaln(possible + 1.0).sum(axis=1))
         return out
 
-    def _log_prob_in_any_order(self, x: NDArray[Any]) -> Array:
-        coefficient = gammaln(x.sum(axis=1) + 1.0) - gammaln(x + 1.0).sum(axis=1)
-        return np.asarray(self._log_prob(x) + coefficient[:, None])
+    def _log_prob_of_sparse(self, x: Any, coefficient: bool = False) -> Array:
+        x = x.copy()
+        x.sum_duplicates()
+        row = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
+        out = self._sequence(x)
+        out[row[x.data < 0.0]] = -np.inf
+        if coefficient:
+            each = gammaln(np.maximum(x.data, 0.0) + 1.0)
+            total = np.asarray(x.sum(axis=1)).ravel()
+            together = np.bincount(row, weights=each, minlength=len(out)).astype(np.float64)
+            out += _log_orders(total, together)
+        return out
+
+    def _sequence(self, x: Any) -> Array:
+        """Σ_j x_j log θ_cj; 0 times −inf is 0: a word that does not occur."""
+        none = np.isneginf(self.log_probs)
+        out = np.asarray(x @ np.where(none, 0.0, self.log_probs).T, dtype=np.float64)
+        if none.any():
+            out[np.asarray((x > 0) @ none.T.astype(np.float64)) > 0.0] = -np.inf
+        return out
 
     def log_prob(self, x: Any, *, coefficient: bool = False) -> Array:
         """log p(x | c) given Σx, in nats.
@@ -86,7 +109,7 @@ class Multinomial(ArrayConditional):
         ValueError
             For other columns than the distribution has.
         """
-        return self._by_block(x, self._log_prob_in_any_order if coefficient else self._log_prob)
+        return self._by_block(x, coefficient=coefficient)
 
     def prob(self, x: Any, *, coefficient: bool = False) -> Array:
         """p(x | c), like :meth:`log_prob`."""

@@ -126,6 +126,29 @@ class IndependentBernoulli(ArrayConditional):
         each = np.where(x == 1.0, self._log_present, np.where(x == 0.0, self._log_absent, -np.inf))
         return np.asarray(np.where(np.isnan(x), np.nan, each).sum(axis=2))
 
+    def _log_prob_of_sparse(self, x: Any) -> Array:
+        if self.threshold is not None and self.threshold < 0.0:
+            return super()._log_prob_of_sparse(x)
+        x = x.copy()
+        x.sum_duplicates()
+        wrong = np.isnan(x.data)
+        if self.threshold is None:
+            wrong |= (x.data != 0.0) & (x.data != 1.0)
+        if wrong.any():
+            return super()._log_prob_of_sparse(x)
+        x.data = (x.data > (self.threshold or 0.0)).astype(np.float64)
+        never, always = np.isneginf(self._log_present), np.isneginf(self._log_absent)
+        absent = np.where(always, 0.0, self._log_absent)
+        # all features absent, then the present ones in their place
+        out = np.asarray(x @ (np.where(never, 0.0, self._log_present) - absent).T)
+        out += absent.sum(axis=1)
+        lacking = always.sum(axis=1) - x @ always.T.astype(np.float64)
+        out[(x @ never.T.astype(np.float64) > 0.0) | (lacking > 0.0)] = -np.inf
+        return out
+
+    def _cells_a_row(self, sparse: bool) -> int:
+        return len(self.classes) if sparse else super()._cells_a_row(sparse)
+
     def draw(self, codes: Index, rng: Any, **more: Any) -> NDArray[np.int64]:
         p = self.probs[codes]
         return (rng.uniform(size=p.shape) < p).astype(np.int64)  # type: ignore[no-any-return]
