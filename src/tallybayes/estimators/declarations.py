@@ -104,7 +104,7 @@ class Declared:
             for name, family in other.families.items()
             if name not in settled
             and name not in counted
-            and any(family is given or family == given for _, given in self.by_type)
+            and any(repr(family) == repr(given) for _, given in self.by_type)  # not all compare
         }
         return replace(self, families={**self.families, **families}) if families else self
 
@@ -151,7 +151,8 @@ def _kinds_of(key: Any) -> tuple[str, ...] | None:
     for name, kinds in DTYPE_NAMES:
         if named.startswith(name):
             return kinds
-    if isinstance(key, type) or hasattr(key, "kind") or hasattr(key, "name"):
+    foreign = type(key).__module__.partition(".")[0] in ("polars", "pyarrow")
+    if foreign or isinstance(key, type) or hasattr(key, "kind") or hasattr(key, "name"):
         raise ValueError(
             f"columns= names the type {key!r}; types are {', '.join(t.__name__ for t in KINDS)}, "
             "or a dtype of numpy, pandas, polars or pyarrow that is one of them"

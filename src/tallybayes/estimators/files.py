@@ -13,6 +13,7 @@ import numpy as np
 from tallybayes import families, persistence
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators.bernoulli import BernoulliNB
+from tallybayes.estimators.calibration import Isotonic, Temperature
 from tallybayes.estimators.categorical import CategoricalNB
 from tallybayes.estimators.complement import ComplementNB
 from tallybayes.estimators.declarations import KINDS, Declared
@@ -20,7 +21,7 @@ from tallybayes.estimators.gaussian import GaussianNB
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.multinomial import MultinomialNB
 from tallybayes.estimators.naive_bayes import NaiveBayes
-from tallybayes.estimators.table_model import TableModel
+from tallybayes.estimators.table_model import Chosen, TableModel
 from tallybayes.estimators.table_reading import Reading
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import (
@@ -95,6 +96,22 @@ def _restored(value: Any) -> Any:
     return value
 
 
+CALIBRATIONS: dict[str, Any] = {c.__name__: c for c in (Temperature, Isotonic)}
+
+
+def _plain_choices(chosen: Chosen) -> dict[str, Any]:
+    calibration = chosen.calibration
+    kind = None if calibration is None else type(calibration).__name__
+    held = {} if calibration is None else _fields(calibration)
+    return {"alpha": chosen.alpha, "stale": chosen.stale, "calibration": kind, "held": held}
+
+
+def _restored_choices(held: dict[str, Any]) -> Chosen:
+    kind = held["calibration"]
+    calibration = None if kind is None else CALIBRATIONS[kind](**held["held"])
+    return Chosen(held["alpha"], calibration, held["stale"])
+
+
 def save(estimator: Any, path: str | os.PathLike[str], extra: dict[str, Any] | None = None) -> None:
     """Writes a fitted estimator; see :meth:`TallyClassifier.save`.
 
@@ -131,6 +148,7 @@ def save(estimator: Any, path: str | os.PathLike[str], extra: dict[str, Any] | N
             "groups": _plain(what.groups),
             "by_type": [[list(kinds), _plain(family)] for kinds, family in what.by_type],
             "reading": reading,
+            "chosen": _plain_choices(model.chosen),
         }
     if extra is not None:
         header["extra"] = extra
@@ -204,6 +222,7 @@ def _loaded(
         what = Declared(_restored(held["families"]), _restored(held["groups"]), by_type)
         model.names = held["names"]
         model.reading = Reading(declared=what, **held["reading"])
+        model.chosen = _restored_choices(held["chosen"])
     if header["taken"]:
         model.taken = estimator._parameters()
     estimator._model = model

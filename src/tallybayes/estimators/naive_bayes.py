@@ -16,16 +16,18 @@ from tallybayes.engines.table import collect_table, merged_tables
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.as_distributions import AsDistributions
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.calibrated import Calibrated, Criterion
+from tallybayes.estimators.calibration import Method
 from tallybayes.estimators.declarations import Declared, declared, names_declared
 from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.labels import labels_and_codes, read_labels
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.rows import read_weights
-from tallybayes.estimators.streaming import RowByRow
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.table_reading import Reading, need_two_levels
 from tallybayes.estimators.table_rows import RowsToCount, rows_to_count, rows_to_score
+from tallybayes.families.priors import Estimate
 from tallybayes.parameters import Unseen
 from tallybayes.schema import Columns, Schema
 from tallybayes.tables import Table, read_table
@@ -44,7 +46,7 @@ def _with_classes(tally: TableTally, classes: Any) -> TableTally:
     return tally.aligned(tally.schema.join(Schema(more, (), by_name=True)))
 
 
-class NaiveBayes(RowByRow, AsDistributions):
+class NaiveBayes(Calibrated, AsDistributions):
     """Naive Bayes for a table, straight from the data frame.
 
     Texts, categories and booleans are levels; numbers and dates are counted as moments and on a
@@ -62,10 +64,11 @@ class NaiveBayes(RowByRow, AsDistributions):
         Columns not named are decided for.
     classes : array-like, optional
         Classes that may occur; others may still come.
-    alpha : float, default=1.0
-        Smoothing of level counts, in rows.
-    class_alpha : float, default=1.0
-        Smoothing of the class prior: (count + class_alpha) / (m + K·class_alpha).
+    alpha : float or "auto", default=1.0
+        Smoothing of level counts, in rows; "auto" chooses it by `criterion`.
+    class_alpha : float or "auto", default=1.0
+        Smoothing of the class prior: (count + class_alpha) / (m + K·class_alpha); "auto": of the
+        largest evidence.
     class_prior : array-like (n_classes,), optional
         A class prior that no count changes; it sums to 1. Needs ``class_alpha=0``.
     missing : {"ignore", "level"}, default="ignore"
@@ -73,6 +76,17 @@ class NaiveBayes(RowByRow, AsDistributions):
     unseen : {"smooth", "ignore", "error"}, default="smooth"
         What predicting does with a level that training did not have: give it the probability
         α / (n_cj + α·N_j), leave the column out of the product, or raise.
+    estimate : {"mean", "map", "mle", "posterior"}, default="mean"
+        How columns that are not declared are read: by the posterior mean of their parameters, the
+        mode, maximum likelihood (without smoothing), or with the parameters integrated out.
+    criterion : {"loo_log_loss", "loo_likelihood", "evidence"}, default="loo_log_loss"
+        What ``alpha="auto"`` looks at: the leave-one-out log-loss of the rows of `fit` or of the
+        first `partial_fit`, one alpha for all columns; or, for each column by itself and from the
+        tally alone, so that it is the same after any merge, its leave-one-out likelihood or its
+        evidence.
+    calibrate : {None, "temperature", "isotonic"}, default=None
+        Corrects the probabilities by the leave-one-out predictions of the same rows. After more is
+        learned or forgotten it is stale, and a warning says so until :meth:`recalibrate`.
     half_life : float, optional
         Rows after which what was learned weighs half. The order of rows then matters, by
         definition.
@@ -106,7 +120,11 @@ class NaiveBayes(RowByRow, AsDistributions):
         **TallyClassifier._parameter_constraints,
         "columns": [StrOptions({"auto"}), dict, list],
         "classes": ["array-like", None],
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "class_alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "estimate": [StrOptions({"mean", "map", "mle", "posterior"})],
+        "criterion": [StrOptions({"loo_log_loss", "loo_likelihood", "evidence"})],
+        "calibrate": [StrOptions({"temperature", "isotonic"}), None],
         "class_prior": ["array-like", None],
         "half_life": [None, Interval(Real, 0, None, closed="neither")],
         "missing": [StrOptions({"ignore", "level"})],
@@ -118,11 +136,14 @@ class NaiveBayes(RowByRow, AsDistributions):
         columns: Any = "auto",
         *,
         classes: ArrayLike | None = None,
-        alpha: float = 1.0,
-        class_alpha: float = 1.0,
+        alpha: float | Literal["auto"] = 1.0,
+        class_alpha: float | Literal["auto"] = 1.0,
         class_prior: ArrayLike | None = None,
         missing: Literal["ignore", "level"] = "ignore",
         unseen: Unseen = "smooth",
+        estimate: Estimate = "mean",
+        criterion: Criterion = "loo_log_loss",
+        calibrate: Method | None = None,
         half_life: float | None = None,
     ) -> None:
         self.columns = columns
@@ -132,6 +153,9 @@ class NaiveBayes(RowByRow, AsDistributions):
         self.class_prior = class_prior
         self.missing = missing
         self.unseen = unseen
+        self.estimate = estimate
+        self.criterion = criterion
+        self.calibrate = calibrate
         self.half_life = half_life
 
     # ---- reading rows ----------------------------------------------------------------------------
@@ -197,7 +221,9 @@ class NaiveBayes(RowByRow, AsDistributions):
         tally = self._counted(x, classes, codes, aged, x.declared)
         if weights is not None and weights.min(initial=0.0) < 0.0:
             tally.need_non_negative("fit with these negative weights")
-        return self._hold(tally, x.names, x.declared)
+        self._hold(tally, x.names, x.declared)
+        self._choose(Table(x.columns, x.n_rows, x.named), codes.astype(np.intp), weights)
+        return self._fitted()
 
     def _hold(self, tally: TableTally, names: list[str], what: Declared) -> Model:
         """Starts a model with a tally; `names` are all columns."""
@@ -270,9 +296,9 @@ class NaiveBayes(RowByRow, AsDistributions):
         if "_rows" in self.__dict__:
             self._take_rows()
         with self._unchanged_on_error():
-            self._validate_params()
             first = "_model" not in self.__dict__
             if first:
+                self._validate_params()
                 x = self._first_rows(X, more_may_come=True)
             else:
                 x = self._read_rows(X, learning=True)
@@ -317,7 +343,18 @@ class NaiveBayes(RowByRow, AsDistributions):
         self._model = model
 
     def _reading(self, what: Declared) -> Reading:
-        return Reading(what, float(self.alpha), self.unseen, self.missing)
+        alpha: Any = self.criterion if self.alpha == "auto" else float(self.alpha)
+        if self.estimate == "mle":
+            if self.alpha not in (0.0, 1.0):  # 1.0 is the default
+                raise ValueError(
+                    f"estimate='mle' does not smooth, but alpha={self.alpha!r}: give one of the two"
+                )
+            alpha = 0.0
+        scale = 1.0
+        if alpha == "loo_log_loss":
+            alpha, model = 1.0, self.__dict__.get("_model")
+            scale = 1.0 if model is None else model.reading.scale
+        return Reading(what, alpha, self.estimate, self.unseen, self.missing, scale)
 
     def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Takes rows away that were counted before: the inverse of `partial_fit`.

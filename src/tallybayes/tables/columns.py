@@ -46,7 +46,7 @@ class Numbers:
     what: str
     texts: Texts | None = None
 
-    def take(self, rows: slice) -> Numbers:
+    def take(self, rows: slice | NDArray[np.intp]) -> Numbers:
         texts = None if self.texts is None else self.texts.take(rows)
         return Numbers(self.values[rows], self.what, texts)
 
@@ -69,7 +69,7 @@ class Texts:
     levels: list[str]
     what: str
 
-    def take(self, rows: slice) -> Texts:
+    def take(self, rows: slice | NDArray[np.intp]) -> Texts:
         return Texts(self.codes[rows], self.levels, self.what)
 
 
@@ -84,8 +84,9 @@ class Empty:
 
     n_rows: int
 
-    def take(self, rows: slice) -> Empty:
-        return Empty(len(range(*rows.indices(self.n_rows))))
+    def take(self, rows: slice | NDArray[np.intp]) -> Empty:
+        n = len(range(*rows.indices(self.n_rows))) if isinstance(rows, slice) else len(rows)
+        return Empty(n)
 
 
 Column = Numbers | Texts | Empty
@@ -106,6 +107,12 @@ class Table:
     columns: dict[str, Column]
     n_rows: int
     named: bool
+
+    def take(self, rows: slice | NDArray[np.intp]) -> Table:
+        """Some rows."""
+        columns = {name: column.take(rows) for name, column in self.columns.items()}
+        n = len(range(*rows.indices(self.n_rows))) if isinstance(rows, slice) else len(rows)
+        return Table(columns, n, self.named)
 
     @property
     def shape(self) -> tuple[int, int]:
