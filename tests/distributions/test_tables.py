@@ -92,6 +92,21 @@ def test_the_joint_is_what_the_model_scores(columns, missing):
     )
 
 
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"calibrate": "temperature"},
+        {"alpha": "auto"},
+        {"alpha": "auto", "criterion": "loo_log_loss"},
+    ],
+    ids=str,
+)
+def test_chosen_smoothing_is_in_the_joint_and_calibration_is_not(params):
+    model, x, _ = made(**params)
+    expected = model.predict_joint_log_proba(x)
+    np.testing.assert_allclose(model.joint_.log_prob_of_classes(x), expected, rtol=1e-12)
+
+
 @EVERY_FAMILY
 @EVERY_MISSING
 def test_a_row_is_the_product_of_its_columns(columns, missing):

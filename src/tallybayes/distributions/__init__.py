@@ -2,8 +2,9 @@
 
 ``model.class_prior_distribution_`` is P(y), ``model.class_conditional_`` is p(x | y), a batch with
 an entry a class, and ``model.joint_`` is p(x, y), their product. They are made of the model as it
-is then: what it learns later does not change them. After Dillon et al. (2017), TensorFlow
-Distributions, and L. Roque, Naive Bayes from scratch with TensorFlow (2023).
+is then: what it learns later does not change them. A calibration is of P(y | x) and no part of
+them. After Dillon et al. (2017), TensorFlow Distributions, and L. Roque, Naive Bayes from scratch
+with TensorFlow (2023).
 """
 
 from __future__ import annotations
