@@ -34,13 +34,18 @@ class Calibrated(RowByRow):
     calibrate: Method | None
 
     # ---- choosing --------------------------------------------------------------------------------
+    @property
+    def chooses_on_rows(self) -> bool:
+        """Whether smoothing or calibration is chosen on rows, by :meth:`recalibrate` or `fit`."""
+        return self._on_rows() or self.calibrate is not None
+
     def _on_rows(self) -> bool:
         """Whether alpha is chosen on rows."""
         return self.alpha == "auto" and self.criterion == "loo_log_loss"
 
     def _choose(self, x: Table, own: NDArray[np.intp], weight: Array | None) -> None:
         """Chooses what is asked for, on rows that were counted."""
-        if not self._on_rows() and self.calibrate is None:
+        if not self.chooses_on_rows:
             return
         model = self._fitted()
         weight = np.ones(len(own)) if weight is None else weight
@@ -57,7 +62,7 @@ class Calibrated(RowByRow):
         model.chosen = Chosen(alpha, calibration)
 
     def _open_rows(self, x: Any) -> Any:
-        if "_model" not in self.__dict__ and (self._on_rows() or self.calibrate is not None):
+        if "_model" not in self.__dict__ and self.chooses_on_rows:
             what = f"calibrate={self.calibrate!r}" if self.calibrate else "alpha='auto'"
             raise ValueError(
                 f"{what} is chosen on rows, by their leave-one-out predictions, and rows learned "
@@ -87,7 +92,7 @@ class Calibrated(RowByRow):
             If nothing is chosen on rows: neither ``calibrate`` nor ``alpha="auto"`` with
             ``criterion="loo_log_loss"`` is set.
         """
-        if not self._on_rows() and self.calibrate is None:
+        if not self.chooses_on_rows:
             raise ValueError(
                 "there is nothing to choose on rows: set calibrate='temperature' or 'isotonic', or "
                 "alpha='auto'"
