@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from tallybayes.errors import StaleWarning, warn_user
 from tallybayes.estimators.calibration import Method, Temperature
 from tallybayes.estimators.declarations import Declared
+from tallybayes.estimators.evidence import table_evidence
 from tallybayes.estimators.intervals import drawn_posteriors, draws_of
 from tallybayes.estimators.labels import codes_of, read_labels
 from tallybayes.estimators.row_choices import alpha_on_rows, calibration_on_rows, need_learned
@@ -141,6 +142,24 @@ class Calibrated(RowByRow):
                 found[reading.name] = alpha * model.reading.scale
         return found
 
+    @property
+    def log_evidence_(self) -> float:
+        """log P(labels) + Σ_j log p(column j | labels), parameters integrated out, in nats.
+
+        Of one order of the rows: the product of what each row is predicted with by those before it.
+        It compares priors, and families that see the same values: bins give the probability of a
+        bin, densities that of a value. Gaps are not predicted, unless they are evidence. What a
+        prior takes from the counts (a chosen alpha, a marginal base, an overall mean) stands as if
+        it had been known.
+
+        Raises
+        ------
+        AttributeError
+            Where a column has no proper prior: a Gaussian without one, a smoothed density, or no
+            smoothing at all.
+        """
+        return table_evidence(self._attribute("log_evidence_"))
+
     # ---- predicting ------------------------------------------------------------------------------
     def _fresh(self) -> TableModel:
         """The model, with a warning where what was chosen on rows is older than the counts."""
@@ -265,7 +284,7 @@ class Calibrated(RowByRow):
         if calibration is None:
             return shares
         proba = np.array([list(shares.values())])
-        if proba.min() < LEAST and isinstance(calibration, Temperature):
+        if proba.min() < LEAST:
             with warnings.catch_warnings():  # given above
                 warnings.simplefilter("ignore")
                 return self._proba_by_label(x)

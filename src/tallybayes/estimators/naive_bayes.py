@@ -101,6 +101,10 @@ class NaiveBayes(Calibrated, AsDistributions):
     feature_names_in_ : array of str (n_features,)
         Where X had names that are texts; of dicts, their keys.
     tally_ : TableTally
+    alpha_ : dict
+        The smoothing of each column that follows the model's alpha.
+    log_evidence_ : float
+        log P of everything that was counted, in nats, where every column has a proper prior.
     class_prior_distribution_, class_conditional_, joint_ : distributions
         P(y), p(x | y) and p(x, y); see :mod:`tallybayes.distributions`.
 

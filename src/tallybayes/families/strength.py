@@ -25,6 +25,7 @@ __all__ = [
     "best_alpha",
     "class_evidence",
     "density_score",
+    "dirichlet_evidence",
     "law_score",
     "log_evidence",
 ]
@@ -50,13 +51,25 @@ def log_evidence(rows: Array, law: CellLaw) -> float:
     """
     if law.strength == 0.0:
         return -np.inf if rows.any() else 0.0
-    concentration = law.strength * law.base_with_all()
+    return dirichlet_evidence(rows, law.strength * law.base_with_all(), law.strength)
+
+
+def dirichlet_evidence(rows: Array, concentration: Array, strength: Any) -> float:
+    """log P(rows), every class by itself, under a Dirichlet prior, in nats.
+
+    Parameters
+    ----------
+    rows : float64 array (n_classes, n_cells)
+    concentration : float64 array (n_cells,)
+    strength : float
+        Their sum; a cell for levels never seen may stand beside those that are summed.
+    """
     here = concentration > 0.0
     some = np.where(here, concentration, 1.0)
     each = np.where(here, gammaln(rows + some) - gammaln(some), 0.0)
     if (rows[:, ~here] > 0.0).any():
         return -np.inf
-    total = gammaln(law.strength) - gammaln(law.strength + rows.sum(axis=1))
+    total = gammaln(strength) - gammaln(strength + rows.sum(axis=1))
     return float(each.sum() + total.sum())
 
 
