@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from tallybayes.families.cells import log_ratio
 from tallybayes.families.multinomial import Multinomial
+from tallybayes.families.rising import log_rising
 from tallybayes.parameters import Description
 from tallybayes.tally import FeatureSums
 
@@ -40,6 +40,7 @@ class MultinomialCounts:
     @classmethod
     def read(cls, family: Multinomial, tally: FeatureSums, alpha: float) -> MultinomialCounts:
         """The group's counts; `alpha` is the model's."""
+        family.need_counts(tally)
         return cls(family, tally.sums, family.smoothing(tally.sums.shape[1], alpha))
 
     @property
@@ -76,9 +77,8 @@ class MultinomialCounts:
             return np.asarray(np.where(x == 0.0, 0.0, x * np.where(x == 0.0, 0.0, log_prob)))
         length = x.sum(axis=-1, keepdims=True)
         some = np.maximum(a, 1e-300)
-        each = gammaln(some + x) - gammaln(some)
-        together = gammaln(some.sum(axis=-1, keepdims=True) + length)
-        together = together - gammaln(some.sum(axis=-1, keepdims=True))
+        each = log_rising(some, x)
+        together = log_rising(some.sum(axis=-1, keepdims=True), length)
         return np.asarray(
             each - np.where(length > 0.0, x / np.maximum(length, 1.0), 0.0) * together
         )
