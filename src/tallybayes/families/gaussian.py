@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.hyperparameters import Estimate, check_estimate, number
-from tallybayes.families.priors import NormalInverseGamma
+from tallybayes.families.priors_of_numbers import NormalInverseGamma
 from tallybayes.families.rising import log_rising
 from tallybayes.parameters import MomentsWithout, Quadratic
 from tallybayes.schema import Kind

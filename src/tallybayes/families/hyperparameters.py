@@ -6,9 +6,11 @@ from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Estimate", "cannot_estimate", "check_estimate", "number", "smoothing_number"]
+__all__ = ["Estimate", "cannot_estimate", "check_estimate", "count_numbers", "hold", "number"]
 
+Array = NDArray[np.float64]
 Estimate = Literal["mean", "map", "mle", "posterior"]
 
 
@@ -27,6 +29,25 @@ def number(rule: str, value: Any) -> float:
     if not np.isfinite(float(value)):
         raise ValueError(f"{rule}, got {value!r}")
     return float(value)
+
+
+def hold(prior: Any, rule: str, above: float | None, *names: str) -> None:
+    """Makes these fields of a frozen value float64, or refuses what is not finite and `above`."""
+    for name in names:
+        what = f"{type(prior).__name__} takes a finite {name} {rule}".rstrip()
+        value = number(what, getattr(prior, name))
+        if above is not None and not value > above:
+            raise ValueError(f"{what}, got {value!r}")
+        object.__setattr__(prior, name, value)
+
+
+def count_numbers(owner: str, values: ArrayLike) -> Array:
+    """Counts as float64, or refused."""
+    counts = np.asarray(values, dtype=np.float64)
+    bad = ~((counts >= 0.0) & (counts < np.inf))
+    if bad.any():
+        raise ValueError(f"{owner} takes finite counts from 0 on, got {counts[bad][0].item()!r}")
+    return counts
 
 
 def smoothing_number(owner: str, value: Any) -> float:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
 from tallybayes.families.hyperparameters import Estimate, cannot_estimate, check_estimate
-from tallybayes.families.priors import Gamma
+from tallybayes.families.priors_of_numbers import Gamma
 from tallybayes.families.rising import log_rising
 from tallybayes.parameters import Description, QuadraticTerms
 from tallybayes.schema import Kind

@@ -1,4 +1,4 @@
-"""Conjugate priors as values: what is believed of a parameter before the first row.
+"""Conjugate priors of probabilities, as values: what is believed before the first row.
 
 A family takes one as ``prior=`` and reads the posterior's mean (``estimate="mean"``), its mode
 ("map"), or ignores the prior ("mle"). Gelman et al., Bayesian Data Analysis (2013), chapters 2, 3.
@@ -14,24 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, gammaln, xlog1py, xlogy
 
-from tallybayes.families.hyperparameters import Estimate, number
-from tallybayes.families.rising import log_counts_evidence, log_rising
+from tallybayes.families.hyperparameters import Estimate, count_numbers, hold, number
+from tallybayes.families.rising import log_counts_evidence
 
-__all__ = ["Beta", "Dirichlet", "Estimate", "Gamma", "NormalInverseGamma"]
+__all__ = ["Beta", "Dirichlet", "Estimate"]
 
 Array = NDArray[np.float64]
 
 ROUNDING = 2.0**-40  # of a concentration of 1, by which a − 1 is not told from 0
-
-
-def _hold(prior: Any, rule: str, above: float | None, *names: str) -> None:
-    """Makes these fields of a frozen prior float64, or refuses them."""
-    for name in names:
-        what = f"{type(prior).__name__} takes a finite {name} {rule}".rstrip()
-        value = number(what, getattr(prior, name))
-        if above is not None and not value > above:
-            raise ValueError(f"{what}, got {value!r}")
-        object.__setattr__(prior, name, value)
 
 
 def _shares(values: Any, what: str) -> tuple[float, ...]:
@@ -56,15 +46,6 @@ def _shares(values: Any, what: str) -> tuple[float, ...]:
     if abs(total - 1.0) > 2.0**-49:  # else they would change each time that a prior is copied
         shares = shares / total
     return tuple(shares.tolist())
-
-
-def _counts(owner: str, values: ArrayLike) -> Array:
-    """Counts as float64, or refused."""
-    counts = np.asarray(values, dtype=np.float64)
-    bad = ~((counts >= 0.0) & (counts < np.inf))
-    if bad.any():
-        raise ValueError(f"{owner} takes finite counts from 0 on, got {counts[bad][0].item()!r}")
-    return counts
 
 
 def _mode_strength(strength: Any) -> float:
@@ -191,7 +172,7 @@ class Dirichlet:
 
     def updated(self, counts: ArrayLike) -> Dirichlet:
         """The posterior after these counts (n_levels,), from 0 on."""
-        k = _counts("Dirichlet.updated", counts)
+        k = count_numbers("Dirichlet.updated", counts)
         a = self.concentration(len(k)) + k
         if not a.sum() > 0.0:
             return self
@@ -201,7 +182,7 @@ class Dirichlet:
     def log_evidence(self, counts: ArrayLike) -> Array:
         """log P(rows) of rows that fall on the levels `counts` (…, n_levels) times, in their order:
         the Dirichlet-multinomial without its coefficient, in nats, float64 (…)."""
-        k = _counts("Dirichlet.log_evidence", counts)
+        k = count_numbers("Dirichlet.log_evidence", counts)
         a = self.concentration(k.shape[-1])
         self._need_proper("evidence")
         return log_counts_evidence(a, k)
@@ -236,7 +217,7 @@ class Beta:
     _excess: tuple[float, float] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        _hold(self, "above 0", 0.0, "a", "b")
+        hold(self, "above 0", 0.0, "a", "b")
 
     @classmethod
     def from_mode(cls, mode: float, strength: float) -> Beta:
@@ -304,123 +285,13 @@ class Beta:
 
     def updated(self, yes: float, no: float) -> Beta:
         """The posterior after rows of yes and of no, from 0 on."""
-        k = _counts("Beta.updated", [yes, no])
+        k = count_numbers("Beta.updated", [yes, no])
         excess = None if self._excess is None else (self._excess[0] + k[0], self._excess[1] + k[1])
         return Beta(self.a + k[0].item(), self.b + k[1].item(), excess)
 
     def log_evidence(self, yes: ArrayLike, no: ArrayLike) -> Array:
         """log P of rows of yes and no, in their order, in nats."""
         counts = np.stack(np.broadcast_arrays(yes, no), axis=-1)
-        return log_counts_evidence(np.array([self.a, self.b]), _counts("Beta.log_evidence", counts))
-
-
-@dataclass(frozen=True)
-class Gamma:
-    """A prior of a rate: λ ~ Gamma(shape a, rate b), density ∝ λ^(a−1) e^(−bλ).
-
-    Parameters
-    ----------
-    shape : float
-        a: events believed to have been seen.
-    rate : float
-        b: in so many rows.
-    """
-
-    shape: float
-    rate: float
-
-    def __post_init__(self) -> None:
-        _hold(self, "above 0", 0.0, "shape", "rate")
-
-    @property
-    def mean(self) -> float:
-        """a / b."""
-        return self.shape / self.rate
-
-    @property
-    def mode(self) -> float:
-        """(a − 1) / b.
-
-        Raises
-        ------
-        ValueError
-            Where it is undefined, for a < 1.
-        """
-        if self.shape < 1.0:
-            raise ValueError(
-                f"the mode of Gamma(shape={self.shape:g}) is undefined: with a shape below 1 the "
-                "density grows without bound at 0; take the mean"
-            )
-        return (self.shape - 1.0) / self.rate
-
-    def density(self, rate: ArrayLike) -> Array:
-        """The density at λ, 0 below 0, like `rate`."""
-        x = np.asarray(rate, dtype=np.float64)
-        inside = ~((x < 0.0) | (x == np.inf))
-        at = np.where(inside, x, 1.0)
-        log = xlogy(self.shape, self.rate) - gammaln(self.shape)
-        log = log + xlogy(self.shape - 1.0, at) - self.rate * at
-        return np.asarray(np.where(inside, np.exp(log), 0.0))
-
-    def updated(self, total: float, rows: float) -> Gamma:
-        """The posterior after `rows` rows with `total` events, from 0 on."""
-        events, n = _counts("Gamma.updated", [total, rows]).tolist()
-        return Gamma(self.shape + events, self.rate + n)
-
-
-@dataclass(frozen=True)
-class NormalInverseGamma:
-    """A prior of a mean and a variance: σ² ~ IG(shape, scale), μ | σ² ~ N(mean, σ² / strength).
-
-    Parameters
-    ----------
-    mean : float
-        μ₀, in units of the column.
-    strength : float
-        κ₀: rows that the belief in μ₀ is worth.
-    shape : float
-        a₀: half of the rows that the belief in σ² is worth.
-    scale : float
-        b₀: half of their sum of squares; the prior mean of σ² is b₀ / (a₀ − 1).
-    """
-
-    mean: float
-    strength: float
-    shape: float
-    scale: float
-
-    def __post_init__(self) -> None:
-        _hold(self, "", None, "mean")
-        _hold(self, "above 0", 0.0, "strength", "shape", "scale")
-
-    def posterior(self, n: Any, mean: Any, squares: Any) -> tuple[Any, Any, Any, Any]:
-        """(μ_n, κ_n, a_n, b_n) after n rows of this mean and sum of squares about it; numbers or
-        arrays."""
-        strength = self.strength + n
-        centre = (self.strength * self.mean + n * mean) / strength
-        return centre, strength, self.shape + 0.5 * n, self.scale + self._added(n, mean, squares)
-
-    def _added(self, n: Any, mean: Any, squares: Any) -> Any:
-        """b_n − b₀."""
-        apart = self.strength * n / (self.strength + n) * (mean - self.mean) ** 2
-        return 0.5 * (squares + apart)
-
-    def log_density(self, mean: ArrayLike, variance: ArrayLike) -> Array:
-        """log of the joint density at (μ, σ²), in nats."""
-        m, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
-        log = 0.5 * np.log(self.strength / (2.0 * np.pi * v))
-        log = log - self.strength * (m - self.mean) ** 2 / (2.0 * v)
-        log = log + self.shape * np.log(self.scale) - gammaln(self.shape)
-        return np.asarray(log - (self.shape + 1.0) * np.log(v) - self.scale / v)
-
-    def log_evidence(self, n: Any, mean: Any, squares: Any) -> Array:
-        """log p of n rows of this mean and sum of squares about it, in nats."""
-        _, strength, _, scale = self.posterior(n, mean, squares)
-        half = 0.5 * np.asarray(n, dtype=np.float64)
-        grown = np.log1p(self._added(n, mean, squares) / self.scale)  # log(b_n / b₀)
-        return np.asarray(
-            log_rising(self.shape, half)
-            - self.shape * grown
-            - half * (np.log(scale) + np.log(2.0 * np.pi))
-            + 0.5 * np.log(self.strength / strength)
+        return log_counts_evidence(
+            np.array([self.a, self.b]), count_numbers("Beta.log_evidence", counts)
         )
