@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from reference.logs import assert_logs
-from tallybayes import NaiveBayes, leave_one_out
+from tallybayes import NaiveBayes, leave_one_out, load
 from tallybayes.families import (
     Bernoulli,
     Beta,
@@ -168,6 +168,20 @@ def test_through_a_table(alpha):
     ).fit(TABLE, LABELS)
     alike({k: m.predict_joint_log_proba(TABLE) for k, m in models.items()})
     alike({k: leave_one_out(m, TABLE, LABELS) for k, m in models.items()})
+
+
+@pytest.mark.parametrize("alpha", [1e-10, 0.3])
+def test_a_saved_prior_gives_the_same_numbers(alpha, tmp_path):
+    columns = {
+        "c": Categorical(**forms(alpha)["map"]),
+        "b": Bernoulli(**beta_forms(alpha)["map"]),
+        ("w1", "w2", "w3"): Multinomial(prior=Dirichlet(1.0, [0.1, 0.2, 0.7])),
+    }
+    model = NaiveBayes(columns).fit(TABLE, LABELS)
+    model.save(tmp_path / "m.tally")
+    again = load(tmp_path / "m.tally")
+    assert again.columns["c"] == columns["c"]
+    assert again.predict_proba(TABLE).tolist() == model.predict_proba(TABLE).tolist()
 
 
 def test_a_table_by_hand():

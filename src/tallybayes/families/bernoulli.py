@@ -41,7 +41,8 @@ class Bernoulli:
     prior : Beta, optional
         In place of alpha.
     estimate : {"mean", "map", "mle", "posterior"}
-        The posterior mean, its mode, or maximum likelihood; "posterior" is the mean.
+        The posterior mean, its mode, or maximum likelihood, a ValueError where there are no rows;
+        "posterior" is the mean.
     """
 
     kind: ClassVar[Kind] = "sums"

@@ -51,7 +51,8 @@ class Categorical:
     prior : Dirichlet, optional
         In place of alpha.
     estimate : {"mean", "map", "mle", "posterior"}
-        The posterior mean, its mode, or maximum likelihood; "posterior" is the mean.
+        The posterior mean, its mode, or maximum likelihood, a ValueError where no class has a
+        value; "posterior" is the mean.
     """
 
     kind: ClassVar[Kind] = "levels"

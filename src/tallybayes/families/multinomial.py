@@ -42,7 +42,8 @@ class Multinomial:
     prior : Dirichlet, optional
         In place of alpha.
     estimate : {"mean", "map", "mle", "posterior"}
-        The posterior mean, its mode, maximum likelihood, or the probabilities integrated out.
+        The posterior mean, its mode, maximum likelihood (a ValueError where nothing is counted), or
+        the probabilities integrated out.
     """
 
     kind: ClassVar[Kind] = "sums"

@@ -44,7 +44,8 @@ class Poisson:
     prior : Gamma, optional
         In place of alpha.
     estimate : {"mean", "map", "mle", "posterior"}
-        The rate's posterior mean, its mode, maximum likelihood, or the rate integrated out.
+        The rate's posterior mean, its mode, maximum likelihood (a ValueError where there are no
+        rows), or the rate integrated out.
     """
 
     kind: ClassVar[Kind] = "moments"
