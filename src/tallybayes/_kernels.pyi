@@ -167,16 +167,21 @@ class LaneScorer:
 
 class RowCounter:
     rows: int
+    @property
+    def names(self) -> list[str]: ...
     def __init__(
         self,
         names: list[str],
         holds: list[int],
         least: list[int],
+        dates: list[int],
+        typed: bool,
         budget: int,
         convert: Any,
         as_text: Any,
+        check_label: Callable[[Any], None],
     ) -> None: ...
-    def declare(self, column: int, levels: list[str]) -> None: ...
+    def declare(self, column: int, levels: list[str], most: int) -> None: ...
     def learn(self, row: Any, label: Any, weight: float) -> None: ...
     def counted(self) -> tuple[list[Any], _F8, list[Any]]: ...
 

@@ -54,6 +54,8 @@ class LookupPart:
         Two cells: what a gap, and a value, say by themselves.
     unseen : {"smooth", "ignore", "error"}
         What the last cell of a column of levels is for.
+    follows : bool
+        Whether the strength of its prior follows the model's alpha.
     """
 
     name: str
@@ -61,6 +63,7 @@ class LookupPart:
     has_gap: bool = False
     gaps: Cells | None = None
     unseen: Unseen = "smooth"
+    follows: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -92,6 +95,23 @@ class LookupPart:
         """What the column adds, (n_rows, n_classes), in nats, by name."""
         entries = self.entries(x.columns[self.name])
         return {self.name: np.ascontiguousarray(self.table.T[entries])}
+
+    def drawn(self, x: Table, rng: Any, n: int) -> Array:
+        """What the column adds under parameters drawn from their posterior, (n, n_rows,
+        n_classes)."""
+        entries = self.entries(x.columns[self.name]).astype(np.intp)
+        scores = np.zeros((n, x.n_rows, len(self.table)))
+        cells = entries - (0 if self.has_gap else 1)
+        there = cells >= 0
+        if self.unseen == "ignore":
+            there &= entries < self.table.shape[1] - 1
+        used, at = np.unique(cells[there], return_inverse=True)
+        if len(used):
+            scores[:, there] = self.law.drawn(used, rng, n)[:, :, at].transpose(0, 2, 1)
+        if self.gaps is not None:
+            both = self.gaps.drawn(np.arange(2), rng, n)
+            scores += both[:, :, (entries > 0).astype(np.intp)].transpose(0, 2, 1)
+        return scores
 
     def without(self, x: Table, own: Index, weight: Array) -> Array:
         """What the column adds after each row itself is taken out, (n_rows, n_classes)."""
@@ -213,6 +233,19 @@ class DensityPart:
         """What the column adds, (n_rows, n_classes), in nats, by name."""
         return {self.name: self.contribution(values_of(self.name, x.columns[self.name]))}
 
+    def drawn(self, x: Table, rng: Any, n: int) -> Array:
+        """What the column adds under parameters drawn from their posterior, (n, n_rows,
+        n_classes)."""
+        values = values_of(self.name, x.columns[self.name])
+        there = ~np.isnan(values)
+        scores = np.zeros((n, x.n_rows, self.n_classes))
+        if there.any():
+            scores[:, there] = self.density.drawn(values[there], rng, n)
+        if self.gaps is not None:
+            both = self.gaps.drawn(np.arange(2), rng, n)
+            scores += both[:, :, there.astype(np.intp)].transpose(0, 2, 1)
+        return scores
+
     def without(self, x: Table, own: Index, weight: Array) -> Array:
         """What the column adds after each row itself is taken out, (n_rows, n_classes)."""
         values = values_of(self.name, x.columns[self.name])
@@ -271,6 +304,10 @@ class CountsPart:
         """What each column adds, (n_rows, n_classes), in nats, by name."""
         shares = self.counts.contributions(self.matrix(x))
         return {name: shares[:, :, j] for j, name in enumerate(self.columns)}
+
+    def drawn(self, x: Table, rng: Any, n: int) -> Array:
+        """What they add under parameters drawn from their posterior, (n, n_rows, n_classes)."""
+        return self.counts.drawn(self.matrix(x), rng, n)
 
     def without(self, x: Table, own: Index, weight: Array) -> Array:
         """What they add after each row itself is taken out, (n_rows, n_classes)."""

@@ -14,7 +14,7 @@ N_j). A row has one level, so with the probabilities integrated out it is predic
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -34,6 +34,34 @@ __all__ = ["Categorical"]
 Array = NDArray[np.float64]
 
 
+def _levels(given: Any) -> tuple[Hashable, ...]:
+    """Declared levels as a tuple.
+
+    Raises
+    ------
+    ValueError
+        If there is none, one is a gap or no scalar, or one is named twice.
+    """
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ValueError(f"levels is a list of the values of a column, got {given!r}")
+    levels = tuple(given.tolist() if isinstance(given, np.ndarray) else given)
+    if not levels:
+        raise ValueError("levels is empty: name the values that the column can take")
+    for level in levels:
+        if level is None or type(level).__name__ == "NAType" or level != level:
+            raise ValueError(
+                f"levels names {level!r}, a gap: leave it out (NaiveBayes(missing='level') takes a "
+                "gap as evidence)"
+            )
+        if not isinstance(level, Hashable):
+            raise ValueError(f"levels names {level!r}, which is no number, text, boolean or date")
+    known = [(isinstance(level, bool), level) for level in levels]  # True equals 1
+    if len(set(known)) < len(known):
+        _, twice = next(level for level in known if known.count(level) > 1)
+        raise ValueError(f"levels names {twice!r} twice: name each level once")
+    return levels
+
+
 @dataclass(frozen=True)
 class Categorical:
     """Categorical likelihood with additive smoothing, or under a Dirichlet prior.
@@ -47,7 +75,8 @@ class Categorical:
         A level that the column does not have: smoothed as above, left out of the product, or
         refused. By default what the model says, or "smooth".
     levels : sequence, optional
-        For a column of a table: its levels, whether they occur or not. Others are refused.
+        For a column of a table: its levels, whether they occur or not. Others are refused. Kept as
+        a tuple.
     prior : Dirichlet, optional
         In place of alpha.
     estimate : {"mean", "map", "mle", "posterior"}
@@ -58,11 +87,13 @@ class Categorical:
     kind: ClassVar[Kind] = "levels"
     alpha: float | None = None
     unseen: Unseen | None = None
-    levels: Sequence[Any] | None = None
+    levels: Sequence[Hashable] | None = None
     prior: Dirichlet | None = None
     estimate: Estimate = "mean"
 
     def __post_init__(self) -> None:
+        if self.levels is not None:
+            object.__setattr__(self, "levels", _levels(self.levels))
         check_estimate(self, Dirichlet)
         if self.estimate == "map" and self.prior is not None and self.prior.base == "marginal":
             raise ValueError(

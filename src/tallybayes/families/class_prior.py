@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import NegativeTally
 from tallybayes.families.base import log
+from tallybayes.families.draws import log_dirichlet
+from tallybayes.families.strength import best_alpha, class_evidence
 from tallybayes.tally import ClassCounts
 from tallybayes.tally.base import RESIDUE
 
@@ -23,20 +26,27 @@ class ClassPrior:
 
     Parameters
     ----------
-    alpha : float
-        Smoothing λ of equation (12); 0 is the maximum likelihood of equation (9).
+    alpha : float or None
+        Smoothing λ of equation (12); 0 is the maximum likelihood of equation (9); None: the one of
+        the largest evidence.
     given : float64 array (n_classes,), optional
         A prior that no count changes.
     """
 
-    alpha: float = 0.0
+    alpha: float | None = 0.0
     given: Array | None = None
+
+    def strength(self, classes: ClassCounts) -> float:
+        """α, in rows."""
+        if self.alpha is not None:
+            return self.alpha
+        return best_alpha(lambda alpha: class_evidence(classes.count, alpha))
 
     def log(self, classes: ClassCounts) -> Array:
         """log P(c), float64 (n_classes,), in nats; −inf for a class that cannot occur."""
         if self.given is not None:
             return log(self.given)
-        smoothed = classes.count + self.alpha
+        smoothed = classes.count + self.strength(classes)
         total = smoothed.sum()
         if not total > 0.0:
             raise ValueError(
@@ -45,6 +55,12 @@ class ClassPrior:
             )
         prior: Array = log(smoothed) - np.log(total)
         return prior
+
+    def drawn(self, classes: ClassCounts, rng: Any, n: int) -> Array:
+        """log P(c) drawn from its posterior, float64 (n, n_classes); as it is, where given."""
+        if self.given is not None:
+            return np.broadcast_to(log(self.given), (n, len(self.given)))
+        return log_dirichlet(classes.count + self.strength(classes), rng, n)
 
     def log_without(self, classes: ClassCounts, own: NDArray[np.intp], weight: Array) -> Array:
         """log P(c) after each row is taken out, float64 (n_rows, n_classes), in nats.
@@ -73,15 +89,16 @@ class ClassPrior:
             )
         if self.given is not None:
             return np.broadcast_to(log(self.given), (len(own), len(self.given))).copy()
-        count = classes.count + self.alpha
+        alpha = self.strength(classes)
+        count = classes.count + alpha
         total = classes.count.sum() - weight
         total[np.abs(total) <= RESIDUE * classes.count.sum()] = 0.0
-        total += self.alpha * len(count)
+        total += alpha * len(count)
         if not (total > 0.0).all():
             raise ValueError(
                 "without its only row the class prior cannot be estimated: smooth it with "
                 "class_alpha > 0, or give it"
             )
         scores: Array = log(count) - np.log(total)[:, None]
-        scores[np.arange(len(own)), own] = log(rest + self.alpha) - np.log(total)
+        scores[np.arange(len(own)), own] = log(rest + alpha) - np.log(total)
         return scores

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.cells import log_ratio
+from tallybayes.families.draws import log_dirichlet
 from tallybayes.families.multinomial import Multinomial
 from tallybayes.families.rising import log_rising
 from tallybayes.parameters import Description
@@ -79,12 +81,15 @@ class MultinomialCounts:
         some = np.maximum(a, 1e-300)
         each = log_rising(some, x)
         together = log_rising(some.sum(axis=-1, keepdims=True), length)
-        return np.asarray(
-            each - np.where(length > 0.0, x / np.maximum(length, 1.0), 0.0) * together
-        )
+        return np.asarray(each - x / np.where(length > 0.0, length, 1.0) * together)
 
     def contributions(self, x: Array) -> Array:
         return self._shares(x[:, None, :], self._smoothed[None, :, :])
+
+    def drawn(self, x: Array, rng: Any, n: int) -> Array:
+        log_prob = log_dirichlet(self._smoothed, rng, n)  # (n, n_classes, n_columns)
+        finite = np.where(np.isneginf(log_prob), -1e300, log_prob)
+        return np.asarray(np.einsum("ij,nkj->nik", x, finite))
 
     def without(self, x: Array, own: Index, weight: Array) -> Array:
         taken = weight[:, None] * x

@@ -56,6 +56,11 @@ class Multinomial:
         if self.prior is not None and self.prior.base == "marginal":
             raise ValueError("a marginal base is for one column of levels: use Categorical")
 
+    @property
+    def follows(self) -> bool:
+        """Whether the model's alpha is what smooths it."""
+        return self.alpha is None and self.prior is None and self.estimate != "mle"
+
     def smoothing(self, n_features: int, alpha: float = 1.0) -> float | Array:
         """α_j: a number, or float64 array (n_features,); `alpha` where the family says nothing."""
         if self.estimate == "mle":

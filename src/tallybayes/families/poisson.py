@@ -12,14 +12,15 @@ By default b is α rows at the column's overall mean. Gelman et al. (2013), sect
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
+from tallybayes.families.draws import log_gamma
 from tallybayes.families.hyperparameters import Estimate, cannot_estimate, check_estimate
 from tallybayes.families.priors_of_numbers import Gamma
 from tallybayes.families.rising import log_rising
@@ -61,6 +62,11 @@ class Poisson:
                 "event need be: give a prior of shape 1 or more, or estimate='mean'"
             )
 
+    @property
+    def follows(self) -> bool:
+        """Whether the model's alpha is what smooths it."""
+        return self.alpha is None and self.prior is None and self.estimate != "mle"
+
     def read(self, moments: Moments, alpha: float) -> PoissonDensity:
         """The density of one column; `alpha` is the model's."""
         n = moments.n[:, 0]
@@ -95,6 +101,10 @@ class PoissonDensity:
     total: Array
     alpha: float
 
+    def under(self, alpha: float) -> PoissonDensity:
+        """The density with other pseudo-rows at the overall mean."""
+        return replace(self, alpha=alpha)
+
     @property
     def what(self) -> str:
         return "negative binomial" if self.family.estimate == "posterior" else "Poisson"
@@ -126,6 +136,19 @@ class PoissonDensity:
         mean = shape / rate
         return np.asarray(xlogy(x, mean) - mean - gammaln(x + 1.0))
 
+    def log_evidence(self) -> float:
+        """log P(rows) under the family's prior, or the one that alpha is short for, in nats; the
+        factorials of the counts, which no prior changes, are left out."""
+        if self.family.prior is not None:
+            shape, rate = self.family.prior.shape, self.family.prior.rate
+        else:
+            shape, rate = self.alpha * self.total.sum() / max(self.n.sum(), 1e-300), self.alpha
+        if not (shape > 0.0 and rate > 0.0):
+            return -np.inf
+        each = log_rising(shape, self.total)
+        each -= shape * np.log1p(self.n / rate) + self.total * np.log(rate + self.n)
+        return float(each.sum())
+
     @cached_property
     def rate(self) -> Array:
         """λ_c as estimated, float64 (n_classes,)."""
@@ -137,6 +160,13 @@ class PoissonDensity:
     def log_density(self, x: Array) -> Array:
         posterior = self._posterior(self.n, self.total, self.n.sum(), self.total.sum())
         return self._score(x[:, None], *posterior)
+
+    def drawn(self, x: Array, rng: Any, n: int) -> Array:
+        shape, rate = self._posterior(self.n, self.total, self.n.sum(), self.total.sum())
+        log_mean = log_gamma(shape, rng, (n, len(shape))) - np.log(rate)
+        with np.errstate(invalid="ignore"):
+            term = np.where(x[:, None] == 0.0, 0.0, x[:, None] * log_mean[:, None, :])
+        return np.asarray(term - np.exp(log_mean)[:, None, :] - gammaln(x + 1.0)[:, None])
 
     def quadratic(self) -> QuadraticTerms | None:
         if self.family.estimate == "posterior":

@@ -69,10 +69,10 @@ def log_counts_evidence(concentration: Array, counts: Array) -> Array:
 
         Σ_j [log Γ(a_j + k_j) − log Γ(a_j)] − [log Γ(A + n) − log Γ(A)]
 
-    in nats, float64 (…), for counts (…, n_cells) and concentrations a that broadcast to them. A
-    cell of concentration 0 rules its rows out.
+    in nats, float64 (…), for concentrations (n_cells,) and counts (…, n_cells). A cell of
+    concentration 0 rules its rows out.
     """
-    a, k = np.broadcast_arrays(concentration, counts)
+    a, k = concentration, counts
     here = a > 0.0
     ruled_out = (~here & (k > 0.0)).any(axis=-1)
     k = np.where(here, k, 0.0)

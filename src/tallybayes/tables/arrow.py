@@ -9,21 +9,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tallybayes.tables.arrays import read_array
-from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts
+from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts, whole_numbers
 from tallybayes.tables.objects import as_text, read_objects
 
 __all__ = ["read"]
 
 
 def _read_column(column: Any, name: str) -> Column:
-    kind = column.type
+    kind, what = column.type, "category"
     if pa.types.is_null(kind) or column.null_count == len(column):
         return Empty(len(column))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         if pa.types.is_string_view(kind):
             column = column.cast(pa.large_string())
         column = column.dictionary_encode()
-        kind = column.type
+        kind, what = column.type, "text"
     if pa.types.is_dictionary(kind):
         column = column.unify_dictionaries() if isinstance(column, pa.ChunkedArray) else column
         chunk = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
@@ -31,13 +31,13 @@ def _read_column(column: Any, name: str) -> Column:
             chunk = chunk.chunk(0)
         codes = pc.fill_null(chunk.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
         levels = [as_text(v) for v in chunk.dictionary.to_pylist()]
-        return Texts(codes, levels, "category")
+        return Texts(codes, levels, what)
     if pa.types.is_boolean(kind):
         codes = pc.fill_null(column.cast(pa.int32()), -1).to_numpy()
         return Texts(codes.astype(np.int32), ["False", "True"], "boolean")
     if pa.types.is_integer(kind):
         if column.null_count:
-            return Numbers(column.cast(pa.float64(), safe=False).to_numpy(), "integer")
+            return whole_numbers(pc.fill_null(column, 0).to_numpy(), column.is_null().to_numpy())
         return Numbers(column.to_numpy(), "integer")
     if pa.types.is_decimal(kind):
         text = column.cast(pa.string())  # straight to floats, it would miss the nearest one

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from tallybayes.tables.arrays import read_array
-from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts
+from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts, whole_numbers
 from tallybayes.tables.objects import as_text, read_objects
 
 __all__ = ["read"]
@@ -34,10 +34,10 @@ def _read_column(series: Any, name: str) -> Column:
         codes[series.isna().to_numpy()] = -1
         return Texts(codes, ["False", "True"], "boolean")
     if pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, np.dtype):
-        if not series.isna().any() and pd.api.types.is_integer_dtype(dtype):
-            return Numbers(series.to_numpy(dtype=np.int64), "integer")
-        what = "integer" if pd.api.types.is_integer_dtype(dtype) else "float"
-        return Numbers(series.to_numpy(dtype=np.float64, na_value=np.nan), what)
+        if pd.api.types.is_integer_dtype(dtype):
+            wide = np.uint64 if pd.api.types.is_unsigned_integer_dtype(dtype) else np.int64
+            return whole_numbers(series.to_numpy(dtype=wide, na_value=0), series.isna().to_numpy())
+        return Numbers(series.to_numpy(dtype=np.float64, na_value=np.nan), "float")
     if isinstance(dtype, np.dtype):
         return read_array(series.to_numpy(), name)
     return read_objects(series.to_numpy(dtype=object), name)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from tallybayes.tables.arrays import read_array
-from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts
+from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts, whole_numbers
 from tallybayes.tables.objects import read_objects
 
 __all__ = ["read"]
@@ -40,7 +40,7 @@ def _read_column(series: Any, name: str) -> Column:
         return Texts(codes.astype(np.int32), ["False", "True"], "boolean")
     if dtype.is_integer():
         if series.null_count():
-            return Numbers(series.cast(pl.Float64).to_numpy(), "integer")
+            return whole_numbers(series.fill_null(0).to_numpy(), series.is_null().to_numpy())
         return Numbers(series.to_numpy(), "integer")
     if dtype.is_float():
         return Numbers(series.to_numpy(), "float")
