@@ -4,7 +4,9 @@ Naive Bayes counts features that depend on each other twice; its probabilities a
 Leave-one-out predictions of the training rows are honest, so that the cure needs no held-out data.
 
     temperature:  log p'(c) ∝ β·log p(c),  β > 0 of the least log-loss
-    isotonic:     p'(c) ∝ f_c(p(c)),  f_c a rising step function of least squares
+    isotonic:     p'(c) ∝ f_c(log-odds of c),  f_c rising, piecewise linear, of least squares
+
+Log-odds, because probabilities that are too sure differ only beyond what a float near 1 can show.
 
 Guo et al. (2017), section 4.2; Zadrozny and Elkan (2002).
 """
@@ -48,14 +50,22 @@ class Temperature:
         return np.asarray(scaled - logsumexp(scaled, axis=1, keepdims=True))
 
 
+def _log_odds(log_proba: Array, c: int) -> Array:
+    """log p(c) − log Σ of the others, within ±1e4, (n_rows,)."""
+    others = np.delete(log_proba, c, axis=1)
+    top = others.max(axis=1, initial=-1e5)
+    rest = top + np.log(np.maximum(np.exp(others - top[:, None]).sum(axis=1), 1e-300))
+    return np.asarray(np.clip(np.maximum(log_proba[:, c], -1e5) - rest, -1e4, 1e4))
+
+
 @dataclass(frozen=True, eq=False)
 class Isotonic:
-    """A rising function of each class's probability, normalised.
+    """A rising function of each class's log-odds, normalised.
 
     Parameters
     ----------
     knots, values : tuples of float64 arrays
-        Of each class; of two classes, of the second only.
+        Log-odds in nats and probabilities, of each class; of two classes, of the second only.
     """
 
     knots: tuple[Array, ...]
@@ -63,13 +73,12 @@ class Isotonic:
 
     def apply(self, log_proba: Array) -> Array:
         """Calibrated log-probabilities, like log_proba (n_rows, n_classes), in nats."""
-        proba = np.exp(log_proba)
-        if len(self.knots) == 1 and proba.shape[1] == 2:
-            second = np.interp(proba[:, 1], self.knots[0], self.values[0])
+        if len(self.knots) == 1 and log_proba.shape[1] == 2:
+            second = np.interp(_log_odds(log_proba, 1), self.knots[0], self.values[0])
             return np.log(np.stack([1.0 - second, second], axis=1))
         each = [
-            np.interp(column, x, y)
-            for column, x, y in zip(proba.T, self.knots, self.values, strict=True)
+            np.interp(_log_odds(log_proba, c), x, y)
+            for c, (x, y) in enumerate(zip(self.knots, self.values, strict=True))
         ]
         shares = np.stack(each, axis=1)
         return np.asarray(np.log(shares) - np.log(shares.sum(axis=1, keepdims=True)))
@@ -100,12 +109,11 @@ def _temperature(log_proba: Array, own: Index, weight: Array) -> Temperature:
 def _isotonic(log_proba: Array, own: Index, weight: Array) -> Isotonic:
     """A step that no row contradicts keeps a distance of one row in its total from 0 and 1."""
     n, k = log_proba.shape
-    proba = np.exp(log_proba)
     knots, values = [], []
     edge = 1.0 / (weight.sum() + 2.0)
     for c in [1] if k == 2 else range(k):
         fit = IsotonicRegression(out_of_bounds="clip", y_min=edge, y_max=1.0 - edge)
-        fit.fit(proba[:, c], (own == c).astype(np.float64), sample_weight=weight)
+        fit.fit(_log_odds(log_proba, c), (own == c).astype(np.float64), sample_weight=weight)
         knots.append(np.asarray(fit.X_thresholds_, dtype=np.float64))
         values.append(np.asarray(fit.y_thresholds_, dtype=np.float64))
     assert n

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from tallybayes.engines.table import collect_table, merged_tables
 from tallybayes.errors import IncompatibleTallies
+from tallybayes.estimators.as_distributions import AsDistributions
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.calibrated import Calibrated, Criterion
 from tallybayes.estimators.calibration import Method
@@ -45,7 +46,7 @@ def _with_classes(tally: TableTally, classes: Any) -> TableTally:
     return tally.aligned(tally.schema.join(Schema(more, (), by_name=True)))
 
 
-class NaiveBayes(Calibrated):
+class NaiveBayes(Calibrated, AsDistributions):
     """Naive Bayes for a table, straight from the data frame.
 
     Texts, categories and booleans are levels; numbers and dates are counted as moments and on a
@@ -99,6 +100,8 @@ class NaiveBayes(Calibrated):
     feature_names_in_ : array of str (n_features,)
         Where X had names that are texts; of dicts, their keys.
     tally_ : TableTally
+    class_prior_distribution_, class_conditional_, joint_ : distributions
+        P(y), p(x | y) and p(x, y); see :mod:`tallybayes.distributions`.
 
     Examples
     --------

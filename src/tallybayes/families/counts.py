@@ -59,6 +59,11 @@ class MultinomialCounts:
         blank = ~self.sums.any(axis=1, keepdims=True)
         return np.where(blank, self.sums.sum(axis=0), self.sums) + self.alpha
 
+    @property
+    def concentration(self) -> Array | None:
+        """a_cj of the Dirichlet-multinomial, (n_classes, n_columns); None for a multinomial."""
+        return self._smoothed if self._integrated else None
+
     def slopes(self) -> Array | None:
         if self._integrated:
             return None

@@ -150,16 +150,20 @@ class PoissonDensity:
         return float(each.sum())
 
     @cached_property
+    def posterior(self) -> tuple[Array, Array]:
+        """Shape a + T and rate b + n of each class's Gamma posterior, float64 (n_classes,)."""
+        return self._posterior(self.n, self.total, self.n.sum(), self.total.sum())
+
+    @cached_property
     def rate(self) -> Array:
         """λ_c as estimated, float64 (n_classes,)."""
-        shape, rate = self._posterior(self.n, self.total, self.n.sum(), self.total.sum())
+        shape, rate = self.posterior
         if self.family.estimate == "map" and self.family.prior is not None:
             shape = np.maximum(shape - 1.0, 0.0)
         return np.asarray(shape / rate)
 
     def log_density(self, x: Array) -> Array:
-        posterior = self._posterior(self.n, self.total, self.n.sum(), self.total.sum())
-        return self._score(x[:, None], *posterior)
+        return self._score(x[:, None], *self.posterior)
 
     def drawn(self, x: Array, rng: Any, n: int) -> Array:
         shape, rate = self._posterior(self.n, self.total, self.n.sum(), self.total.sum())
