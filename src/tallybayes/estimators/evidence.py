@@ -18,7 +18,8 @@ from tallybayes.estimators.table_model import TableModel
 from tallybayes.families import Bernoulli, Categorical
 from tallybayes.families.densities import GaussianDensity
 from tallybayes.families.poisson import PoissonDensity
-from tallybayes.families.strength import class_evidence, dirichlet_evidence, log_evidence
+from tallybayes.families.rising import log_counts_evidence
+from tallybayes.families.strength import class_evidence, log_evidence
 from tallybayes.tally import GridCounts
 
 __all__ = ["table_evidence"]
@@ -75,10 +76,10 @@ def _of_levels(part: LevelsPart, model: TableModel) -> float:
     if family.estimate != "map":
         _need_smoothing(part.name, law.strength)
         return log_evidence(law.counts, law)
-    n = 2 + part.has_gap if isinstance(family, Bernoulli) else law.counts.shape[1] - 1
-    return dirichlet_evidence(
-        law.counts, law.strength * law.base_with_all() + 1.0, law.strength + n
-    )
+    one_to_come = isinstance(family, Bernoulli) and len(part.levels) < 2
+    n = law.counts.shape[1] - (not one_to_come)  # the last cell is for levels never seen
+    concentration = law.strength * law.base_with_all()[:n] + 1.0
+    return float(log_counts_evidence(concentration, law.counts[:, :n]).sum())
 
 
 def _need_smoothing(name: str, strength: float) -> None:
@@ -142,4 +143,4 @@ def _of_counts(part: CountsPart) -> float:
             f"the group {part.columns!r} is not smoothed",
             "give an alpha above 0, or declare Multinomial(prior=Dirichlet(…))",
         )
-    return dirichlet_evidence(counts.sums, added, float(added.sum()))
+    return float(log_counts_evidence(added, counts.sums).sum())
