@@ -18,6 +18,7 @@
 #include "grid.hpp"
 #include "labels.hpp"
 #include "moments.hpp"
+#include "pairs_binding.hpp"
 #include "rows.hpp"
 #include "score.hpp"
 #include "sparse.hpp"
@@ -573,7 +574,9 @@ NB_MODULE(_kernels, m) {
         .def("score_sparse", &LaneScorer::score_sparse, "indptr"_a, "indices"_a, "data"_a, "rows"_a,
              "columns"_a, "threshold"_a.none(), "non_negative"_a, "joint"_a.none().noconvert(),
              "best"_a.none().noconvert(), "threads"_a);
+    nb::set_leak_warnings(false);  // objects that live to the end of the process are no leak
     bind_rows(m);
+    bind_pairs(m);
     m.def("normalise", &normalise_, "scores"_a.noconvert(), "fallback"_a, "probability"_a,
           "log_evidence"_a.none().noconvert(), "threads"_a);
 }
