@@ -21,6 +21,7 @@ from tallybayes.tally.grid import BUDGET
 
 __all__ = ["collect_table", "level_group", "merged_tables", "number_groups", "raise_infinite"]
 
+Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Weights = NDArray[np.float64] | None
 Group = tuple[Columns, Tally]
@@ -76,22 +77,34 @@ def number_groups(
     ]
 
 
+def _class_weights(codes: Codes, n_classes: int, weights: Weights) -> tuple[Array, Array]:
+    """The weight of each class, (n_classes,), and what rounding took from it."""
+    weight, rest = np.zeros(n_classes), np.zeros(n_classes)
+    _kernels.count_classes(codes, weights, weight, get_num_threads(), rest)
+    return weight, rest
+
+
 def _numbers(
-    name: str, column: Numbers, codes: Codes, n_classes: int, weights: Weights
+    name: str,
+    column: Numbers,
+    codes: Codes,
+    n_classes: int,
+    weights: Weights,
+    everyone: tuple[Array, Array],
 ) -> list[Group]:
-    """Moments and grid counts of a column of numbers; gaps are left out."""
+    """Moments and grid counts of a column of numbers; gaps are left out. `everyone` is the weight
+    of each class without gaps."""
     values = np.ascontiguousarray(column.values)
     if values.dtype.kind == "f":
         gaps = np.isnan(values)
         if gaps.any():
             values, codes = values[~gaps], codes[~gaps]
             weights = None if weights is None else weights[~gaps]
+            everyone = _class_weights(codes, n_classes, weights)
     used = values if weights is None else values[weights != 0.0]
     origin = np.array([used[0] if len(used) and np.isfinite(used[0]) else 0.0], dtype=np.float64)
     moments = Moments.zeros(n_classes, origin)
-    weight, rest = np.zeros(n_classes), np.zeros(n_classes)
-    _kernels.count_classes(codes, weights, weight, 1, rest)
-    moments.add_weight(weight[:, None], rest[:, None])
+    moments.add_weight(everyone[0][:, None], everyone[1][:, None])
     fault = _kernels.moments_dense(values, codes, weights, origin, *moments.sums, 1)
     if fault or not np.isfinite(moments.s2_hi).all():
         raise_infinite(name, column.values)
@@ -185,8 +198,9 @@ def collect_table(
     for group in _texts(list(texts), list(texts.values()), codes, n, weights):
         assert group[0].names is not None
         by_name[group[0].names[0]] = [group]
+    everyone = _class_weights(codes, n, weights)
     counted = _each(
-        lambda item: _numbers(item[0], item[1], codes, n, weights), numbers.items(), table.n_rows
+        lambda item: _numbers(*item, codes, n, weights, everyone), numbers.items(), table.n_rows
     )
     by_name.update(zip(numbers, counted, strict=True))
     groups = [group for name in table.columns for group in by_name.get(name, [])] + sums

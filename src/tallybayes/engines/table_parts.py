@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _kernels
 from tallybayes.engines.cells import cells_without
 from tallybayes.engines.table import raise_infinite
+from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import UnseenLevel
 from tallybayes.parameters import Cells, Counts, Density, Description, Unseen
-from tallybayes.tables import Empty, Numbers, Table, Texts
+from tallybayes.tables import Column, Empty, Numbers, Table, Texts
 
 __all__ = ["BinsPart", "CountsPart", "DensityPart", "LevelsPart", "Part", "values_of"]
 
@@ -83,9 +85,15 @@ class LookupPart:
             table[:, -1] = 0.0
         return np.ascontiguousarray(table)
 
-    def entries(self, column: Any) -> NDArray[np.int32]:
-        """Entry of the table for each row, int32 (n_rows,)."""
+    def fill_entries(self, column: Any, entries: NDArray[np.int32]) -> None:
+        """Writes the entry of the table for each row into `entries`, contiguous (n_rows,)."""
         raise NotImplementedError
+
+    def entries(self, column: Column) -> NDArray[np.int32]:
+        """Entry of the table for each row, int32 (n_rows,)."""
+        entries = np.empty(column.n_rows, dtype=np.int32)
+        self.fill_entries(column, entries)
+        return entries
 
     def described(self) -> Description:
         """The parameters in words."""
@@ -140,14 +148,16 @@ class LevelsPart(LookupPart):
 
     levels: list[str]
 
-    def entries(self, column: Texts | Empty) -> NDArray[np.int32]:
+    def fill_entries(self, column: Texts | Empty, entries: NDArray[np.int32]) -> None:
         if isinstance(column, Empty):
-            return np.zeros(column.n_rows, dtype=np.int32)
+            entries[:] = 0
+            return
         at = {level: i + 1 for i, level in enumerate(self.levels)}
         rank = np.array(
             [*(at.get(level, len(at) + 1) for level in column.levels), 0], dtype=np.int32
         )
-        entries: NDArray[np.int32] = rank[column.codes]  # a gap, code −1, reads the last
+        # a gap, code −1, reads the last; without a mode, out= would cost a copy
+        np.take(rank, column.codes, out=entries, mode="wrap")
         if self.unseen == "error" and len(entries) and entries.max() > len(at):
             row = int(np.argmax(entries))
             level = column.levels[column.codes[row]]
@@ -155,7 +165,6 @@ class LevelsPart(LookupPart):
                 f"row {row}, column {self.name!r} holds {level!r}, which "
                 'training did not have. Learn it first, or choose unseen="smooth" or "ignore".'
             )
-        return entries
 
     def described(self) -> Description:
         n = len(self.levels)
@@ -173,16 +182,13 @@ class BinsPart(LookupPart):
 
     edges: Array
 
-    def entries(self, column: Numbers | Empty) -> NDArray[np.int32]:
+    def fill_entries(self, column: Numbers | Empty, entries: NDArray[np.int32]) -> None:
         if isinstance(column, Empty):
-            return np.zeros(column.n_rows, dtype=np.int32)
-        values = column.values
-        entries = np.searchsorted(self.edges, values, side="right").astype(np.int32) + 1
-        if values.dtype.kind == "f":
-            if np.isinf(values).any():
-                raise_infinite(self.name, values)
-            entries[np.isnan(values)] = 0
-        return entries
+            entries[:] = 0
+            return
+        values = np.require(column.values, requirements="A")
+        if _kernels.bin_entries(values, self.edges, entries, get_num_threads()):
+            raise_infinite(self.name, values)
 
     def described(self) -> Description:
         edges = [f"{edge:.6g}" for edge in self.edges.tolist()]

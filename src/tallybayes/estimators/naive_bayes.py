@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from tallybayes.engines.table import collect_table, merged_tables
+from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.as_distributions import AsDistributions
 from tallybayes.estimators.base import TallyClassifier
@@ -164,7 +165,7 @@ class NaiveBayes(Calibrated, AsDistributions):
         return names, declared(self.columns, names)
 
     def _table(self, x: Any) -> Table:
-        table = read_table(x)
+        table = read_table(x, get_num_threads())
         for size, axis in ((table.n_rows, "sample"), (len(table.columns), "feature")):
             if not size:
                 raise ValueError(
@@ -384,10 +385,10 @@ class NaiveBayes(Calibrated, AsDistributions):
         batch = self._counted(x, known, codes, weights, model.reading.declared)
         rest = merged_tables(model.tally, batch * -1.0)
         before = model.tally.aligned(rest.schema)
-        for part, was in zip(rest.parts, before.parts, strict=True):
-            part.settle(was)
+        most_squares = model.settle(rest, before)
         rest.need_non_negative("forget")
         self._model = model.with_tally(rest.aligned(model.schema))
+        self._model.most_squares = most_squares
         return self
 
     def decay(self, factor: float) -> Self:

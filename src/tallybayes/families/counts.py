@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from tallybayes.families.cells import log_ratio
 from tallybayes.families.draws import log_dirichlet
 from tallybayes.families.multinomial import Multinomial
+from tallybayes.families.rising import log_rising
 from tallybayes.parameters import Description
 from tallybayes.tally import FeatureSums
 
@@ -42,6 +42,7 @@ class MultinomialCounts:
     @classmethod
     def read(cls, family: Multinomial, tally: FeatureSums, alpha: float) -> MultinomialCounts:
         """The group's counts; `alpha` is the model's."""
+        family.need_counts(tally)
         return cls(family, tally.sums, family.smoothing(tally.sums.shape[1], alpha))
 
     @property
@@ -83,9 +84,8 @@ class MultinomialCounts:
             return np.asarray(np.where(x == 0.0, 0.0, x * np.where(x == 0.0, 0.0, log_prob)))
         length = x.sum(axis=-1, keepdims=True)
         some = np.maximum(a, 1e-300)
-        each = gammaln(some + x) - gammaln(some)
-        together = gammaln(some.sum(axis=-1, keepdims=True) + length)
-        together = together - gammaln(some.sum(axis=-1, keepdims=True))
+        each = log_rising(some, x)
+        together = log_rising(some.sum(axis=-1, keepdims=True), length)
         return np.asarray(each - x / np.where(length > 0.0, length, 1.0) * together)
 
     def contributions(self, x: Array) -> Array:

@@ -11,19 +11,21 @@ import pyarrow.compute as pc
 from tallybayes.tables.arrays import read_array
 from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts, whole_numbers
 from tallybayes.tables.objects import as_text, read_objects
+from tallybayes.tables.texts import read_texts
 
 __all__ = ["read"]
 
 
+def _is_text(kind: Any) -> bool:
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
+
+
 def _read_column(column: Any, name: str) -> Column:
-    kind, what = column.type, "category"
+    kind = column.type
     if pa.types.is_null(kind) or column.null_count == len(column):
         return Empty(len(column))
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        if pa.types.is_string_view(kind):
-            column = column.cast(pa.large_string())
-        column = column.dictionary_encode()
-        kind, what = column.type, "text"
     if pa.types.is_dictionary(kind):
         column = column.unify_dictionaries() if isinstance(column, pa.ChunkedArray) else column
         chunk = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
@@ -31,7 +33,7 @@ def _read_column(column: Any, name: str) -> Column:
             chunk = chunk.chunk(0)
         codes = pc.fill_null(chunk.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
         levels = [as_text(v) for v in chunk.dictionary.to_pylist()]
-        return Texts(codes, levels, what)
+        return Texts(codes, levels, "category")
     if pa.types.is_boolean(kind):
         codes = pc.fill_null(column.cast(pa.int32()), -1).to_numpy()
         return Texts(codes.astype(np.int32), ["False", "True"], "boolean")
@@ -50,7 +52,7 @@ def _read_column(column: Any, name: str) -> Column:
     return read_objects(column.to_pylist(), name)
 
 
-def read(x: Any) -> Table:
+def read(x: Any, threads: int = 1) -> Table:
     """Anything with ``__arrow_c_stream__``.
 
     Raises
@@ -69,5 +71,7 @@ def read(x: Any) -> Table:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"two columns are named {twice!r}: rename or drop one")
-    columns = {name: _read_column(table.column(name), name) for name in names}
+    texts = {name: table.column(name) for name in names if _is_text(table.column(name).type)}
+    read = read_texts(texts, threads)
+    columns = {k: read[k] if k in read else _read_column(table.column(k), k) for k in names}
     return Table(columns, table.num_rows, True)

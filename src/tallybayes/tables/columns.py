@@ -46,6 +46,10 @@ class Numbers:
     what: str
     texts: Texts | None = None
 
+    @property
+    def n_rows(self) -> int:
+        return len(self.values)
+
     def take(self, rows: slice | NDArray[np.intp]) -> Numbers:
         texts = None if self.texts is None else self.texts.take(rows)
         return Numbers(self.values[rows], self.what, texts)
@@ -68,6 +72,10 @@ class Texts:
     codes: NDArray[np.int32]
     levels: list[str]
     what: str
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.codes)
 
     def take(self, rows: slice | NDArray[np.intp]) -> Texts:
         return Texts(self.codes[rows], self.levels, self.what)
