@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.draws import log_beta
+from tallybayes.families.draws import log_betas
 
 __all__ = ["CellLaw", "log_ratio"]
 
@@ -187,7 +187,8 @@ class CellLaw:
 
     def drawn(self, cells: NDArray[np.intp], rng: Any, n: int) -> Array:
         """log P(a | c) of cells (n_used,), drawn from the posterior: float64 (n, n_classes,
-        n_used). Each cell is drawn by itself, from the Beta that the Dirichlet gives it."""
+        n_used). Each cell is drawn by itself, from the Beta that the Dirichlet gives it, and in the
+        same way whatever other cells are."""
         law = self.take(cells)
         counts, total = law.counts, np.broadcast_to(law.total, law.counts.shape)
         blank = total == 0.0
@@ -196,7 +197,7 @@ class CellLaw:
             total = np.where(blank, law.total.sum(axis=0), total)
         mine = counts + law.strength * law.base_with_all()
         rest = np.maximum(total + law.strength - mine, 0.0)
-        return log_beta(mine, rest, rng, (n, *mine.shape))
+        return log_betas(mine, rest, cells, int(rng.integers(2**63)), n)
 
     @property
     def pooled(self) -> Array:

@@ -141,8 +141,11 @@ class PoissonDensity:
         factorials of the counts, which no prior changes, are left out."""
         if self.family.prior is not None:
             shape, rate = self.family.prior.shape, self.family.prior.rate
+        elif not self.total.any():
+            return 0.0  # no event, as the prior about no event expects
         else:
             shape, rate = self.alpha * self.total.sum() / max(self.n.sum(), 1e-300), self.alpha
+            shape += self.family.estimate == "map"  # alpha is then short for the prior's mode
         if not (shape > 0.0 and rate > 0.0):
             return -np.inf
         each = log_rising(shape, self.total)
