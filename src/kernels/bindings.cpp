@@ -19,7 +19,6 @@
 #include "grid.hpp"
 #include "labels.hpp"
 #include "moments.hpp"
-#include "pairs_binding.hpp"
 #include "rows.hpp"
 #include "score.hpp"
 #include "sparse.hpp"
@@ -410,6 +409,7 @@ i64 normalise_(OutTable<double> scores, const InVector<double>& fallback, bool p
 }  // namespace
 
 void bind_bins(nb::module_& m);   // in bins.cpp
+void bind_pairs(nb::module_& m);  // in pairs.cpp
 void bind_texts(nb::module_& m);  // in texts.cpp
 
 NB_MODULE(_kernels, m) {

@@ -6,7 +6,6 @@
 
 #include <stdexcept>
 
-#include "pairs_binding.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
