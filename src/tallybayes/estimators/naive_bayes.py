@@ -398,10 +398,10 @@ class NaiveBayes(Calibrated, AsDistributions):
         batch = self._counted(x, known, codes, weights, model.reading.declared)
         rest = merged_tables(model.tally, batch * -1.0)
         before = model.tally.aligned(rest.schema)
-        for part, was in zip(rest.parts, before.parts, strict=True):
-            part.settle(was)
+        most_squares = model.settle(rest, before)
         rest.need_non_negative("forget")
         self._model = model.with_tally(rest.aligned(model.schema))
+        self._model.most_squares = most_squares
         return self
 
     def decay(self, factor: float) -> Self:
