@@ -59,5 +59,5 @@ class TableModel(Model):
             ),
         )
 
-    def likelihood_without(self, x: Any, own: NDArray[np.intp], weight: Array) -> Array:
+    def likelihood_without(self, x: Any, own: NDArray[np.int64], weight: Array) -> Array:
         return self.score.likelihood_without(x, own, weight)
