@@ -30,6 +30,8 @@ struct SparseScore {
 // ---- leave-one-out --------------------------------------------------------------------------
 constexpr double RESIDUE = 0x1p-40;  // of a difference of weights: less than this share is rounding
 
+constexpr double PRODUCT_RANGE = 0x1p66;  // a product of 15 factors so large is still a number
+
 struct EntryRows {  // the entries of n rows that are not 0: row i has start[i] … start[i+1]−1
     i64 n;
     const i64* start;
@@ -49,6 +51,9 @@ struct Density {
 template <class T>
 using DensityLess = void (*)(const T* x, i64 d, const double* mean, const double* squares,
                              const double* epsilon, const Less& less, Density* out);
+template <class T>
+using DensitySeries = void (*)(const T* x, i64 d, const double* mean, const double* share,
+                               double* out);
 
 struct Loops {
     void (*moments_into)(i64 d, double n, double n_lo, const double* from, const double* s1, const double* s2,
@@ -75,8 +80,10 @@ struct Loops {
     void (*logs)(i64 n, double* x);
     DensityLess<double> density_f64;
     DensityLess<float> density_f32;
-    void (*complement)(int nv, bool norm, const EntryRows& rows, const i32* own, int used,
-                       const double* table, const double* alpha, i64 step, double* raw,
+    DensitySeries<double> series_f64;
+    DensitySeries<float> series_f32;
+    void (*complement)(int nv, bool norm, bool zeros, const EntryRows& rows, const i32* own,
+                       int used, const double* table, const double* alpha, i64 step, double* raw,
                        double* ratio, unsigned char* odd);
 };
 

@@ -336,6 +336,8 @@ const Loops* loops() {
         logs,
         density_less<double>,
         density_less<float>,
+        density_series<double>,
+        density_series<float>,
         complement,
     };
     return &table;

@@ -107,94 +107,143 @@ void density_less(const T* x, i64 d, const double* mean, const double* squares,
     out->exponent = static_cast<double>(sum) - 1023.0 * static_cast<double>((d + 7) / 8 * 8);
 }
 
+// The same in another class, as ε changes by δ·σ²_min: Σ (x − μ)² ρ^k for k = 2, 3, 4, where ρ =
+// σ²_min / σ² of each column. The series in δ goes on where this is used.
+template <class T>
+void density_series(const T* x, i64 d, const double* mean, const double* share, double* out) {
+    constexpr int R = 8 / W;
+    vec sum[3][R];
+    for (int v = 0; v < R; ++v) sum[0][v] = sum[1][v] = sum[2][v] = splat(0.0);
+    auto group = [&](i64 j, auto at) {
+        for (int v = 0; v < R; ++v) {
+            const vec t = load(at + W * v) - load(mean + j + W * v), rho = load(share + j + W * v);
+            const vec first = t * rho, second = first * first, third = second * rho;
+            sum[0][v] += second, sum[1][v] += third, sum[2][v] += third * rho;
+        }
+    };
+    i64 j = 0;
+    for (; j + 8 <= d; j += 8) group(j, x + j);
+    if (j < d) {
+        double rest[8];
+        for (i64 l = 0; l < 8; ++l) rest[l] = j + l < d ? static_cast<double>(x[j + l]) : 0.0;
+        group(j, static_cast<const double*>(rest));
+    }
+    for (int k = 0; k < 3; ++k) {
+        double lanes[8];
+        for (int v = 0; v < R; ++v) store(lanes + W * v, sum[k][v]);
+        out[k] = 0.0;
+        for (double lane : lanes) out[k] += lane;
+    }
+}
+
 // ---- complements: rows of entries, classes as lanes --------------------------------------------
+// A product of up to 12 + 3 factors, each within 2^±PRODUCT_RANGE, before its exponent is taken out.
+struct Product {
+    vec log, factors;
+    bits exponent;
+    static Product none() { return {splat(0.0), splat(1.0), bits{}}; }
+    void settle() {
+        exponent += (bits)factors >> 52;
+        factors = (vec)(((bits)factors & MANTISSA) | ONE);
+    }
+    vec total(i64 settled) const {  // how often it was settled: each exponent has a bias
+        return log + log_of(factors) +
+               (number(exponent) - 1023.0 * static_cast<double>(settled)) * 6.93147180559945286e-01;
+    }
+};
+
 // Σ x·log(table − w·x + α) over the entries of each row, and with Norm Σ log((table − w·x + α) /
-// (table + α)). Nothing is taken from the lane of a row's own class. odd[i]: some number was not
-// above 0 in a lane below `used`, and the row's sums are void.
-template <int NV, bool Norm>
+// (table + α)). Nothing is taken from the lane of a row's own class. With Zeros, odd[i] says that
+// a number in a lane below `used` was too small for a product: the row's sums are void.
+template <int NV, bool Norm, bool Zeros>
 inline void complement_lanes(const EntryRows& rows, const i32* own, int used, const double* table,
                              const double* alpha, i64 step, double* raw, double* ratio,
                              unsigned char* odd) {
     constexpr int R = 8 * NV / W;
+    constexpr i64 AHEAD = 8;
+    constexpr double least = 1.0 / PRODUCT_RANGE;
     bits lane[R];
     for (int v = 0; v < R; ++v)
         for (i64 l = 0; l < W; ++l) lane[v][l] = W * v + l;
-    struct Product {  // of factors: mantissas and exponents, and logarithms of what was flushed
-        vec log, mantissa;
-        bits exponent;
-        void multiply(vec q, int power) {
-            const bits e = (bits)q >> 52;
-            const vec m = (vec)(((bits)q & MANTISSA) | ONE);
-            for (int i = 0; i < power; ++i) mantissa *= m, exponent += e;
-        }
-        void flush(i64 factors) {
-            log += log_of(mantissa) +
-                   (number(exponent) - 1023.0 * static_cast<double>(factors)) * 6.93147180559945286e-01;
-            mantissa = splat(1.0), exponent = bits{};
-        }
-    };
+    const i64 last = rows.n ? rows.start[rows.n] : 0;
     for (i64 i = 0; i < rows.n; ++i) {
-        Product sum[R], change[Norm ? R : 1];
-        bits others[R], low[R];
+        Product sum[R], less[Norm ? R : 1], before[Norm ? R : 1];
+        bits others[R];
+        vec low[R];
         for (int v = 0; v < R; ++v) {
-            sum[v] = Product{splat(0.0), splat(1.0), bits{}};
-            if (Norm) change[v] = sum[v];
+            sum[v] = Product::none();
+            if (Norm) less[v] = before[v] = Product::none();
             others[v] = (bits)(lane[v] != static_cast<u64>(static_cast<i64>(own[i])));
-            low[v] = bits{};
+            low[v] = splat(1.0);
         }
-        i64 factors = 0, changes = 0;
+        i64 pending = 0, settled = 0;
         for (i64 p = rows.start[i]; p < rows.start[i + 1]; ++p) {
-            const double x = rows.value[p], a = alpha[rows.index[p] * step];
+            const double x = rows.value[p], a = alpha[rows.index[p] * step], t = rows.weight[i] * x;
             const double* row = table + static_cast<i64>(rows.index[p]) * (8 * NV);
-            const vec taken = splat(rows.weight[i] * x);
-            const int power = x == 1.0 ? 1 : x == 2.0 ? 2 : x == 3.0 ? 3 : x == 4.0 ? 4 : 0;
+            if (p + AHEAD < last) {  // the table is larger than the caches
+                const double* next = table + static_cast<i64>(rows.index[p + AHEAD]) * (8 * NV);
+                for (int v = 0; v < NV; ++v) __builtin_prefetch(next + 8 * v);
+            }
+            const int power = x == 1.0 ? 1 : x == 2.0 ? 2 : x == 3.0 ? 3 : 0;
             for (int v = 0; v < R; ++v) {
                 const vec whole = load(row + W * v);
-                const vec q = rest_of(whole, (vec)((bits)taken & others[v])) + a;
-                low[v] |= (bits)(q < LEAST);
-                if (power)
-                    sum[v].multiply(q, power);
+                const vec rest = whole - (vec)((bits)splat(t) & others[v]);
+                // all but rounding is taken; beside it `whole` is t
+                const vec rounding = (vec)((bits)splat(RESIDUE * t) & others[v]);
+                const vec q = (rest <= rounding ? splat(0.0) : rest) + a;
+                if (Zeros) low[v] = q < low[v] ? q : low[v];
+                if (power == 1)
+                    sum[v].factors *= q;
+                else if (power == 2)
+                    sum[v].factors *= q * q;
+                else if (power == 3)
+                    sum[v].factors *= q * q * q;
                 else
                     sum[v].log += log_of(q) * x;
-                if (Norm) change[v].multiply(q / (whole + a), 1);
+                if (Norm) less[v].factors *= q, before[v].factors *= whole + a;
             }
-            factors += power, ++changes;
-            if (factors > 400 || changes > 400) {  // mantissas below 2: their product stays finite
+            pending += power > 1 ? power : 1;
+            if (pending >= 12) {
                 for (int v = 0; v < R; ++v) {
-                    sum[v].flush(factors);
-                    if (Norm) change[v].flush(changes);
+                    sum[v].settle();
+                    if (Norm) less[v].settle(), before[v].settle();
                 }
-                factors = changes = 0;
+                pending = 0, ++settled;
             }
         }
-        u64 any = 0;
+        bool any = false;
         for (int v = 0; v < R; ++v) {
-            sum[v].flush(factors);
-            store(raw + (i * NV * 8 + W * v), sum[v].log);
+            sum[v].settle();
+            store(raw + (i * NV * 8 + W * v), sum[v].total(settled + 1));
             if (Norm) {
-                change[v].flush(changes);
-                store(ratio + (i * NV * 8 + W * v), change[v].log);
+                less[v].settle(), before[v].settle();
+                store(ratio + (i * NV * 8 + W * v),
+                      less[v].total(settled + 1) - before[v].total(settled + 1));
             }
-            for (i64 l = 0; l < W; ++l)
-                if (W * v + l < used) any |= low[v][l];
+            for (i64 l = 0; Zeros && l < W; ++l) any |= W * v + l < used && low[v][l] < least;
         }
-        odd[i] = any != 0;
+        odd[i] = any;
     }
 }
 
-void complement(int nv, bool norm, const EntryRows& rows, const i32* own, int used,
+template <int NV>
+void complement_of(bool norm, bool zeros, const EntryRows& rows, const i32* own, int used,
+                   const double* table, const double* alpha, i64 step, double* raw, double* ratio,
+                   unsigned char* odd) {
+    auto* run = norm ? (zeros ? complement_lanes<NV, true, true> : complement_lanes<NV, true, false>)
+                     : (zeros ? complement_lanes<NV, false, true>
+                              : complement_lanes<NV, false, false>);
+    run(rows, own, used, table, alpha, step, raw, ratio, odd);
+}
+
+void complement(int nv, bool norm, bool zeros, const EntryRows& rows, const i32* own, int used,
                 const double* table, const double* alpha, i64 step, double* raw, double* ratio,
                 unsigned char* odd) {
-#define TB_LANES(NV)                                                                              \
-    return norm ? complement_lanes<NV, true>(rows, own, used, table, alpha, step, raw, ratio, odd) \
-                : complement_lanes<NV, false>(rows, own, used, table, alpha, step, raw, ratio, odd)
-    switch (nv) {
-    case 1: TB_LANES(1);
-    case 2: TB_LANES(2);
-    case 3: TB_LANES(3);
-    default: TB_LANES(4);
-    }
-#undef TB_LANES
+    auto* run = nv == 1   ? complement_of<1>
+                : nv == 2 ? complement_of<2>
+                : nv == 3 ? complement_of<3>
+                          : complement_of<4>;
+    run(norm, zeros, rows, own, used, table, alpha, step, raw, ratio, odd);
 }
 
 }  // namespace

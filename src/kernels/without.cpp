@@ -64,6 +64,16 @@ Smoothing smoothing_of(const InVector<double>& alpha, i64 d) {
 
 i64 rows_of(const InTable<double>& table) { return static_cast<i64>(table.shape(0)); }
 
+int own_sums_(const RowEntries& x, const InVector<i64>& own, const InTable<double>& table,
+              OutVector<double> score, OutVector<double> length, int threads) {
+    const Taken taken = taken_of(own, score, x.n, rows_of(table));  // weights are not read
+    need(table, 1, x.d, "table");
+    need(length, 0, x.n, "length");
+    nb::gil_scoped_release release;
+    return own_sums(chosen_loops(), x.read, x.work, taken, table.data(), x.d, score.data(),
+                    length.data(), threads);
+}
+
 int sums_without_(const RowEntries& x, const InVector<i64>& own, const InVector<double>& weight,
                   const InTable<double>& part, const InVector<double>& alpha,
                   OutVector<double> score, OutVector<double> length, int threads) {
@@ -77,33 +87,35 @@ int sums_without_(const RowEntries& x, const InVector<i64>& own, const InVector<
                         score.data(), length.data(), threads);
 }
 
+using PairTable = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
 int presence_without_(const RowEntries& x, const InVector<i64>& own, const InVector<double>& weight,
-                      const InTable<double>& present, const InTable<double>& absent,
-                      const InVector<double>& yes, const InVector<double>& no,
-                      OutVector<double> score, OutVector<double> ruled, int threads) {
-    const Taken taken = taken_of(own, weight, x.n, rows_of(present));
-    need(present, 1, x.d, "present");
-    need(absent, 0, rows_of(present), "absent");
-    need(absent, 1, x.d, "absent");
+                      const PairTable& pair, const InVector<double>& yes,
+                      const InVector<double>& no, OutVector<double> score, OutVector<double> ruled,
+                      int threads) {
+    const Taken taken = taken_of(own, weight, x.n, static_cast<i64>(pair.shape(0)));
+    need(pair, 1, x.d, "pair");
+    need(pair, 2, 2, "pair");
     need(score, 0, x.n, "score");
     need(ruled, 0, x.n, "ruled");
     const Smoothing first = smoothing_of(yes, x.d), second = smoothing_of(no, x.d);
     nb::gil_scoped_release release;
-    return presence_without(chosen_loops(), x.read, x.work, taken, present.data(), absent.data(),
-                            x.d, first, second, score.data(), ruled.data(), threads);
+    return presence_without(chosen_loops(), x.read, x.work, taken, pair.data(), x.d, first, second,
+                            score.data(), ruled.data(), threads);
 }
 
-void shifted_logs_(const InTable<double>& table, const InVector<i64>& own,
-                   const InVector<double>& weight, const InVector<double>& alpha, double sign,
-                   OutVector<double> sum, OutVector<double> zeros, int threads) {
+void shifted_logs_(const nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>& table,
+                   const InVector<i64>& own, const InVector<double>& weight,
+                   const InVector<double>& alpha, double sign, OutVector<double> sum,
+                   OutVector<double> zeros, int threads) {
     const i64 n = static_cast<i64>(own.shape(0)), d = static_cast<i64>(table.shape(1));
-    const Taken taken = taken_of(own, weight, n, rows_of(table));
+    const Taken taken = taken_of(own, weight, n, static_cast<i64>(table.shape(0)));
     need(sum, 0, n, "sum");
     need(zeros, 0, n, "zeros");
     const Smoothing smoothing = smoothing_of(alpha, d);
     nb::gil_scoped_release release;
-    shifted_logs(chosen_loops(), taken, table.data(), d, smoothing, sign, sum.data(), zeros.data(),
-                 threads);
+    shifted_logs(chosen_loops(), taken, table.data(), table.stride(0), table.stride(1), d, smoothing,
+                 sign, sum.data(), zeros.data(), threads);
 }
 
 // What Complement needs, packed once; the arrays stay numpy's.
@@ -119,10 +131,15 @@ public:
         for (auto* vector : {&total, &log_sum, &present}) need(*vector, 0, K, "totals");
         const Smoothing smoothing = smoothing_of(alpha, d);
         double sum = 0.0;
-        for (i64 j = 0; j < d; ++j) sum += smoothing.at(j);
+        bool zeros = false, large = false;
+        for (i64 j = 0; j < d; ++j) {
+            sum += smoothing.at(j);
+            zeros |= smoothing.at(j) < 1.0 / PRODUCT_RANGE;
+            large |= everything.data()[j] + smoothing.at(j) > PRODUCT_RANGE;
+        }
         model_ = Complements{&lanes_,        part.data(),    total.data(), everything.data(),
                              log_sum.data(), present.data(), smoothing,    sum,
-                             norm,           d};
+                             norm,           zeros,          large,             d};
     }
     ComplementScorer(const ComplementScorer&) = delete;
     int score(const RowEntries& x, const InVector<i64>& own, const InVector<double>& weight,
@@ -207,10 +224,12 @@ void bind_without(nb::module_& m) {
         .def_static("dense", &RowEntries::dense, "x"_a, "threshold"_a.none())
         .def_static("csr", &RowEntries::csr, "indptr"_a, "indices"_a, "data"_a, "rows"_a,
                     "columns"_a, "threshold"_a.none());
+    m.def("own_sums", &own_sums_, "x"_a, "own"_a, "table"_a, "score"_a.noconvert(),
+          "length"_a.noconvert(), "threads"_a);
     m.def("sums_without", &sums_without_, "x"_a, "own"_a, "weight"_a, "part"_a, "alpha"_a,
           "score"_a.noconvert(), "length"_a.noconvert(), "threads"_a);
-    m.def("presence_without", &presence_without_, "x"_a, "own"_a, "weight"_a, "present"_a,
-          "absent"_a, "yes"_a, "no"_a, "score"_a.noconvert(), "ruled"_a.noconvert(), "threads"_a);
+    m.def("presence_without", &presence_without_, "x"_a, "own"_a, "weight"_a, "pair"_a,
+          "yes"_a, "no"_a, "score"_a.noconvert(), "ruled"_a.noconvert(), "threads"_a);
     m.def("shifted_logs", &shifted_logs_, "table"_a, "own"_a, "weight"_a, "alpha"_a, "sign"_a,
           "sum"_a.noconvert(), "zeros"_a.noconvert(), "threads"_a);
     nb::class_<ComplementScorer>(m, "ComplementScorer")

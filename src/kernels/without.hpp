@@ -18,7 +18,12 @@
 
 namespace tb {
 
-constexpr i64 WITHOUT_ROWS = 64;  // rows whose entries are held at a time
+constexpr i64 HELD_ENTRIES = 1 << 16;  // about so many are held at a time
+
+inline i64 rows_at_once(i64 n, i64 entries) {
+    const i64 rows = HELD_ENTRIES / (entries / (n < 1 ? 1 : n) + 1);
+    return rows < 1 ? 1 : rows > 4096 ? 4096 : rows;
+}
 
 struct Taken {  // each row's class and weight; the number of classes
     const i64* own;
@@ -44,41 +49,62 @@ inline double rest_of(double whole, double part) {
     return rest <= RESIDUE * whole ? 0.0 : rest;
 }
 
+// Some rows class by class: the table of a class stays in the cache.
+inline void by_class(const Taken& taken, i64 r0, i64 n, Buffer<i64>& place, Buffer<i64>& order) {
+    place.resize(taken.classes + 1), order.resize(n);
+    for (i64 k = 0; k <= taken.classes; ++k) place[k] = 0;
+    for (i64 r = 0; r < n; ++r) ++place[taken.own[r0 + r] + 1];
+    for (i64 k = 0; k < taken.classes; ++k) place[k + 1] += place[k];
+    for (i64 r = 0; r < n; ++r) order[place[taken.own[r0 + r]]++] = r;
+}
+
 // ---- the entries of rows ------------------------------------------------------------------------
 struct Entries {  // those of some rows that are not 0; as 1, where there is a threshold
     Buffer<i64> start;
     Buffer<i32> index;
     Buffer<double> value;
-    EntryRows rows(i64 n, const double* weight) const {
-        return {n, start.get(), index.get(), value.get(), weight};
+    void begin(i64 rows, i64 most) {
+        start.resize(rows + 1), index.resize(most), value.resize(most);
+        start[0] = 0;
     }
 };
 
-// Reads the rows r0 … r1−1 and returns what is wrong with them.
+// Reads rows r0 … r1−1, and returns what is wrong with them.
 using ReadRows = std::function<int(i64 r0, i64 r1, Entries&)>;
 
-// Calls each(place, column, value) for what counts; without a threshold, counts cannot be negative.
-template <class Each>
-inline int keep(double x, i64 j, const double* threshold, i64& at, Each&& each) {
-    if (threshold ? x > *threshold : x != 0.0) each(at++, j, threshold ? 1.0 : x);
-    return threshold ? FINE : fault_of(x, Demand::non_negative);
+// Takes one row's values value(0 … count−1) of columns column(…) into entries from `at` on.
+template <class Column, class Value>
+inline i64 keep(i64 count, const double* threshold, Entries& to, i64 at, int& fault, Column&& column,
+                Value&& value) {
+    if (threshold) {
+        for (i64 p = 0; p < count; ++p) {
+            to.index[at] = static_cast<i32>(column(p)), to.value[at] = 1.0;
+            at += value(p) > *threshold;
+        }
+        return at;
+    }
+    bool wrong = false;  // counts are neither negative nor infinite
+    for (i64 p = 0; p < count; ++p) {
+        const double x = value(p);
+        to.index[at] = static_cast<i32>(column(p)), to.value[at] = x;
+        at += x != 0.0;
+        wrong |= !(x >= 0.0 && x <= std::numeric_limits<double>::max());
+    }
+    for (i64 p = 0; wrong && p < count; ++p) fault |= fault_of(value(p), Demand::non_negative);
+    return at;
 }
 
 template <class T>
 ReadRows reader(const TypedMatrix<T>& x, const double* threshold) {
     return [x, threshold](i64 r0, i64 r1, Entries& to) {
-        to.start.resize(r1 - r0 + 1);
-        to.index.resize((r1 - r0) * x.d), to.value.resize((r1 - r0) * x.d);
-        i64 at = 0;
+        to.begin(r1 - r0, (r1 - r0) * x.d + 1);
         int fault = FINE;
         for (i64 i = r0; i < r1; ++i) {
-            to.start[i - r0] = at;
-            for (i64 j = 0; j < x.d; ++j)
-                fault |= keep(static_cast<double>(*x.at(i, j)), j, threshold, at, [&](i64 p, i64 k, double v) {
-                    to.index[p] = static_cast<i32>(k), to.value[p] = v;
-                });
+            const T* row = x.at(i, 0);
+            to.start[i - r0 + 1] = keep(
+                x.d, threshold, to, to.start[i - r0], fault, [](i64 p) { return p; },
+                [&](i64 p) { return static_cast<double>(row[p * x.column]); });
         }
-        to.start[r1 - r0] = at;
         return fault;
     };
 }
@@ -86,24 +112,20 @@ ReadRows reader(const TypedMatrix<T>& x, const double* threshold) {
 template <class T, class I>
 ReadRows reader(const Compressed<T, I>& x, const double* threshold) {
     return [x, threshold](i64 r0, i64 r1, Entries& to) {
-        const i64 stored = static_cast<i64>(x.indptr[r1]) - static_cast<i64>(x.indptr[r0]);
-        to.start.resize(r1 - r0 + 1), to.index.resize(stored), to.value.resize(stored);
-        i64 at = 0;
+        // one more is written before it is known to be 0
+        to.begin(r1 - r0, static_cast<i64>(x.indptr[r1] - x.indptr[r0]) + 1);
         int fault = FINE;
         for (i64 i = r0; i < r1; ++i) {
-            to.start[i - r0] = at;
-            for (i64 p = x.indptr[i]; p < static_cast<i64>(x.indptr[i + 1]); ++p) {
-                const i64 j = static_cast<i64>(x.indices[p]);
-                if (static_cast<u64>(j) >= static_cast<u64>(x.minor)) {
-                    fault |= OUT_OF_RANGE;
-                    continue;
-                }
-                fault |= keep(static_cast<double>(x.data[p]), j, threshold, at, [&](i64 q, i64 k, double v) {
-                    to.index[q] = static_cast<i32>(k), to.value[q] = v;
-                });
-            }
+            const i64 p0 = x.indptr[i], count = x.indptr[i + 1] - p0;
+            bool beyond = false;
+            for (i64 p = p0; p < p0 + count; ++p)
+                beyond |= static_cast<u64>(x.indices[p]) >= static_cast<u64>(x.minor);
+            if (beyond) fault |= OUT_OF_RANGE;
+            to.start[i - r0 + 1] = keep(
+                beyond ? 0 : count, threshold, to, to.start[i - r0], fault,
+                [&](i64 p) { return x.indices[p0 + p]; },
+                [&](i64 p) { return static_cast<double>(x.data[p0 + p]); });
         }
-        to.start[r1 - r0] = at;
         return fault;
     };
 }
@@ -120,79 +142,84 @@ int each_chunk(i64 n, i64 rows, int threads, Chunk&& chunk) {
     return fault;
 }
 
-// ---- sums: log(part − w·x) by a row's own class ------------------------------------------------
-// score = Σ x·log(part[own, j] − w·x + α_j) over the entries of a row, length = Σ x.
-inline int sums_without(const Loops& loops, const ReadRows& read, i64 work, const Taken& taken,
-                        const double* part, i64 d, Smoothing alpha, double* score, double* length,
-                        int threads) {
+// ---- what a row's own class says of its entries ------------------------------------------------
+// score = Σ x·number(cell, column, w, x, sum), or with Log Σ x·log number(…), over the entries of each row, where a cell is the
+// `step` numbers of table (classes, d, step); `sum` is what those calls have added to it.
+template <bool Log, class Number>
+int entries_without(const Loops& loops, const ReadRows& read, i64 work, const Taken& taken,
+                    const double* table, i64 d, i64 step, double* score, double* sum, int threads,
+                    Number&& number) {
     need_classes(taken);
-    threads = threads_for(work * 4, (taken.n + WITHOUT_ROWS - 1) / WITHOUT_ROWS, threads);
+    const i64 rows = rows_at_once(taken.n, work);
+    threads = threads_for(work * 4, (taken.n + rows - 1) / rows, threads);
     struct Local {
         Entries entries;
         Buffer<double> logs;
+        Buffer<i64> place, order;
     };
     std::vector<Local> locals(threads);
-    return each_chunk(taken.n, WITHOUT_ROWS, threads, [&](i64 r0, i64 r1, int thread) {
+    return each_chunk(taken.n, rows, threads, [&](i64 r0, i64 r1, int thread) {
         Local& local = locals[thread];
-        const int fault = read(r0, r1, local.entries);
         const Entries& e = local.entries;
-        local.logs.resize(e.start[r1 - r0]);
-        double* logs = local.logs.get();
-        for (i64 i = r0; i < r1; ++i) {
-            const double* mine = part + taken.own[i] * d;
-            for (i64 p = e.start[i - r0]; p < e.start[i - r0 + 1]; ++p)
-                logs[p] = rest_of(mine[e.index[p]], taken.weight[i] * e.value[p]) +
-                          alpha.at(e.index[p]);
-        }
-        loops.logs(e.start[r1 - r0], logs);
-        for (i64 i = r0; i < r1; ++i) {
-            double sum = 0.0, x = 0.0;
-            for (i64 p = e.start[i - r0]; p < e.start[i - r0 + 1]; ++p)
-                sum += e.value[p] * logs[p], x += e.value[p];
-            score[i] = sum, length[i] = x;
+        const int fault = read(r0, r1, local.entries);
+        by_class(taken, r0, r1 - r0, local.place, local.order);
+        for (i64 at = 0; at < r1 - r0; ++at) {
+            const i64 r = local.order[at], i = r0 + r, p0 = e.start[r], n = e.start[r + 1] - p0;
+            const double* mine = table + taken.own[i] * d * step;
+            local.logs.resize(n);
+            double *logs = local.logs.get(), counted = 0.0, total = 0.0;
+            if (at + 1 < r1 - r0) {  // of the next row: the table is larger than the caches
+                const i64 next = local.order[at + 1];
+                const double* its = table + taken.own[r0 + next] * d * step;
+                for (i64 p = e.start[next]; p < e.start[next + 1]; ++p)
+                    __builtin_prefetch(its + e.index[p] * step);
+            }
+            for (i64 p = 0; p < n; ++p) {
+                const i64 j = e.index[p0 + p];
+                logs[p] = number(mine + j * step, j, taken.weight[i], e.value[p0 + p], counted);
+            }
+            if (Log) loops.logs(n, logs);
+            for (i64 p = 0; p < n; ++p) total += e.value[p0 + p] * logs[p];
+            sum[i] = counted, score[i] = total;
         }
         return fault;
     });
 }
 
+// score = Σ x·log(part[own, j] − w·x + α_j) over the entries of a row, length = Σ x.
+inline int sums_without(const Loops& loops, const ReadRows& read, i64 work, const Taken& taken,
+                        const double* part, i64 d, Smoothing alpha, double* score, double* length,
+                        int threads) {
+    return entries_without<true>(loops, read, work, taken, part, d, 1, score, length, threads,
+                           [=](const double* cell, i64 j, double w, double x, double& total) {
+                               total += x;
+                               return rest_of(*cell, w * x) + alpha.at(j);
+                           });
+}
+
+// score = Σ x·table[own, j] over the entries of a row.
+inline int own_sums(const Loops& loops, const ReadRows& read, i64 work, const Taken& taken,
+                    const double* table, i64 d, double* score, double* length, int threads) {
+    return entries_without<false>(loops, read, work, taken, table, d, 1, score, length, threads,
+                                  [](const double* cell, i64, double, double x, double& total) {
+                                      total += x;
+                                      return *cell;
+                                  });
+}
+
 // score = Σ log(present[own, j] − w + yes_j) − log(absent[own, j] − w + no_j) over the features that
-// a row has; ruled = how many of the subtrahends are log 0, which are left out.
+// a row has; ruled = how many of the subtrahends are log 0, which are left out. Present and absent
+// stand side by side: pair (classes, d, 2).
 inline int presence_without(const Loops& loops, const ReadRows& read, i64 work, const Taken& taken,
-                            const double* present, const double* absent, i64 d, Smoothing yes,
-                            Smoothing no, double* score, double* ruled, int threads) {
-    need_classes(taken);
-    threads = threads_for(work * 8, (taken.n + WITHOUT_ROWS - 1) / WITHOUT_ROWS, threads);
-    struct Local {
-        Entries entries;
-        Buffer<double> logs;
-    };
-    std::vector<Local> locals(threads);
-    return each_chunk(taken.n, WITHOUT_ROWS, threads, [&](i64 r0, i64 r1, int thread) {
-        Local& local = locals[thread];
-        const int fault = read(r0, r1, local.entries);
-        const Entries& e = local.entries;
-        const i64 n = e.start[r1 - r0];
-        local.logs.resize(2 * n);
-        double *there = local.logs.get(), *gone = there + n;
-        for (i64 i = r0; i < r1; ++i) {
-            const i64 row = taken.own[i] * d;
-            for (i64 p = e.start[i - r0]; p < e.start[i - r0 + 1]; ++p) {
-                const i64 j = e.index[p];
-                there[p] = rest_of(present[row + j], taken.weight[i]) + yes.at(j);
-                gone[p] = rest_of(absent[row + j], taken.weight[i]) + no.at(j);
-            }
-        }
-        loops.logs(2 * n, there);
-        for (i64 i = r0; i < r1; ++i) {
-            double sum = 0.0, out = 0.0;
-            for (i64 p = e.start[i - r0]; p < e.start[i - r0 + 1]; ++p) {
-                const bool never = gone[p] == NEVER;
-                sum += there[p] - (never ? 0.0 : gone[p]), out += never;
-            }
-            score[i] = sum, ruled[i] = out;
-        }
-        return fault;
-    });
+                            const double* pair, i64 d, Smoothing yes, Smoothing no, double* score,
+                            double* ruled, int threads) {
+    return entries_without<true>(loops, read, work, taken, pair, d, 2, score, ruled, threads,
+                           [=](const double* cell, i64 j, double w, double, double& total) {
+                               const double there = rest_of(cell[0], w) + yes.at(j);
+                               const double gone = rest_of(cell[1], w) + no.at(j);
+                               total += gone == 0.0;
+                               return there / (gone == 0.0 ? 1.0 : gone);
+                           });
 }
 
 // ---- Σ_j log(v[own, j] − w + α_j) over all columns ---------------------------------------------
@@ -200,7 +227,8 @@ inline int presence_without(const Loops& loops, const ReadRows& read, i64 work, 
 // series is summed over such columns once; only the others are visited for each row.
 class ShiftedLogs {
 public:
-    void read(const Loops& loops, const double* v, i64 d, Smoothing alpha, double heaviest) {
+    void read(const Loops& loops, const double* v, i64 step, i64 d, Smoothing alpha,
+              double heaviest) {
         heaviest_ = heaviest, base_ = 0.0;
         for (double& moment : moment_) moment = 0.0;
         few_.clear();
@@ -212,13 +240,14 @@ public:
             n = 0;
         };
         for (i64 j = 0; j < d; ++j) {
-            const double a = v[j] + alpha.at(j);
+            const double a = v[j * step] + alpha.at(j);
             if (!(a > 0.0 && a >= MUCH * heaviest)) {  // and columns that are alike as one
-                const bool again = !few_.empty() && few_.back().v == v[j] && few_.back().a == alpha.at(j);
+                const bool again = !few_.empty() && few_.back().v == v[j * step] &&
+                                       few_.back().a == alpha.at(j);
                 if (again)
                     few_.back().times += 1.0;
                 else
-                    few_.push_back({v[j], alpha.at(j), 1.0});
+                    few_.push_back({v[j * step], alpha.at(j), 1.0});
                 continue;
             }
             logs[n++] = a;
@@ -256,8 +285,9 @@ private:
 };
 
 // sum[i] += sign·Σ_j log(v[own, j] − w + α_j) without the terms log 0, zeros[i] += their number.
-inline void shifted_logs(const Loops& loops, const Taken& taken, const double* v, i64 d,
-                         Smoothing alpha, double sign, double* sum, double* zeros, int threads) {
+// v[k, j] stands at v[k·row + j·step].
+inline void shifted_logs(const Loops& loops, const Taken& taken, const double* v, i64 row, i64 step,
+                         i64 d, Smoothing alpha, double sign, double* sum, double* zeros, int threads) {
     need_classes(taken);
     std::vector<double> heaviest(taken.classes, -1.0);
     for (i64 i = 0; i < taken.n; ++i) {
@@ -267,7 +297,7 @@ inline void shifted_logs(const Loops& loops, const Taken& taken, const double* v
     std::vector<ShiftedLogs> logs(taken.classes);
     run_tasks(taken.classes, threads_for(taken.classes * d * 8, taken.classes, threads),
               [&](i64 k, int) {
-                  if (heaviest[k] >= 0.0) logs[k].read(loops, v + k * d, d, alpha, heaviest[k]);
+                  if (heaviest[k] >= 0.0) logs[k].read(loops, v + k * row, step, d, alpha, heaviest[k]);
               });
     constexpr i64 ROWS = 1024;
     each_chunk(taken.n, ROWS, threads_for(taken.n * 16, taken.n / ROWS, threads),

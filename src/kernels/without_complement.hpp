@@ -13,6 +13,7 @@ struct Complements {
     Smoothing alpha;
     double alpha_sum;
     bool norm;
+    bool zeros, large;  // numbers may be too small, or are too large, for a product of them
     i64 d;
 };
 
@@ -66,7 +67,7 @@ inline int complement_without(const Loops& loops, const ReadRows& read, i64 work
     const LaneTable& lanes = *m.lanes;
     const i64 K = lanes.classes, width = lanes.width;
     // a block of a wide table is used for many rows before the next one is fetched
-    const i64 rows = lanes.blocks == 1 ? WITHOUT_ROWS : 4096;
+    const i64 rows = lanes.blocks == 1 ? 64 : rows_at_once(taken.n, work);
     struct Local {
         Entries entries;
         Buffer<double> raw, ratio, whole, length;
@@ -79,7 +80,8 @@ inline int complement_without(const Loops& loops, const ReadRows& read, i64 work
         Local& t = locals[thread];
         const i64 n = r1 - r0;
         const int fault = read(r0, r1, t.entries);
-        const EntryRows entries = t.entries.rows(n, taken.weight + r0);
+        const EntryRows entries{n, t.entries.start.get(), t.entries.index.get(),
+                                t.entries.value.get(), taken.weight + r0};
         t.raw.resize(n * width), t.ratio.resize(n * width), t.whole.resize(n * width);
         t.length.resize(n), t.lane.resize(n), t.odd.resize(n), t.redo.resize(n);
         for (i64 i = 0; i < n; ++i) {
@@ -90,7 +92,7 @@ inline int complement_without(const Loops& loops, const ReadRows& read, i64 work
         for (i64 b = 0; b < lanes.blocks; ++b) {
             const i64 k0 = b * width, used = K - k0 < width ? K - k0 : width;
             for (i64 i = 0; i < n; ++i) t.lane[i] = static_cast<i32>(taken.own[r0 + i] - k0);
-            loops.complement(lanes.vectors(), m.norm, entries, t.lane.get(), static_cast<int>(used),
+            loops.complement(lanes.vectors(), m.norm, m.zeros, entries, t.lane.get(), static_cast<int>(used),
                              lanes.block(b), m.alpha.value, m.alpha.step, t.raw.get(),
                              t.ratio.get(), t.odd.get());
             for (i64 i = 0; i < n; ++i) {
@@ -103,7 +105,7 @@ inline int complement_without(const Loops& loops, const ReadRows& read, i64 work
             loops.logs(n * width, t.whole.get());
             for (i64 i = 0; i < n; ++i) {
                 double* to = scores + (r0 + i) * K + k0;
-                t.redo[i] |= t.odd[i];
+                t.redo[i] |= t.odd[i] | m.large;
                 for (i64 k = 0; k < used; ++k) {
                     const double whole = t.whole[i * width + k];
                     t.redo[i] |= whole == NEVER;

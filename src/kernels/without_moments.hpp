@@ -25,8 +25,8 @@ public:
     static constexpr i64 STRIP = 512;         // columns whose variances one product takes
 
     explicit PaddedMoments(const MomentTables& m)
-        : m_(m), pad_((m.d + 7) / 8 * 8), cells_((m.classes + 1) * 2 * pad_), epsilon_(pad_),
-          sensitive_(pad_), order_(m.d) {
+        : m_(m), pad_((m.d + 7) / 8 * 8), cells_((m.classes + 1) * 3 * pad_), epsilon_(pad_),
+          sensitive_(pad_), shares_(m.classes * 4), order_(m.d) {
         for (i64 k = 0; k <= m.classes; ++k)
             for (i64 j = 0; j < pad_; ++j) {
                 const bool all = k == m.classes;
@@ -48,19 +48,34 @@ public:
             most = std::max(most, sensitive_[j]);
         }
         most_ = most, largest_ = largest;
-        for (i64 k = 0; k < m.classes; ++k) blank_ |= m.n[k] == 0.0;
+        for (i64 k = 0; k < m.classes; ++k) {
+            blank_ |= m.n[k] == 0.0;
+            for (int i = 0; i < 4; ++i) shares_[4 * k + i] = 0.0;
+            for (i64 j = 0; j < pad_; ++j) {
+                const double variance = squares(k)[j] / m.n[k] + epsilon_[j];
+                const double rho = j < m.d && m.n[k] > 0.0 ? 1.0 / (most * variance) : 0.0;
+                double power = share(k)[j] = rho;
+                for (int i = 0; i < 4; ++i, power *= rho) shares_[4 * k + i] += power;
+            }
+        }
     }
 
-    // ε without a row into `to` (padded); whether that shows in the scores of other classes.
+    struct Moved {
+        bool shows;     // in the scores of other classes
+        bool little;    // so that series serve
+        double change;  // of ε, the same in every column
+    };
+
+    // ε without a row into `to` (padded).
     template <class T>
-    bool epsilon_without(const T* x, double w, double left, double* to) const {
+    Moved epsilon_without(const T* x, double w, double left, double* to) const {
         const double *mu = mean(m_.classes), *s = squares(m_.classes);
         const double moved = w * m_.all_n / left;
         auto variance = [&](i64 j) {
             const double t = static_cast<double>(x[j]) - mu[j];
             return rest_of(s[j], t * t * moved) / left;
         };
-        double change = 0.0;
+        double change = 0.0, epsilon = 0.0;
         if (m_.each) {
             for (i64 j = 0; j < m_.d; ++j) {
                 to[j] = m_.smoothing * variance(j);
@@ -72,12 +87,13 @@ public:
                 if (s[j] / left <= top) break;
                 top = std::max(top, variance(j));
             }
-            const double epsilon = m_.smoothing * top;
+            epsilon = m_.smoothing * top;
             for (i64 j = 0; j < m_.d; ++j) to[j] = epsilon;
             change = std::fabs(epsilon - largest_) * most_;
         }
         for (i64 j = m_.d; j < pad_; ++j) to[j] = 1.0;
-        return !(change * static_cast<double>(m_.d) <= UNMOVED);
+        return Moved{!(change * static_cast<double>(m_.d) <= UNMOVED),
+                     !m_.each && change < 0x1p-10, epsilon - largest_};
     }
 
     // log p(x | class k) after a row of weight w is taken out of the class, which keeps `left` of n;
@@ -103,15 +119,31 @@ public:
         return true;
     }
 
+    // Adds to a score what ε more by `change` does to it, in a class that keeps its rows: with δ =
+    // change / σ²_min and ρ = σ²_min / σ² of each column,
+    //   −½ Σ log(1 + δρ) + (x − μ)² / σ² · (1/(1 + δρ) − 1), both as series in δ.
+    template <class T>
+    void follow(const Loops& loops, const T* x, i64 k, double change, double& score) const {
+        const double delta = change * most_;
+        double sum[3], power = delta, logs = 0.0;
+        if constexpr (std::is_same_v<T, float>)
+            loops.series_f32(x, m_.d, mean(k), share(k), sum);
+        else
+            loops.series_f64(x, m_.d, mean(k), share(k), sum);
+        for (int i = 0; i < 4; ++i, power *= -delta) logs += power * shares_[4 * k + i] / (i + 1);
+        score -= 0.5 * (logs - delta * most_ * (sum[0] - delta * (sum[1] - delta * sum[2])));
+    }
+
     i64 pad() const { return pad_; }
     bool blank() const { return blank_; }  // some class has no row
 
 private:
-    double* mean(i64 k) const { return cells_.get() + k * 2 * pad_; }
+    double* mean(i64 k) const { return cells_.get() + k * 3 * pad_; }
     double* squares(i64 k) const { return mean(k) + pad_; }
+    double* share(i64 k) const { return mean(k) + 2 * pad_; }  // σ²_min / σ²
     const MomentTables& m_;
     i64 pad_;
-    Buffer<double> cells_, epsilon_, sensitive_;
+    Buffer<double> cells_, epsilon_, sensitive_, shares_;
     std::vector<i64> order_;
     double most_ = 0.0, largest_ = 0.0;
     bool blank_ = false;
@@ -136,12 +168,16 @@ void moments_without(const Loops& loops, const TypedMatrix<T>& x, const MomentTa
     auto one_row = [&](const auto* row, i64 i, double* epsilon) {
         const double w = taken.weight[i], everyone = rest_of(m.all_n, w);
         if (everyone == 0.0) return false;
-        const bool moved = tables.epsilon_without(row, w, everyone, epsilon);
+        const auto moved = tables.epsilon_without(row, w, everyone, epsilon);
         for (i64 k = 0; k < K; ++k) {
-            const bool mine = k == taken.own[i];
-            if (!mine && !moved && !(tables.blank() && m.n[k] == 0.0)) continue;
+            const bool mine = k == taken.own[i], blank = tables.blank() && m.n[k] == 0.0;
+            if (!mine && !moved.shows && !blank) continue;
             const double out = mine ? w : 0.0, left = rest_of(m.n[k], out);
             double& score = scores[i * K + k];
+            if (!mine && !blank && moved.little) {
+                tables.follow(loops, row, k, moved.change, score);
+                continue;
+            }
             // a class without rows is like all classes together
             const bool fine =
                 left == 0.0 ? tables.density(loops, row, K, m.all_n, w, everyone, epsilon, score)

@@ -132,6 +132,9 @@ def normalise(
     scores: _F8, fallback: _F8, probability: bool, log_evidence: _F8 | None, threads: int
 ) -> int: ...
 
+def own_sums(
+    x: RowEntries, own: _I8, table: _F8, score: _F8, length: _F8, threads: int
+) -> int: ...
 def sums_without(
     x: RowEntries,
     own: _I8,
@@ -146,8 +149,7 @@ def presence_without(
     x: RowEntries,
     own: _I8,
     weight: _F8,
-    present: _F8,
-    absent: _F8,
+    pair: _F8,
     yes: _F8,
     no: _F8,
     score: _F8,

@@ -152,39 +152,74 @@ class _Presence(_OwnClass):
     def __init__(self, kind: PresenceWithout, together: PresenceWithout) -> None:
         self.kind = kind, together
         super().__init__(kind.rows)
+        self._alike: dict[bool, tuple[float, Array | None, Array]] = {}
+        self._pairs: dict[bool, Array] = {}
 
     def mine(self, x: Any, own: Index, weight: Array, *, pooled: bool) -> tuple[Array, Array]:
-        kind, threads = self.kind[pooled], get_num_threads()
-        d = kind.present.shape[1]
+        kind = self.kind[pooled]
+        left = _less(kind.rows[own], weight)
+        if len(own) and weight.min() == weight.max():
+            table, base = self._of_weight(float(weight[0]), pooled=pooled)
+            if table is not None:
+                score, length = np.empty(len(own)), np.empty(len(own))
+                entries = _entries(x, kind.threshold)
+                _kernels.own_sums(entries, own, table, score, length, get_num_threads())
+                return score + base[own], left
+        if pooled not in self._pairs:
+            self._pairs[pooled] = np.stack((kind.present, kind.absent), axis=-1)
         score, ruled = np.empty(len(own)), np.empty(len(own))
         _kernels.presence_without(
             _entries(x, kind.threshold),
             own,
             weight,
-            kind.present,
-            kind.absent,
+            self._pairs[pooled],
             kind.yes,
             kind.no,
             score,
             ruled,
-            threads,
+            get_num_threads(),
         )
-        # all features absent, then the present ones in their place
-        np.negative(ruled, out=ruled)
-        _kernels.shifted_logs(kind.absent, own, weight, kind.no, 1.0, score, ruled, threads)
-        score[ruled > 0.5] = -np.inf  # an absent one that cannot be
-        left = _less(kind.rows[own], weight)
-        both = kind.yes + kind.no
-        if len(both) == 1:
-            whole = left + both[0]
-            nothing = whole == 0.0  # both levels alike
-            whole[nothing] = 2.0
-            score[nothing] = 0.0
-            score -= d * np.log(whole)
-        else:
-            rows = np.repeat(kind.rows[:, None], d, axis=1)
-            _kernels.shifted_logs(rows, own, weight, both, -1.0, score, ruled, threads)
+        base, zeros = self._none_present(own, weight, kind)
+        score += base
+        score[zeros - ruled > 0.5] = -np.inf  # an absent one that cannot be
         return score, left
+
+    def _none_present(
+        self, own: Index, weight: Array, kind: PresenceWithout
+    ) -> tuple[Array, Array]:
+        """The score of rows that have no feature, without terms log 0, and how many those are."""
+        d, threads = kind.present.shape[1], get_num_threads()
+        score, zeros, ignored = np.zeros(len(own)), np.zeros(len(own)), np.zeros(len(own))
+        _kernels.shifted_logs(kind.absent, own, weight, kind.no, 1.0, score, zeros, threads)
+        both = kind.yes + kind.no
+        if len(both) > 1:
+            rows = np.broadcast_to(kind.rows[:, None], kind.present.shape)
+            _kernels.shifted_logs(rows, own, weight, both, -1.0, score, ignored, threads)
+            return score, zeros
+        whole = _less(kind.rows[own], weight) + both[0]
+        nothing = whole == 0.0  # both levels alike
+        whole[nothing] = 2.0
+        score[nothing] = zeros[nothing] = 0.0
+        return score - d * np.log(whole), zeros
+
+    def _of_weight(self, weight: float, *, pooled: bool) -> tuple[Array | None, Array]:
+        """For rows of this weight what each feature adds where it is present, (n_classes,
+        n_features), and the score of rows that have none; no table where a term is log 0."""
+        if pooled in self._alike and self._alike[pooled][0] == weight:
+            return self._alike[pooled][1:]
+        kind = self.kind[pooled]
+        table: Array | None = np.empty_like(kind.present)
+        for present, absent, out in zip(kind.present, kind.absent, table, strict=True):
+            gone = _less(absent, np.asarray(weight)) + kind.no
+            if not gone.all():
+                table = None
+                break
+            with np.errstate(divide="ignore"):
+                np.log((_less(present, np.asarray(weight)) + kind.yes) / gone, out=out)
+        every = np.arange(len(kind.rows))
+        base, _ = self._none_present(every, np.full(len(every), weight), kind)
+        self._alike[pooled] = weight, table, base
+        return table, base
 
 
 class _Complement:
