@@ -64,10 +64,11 @@ Smoothing smoothing_of(const InVector<double>& alpha, i64 d) {
 
 i64 rows_of(const InTable<double>& table) { return static_cast<i64>(table.shape(0)); }
 
-int own_sums_(const RowEntries& x, const InVector<i64>& own, const InTable<double>& table,
-              OutVector<double> score, OutVector<double> length, int threads) {
-    const Taken taken = taken_of(own, score, x.n, rows_of(table));  // weights are not read
+int own_sums_(const RowEntries& x, const InVector<i64>& own, const InVector<double>& weight,
+              const InTable<double>& table, OutVector<double> score, OutVector<double> length, int threads) {
+    const Taken taken = taken_of(own, weight, x.n, rows_of(table));
     need(table, 1, x.d, "table");
+    need(score, 0, x.n, "score");
     need(length, 0, x.n, "length");
     nb::gil_scoped_release release;
     return own_sums(chosen_loops(), x.read, x.work, taken, table.data(), x.d, score.data(),
@@ -224,7 +225,7 @@ void bind_without(nb::module_& m) {
         .def_static("dense", &RowEntries::dense, "x"_a, "threshold"_a.none())
         .def_static("csr", &RowEntries::csr, "indptr"_a, "indices"_a, "data"_a, "rows"_a,
                     "columns"_a, "threshold"_a.none());
-    m.def("own_sums", &own_sums_, "x"_a, "own"_a, "table"_a, "score"_a.noconvert(),
+    m.def("own_sums", &own_sums_, "x"_a, "own"_a, "weight"_a, "table"_a, "score"_a.noconvert(),
           "length"_a.noconvert(), "threads"_a);
     m.def("sums_without", &sums_without_, "x"_a, "own"_a, "weight"_a, "part"_a, "alpha"_a,
           "score"_a.noconvert(), "length"_a.noconvert(), "threads"_a);

@@ -133,7 +133,13 @@ def normalise(
 ) -> int: ...
 
 def own_sums(
-    x: RowEntries, own: _I8, table: _F8, score: _F8, length: _F8, threads: int
+    x: RowEntries,
+    own: _I8,
+    weight: _F8,
+    table: _F8,
+    score: _F8,
+    length: _F8,
+    threads: int,
 ) -> int: ...
 def sums_without(
     x: RowEntries,

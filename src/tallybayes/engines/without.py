@@ -163,7 +163,7 @@ class _Presence(_OwnClass):
             if table is not None:
                 score, length = np.empty(len(own)), np.empty(len(own))
                 entries = _entries(x, kind.threshold)
-                _kernels.own_sums(entries, own, table, score, length, get_num_threads())
+                _kernels.own_sums(entries, own, weight, table, score, length, get_num_threads())
                 return score + base[own], left
         if pooled not in self._pairs:
             self._pairs[pooled] = np.stack((kind.present, kind.absent), axis=-1)
