@@ -48,13 +48,6 @@ struct Density {
     double product, exponent, quadratic, least;
 };
 
-template <class T>
-using DensityLess = void (*)(const T* x, i64 d, const double* mean, const double* squares,
-                             const double* epsilon, const Less& less, Density* out);
-template <class T>
-using DensitySeries = void (*)(const T* x, i64 d, const double* mean, const double* share,
-                               double* out);
-
 struct Loops {
     void (*moments_into)(i64 d, double n, double n_lo, const double* from, const double* s1, const double* s2,
                          const double* to, double* t1h, double* t1l, double* t2h, double* t2l);
@@ -78,10 +71,10 @@ struct Loops {
     SparseScore<i32> sparse_i32[3];  // [SparseKind]
     SparseScore<i64> sparse_i64[3];
     void (*logs)(i64 n, double* x);
-    DensityLess<double> density_f64;
-    DensityLess<float> density_f32;
-    DensitySeries<double> series_f64;
-    DensitySeries<float> series_f32;
+    void (*density_less)(const double* x, i64 d, const double* mean, const double* squares,
+                         const double* epsilon, const Less& less, Density* out);
+    double (*density_series)(const double* x, i64 d, const double* mean, const double* share,
+                             double delta);
     void (*complement)(int nv, bool norm, bool zeros, const EntryRows& rows, const i32* own,
                        int used, const double* table, const double* alpha, i64 step, double* raw,
                        double* ratio, unsigned char* odd);

@@ -334,10 +334,8 @@ const Loops* loops() {
         {sparse_entry<i64, SPARSE_LINEAR>(), sparse_entry<i64, SPARSE_BINARY>(),
          sparse_entry<i64, SPARSE_QUADRATIC>()},
         logs,
-        density_less<double>,
-        density_less<float>,
-        density_series<double>,
-        density_series<float>,
+        density_less,
+        density_series,
         complement,
     };
     return &table;

@@ -56,12 +56,21 @@ inline vec rest_of(vec whole, vec part) {
 }
 
 // ---- Gaussian: one row and one class's columns --------------------------------------------------
+// Eight numbers put together pair by pair.
+template <class Op>
+inline double fold(const double* a, Op op) {
+    return op(op(op(a[0], a[4]), op(a[2], a[6])), op(op(a[1], a[5]), op(a[3], a[7])));
+}
+
+inline double plus(double a, double b) { return a + b; }
+inline double times(double a, double b) { return a * b; }
+inline double lesser(double a, double b) { return b < a ? b : a; }
+
 // Of the statistics without the row (n → n·left, mean μ, squares S about it):
 //   t = x − μ,  σ² = max(S − t²·moved, 0)·scale + ε,  quadratic = Σ t²·apart / σ²
-// log Π σ² is log(product) + exponent·log 2; least is the least σ². Tables are padded to 8 columns
-// with μ = S = 0 and ε = 1, which add nothing.
-template <class T>
-void density_less(const T* x, i64 d, const double* mean, const double* squares,
+// log Π σ² is log(product) + exponent·log 2; least is the least σ². The d columns are padded to a
+// multiple of 8 with x = μ = S = 0 and ε = 1, which add nothing.
+void density_less(const double* x, i64 d, const double* mean, const double* squares,
                   const double* epsilon, const Less& less, Density* out) {
     constexpr int R = 8 / W;
     vec product[R], quadratic[R], least[R];
@@ -71,10 +80,10 @@ void density_less(const T* x, i64 d, const double* mean, const double* squares,
         exponent[v] = bits{};
     }
     const vec moved = splat(less.moved), scale = splat(less.scale), apart = splat(less.apart);
-    auto group = [&](i64 j, auto at) {
+    for (i64 j = 0; j < d; j += 8)
         for (int v = 0; v < R; ++v) {
             const i64 c = j + W * v;
-            const vec t = load(at + W * v) - load(mean + c), square = t * t;
+            const vec t = load(x + c) - load(mean + c), square = t * t;
             const vec variance =
                 rest_of(load(squares + c), square * moved) * scale + load(epsilon + c);
             quadratic[v] += square * apart / variance;
@@ -82,14 +91,6 @@ void density_less(const T* x, i64 d, const double* mean, const double* squares,
             exponent[v] += (bits)variance >> 52;
             product[v] *= (vec)(((bits)variance & MANTISSA) | ONE);
         }
-    };
-    i64 j = 0;
-    for (; j + 8 <= d; j += 8) group(j, x + j);
-    if (j < d) {
-        double rest[8];
-        for (i64 l = 0; l < 8; ++l) rest[l] = j + l < d ? static_cast<double>(x[j + l]) : 0.0;
-        group(j, static_cast<const double*>(rest));
-    }
     double lanes[3][8];
     u64 sum = 0;
     for (int v = 0; v < R; ++v) {
@@ -98,42 +99,29 @@ void density_less(const T* x, i64 d, const double* mean, const double* squares,
         store(lanes[2] + W * v, least[v]);
         for (i64 l = 0; l < W; ++l) sum += exponent[v][l];
     }
-    *out = Density{1.0, 0.0, 0.0, 1.0};
-    for (int l = 0; l < 8; ++l) {
-        out->product *= lanes[0][l];
-        out->quadratic += lanes[1][l];
-        out->least = lanes[2][l] < out->least ? lanes[2][l] : out->least;
-    }
-    out->exponent = static_cast<double>(sum) - 1023.0 * static_cast<double>((d + 7) / 8 * 8);
+    out->product = fold(lanes[0], times);
+    out->quadratic = fold(lanes[1], plus);
+    out->least = fold(lanes[2], lesser);
+    out->exponent = static_cast<double>(sum) - 1023.0 * static_cast<double>(d);
 }
 
-// The same in another class, as ε changes by δ·σ²_min: Σ (x − μ)² ρ^k for k = 2, 3, 4, where ρ =
-// σ²_min / σ² of each column. The series in δ goes on where this is used.
-template <class T>
-void density_series(const T* x, i64 d, const double* mean, const double* share, double* out) {
+// Σ ((x − μ)·ρ)²·(1 − δρ + δ²ρ²): what a small change of ε does to another class; ρ is padded with 0.
+double density_series(const double* x, i64 d, const double* mean, const double* share,
+                      double delta) {
     constexpr int R = 8 / W;
-    vec sum[3][R];
-    for (int v = 0; v < R; ++v) sum[0][v] = sum[1][v] = sum[2][v] = splat(0.0);
-    auto group = [&](i64 j, auto at) {
+    vec sum[R];
+    for (int v = 0; v < R; ++v) sum[v] = splat(0.0);
+    const vec small = splat(delta);
+    for (i64 j = 0; j < d; j += 8)
         for (int v = 0; v < R; ++v) {
-            const vec t = load(at + W * v) - load(mean + j + W * v), rho = load(share + j + W * v);
-            const vec first = t * rho, second = first * first, third = second * rho;
-            sum[0][v] += second, sum[1][v] += third, sum[2][v] += third * rho;
+            const i64 c = j + W * v;
+            const vec rho = load(share + c), t = (load(x + c) - load(mean + c)) * rho;
+            const vec z = small * rho;
+            sum[v] += t * t * (1.0 - z * (1.0 - z));
         }
-    };
-    i64 j = 0;
-    for (; j + 8 <= d; j += 8) group(j, x + j);
-    if (j < d) {
-        double rest[8];
-        for (i64 l = 0; l < 8; ++l) rest[l] = j + l < d ? static_cast<double>(x[j + l]) : 0.0;
-        group(j, static_cast<const double*>(rest));
-    }
-    for (int k = 0; k < 3; ++k) {
-        double lanes[8];
-        for (int v = 0; v < R; ++v) store(lanes + W * v, sum[k][v]);
-        out[k] = 0.0;
-        for (double lane : lanes) out[k] += lane;
-    }
+    double lanes[8];
+    for (int v = 0; v < R; ++v) store(lanes + W * v, sum[v]);
+    return fold(lanes, plus);
 }
 
 // ---- complements: rows of entries, classes as lanes --------------------------------------------

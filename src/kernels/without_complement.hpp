@@ -45,8 +45,11 @@ inline void complement_by_entry(const Complements& m, const Entries& e, i64 row,
                 sum -= std::log(before), count -= 1.0;
             }
             if (a > 0.0 || rest == 0.0 || rest_of(m.everything[j], w * x) == 0.0) continue;
-            for (i64 c = 0; c < K; ++c)  // whether some class has the feature alone
-                out |= rest_of(m.part[c * m.d + j], c == own ? 0.0 : w * x) == 0.0;
+            for (i64 c = 0; c < K; ++c) {  // whether some class has it alone, and not everything
+                const double its = c == own ? 0.0 : w;
+                out |= rest_of(m.part[c * m.d + j], its * x) == 0.0 &&
+                       rest_of(m.total[c], its * length) + m.alpha_sum > 0.0;
+            }
         }
         if (whole == 0.0) raw = -length * std::log(static_cast<double>(m.d));
         if (m.norm) {

@@ -41,8 +41,10 @@ public:
         double most = 0.0;
         for (i64 j = 0; j < pad_; ++j) {
             epsilon_[j] = j >= m.d ? 1.0 : m.each ? m.smoothing * (s[j] / m.all_n) : largest;
+            const bool constant = s[j] == 0.0 && epsilon_[j] == 0.0;
+            if (constant) constant_.push_back(j), epsilon_[j] = 1.0;
             sensitive_[j] = 0.0;
-            for (i64 k = 0; k < m.classes && j < m.d; ++k)
+            for (i64 k = 0; k < m.classes && j < m.d && !constant; ++k)
                 if (m.n[k] > 0.0)
                     sensitive_[j] = std::max(sensitive_[j], 1.0 / (squares(k)[j] / m.n[k] + epsilon_[j]));
             most = std::max(most, sensitive_[j]);
@@ -53,7 +55,8 @@ public:
             for (int i = 0; i < 4; ++i) shares_[4 * k + i] = 0.0;
             for (i64 j = 0; j < pad_; ++j) {
                 const double variance = squares(k)[j] / m.n[k] + epsilon_[j];
-                const double rho = j < m.d && m.n[k] > 0.0 ? 1.0 / (most * variance) : 0.0;
+                const bool counts = sensitive_[j] > 0.0 && m.n[k] > 0.0;
+                const double rho = counts ? 1.0 / (most * variance) : 0.0;
                 double power = share(k)[j] = rho;
                 for (int i = 0; i < 4; ++i, power *= rho) shares_[4 * k + i] += power;
             }
@@ -67,19 +70,19 @@ public:
     };
 
     // ε without a row into `to` (padded).
-    template <class T>
-    Moved epsilon_without(const T* x, double w, double left, double* to) const {
+    Moved epsilon_without(const double* x, double w, double left, double* to) const {
         const double *mu = mean(m_.classes), *s = squares(m_.classes);
         const double moved = w * m_.all_n / left;
         auto variance = [&](i64 j) {
-            const double t = static_cast<double>(x[j]) - mu[j];
+            const double t = x[j] - mu[j];
             return rest_of(s[j], t * t * moved) / left;
         };
         double change = 0.0, epsilon = 0.0;
         if (m_.each) {
             for (i64 j = 0; j < m_.d; ++j) {
                 to[j] = m_.smoothing * variance(j);
-                change = std::max(change, std::fabs(to[j] - epsilon_[j]) * sensitive_[j]);
+                if (sensitive_[j] > 0.0)
+                    change = std::max(change, std::fabs(to[j] - epsilon_[j]) * sensitive_[j]);
             }
         } else {
             double top = 0.0;
@@ -92,24 +95,21 @@ public:
             change = std::fabs(epsilon - largest_) * most_;
         }
         for (i64 j = m_.d; j < pad_; ++j) to[j] = 1.0;
-        return Moved{!(change * static_cast<double>(m_.d) <= UNMOVED),
+        for (i64 j : constant_) to[j] = 1.0;
+        return Moved{!(change * static_cast<double>(m_.d) <= UNMOVED) || !is_finite(most_),
                      !m_.each && change < 0x1p-10, epsilon - largest_};
     }
 
     // log p(x | class k) after a row of weight w is taken out of the class, which keeps `left` of n;
     // false where a variance has no floor.
-    template <class T>
-    bool density(const Loops& loops, const T* x, i64 k, double n, double w, double left,
+    bool density(const Loops& loops, const double* x, i64 k, double n, double w, double left,
                  const double* epsilon, double& score) const {
         const Less less{w * n / left, 1.0 / left, (n / left) * (n / left)};
         double logs = 0.0, quadratic = 0.0;
-        for (i64 j = 0; j < m_.d; j += STRIP) {
-            const i64 d = m_.d - j < STRIP ? m_.d - j : STRIP;
+        for (i64 j = 0; j < pad_; j += STRIP) {
+            const i64 d = pad_ - j < STRIP ? pad_ - j : STRIP;
             Density part;
-            if constexpr (std::is_same_v<T, float>)
-                loops.density_f32(x + j, d, mean(k) + j, squares(k) + j, epsilon + j, less, &part);
-            else
-                loops.density_f64(x + j, d, mean(k) + j, squares(k) + j, epsilon + j, less, &part);
+            loops.density_less(x + j, d, mean(k) + j, squares(k) + j, epsilon + j, less, &part);
             if (part.least < std::numeric_limits<double>::min()) return false;
             logs += std::log(part.product) + part.exponent * 6.93147180559945286e-01;
             quadratic += part.quadratic;
@@ -122,16 +122,12 @@ public:
     // Adds to a score what ε more by `change` does to it, in a class that keeps its rows: with δ =
     // change / σ²_min and ρ = σ²_min / σ² of each column,
     //   −½ Σ log(1 + δρ) + (x − μ)² / σ² · (1/(1 + δρ) − 1), both as series in δ.
-    template <class T>
-    void follow(const Loops& loops, const T* x, i64 k, double change, double& score) const {
+    void follow(const Loops& loops, const double* x, i64 k, double change, double& score) const {
         const double delta = change * most_;
-        double sum[3], power = delta, logs = 0.0;
-        if constexpr (std::is_same_v<T, float>)
-            loops.series_f32(x, m_.d, mean(k), share(k), sum);
-        else
-            loops.series_f64(x, m_.d, mean(k), share(k), sum);
+        const double sum = loops.density_series(x, pad_, mean(k), share(k), delta);
+        double power = delta, logs = 0.0;
         for (int i = 0; i < 4; ++i, power *= -delta) logs += power * shares_[4 * k + i] / (i + 1);
-        score -= 0.5 * (logs - delta * most_ * (sum[0] - delta * (sum[1] - delta * sum[2])));
+        score -= 0.5 * (logs - delta * most_ * sum);
     }
 
     i64 pad() const { return pad_; }
@@ -144,7 +140,8 @@ private:
     const MomentTables& m_;
     i64 pad_;
     Buffer<double> cells_, epsilon_, sensitive_, shares_;
-    std::vector<i64> order_;
+    std::vector<i64> order_;     // columns, the largest sum of squares first
+    std::vector<i64> constant_;  // columns that say nothing: their variance stands as 1
     double most_ = 0.0, largest_ = 0.0;
     bool blank_ = false;
 };
@@ -160,12 +157,12 @@ void moments_without(const Loops& loops, const TypedMatrix<T>& x, const MomentTa
     constexpr i64 ROWS = 256;
     const i64 K = m.classes;
     struct Local {
-        Buffer<double> pack, epsilon;
+        Buffer<double> pack, row, epsilon;
     };
     threads = threads_for(x.n * x.d * 4, (x.n + ROWS - 1) / ROWS, threads);
     std::vector<Local> locals(threads);
-    for (auto& local : locals) local.epsilon.resize(tables.pad());
-    auto one_row = [&](const auto* row, i64 i, double* epsilon) {
+    for (auto& local : locals) local.row.resize(tables.pad()), local.epsilon.resize(tables.pad());
+    auto one_row = [&](const double* row, i64 i, double* epsilon) {
         const double w = taken.weight[i], everyone = rest_of(m.all_n, w);
         if (everyone == 0.0) return false;
         const auto moved = tables.epsilon_without(row, w, everyone, epsilon);
@@ -189,8 +186,12 @@ void moments_without(const Loops& loops, const TypedMatrix<T>& x, const MomentTa
     each_chunk(x.n, ROWS, threads, [&](i64 r0, i64 r1, int thread) {
         Local& local = locals[thread];
         each_row_tile(x, r0, r1 - r0, 0, x.d, local.pack, [&](const auto* from, i64 stride, i64 i, i64 n) {
-            for (i64 r = 0; r < n; ++r)
-                redo[r0 + i + r] = !one_row(from + r * stride, r0 + i + r, local.epsilon.get());
+            for (i64 r = 0; r < n; ++r) {
+                double* row = local.row.get();
+                for (i64 j = 0; j < x.d; ++j) row[j] = static_cast<double>(from[r * stride + j]);
+                for (i64 j = x.d; j < tables.pad(); ++j) row[j] = 0.0;
+                redo[r0 + i + r] = !one_row(row, r0 + i + r, local.epsilon.get());
+            }
         });
         return static_cast<int>(FINE);
     });

@@ -131,7 +131,6 @@ def centre_moments(
 def normalise(
     scores: _F8, fallback: _F8, probability: bool, log_evidence: _F8 | None, threads: int
 ) -> int: ...
-
 def own_sums(
     x: RowEntries,
     own: _I8,
@@ -172,9 +171,7 @@ def shifted_logs(
     zeros: _F8,
     threads: int,
 ) -> None: ...
-def codes_without(
-    x: _Real, start: _I8, table: _F8, own: _I8, scores: _F8, threads: int
-) -> int: ...
+def codes_without(x: _Real, start: _I8, table: _F8, own: _I8, scores: _F8, threads: int) -> int: ...
 def moments_without(
     x: _Real,
     own: _I8,
@@ -220,9 +217,7 @@ class ComplementScorer:
         norm: bool,
         threads: int,
     ) -> None: ...
-    def score(
-        self, x: RowEntries, own: _I8, weight: _F8, scores: _F8, threads: int
-    ) -> int: ...
+    def score(self, x: RowEntries, own: _I8, weight: _F8, scores: _F8, threads: int) -> int: ...
 
 class DenseScorer:
     def __init__(

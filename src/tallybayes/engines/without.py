@@ -1,4 +1,4 @@
-"""Scoring rows by counts that the rows themselves are taken out of, in memory: the compiled kernels.
+"""Scoring rows by counts that the rows themselves are taken out of: the compiled kernels.
 
 Only what changes is computed: mostly the score in a row's own class, beside the ordinary score in
 the others. A class that has nothing counted is scored by all classes together.
@@ -90,7 +90,7 @@ def _entries(x: Any, threshold: float | None) -> _kernels.RowEntries:
     if not x.has_canonical_format:
         x = x.copy()
         x.sum_duplicates()
-    return _kernels.RowEntries.csr(x.indptr, x.indices, x.data, *x.shape, threshold)
+    return _kernels.RowEntries.csr(x.indptr, x.indices, x.data, x.shape[0], x.shape[1], threshold)
 
 
 def _dense_chunks(x: Any, width: int) -> Iterator[tuple[slice, Any]]:
@@ -208,14 +208,16 @@ class _Presence(_OwnClass):
         if pooled in self._alike and self._alike[pooled][0] == weight:
             return self._alike[pooled][1:]
         kind = self.kind[pooled]
-        table: Array | None = np.empty_like(kind.present)
-        for present, absent, out in zip(kind.present, kind.absent, table, strict=True):
+        each = np.empty_like(kind.present)
+        certain = False
+        for present, absent, out in zip(kind.present, kind.absent, each, strict=True):
             gone = _less(absent, np.asarray(weight)) + kind.no
-            if not gone.all():
-                table = None
+            certain = not gone.all()
+            if certain:
                 break
             with np.errstate(divide="ignore"):
                 np.log((_less(present, np.asarray(weight)) + kind.yes) / gone, out=out)
+        table = None if certain else each
         every = np.arange(len(kind.rows))
         base, _ = self._none_present(every, np.full(len(every), weight), kind)
         self._alike[pooled] = weight, table, base

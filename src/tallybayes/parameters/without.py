@@ -1,9 +1,9 @@
 """Leave-one-out score kinds: what is said of a row after the row itself is taken out.
 
-A family compiles to one of them. Counts are as counted; pseudo-counts stand beside them, one for all
-features (1,) or one for each (n_features,), so that a small one is not lost beside a large count. The
-tables have a row for each class, or a single one for all classes together, which serves a class that
-has nothing left. w is the weight of the row.
+A family compiles to one of them. Counts are as counted; pseudo-counts stand beside them, one for
+all features (1,) or one for each (n_features,), so that a small one is not lost beside a large
+count. The tables have a row for each class, or a single one for all classes together, which serves
+a class that has nothing left. w is the weight of the row.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SumsWithout:
-    """Σ_j x_j·[log(part[c, j] − w·x_j + α_j) − log(Σ_j (part[c, j] − w·x_j + α_j))] in the row's own
-    class.
+    """Σ_j x_j·[log(rest_j) − log(Σ_j rest_j)] in the row's own class c, rest_j = part[c, j] − w·x_j
+    + α_j.
 
     Parameters
     ----------
@@ -69,9 +69,9 @@ class PresenceWithout:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ComplementWithout:
-    """−Σ_j x_j·u_j, u_j = log(part[c, j] − w·x_j + α_j) − log(Σ_j (part[c, j] − w·x_j + α_j)), in the
-    classes that a row is not of, divided by −Σ_j u_j over all features with `norm`. In the row's own
-    class, whose complement does not hold the row, w is 0.
+    """−Σ_j x_j·u_j, u_j = log(rest_j) − log(Σ_j rest_j), rest_j = part[c, j] − w·x_j + α_j, in the
+    classes that a row is not of, divided by −Σ_j u_j over all features with `norm`. In the row's
+    own class, whose complement does not hold the row, w is 0.
 
     Parameters
     ----------
