@@ -84,8 +84,6 @@ def _entries(x: Any, threshold: float | None) -> _kernels.RowEntries:
     x = readable(x)
     if not sparse.issparse(x):
         return _kernels.RowEntries.dense(x, threshold)
-    if threshold is not None and threshold < 0.0:  # then absent entries count, too
-        return _kernels.RowEntries.dense(x.toarray(), threshold)
     x = x.tocsr()
     if not x.has_canonical_format:
         x = x.copy()
