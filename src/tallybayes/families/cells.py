@@ -125,6 +125,12 @@ class CellLaw:
     def _log(self, counts: Array, total: Array, base: Array) -> Array:
         return log_ratio(counts + self.strength * base, total + self.strength, self.n_cells)
 
+    @property
+    def others_change(self) -> bool:
+        """Whether taking a row out changes what the classes that it is not of say: where they use
+        counts of all classes."""
+        return self.base is None or bool((self.total == 0.0).any())
+
     def log_prob(self) -> Array:
         """log P(a | c), float64 (n_classes, n_cells), in nats."""
         blank = self.total == 0.0
