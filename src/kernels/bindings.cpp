@@ -409,6 +409,7 @@ i64 normalise_(OutTable<double> scores, const InVector<double>& fallback, bool p
 }  // namespace
 
 void bind_bins(nb::module_& m);   // in bins.cpp
+void bind_pairs(nb::module_& m);  // in pairs.cpp
 void bind_texts(nb::module_& m);  // in texts.cpp
 
 NB_MODULE(_kernels, m) {
@@ -502,7 +503,9 @@ NB_MODULE(_kernels, m) {
         .def("score_sparse", &LaneScorer::score_sparse, "indptr"_a, "indices"_a, "data"_a, "rows"_a,
              "columns"_a, "threshold"_a.none(), "non_negative"_a, "joint"_a.none().noconvert(),
              "best"_a.none().noconvert(), "threads"_a);
+    nb::set_leak_warnings(false);  // objects that live to the end of the process are no leak
     bind_rows(m);
+    bind_pairs(m);
     m.def("normalise", &normalise_, "scores"_a.noconvert(), "fallback"_a, "probability"_a,
           "log_evidence"_a.none().noconvert(), "threads"_a);
 }

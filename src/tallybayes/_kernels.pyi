@@ -206,3 +206,36 @@ class RowScorer:
     ) -> None: ...
     def posterior(self, row: Any) -> list[float]: ...
     def best(self, row: Any) -> int: ...
+
+def screen_pairs(
+    codes: NDArray[np.uint8],
+    size: _I8,
+    pairs: _I4,
+    y: _I4,
+    weight: _F8,
+    P: _F8,
+    strength: _F8,
+    gains: _F8,
+    threads: int,
+) -> None: ...
+def count_residuals(cells: _I4, y: _I4, weight: _F8, P: _F8, C: _F8, E: _F8) -> None: ...
+def residual_gain(
+    cells: _I4, y: _I4, weight: _F8, P: _F8, C: _F8, E: _F8, strength: _F8
+) -> float: ...
+def residual_values(
+    cells: _I4,
+    y: _I4,
+    weight: _F8,
+    P: _F8,
+    C: _F8,
+    E: _F8,
+    strength: _F8,
+    out: NDArray[np.float32],
+    threads: int,
+) -> None: ...
+def softmax_residuals(
+    S: _F8, y: _I4, weight: _F8, R: NDArray[np.float32], threads: int
+) -> float: ...
+def correction_gradient(
+    cells: _I4, S: _F8, y: _I4, weight: _F8, Q: _F8, gradient: _F8, threads: int
+) -> float: ...

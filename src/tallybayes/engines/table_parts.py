@@ -109,16 +109,16 @@ class LookupPart:
         n_classes)."""
         entries = self.entries(x.columns[self.name]).astype(np.intp)
         scores = np.zeros((n, x.n_rows, len(self.table)))
+        if self.gaps is not None:  # before what depends on the rows, so that no batch changes it
+            both = self.gaps.drawn(np.arange(2), rng, n)
+            scores += both[:, :, (entries > 0).astype(np.intp)].transpose(0, 2, 1)
         cells = entries - (0 if self.has_gap else 1)
         there = cells >= 0
         if self.unseen == "ignore":
             there &= entries < self.table.shape[1] - 1
         used, at = np.unique(cells[there], return_inverse=True)
         if len(used):
-            scores[:, there] = self.law.drawn(used, rng, n)[:, :, at].transpose(0, 2, 1)
-        if self.gaps is not None:
-            both = self.gaps.drawn(np.arange(2), rng, n)
-            scores += both[:, :, (entries > 0).astype(np.intp)].transpose(0, 2, 1)
+            scores[:, there] += self.law.drawn(used, rng, n)[:, :, at].transpose(0, 2, 1)
         return scores
 
     def without(self, x: Table, own: Index, weight: Array) -> Array:
@@ -245,11 +245,11 @@ class DensityPart:
         values = values_of(self.name, x.columns[self.name])
         there = ~np.isnan(values)
         scores = np.zeros((n, x.n_rows, self.n_classes))
-        if there.any():
-            scores[:, there] = self.density.drawn(values[there], rng, n)
-        if self.gaps is not None:
+        if self.gaps is not None:  # before what depends on the rows, so that no batch changes it
             both = self.gaps.drawn(np.arange(2), rng, n)
             scores += both[:, :, there.astype(np.intp)].transpose(0, 2, 1)
+        if there.any():
+            scores[:, there] += self.density.drawn(values[there], rng, n)
         return scores
 
     def without(self, x: Table, own: Index, weight: Array) -> Array:

@@ -97,6 +97,8 @@ def _temperature(log_proba: Array, own: Index, weight: Array) -> Temperature:
         share /= share.sum(axis=1, keepdims=True)
         mean = (share * s).sum(axis=1)
         slope = float((weight * (mean - mine)).sum())
+        if slope == 0.0:
+            break
         bend = float((weight * ((share * s**2).sum(axis=1) - mean**2)).sum())
         low, high = (beta, high) if slope < 0.0 else (low, beta)
         step = beta - slope / bend if bend > 0.0 else beta
@@ -108,7 +110,7 @@ def _temperature(log_proba: Array, own: Index, weight: Array) -> Temperature:
 
 def _isotonic(log_proba: Array, own: Index, weight: Array) -> Isotonic:
     """A step that no row contradicts keeps a distance of one row in its total from 0 and 1."""
-    n, k = log_proba.shape
+    k = log_proba.shape[1]
     knots, values = [], []
     edge = 1.0 / (weight.sum() + 2.0)
     for c in [1] if k == 2 else range(k):
@@ -116,7 +118,6 @@ def _isotonic(log_proba: Array, own: Index, weight: Array) -> Isotonic:
         fit.fit(_log_odds(log_proba, c), (own == c).astype(np.float64), sample_weight=weight)
         knots.append(np.asarray(fit.X_thresholds_, dtype=np.float64))
         values.append(np.asarray(fit.y_thresholds_, dtype=np.float64))
-    assert n
     return Isotonic(tuple(knots), tuple(values))
 
 

@@ -22,7 +22,7 @@ from tallybayes.estimators.calibration import Method
 from tallybayes.estimators.declarations import Declared, declared, names_declared
 from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.frames import frame
-from tallybayes.estimators.labels import labels_and_codes, read_labels
+from tallybayes.estimators.labels import codes_of, labels_and_codes, read_labels
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.rows import read_weights
 from tallybayes.estimators.table_model import TableModel
@@ -101,6 +101,10 @@ class NaiveBayes(Calibrated, AsDistributions):
     feature_names_in_ : array of str (n_features,)
         Where X had names that are texts; of dicts, their keys.
     tally_ : TableTally
+    alpha_ : dict
+        The smoothing of each column that follows the model's alpha.
+    log_evidence_ : float
+        log P of everything that was counted, in nats, where every column has a proper prior.
     class_prior_distribution_, class_conditional_, joint_ : distributions
         P(y), p(x | y) and p(x, y); see :mod:`tallybayes.distributions`.
 
@@ -223,8 +227,15 @@ class NaiveBayes(Calibrated, AsDistributions):
         if weights is not None and weights.min(initial=0.0) < 0.0:
             tally.need_non_negative("fit with these negative weights")
         self._hold(tally, x.names, x.declared)
-        self._choose(Table(x.columns, x.n_rows, x.named), codes.astype(np.intp), weights)
+        self._choose_first(x, classes, codes, aged)
         return self._fitted()
+
+    def _choose_first(
+        self, x: RowsToCount, known: NDArray[Any], codes: NDArray[np.int32], weights: Any
+    ) -> None:
+        """Chooses what is chosen on rows, on the first ones; `codes` are of the classes `known`."""
+        at = codes_of(known, self._fitted().schema.classes).astype(np.intp)
+        self._choose(Table(x.columns, x.n_rows, x.named), at[codes], weights)
 
     def _hold(self, tally: TableTally, names: list[str], what: Declared) -> Model:
         """Starts a model with a tally; `names` are all columns."""
@@ -314,6 +325,7 @@ class NaiveBayes(Calibrated, AsDistributions):
                 if weights is not None and weights.min(initial=0.0) < 0.0:
                     batch.need_non_negative("partial_fit with these negative weights")
                 self._hold(batch, x.names, x.declared)
+                self._choose_first(x, known, codes, aged)
         return self
 
     def _aged(self, weights: Any, n_rows: int) -> Any:
@@ -340,6 +352,7 @@ class NaiveBayes(Calibrated, AsDistributions):
         need_two_levels(tally, what)
         model.prior = self._class_prior(len(tally.schema.classes))
         model.names, model.reading = names, self._reading(what)
+        model.chosen = self._kept(model.chosen)
         self._note_names(names, "feature_names_in_" in self.__dict__)
         self._model = model
 
@@ -385,10 +398,10 @@ class NaiveBayes(Calibrated, AsDistributions):
         batch = self._counted(x, known, codes, weights, model.reading.declared)
         rest = merged_tables(model.tally, batch * -1.0)
         before = model.tally.aligned(rest.schema)
-        for part, was in zip(rest.parts, before.parts, strict=True):
-            part.settle(was)
+        most_squares = model.settle(rest, before)
         rest.need_non_negative("forget")
         self._model = model.with_tally(rest.aligned(model.schema))
+        self._model.most_squares = most_squares
         return self
 
     def decay(self, factor: float) -> Self:

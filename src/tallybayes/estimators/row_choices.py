@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from tallybayes.engines.cells import cells_without
 from tallybayes.engines.table_parts import LookupPart
+from tallybayes.errors import NegativeTally
 from tallybayes.estimators.calibration import Calibration, Method, fitted_calibration
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.leaving_out import posterior_without
 from tallybayes.tables import Table
 
-__all__ = ["alpha_on_rows", "calibration_on_rows"]
+__all__ = ["alpha_on_rows", "calibration_on_rows", "need_learned"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -31,6 +32,24 @@ def some_rows(n: int, most: int) -> Index:
     if n <= most:
         return np.arange(n, dtype=np.intp)
     return np.sort(np.random.default_rng(0).permutation(n)[:most]).astype(np.intp)
+
+
+def need_learned(model: TableModel, own: Index, weight: Array) -> None:
+    """Raises NegativeTally where rows weigh more than their class holds: not all were learned."""
+    held = model.tally.classes.count
+    given = np.bincount(own, weight, len(held))
+    if (given > held * (1.0 + 1e-9)).any():
+        k = int(np.argmax(given - held))
+        raise NegativeTally(
+            f"the rows of class {model.schema.classes[k].item()!r} weigh {given[k]:g}, more than "
+            f"the {held[k]:g} that the model holds of it: choose on rows that were learned, with "
+            "the weights that they have by now"
+        )
+
+
+def _taken_out(weight: Array) -> Array:
+    """What a row takes out of the counts: of weight 2 it is two rows, of which one is left out."""
+    return np.minimum(weight, 1.0)
 
 
 def alpha_on_rows(model: TableModel, x: Table, own: Index, weight: Array) -> float:
@@ -51,16 +70,17 @@ def alpha_on_rows(model: TableModel, x: Table, own: Index, weight: Array) -> flo
     """
     rows = some_rows(x.n_rows, ROWS_FOR_ALPHA)
     x, own, weight = x.take(rows), own[rows], weight[rows]
-    fixed = model.log_prior_without(own, weight)
+    out = _taken_out(weight)
+    fixed = model.log_prior_without(own, out)
     moving: list[LookupPart] = []
     for part in model.score.parts:
         if isinstance(part, LookupPart) and part.follows:
             moving.append(part)
         else:
-            fixed += part.without(x, own, weight)
+            fixed += part.without(x, own, out)
     if not moving:
         return 1.0
-    cells = _SideBySide(moving, x, own, weight, fixed)
+    cells = _SideBySide(moving, x, own, out, fixed)
 
     def score(power: float) -> float:
         joint = fixed + cells.scores(10.0**power)
@@ -140,6 +160,7 @@ def calibration_on_rows(
     """A calibration of the leave-one-out predictions of these rows; see :func:`alpha_on_rows`."""
     rows = some_rows(x.n_rows, ROWS_FOR_CALIBRATION)
     x, own, weight = x.take(rows), own[rows], weight[rows]
-    prior = model.log_prior_without(own, weight)
-    log_proba = posterior_without(model.likelihood_without(x, own, weight), prior)
+    out = _taken_out(weight)
+    prior = model.log_prior_without(own, out)
+    log_proba = posterior_without(model.likelihood_without(x, own, out), prior)
     return fitted_calibration(method, log_proba, own, weight)

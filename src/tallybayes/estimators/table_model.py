@@ -63,6 +63,7 @@ class TableModel(Model):
     def with_tally(self, tally: TableTally) -> TableModel:
         twin = TableModel(tally, self.family, self.prior, self.dtype, self.whose)
         twin.names, twin.reading, twin.taken = self.names, self.reading, self.taken
+        twin.most_squares = self.most_squares
         twin.chosen = self.chosen if tally is self.tally else self.chosen.after_change()
         return twin
 

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from tallybayes.families.base import log
 from tallybayes.families.cells import CellLaw
-from tallybayes.families.priors import Dirichlet, Estimate
+from tallybayes.families.hyperparameters import Estimate, cannot_estimate, check_estimate
+from tallybayes.families.priors import Dirichlet
 from tallybayes.parameters import CellsWithout, Lookup, Unseen
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, LevelCounts
@@ -79,7 +80,8 @@ class Categorical:
     prior : Dirichlet, optional
         In place of alpha.
     estimate : {"mean", "map", "mle", "posterior"}
-        The posterior mean, its mode, or maximum likelihood; "posterior" is the mean.
+        The posterior mean, its mode, or maximum likelihood, a ValueError where no class has a
+        value; "posterior" is the mean.
     """
 
     kind: ClassVar[Kind] = "levels"
@@ -92,18 +94,7 @@ class Categorical:
     def __post_init__(self) -> None:
         if self.levels is not None:
             object.__setattr__(self, "levels", _levels(self.levels))
-        if self.estimate not in ("mean", "map", "mle", "posterior"):
-            raise ValueError(
-                f"estimate is 'mean', 'map', 'mle' or 'posterior', got {self.estimate!r}"
-            )
-        given = [name for name in ("alpha", "prior") if getattr(self, name) is not None]
-        if len(given) == 2 or (given and self.estimate == "mle"):
-            raise ValueError(
-                f"Categorical got {' and '.join([*given, f'estimate={self.estimate!r}'])}: give "
-                "alpha or a prior, and neither with estimate='mle'"
-            )
-        if self.alpha is not None and not (np.isfinite(self.alpha) and self.alpha >= 0.0):
-            raise ValueError(f"alpha is a finite number of rows from 0 on, got {self.alpha!r}")
+        check_estimate(self, Dirichlet)
         if self.estimate == "map" and self.prior is not None and self.prior.base == "marginal":
             raise ValueError(
                 "the mode under a marginal base is undefined; use estimate='mean' with it"
@@ -127,14 +118,7 @@ class Categorical:
             return self.prior.strength, None
         concentration = self.prior.concentration(n_levels)
         if self.estimate == "map":
-            concentration = concentration - 1.0
-            if concentration.min(initial=0.0) < -1e-12:
-                raise ValueError(
-                    "the posterior mode is undefined: the prior has a concentration of "
-                    f"{concentration.min().item() + 1.0:g}, below 1, where no row need be; use "
-                    "estimate='mean', or Dirichlet.from_mode"
-                )
-            concentration = np.maximum(concentration, 0.0)
+            concentration = self.prior.excess(n_levels)
         total = float(concentration.sum())
         return total, concentration / total if total > 0.0 else even
 
@@ -149,7 +133,14 @@ class Categorical:
             N_j; all cells by default.
         alpha : float
             Where the family says nothing itself.
+
+        Raises
+        ------
+        ValueError
+            For maximum likelihood where no class has a value.
         """
+        if self.estimate == "mle" and not counts.any():
+            raise cannot_estimate(self, "the column")
         cells = counts.shape[1]
         n_levels = cells if n_levels is None else n_levels
         strength, base = self.smoothing(n_levels, alpha)
@@ -164,6 +155,9 @@ class Categorical:
         counts, totals = tally.counts, tally.totals()
         blank = totals == 0.0
         if blank.any():
+            empty = blank.all(axis=0)
+            if self.estimate == "mle" and empty.any():
+                raise cannot_estimate(self, f"column {int(empty.argmax())}")
             cells = np.repeat(blank, tally.n_levels, axis=1)
             counts = np.where(cells, counts.sum(axis=0), counts)
             totals = np.where(blank, totals.sum(axis=0), totals)

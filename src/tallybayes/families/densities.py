@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tallybayes.families.draws import log_gamma
 from tallybayes.families.gaussian import Gaussian, Predictive, Statistics, log_density
-from tallybayes.families.priors import NormalInverseGamma
+from tallybayes.families.priors_of_numbers import NormalInverseGamma
 from tallybayes.families.transforms import Transform, class_moments, transform_of
 from tallybayes.parameters import Description, QuadraticTerms
 from tallybayes.tally import GridCounts, Moments

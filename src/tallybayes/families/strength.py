@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from tallybayes.families.cells import CellLaw
+from tallybayes.families.rising import log_counts_evidence
 from tallybayes.tally import GridCounts
 
 __all__ = [
@@ -50,14 +50,13 @@ def log_evidence(rows: Array, law: CellLaw) -> float:
     """
     if law.strength == 0.0:
         return -np.inf if rows.any() else 0.0
-    concentration = law.strength * law.base_with_all()
-    here = concentration > 0.0
-    some = np.where(here, concentration, 1.0)
-    each = np.where(here, gammaln(rows + some) - gammaln(some), 0.0)
-    if (rows[:, ~here] > 0.0).any():
-        return -np.inf
-    total = gammaln(law.strength) - gammaln(law.strength + rows.sum(axis=1))
-    return float(each.sum() + total.sum())
+    # without the cell for levels never seen, which stands beside the distribution
+    concentration = law.strength * law.base_with_all()[: law.n_cells]
+    rows = rows[:, : law.n_cells]
+    rest = law.strength - concentration.sum()
+    if rest > 1e-9 * law.strength:  # a second level that has not come yet
+        concentration, rows = np.append(concentration, rest), np.pad(rows, ((0, 0), (0, 1)))
+    return float(log_counts_evidence(concentration, rows).sum())
 
 
 def law_score(criterion: Criterion, rows: Array, law: CellLaw) -> float:
@@ -87,9 +86,7 @@ def density_score(criterion: Criterion, density: Any, grid: GridCounts) -> float
 
 def class_evidence(count: Array, alpha: float) -> float:
     """log P(labels) under a symmetric Dirichlet prior of the class probabilities, in nats."""
-    k = len(count)
-    each = gammaln(count + alpha) - gammaln(alpha)
-    return float(each.sum() + gammaln(k * alpha) - gammaln(k * alpha + count.sum()))
+    return float(log_counts_evidence(np.full(len(count), alpha), count))
 
 
 def best_alpha(score: Callable[[float], float]) -> float:
