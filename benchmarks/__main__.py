@@ -11,6 +11,7 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = {
     "speed": ("benchmarks.speed.command", "times and memory beside scikit-learn"),
     "accuracy": ("benchmarks.accuracy.command", "log-loss and accuracy beside other naive Bayes"),
+    "bayes": ("benchmarks.bayes.command", "chosen smoothing, calibration and intervals"),
     "scale": ("benchmarks.scale.command", "peak memory and speed on a CSV of 3 GB"),
 }
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from benchmarks.accuracy.folds import LEAST, SEED
-from benchmarks.accuracy.models import OURS, TWENTY, Model
+from benchmarks.accuracy.models import OURS, TWENTY, VARIANTS, Model
 from benchmarks.accuracy.verdict import (
     FLOOR,
     Result,
@@ -51,14 +51,14 @@ def header(
     return lines
 
 
-def beside_table(results: Sequence[Result], peers: Sequence[str]) -> list[str]:
-    """Ours beside the best peer of each data set."""
-    head = ["data set", "metric", "tallybayes", "best peer", "its value"]
+def beside_table(results: Sequence[Result], ours: str, peers: Sequence[str]) -> list[str]:
+    """One of ours beside the best peer of each data set."""
+    head = ["data set", "metric", ours, "best peer", "its value"]
     head += ["behind it ± standard error", "as good"]
     rows, held = [], []
     for result in results:
         for metric, name in METRICS.items():
-            pair = beside_best(result, OURS, peers, metric)
+            pair = beside_best(result, ours, peers, metric)
             if pair is None:
                 continue
             held.append(pair.holds)
@@ -72,7 +72,8 @@ def beside_table(results: Sequence[Result], peers: Sequence[str]) -> list[str]:
         "within one standard error of the difference, taken fold by fold. The best peer is the one "
         "whose mean is best, chosen after the fact for each set and metric."
     )
-    return ["## Beside the best peer", "", about, "", *table(head, rows)]
+    title = "## Beside the best peer" + ("" if ours == OURS else f": {ours}")
+    return [title, "", about, "", *table(head, rows)]
 
 
 def yardstick_table(results: Sequence[Result]) -> list[str]:
@@ -149,12 +150,24 @@ def as_markdown(
     peers = [model.name for model in models if model.peer]
     parts = [
         header(command, machine, models, folds, partly),
-        beside_table([r for r in results if r.group == "tables"], peers),
+        *(
+            beside_table([r for r in results if r.group == "tables"], ours, peers)
+            for ours in (OURS, *VARIANTS)
+        ),
         yardstick_table([r for r in results if r.group == "arff"]),
         score_table(results),
         data_list(results),
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+
+
+def variants(result: Result, peers: Sequence[str]) -> dict[str, Any]:
+    """Each variant of ours beside the best peer."""
+    found = {}
+    for ours in VARIANTS:
+        pairs = [beside_best(result, ours, peers, metric) for metric in METRICS]
+        found[ours] = [asdict(p) | {"holds": p.holds} for p in pairs if p is not None]
+    return found
 
 
 def as_json(
@@ -176,6 +189,7 @@ def as_json(
             asdict(r)
             | {"ratio_to_twenty_lines": loss_ratio(r, OURS, TWENTY)}
             | {"beside_best": [asdict(p) | {"holds": p.holds} for p in pairs if p is not None]}
+            | {"variants_beside_best": variants(r, peers)}
         )
     return {
         "command": command,

@@ -8,12 +8,12 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from tallybayes import NaiveBayes
-from tallybayes.families import Categorical, Gamma, Gaussian, NormalInverseGamma, Poisson
+from tallybayes.families import Categorical, Gamma, Gaussian, NormalInverseGamma, Poisson, strength
 from tallybayes.families.cells import CellLaw
 from tallybayes.families.class_prior import ClassPrior
 from tallybayes.families.densities import GaussianDensity
 from tallybayes.families.poisson import PoissonDensity
-from tallybayes.families.strength import best_alpha, class_evidence, law_score, log_evidence
+from tallybayes.families.strength import best_alpha, class_evidence, each, law_score, log_evidence
 from tallybayes.tally import ClassCounts, GridCounts, Moments
 
 mpmath.mp.dps = 60
@@ -84,7 +84,9 @@ def test_the_likelihood_of_all_rows_but_one():
         for counts in rows:
             for k in counts[counts > 0]:
                 expected += k * np.log((k - 1 + alpha) / (counts.sum() - 1 + 3 * alpha))
-        assert law_score("loo_likelihood", rows, law_of(rows, alpha)) == pytest.approx(expected)
+        law = law_of(rows)
+        found = law_score("loo_likelihood", rows, law, np.array([alpha, 2.0]))
+        assert found[0] == pytest.approx(expected)
 
 
 def drawn_rows(seed, strength, n=200, cells=6):
@@ -101,9 +103,12 @@ def test_the_chosen_alpha_is_best(criterion, seed):
     law = law_of(rows)
 
     def score(alpha):
-        return law_score(criterion, rows, law.scaled(alpha))
+        if criterion == "evidence":
+            return log_evidence(rows, law.scaled(alpha))
+        own = law.scaled(alpha).own_without(np.minimum(rows, 1.0))
+        return float((rows[rows > 0.0] * own[rows > 0.0]).sum())
 
-    found = best_alpha(score)
+    found = best_alpha(lambda alphas: law_score(criterion, rows, law, alphas))
     grid = np.linspace(np.log(1e-6), np.log(1e3), 55)
     top = grid[np.argmax([score(np.exp(g)) for g in grid])]
     best = minimize_scalar(
@@ -112,17 +117,41 @@ def test_the_chosen_alpha_is_best(criterion, seed):
         method="bounded",
     )
     assert score(found) >= -best.fun - 1e-3
-    assert np.log(found) == pytest.approx(best.x, abs=0.02)
+    assert np.log(found) == pytest.approx(best.x, abs=0.01)
+
+
+@pytest.mark.parametrize("criterion", ["evidence", "loo_likelihood"])
+def test_scores_of_many_alphas_are_scores_of_each(criterion, monkeypatch):
+    rows = drawn_rows(0, 0.5)
+    rows[2] = 0.0
+    rows[3] = [0.25, 0.0, 1.5, 0.0, 0.0, 0.0]
+    alpha = 10.0 ** np.linspace(-6.0, 3.0, 10)
+    found = law_score(criterion, rows, law_of(rows), alpha)
+    if criterion == "evidence":
+        expected = [log_evidence(rows, law_of(rows, a)) for a in alpha]
+    else:
+        own = [law_of(rows, a).own_without(np.minimum(rows, 1.0)) for a in alpha]
+        expected = [(rows[rows > 0.0] * o[rows > 0.0]).sum() for o in own]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    monkeypatch.setattr(strength, "CELLS", 7)
+    np.testing.assert_allclose(law_score(criterion, rows, law_of(rows), alpha), found, rtol=1e-12)
+
+
+def test_a_cell_that_the_base_rules_out_has_no_evidence():
+    rows, base = np.array([[2.0, 1.0]]), np.array([1.0, 0.0])
+    law = CellLaw(counts=rows, total=np.array([[3.0]]), n_cells=2, strength=1.0, base=base)
+    assert law_score("evidence", rows, law, np.array([1.0, 2.0])).tolist() == [-np.inf] * 2
+    assert best_alpha(lambda a: law_score("evidence", rows, law, a)) == 1.0
 
 
 def test_evidence_finds_the_strength_that_drew_the_counts():
     found = []
-    for strength in (0.1, 1.0, 10.0):
+    for true in (0.1, 1.0, 10.0):
         rng = np.random.default_rng(1)
-        p = rng.dirichlet(np.full(8, strength), size=300)
+        p = rng.dirichlet(np.full(8, true), size=300)
         rows = np.stack([rng.multinomial(200, each) for each in p]).astype(float)
         law = law_of(rows)
-        found.append(best_alpha(lambda a, r=rows, w=law: law_score("evidence", r, w.scaled(a))))
+        found.append(best_alpha(lambda a, r=rows, w=law: law_score("evidence", r, w, a)))
     np.testing.assert_allclose(found, [0.1, 1.0, 10.0], rtol=0.15)
 
 
@@ -130,7 +159,7 @@ def test_evidence_finds_the_strength_that_drew_the_counts():
     "score", [lambda a: 0.0, lambda a: -np.inf, lambda a: 3.0 + 1e-13 * a, lambda a: np.nan]
 )
 def test_a_score_that_does_not_tell_leaves_alpha_at_one(score):
-    assert best_alpha(score) == 1.0
+    assert best_alpha(each(score)) == 1.0
 
 
 def test_the_ends_of_the_range_are_kept():

@@ -13,9 +13,12 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["MODELS", "OURS", "TWENTY", "Model"]
+__all__ = ["MODELS", "OURS", "TWENTY", "VARIANTS", "Model"]
 
 OURS = "NaiveBayes"
+VARIANTS = ("NaiveBayes, temperature", "NaiveBayes, isotonic")
+"""Ours with smoothing and calibration chosen on leave-one-out predictions."""
+
 TWENTY = "twenty lines"
 
 
@@ -66,6 +69,18 @@ MODELS = (
         groups=("tables", "arff"),
         peer=False,
         package="tallybayes",
+    ),
+    *(
+        Model(
+            name,
+            f'tallybayes, alpha="auto", calibrate="{calibrate}", straight from the frame',
+            "ours",
+            f"chosen_{calibrate}",
+            groups=("tables", "arff"),
+            peer=False,
+            package="tallybayes",
+        )
+        for name, calibrate in zip(VARIANTS, ("temperature", "isotonic"), strict=True)
     ),
     Model(
         TWENTY,

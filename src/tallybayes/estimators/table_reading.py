@@ -20,7 +20,7 @@ from tallybayes.families.counts import MultinomialCounts
 from tallybayes.families.densities import GaussianDensity
 from tallybayes.families.poisson import PoissonDensity
 from tallybayes.families.priors import Estimate
-from tallybayes.families.strength import Criterion, best_alpha, density_score, law_score
+from tallybayes.families.strength import Criterion, best_alpha, density_score, each, law_score
 from tallybayes.parameters import Density, Unseen
 from tallybayes.tally import FeatureSums, GridCounts, LevelCounts, Moments, TableTally
 
@@ -147,7 +147,7 @@ class _Reader:
             return law, None
         if criterion is None:
             return law if self.scale == 1.0 else law.scaled(self.scale), None
-        alpha = best_alpha(lambda a: law_score(criterion, rows, law.scaled(a)))
+        alpha = best_alpha(lambda alphas: law_score(criterion, rows, law, alphas))
         return law.scaled(alpha), alpha
 
     def _counted_levels(self, name: str) -> tuple[list[str], Array]:
@@ -251,7 +251,7 @@ class _Reader:
             return density, None
         if under(1.0) is density:
             return density, None
-        alpha = best_alpha(lambda a: density_score(criterion, under(a), grid))
+        alpha = best_alpha(each(lambda a: density_score(criterion, under(a), grid)))
         return under(alpha), alpha
 
     # ---- groups ----------------------------------------------------------------------------------

@@ -172,6 +172,11 @@ class CellLaw:
         -------
         float64 array (n_classes, n_cells)
         """
+        return self._log(*self.own_left(weight))
+
+    def own_left(self, weight: Array | float) -> tuple[Array, Array, Array]:
+        """k_ca, n_c and q of class c after a row of class c and cell a is taken out: arrays that
+        broadcast to (n_classes, n_cells)."""
         moved = weight * np.asarray(self.centre)
         counts = less(self.counts, moved)
         left = less(np.broadcast_to(self.total, counts.shape), weight)
@@ -181,7 +186,7 @@ class CellLaw:
             counts = np.where(gone, pooled, counts)
             everyone = np.broadcast_to(self.total.sum(axis=0), counts.shape)
             left = np.where(gone, less(everyone, weight), left)
-        return self._log(counts, left, self._base(weight))
+        return counts, left, self._base(weight)
 
     def drawn(self, cells: NDArray[np.intp], rng: Any, n: int) -> Array:
         """log P(a | c) of cells (n_used,), drawn from the posterior: float64 (n, n_classes,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.errors import NegativeTally
 from tallybayes.families.base import log
 from tallybayes.families.draws import log_dirichlet
-from tallybayes.families.strength import best_alpha, class_evidence
+from tallybayes.families.strength import best_alpha, class_evidence, each
 from tallybayes.tally import ClassCounts
 from tallybayes.tally.base import RESIDUE
 
@@ -61,7 +61,7 @@ class ClassPrior:
         """α, in rows."""
         if self.alpha is not None:
             return self.alpha
-        return best_alpha(lambda alpha: class_evidence(classes.count, alpha))
+        return best_alpha(each(lambda alpha: class_evidence(classes.count, alpha)))
 
     def log(self, classes: ClassCounts) -> Array:
         """log P(c), float64 (n_classes,), in nats; −inf for a class that cannot occur."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.cells import CellLaw
-from tallybayes.families.rising import log_counts_evidence
+from tallybayes.families.rising import log_counts_evidence, log_rising
 from tallybayes.tally import GridCounts
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "best_alpha",
     "class_evidence",
     "density_score",
+    "each",
     "law_score",
     "log_evidence",
 ]
@@ -33,9 +34,9 @@ Array = NDArray[np.float64]
 Criterion = Literal["evidence", "loo_likelihood"]
 CRITERIA: tuple[Criterion, ...] = ("evidence", "loo_likelihood")
 
-GRID = 10.0 ** np.linspace(-6.0, 3.0, 19)
-STEPS = 12  # of golden section between the neighbours of the best grid point
-GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
+LEAST, MOST, STEPS = -6.0, 3.0, 19  # of log10 α
+FINER, POINTS = 2, 5  # grids about the best point, with so many points on either side of the middle
+CELLS = 1 << 20  # that are scored at once
 
 
 def log_evidence(rows: Array, law: CellLaw) -> float:
@@ -59,13 +60,53 @@ def log_evidence(rows: Array, law: CellLaw) -> float:
     return float(log_counts_evidence(concentration, rows).sum())
 
 
-def law_score(criterion: Criterion, rows: Array, law: CellLaw) -> float:
-    """The criterion for the cells of a column, in nats; see :func:`log_evidence`."""
+def law_score(criterion: Criterion, rows: Array, law: CellLaw, alpha: Array) -> Array:
+    """The criterion for the cells of a column, under priors `alpha` times as strong as the law's.
+
+    Parameters
+    ----------
+    criterion : {"evidence", "loo_likelihood"}
+    rows : float64 array (n_classes, n_cells)
+        Rows, or weight, of each cell.
+    law : CellLaw
+        Of one column; not without a prior.
+    alpha : float64 array (n,)
+        Above 0.
+
+    Returns
+    -------
+    float64 array (n,)
+        In nats.
+    """
+    used = rows > 0.0  # other cells add nothing
+    k, strength = rows[used], law.strength * alpha[:, None]
+    step = max(1, CELLS // max(len(k), 1))
+    blocks = [strength[start : start + step] for start in range(0, len(strength), step)]
     if criterion == "evidence":
-        return log_evidence(rows, law)
-    own = law.own_without(np.minimum(rows, 1.0))
-    used = rows > 0.0
-    return float((rows[used] * own[used]).sum())
+        base = np.broadcast_to(law.base_with_all(), rows.shape)[used]
+        k, base = _in_one_order(k, base)
+        n = rows.sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            total = np.concatenate([log_rising(s * base, k).sum(axis=1) for s in blocks])
+        total -= log_rising(strength, n).sum(axis=1)
+        return total if (base > 0.0).all() else np.full(len(alpha), -np.inf)
+    left = law.own_left(np.minimum(rows, 1.0))
+    parts = (np.broadcast_to(part, rows.shape)[used] for part in left)
+    k, counts, whole, base = _in_one_order(k, *parts)
+    with np.errstate(divide="ignore"):
+        scores = [(k * (np.log(counts + s * base) - np.log(whole + s))).sum(axis=1) for s in blocks]
+    return np.concatenate(scores)
+
+
+def _in_one_order(*cells: Array) -> list[Array]:
+    """Cells ordered by what they hold, so that a sum over them has no order of its own."""
+    order = np.lexsort(cells)
+    return [part[order] for part in cells]
+
+
+def each(score: Callable[[float], float]) -> Callable[[Array], Array]:
+    """A score of one α, for :func:`best_alpha`."""
+    return lambda alpha: np.array([score(a) for a in alpha.tolist()])
 
 
 def density_score(criterion: Criterion, density: Any, grid: GridCounts) -> float:
@@ -89,20 +130,38 @@ def class_evidence(count: Array, alpha: float) -> float:
     return float(log_counts_evidence(np.full(len(count), alpha), count))
 
 
-def best_alpha(score: Callable[[float], float]) -> float:
+def best_alpha(score: Callable[[Array], Array]) -> float:
     """The α from 1e-6 to 1e3 of the largest score; 1 where the score does not tell.
 
-    A grid in log α, then golden section about its best point.
+    A grid in log α, finer ones between the neighbours of its best point, and the vertex of a
+    parabola at last.
+
+    Parameters
+    ----------
+    score : callable
+        Of α, float64 array (n,), to scores like it.
     """
-    values = np.array([score(alpha) for alpha in GRID.tolist()])
-    if not np.isfinite(values).any() or np.ptp(values[np.isfinite(values)]) < 1e-9:
+
+    def at(power: Array) -> Array:
+        found = score(10.0**power)
+        return np.where(np.isfinite(found), found, -np.inf)
+
+    power = np.linspace(LEAST, MOST, STEPS)
+    values = at(power)
+    told = values[np.isfinite(values)]
+    if not len(told) or np.ptp(told) < 1e-9:
         return 1.0
-    best = int(np.nanargmax(np.where(np.isfinite(values), values, -np.inf)))
-    low, high = np.log(GRID[max(best - 1, 0)]), np.log(GRID[min(best + 1, len(GRID) - 1)])
-    for _ in range(STEPS):
-        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        if score(float(np.exp(left))) < score(float(np.exp(right))):
-            low = left
-        else:
-            high = right
-    return float(np.exp(0.5 * (low + high)))
+    for _ in range(FINER):
+        best = int(values.argmax())
+        low, high = power[max(best - 1, 0)], power[min(best + 1, len(power) - 1)]
+        power = np.linspace(low, high, 2 * POINTS + 1)
+        values = at(power)
+    best = int(values.argmax())
+    if not 0 < best < len(power) - 1:
+        return float(10.0 ** power[best])
+    left, middle, right = values[best - 1 : best + 2].tolist()
+    bend = left - 2.0 * middle + right
+    if not bend < -1e-12 * abs(middle):  # flat: what is left is rounding
+        return float(10.0 ** power[best])
+    vertex = 0.5 * np.clip((left - right) / bend, -1.0, 1.0)
+    return float(10.0 ** (power[best] + vertex * (power[1] - power[0])))

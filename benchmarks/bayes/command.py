@@ -1,0 +1,110 @@
+"""``python -m benchmarks bayes``."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.accuracy.data import DataSet, NoData, all_data_sets
+from benchmarks.bayes import alpha, calibration, coverage
+from benchmarks.bayes.page import Page
+from benchmarks.machine import machine_record
+
+__all__ = ["main"]
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+PARTS = ("alpha", "calibration", "coverage")
+CLASSES = 2, 4
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    options = argparse.ArgumentParser(
+        prog="python -m benchmarks bayes",
+        description="Chosen smoothing, calibration and credible intervals, against their bars.",
+        epilog="Data sets are looked for in the folder that TALLYBAYES_DATA names. A quick run is "
+        "printed and not written, unless --output says where. The exit code is 1 if a data set is "
+        "missing; a missed bar is only reported.",
+    )
+    options.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; or all")
+    options.add_argument("--quick", action="store_true", help="few folds, rounds and draws")
+    options.add_argument(
+        "--output", type=Path, metavar="FOLDER", help="default: benchmarks/results"
+    )
+    return options
+
+
+def say(text: str) -> None:
+    """Progress, on standard error."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def over_sets(
+    measure: Callable[[DataSet, int, int], dict[str, Any]],
+    sets: Sequence[DataSet],
+    n_folds: int,
+    rounds: int,
+    missing: list[str],
+) -> list[dict[str, Any]]:
+    """What is measured on each data set that is there."""
+    found = []
+    for data in sets:
+        say(f"  {data.name}")
+        try:
+            found.append(measure(data, n_folds, rounds))
+        except NoData as why:
+            missing.append(data.name)
+            say(f"  NO DATA: {why}")
+    return found
+
+
+def run(part: str, quick: bool, missing: list[str]) -> Page | None:
+    """One of the parts; None where there is no data at all."""
+    n_folds, rounds = (2, 1) if quick else (5, 5)
+    if part == "coverage":
+        repeats = 10 if quick else 300
+        sizes = [coverage.measure(n, k, repeats) for k in CLASSES for n in coverage.SIZES]
+        return coverage.page(sizes)
+    if part == "alpha":
+        sets = [data for data in all_data_sets() if data.group == "arff"]
+        found = over_sets(alpha.measure, sets, n_folds, rounds, missing)
+        return alpha.page(found, n_folds) if found else None
+    found = over_sets(calibration.measure, all_data_sets(), n_folds, min(rounds, 3), missing)
+    return calibration.page(found, n_folds) if found else None
+
+
+def main(argv: list[str]) -> int:
+    """Runs the command.
+
+    Returns
+    -------
+    int
+        0, or 1 if a data set was missing.
+    """
+    asked = parser().parse_args(argv)
+    unknown = [part for part in asked.parts if part not in PARTS]
+    if unknown:
+        parser().error(f"there is no part {unknown[0]!r}; parts are {', '.join(PARTS)}")
+    command = shlex.join(["python", "-m", "benchmarks", "bayes", *argv])
+    missing: list[str] = []
+    for part in asked.parts or PARTS:
+        say(part)
+        machine = machine_record(("pandas",))
+        before = len(missing)
+        page = run(part, asked.quick, missing)
+        if page is None:
+            continue
+        lacking = missing[before:]
+        partly = "Few folds and rounds (`--quick`)" if asked.quick else ""
+        if lacking:
+            partly = "; ".join(filter(None, [partly, f"No data for {', '.join(lacking)}"]))
+        print(page.markdown(command, machine, partly))
+        folder = asked.output or (None if partly else RESULTS)
+        if folder is not None:
+            page.write(folder, command, machine, partly)
+            say(f"written: {page.name}.md and {page.name}.json")
+    return 1 if missing else 0
