@@ -237,8 +237,8 @@ def test_a_level_that_was_not_learned_is_refused():
     for weight in (None, [1.0], [0.5]):
         with pytest.raises(NegativeTally, match="row 0, column 1 holds the level 2"):
             leave_one_out(model, [[0, 2]], [1], weight)
+    many = np.full((20, 2), 2)
     with pytest.raises(NegativeTally, match="was not learned"):
-        many = np.full((20, 2), 2)
         leave_one_out(model, many, np.ones(20, dtype=int), np.linspace(0.1, 0.5, 20))
 
 
