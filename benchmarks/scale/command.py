@@ -55,7 +55,7 @@ class Run:
 def cases(data: str) -> list[Case]:
     """The commands, in the order that makes the files of the next one."""
     return [
-        Case("fit, no estimate", ["fit", data, "-t", TARGET, "-o", "a.tally", "--folds", "0"], 1),
+        Case("fit, no estimate", ["fit", data, "-t", TARGET, "-o", "a.tally", "--no-estimate"], 1),
         Case("fit, with its estimate", ["fit", data, "-t", TARGET, "-o", "b.tally"], 2),
         Case("evaluate", ["evaluate", "a.tally", data], 1),
         Case("predict", ["predict", "a.tally", data, "-o", "out.csv", "--proba"], 1),

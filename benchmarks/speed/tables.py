@@ -16,6 +16,7 @@ from benchmarks.speed.checks import WrongAnswer, close
 from benchmarks.speed.table_data import FORMATS, table
 from benchmarks.speed.table_peers import PEERS
 from tallybayes import NaiveBayes
+from tallybayes.engines.threads import get_num_threads
 from tallybayes.tables import read_table
 
 __all__ = ["cases"]
@@ -36,7 +37,7 @@ def quietly(prepare: Callable[[Dataset], Call]) -> Callable[[Dataset], Call]:
 
 def reading(data: Dataset) -> Call:
     """Turning the frame into plain columns, texts into codes: a part of fit and of predict."""
-    return partial(read_table, data.X)
+    return partial(read_table, data.X, get_num_threads())
 
 
 def fits_like(peer: type, rows: int) -> Callable[[Dataset], None]:

@@ -400,6 +400,10 @@ i64 normalise_(OutTable<double> scores, const InVector<double>& fallback, bool p
 
 }  // namespace
 
+void bind_bins(nb::module_& m);   // in bins.cpp
+void bind_pairs(nb::module_& m);  // in pairs.cpp
+void bind_texts(nb::module_& m);  // in texts.cpp
+
 NB_MODULE(_kernels, m) {
     // the best instruction set of this machine, unless use_instruction_set says otherwise
     for (auto& set : instruction_sets())
@@ -412,6 +416,8 @@ NB_MODULE(_kernels, m) {
     m.attr("NEGATIVE") = static_cast<int>(NEGATIVE);
     m.attr("NOT_INTEGER") = static_cast<int>(NOT_INTEGER);
     m.attr("OUT_OF_RANGE") = static_cast<int>(OUT_OF_RANGE);
+    bind_bins(m);
+    bind_texts(m);
 
     m.def("rank_labels", &rank_labels_, "y"_a, "limit"_a, "codes"_a.noconvert(), "threads"_a);
     m.def("count_classes", &count_classes_, "codes"_a, "weights"_a.none(), "count"_a.noconvert(),
@@ -489,7 +495,9 @@ NB_MODULE(_kernels, m) {
         .def("score_sparse", &LaneScorer::score_sparse, "indptr"_a, "indices"_a, "data"_a, "rows"_a,
              "columns"_a, "threshold"_a.none(), "non_negative"_a, "joint"_a.none().noconvert(),
              "best"_a.none().noconvert(), "threads"_a);
+    nb::set_leak_warnings(false);  // objects that live to the end of the process are no leak
     bind_rows(m);
+    bind_pairs(m);
     bind_without(m);
     m.def("normalise", &normalise_, "scores"_a.noconvert(), "fallback"_a, "probability"_a,
           "log_evidence"_a.none().noconvert(), "threads"_a);

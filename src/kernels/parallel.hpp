@@ -21,6 +21,21 @@ inline int threads_for(i64 work, i64 tasks, int allowed) {
     return useful < 1 ? 1 : static_cast<int>(useful);
 }
 
+// Runs run(thread) on so many threads, one of them the caller's, and waits for all.
+template <class Run>
+void on_threads(int threads, Run&& run) {
+    std::vector<std::thread> others;
+    for (int i = 1; i < threads; ++i) {
+        try {
+            others.emplace_back(run, i);
+        } catch (const std::system_error&) {
+            break;  // no more threads to be had: fewer do the same work
+        }
+    }
+    run(0);
+    for (auto& thread : others) thread.join();
+}
+
 // Runs work(task, thread) for every task on any thread, and merge(task, thread) in the order of
 // the tasks, whichever thread finishes first. A result that is merged in order does not depend on
 // the number of threads.
@@ -39,7 +54,7 @@ void run_in_order(i64 tasks, int threads, Work&& work, Merge&& merge) {
     i64 turn = 0;
     std::exception_ptr failure;
     std::atomic<bool> failed{false};  // then what is left is not worked on
-    auto run = [&](int thread) {
+    on_threads(threads, [&](int thread) {
         for (i64 t; (t = next.fetch_add(1)) < tasks;) {
             std::exception_ptr mine;
             try {
@@ -62,23 +77,30 @@ void run_in_order(i64 tasks, int threads, Work&& work, Merge&& merge) {
             ++turn;
             turn_changed.notify_all();
         }
-    };
-    std::vector<std::thread> others;
-    for (int i = 1; i < threads; ++i) {
-        try {
-            others.emplace_back(run, i);
-        } catch (const std::system_error&) {
-            break;  // no more threads to be had: fewer do the same work
-        }
-    }
-    run(0);
-    for (auto& thread : others) thread.join();
+    });
     if (failure) std::rethrow_exception(failure);
 }
 
+// Runs work(task, thread) for every task, in any order and waiting for none.
 template <class Work>
 void run_tasks(i64 tasks, int threads, Work&& work) {
-    run_in_order(tasks, threads, work, [](i64, int) {});
+    if (threads <= 1 || tasks <= 1) {
+        for (i64 t = 0; t < tasks; ++t) work(t, 0);
+        return;
+    }
+    std::atomic<i64> next{0};
+    std::atomic<bool> failed{false};  // then what is left is not worked on
+    std::exception_ptr failure;
+    on_threads(threads, [&](int thread) {
+        for (i64 t; !failed && (t = next.fetch_add(1)) < tasks;) {
+            try {
+                work(t, thread);
+            } catch (...) {
+                if (!failed.exchange(true)) failure = std::current_exception();
+            }
+        }
+    });
+    if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace tb

@@ -26,6 +26,7 @@ using namespace tb;
 const double GAP = std::numeric_limits<double>::quiet_NaN();
 enum Holds : int { TEXTS = 0, NUMBERS = 1, UNDECIDED = 2, IGNORED = 3 };
 enum Least : int { ANY = 0, NOT_NEGATIVE = 1, POSITIVE = 2 };
+enum Dates : int { UNKNOWN = 0, PLAIN = 1, DATES = 2, ANY_DATES = 3 };
 
 template <class T>
 nb::ndarray<nb::numpy, T, nb::ndim<1>> array_of(const std::vector<T>& values) {
@@ -35,11 +36,14 @@ nb::ndarray<nb::numpy, T, nb::ndim<1>> array_of(const std::vector<T>& values) {
 }
 
 // A value as a number, a text or a gap. `convert` turns what is none of Python's own scalars (a
-// numpy scalar, a date, a Decimal) into one of them; `as_text` names a number or boolean as a level.
+// numpy scalar, a Decimal) into one of them, and a date into its number in a tuple; `as_text` names
+// any of them as a level. `source` is borrowed from the row.
 struct Value {
     enum What { gap, number, text } what = gap;
+    bool is_date = false;
     double number_value = 0.0;
     nb::object text_value;
+    nb::handle source;
 };
 
 struct Reader {
@@ -47,6 +51,7 @@ struct Reader {
 
     Value read(nb::handle x, int depth = 0) const {
         Value value;
+        value.source = x;
         PyObject* p = x.ptr();
         if (!p || p == Py_None) return value;
         if (PyUnicode_Check(p)) {
@@ -60,10 +65,18 @@ struct Reader {
             if (value.number_value == value.number_value) value.what = Value::number;
         } else if (PyLong_Check(p)) {
             value.number_value = PyLong_AsDouble(p);
-            if (value.number_value == -1.0 && PyErr_Occurred()) throw nb::python_error();
+            if (value.number_value == -1.0 && PyErr_Occurred()) {
+                PyErr_Clear();
+                throw nb::value_error("the row holds a whole number too large for float64");
+            }
             value.what = Value::number;
         } else if (depth == 0) {
-            return read(convert(x), 1);
+            const nb::object converted = convert(x);
+            value = read(converted, 1);
+            value.source = x;
+        } else if (PyTuple_Check(p) && PyTuple_GET_SIZE(p) == 1) {
+            value = read(PyTuple_GET_ITEM(p, 0), 2);
+            value.is_date = true;
         } else {
             throw nb::type_error("a row holds numbers, texts, booleans, dates and gaps");
         }
@@ -71,7 +84,7 @@ struct Reader {
     }
     nb::object text_of(const Value& value) const {
         return value.what == Value::text ? value.text_value
-                                         : as_text(nb::float_(value.number_value));
+                                         : as_text(value.source);
     }
 };
 
@@ -89,6 +102,23 @@ nb::list list_of(const std::vector<nb::object>& items) {
     nb::list list;
     for (auto& item : items) list.append(item);
     return list;
+}
+
+// whether a row has keys that are no texts, and the row with texts for them
+bool has_other_keys(const nb::dict& row) {
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(row.ptr(), &at, &key, &value))
+        if (!PyUnicode_Check(key)) return true;
+    return false;
+}
+
+nb::dict with_text_keys(const nb::dict& row) {
+    nb::dict texts;
+    for (auto [key, value] : row) texts[nb::str(key)] = value;
+    if (texts.size() != row.size())
+        throw nb::value_error("two keys of the row are the same as text: use strings for keys");
+    return texts;
 }
 
 nb::handle value_at(nb::dict& row, nb::handle name) {
@@ -112,8 +142,9 @@ struct ClassMoments {
 struct CountedColumn {
     nb::object name;
     int holds;
-    int least = ANY;      // what its numbers may be
-    bool closed = false;  // whether its levels are declared
+    int least = ANY;       // what its numbers may be
+    int dates = UNKNOWN;   // whether its values are dates
+    std::size_t most = std::numeric_limits<std::size_t>::max();  // how many levels it may have
     // texts: the count of each level in each class
     nb::dict rank;
     std::vector<nb::object> levels;
@@ -127,63 +158,41 @@ struct CountedColumn {
 
 class RowCounter {
 public:
-    RowCounter(nb::list names, std::vector<int> holds, std::vector<int> least, i64 budget,
-               nb::object convert, nb::object as_text)
-        : reader_{convert, as_text}, budget_(budget) {
+    RowCounter(nb::list names, std::vector<int> holds, std::vector<int> least,
+               std::vector<int> dates, bool typed, i64 budget, nb::object convert,
+               nb::object as_text, nb::object check_label)
+        : reader_{convert, as_text}, budget_(budget), typed_(typed), check_label_(check_label) {
         std::size_t i = 0;
         for (nb::handle name : names) {
-            CountedColumn column;
-            column.name = nb::borrow(name);
-            column.holds = holds.at(i);
-            column.least = least.at(i++);
-            columns_.push_back(std::move(column));
+            add_column(name, holds.at(i), least.at(i), dates.at(i));
+            ++i;
         }
-        codes_.resize(columns_.size());
-        values_.resize(columns_.size());
-        decided_.resize(columns_.size());
     }
 
-    // the levels of a column; no other is accepted then
-    void declare(i64 j, nb::list levels) {
+    // levels that a column has, and how many it may have
+    void declare(i64 j, nb::list levels, i64 most) {
         CountedColumn& column = columns_.at(static_cast<std::size_t>(j));
-        column.closed = true;
+        column.most = static_cast<std::size_t>(most);
         for (nb::handle level : levels) rank_of(column.rank, level, column.levels);
     }
 
     void learn(nb::dict row, nb::handle label, double w) {
-        for (std::size_t j = 0; j < columns_.size(); ++j) {  // read everything first
-            CountedColumn& column = columns_[j];
-            codes_[j] = -1, values_[j] = GAP, decided_[j] = column.holds;
-            if (column.holds == IGNORED) continue;
-            const Value value = reader_.read(value_at(row, column.name));
-            if (value.what == Value::gap) continue;
-            int holds = column.holds;
-            if (holds == UNDECIDED) holds = value.what == Value::text ? TEXTS : NUMBERS;
-            if (holds == TEXTS) {
-                if (column.closed && !column.rank.contains(reader_.text_of(value)))
-                    refuse(column, "a level that is not declared");
-                codes_[j] = rank_of(column.rank, reader_.text_of(value), column.levels);
-            } else if (value.what == Value::number) {
-                if (!is_finite(value.number_value) ||
-                    !is_finite(value.number_value * value.number_value))
-                    refuse(column, "an infinite or too large number; replace it, or rescale");
-                if (column.least != ANY && !(value.number_value >= 0.0))
-                    refuse(column, "a negative number");
-                if (column.least == POSITIVE && value.number_value == 0.0)
-                    refuse(column, "a zero, but the column is declared positive");
-                values_[j] = value.number_value;
-            } else {
-                refuse(column, "a text, but the column is counted as numbers");
-            }
-            decided_[j] = holds;
+        const std::size_t k = class_of(label);
+        const std::size_t before = columns_.size();
+        std::size_t found = 0;
+        for (std::size_t j = 0; j < before; ++j) found += read(row, j, k, w);
+        if (row.size() > found) {
+            if (has_other_keys(row)) return learn(with_text_keys(row), label, w);
+            read_new_columns(row, k, w);
         }
-        const std::size_t k = static_cast<std::size_t>(rank_of(class_rank_, label, classes_));
+        if (k == classes_.size()) rank_of(class_rank_, label, classes_);
         if (class_count_.size() <= k) class_count_.resize(k + 1, 0.0);
         class_count_[k] += w;
         ++rows;
         for (std::size_t j = 0; j < columns_.size(); ++j) {
             CountedColumn& column = columns_[j];
             column.holds = decided_[j];
+            column.dates = dates_[j];
             if (column.holds == TEXTS && codes_[j] >= 0) {
                 auto& counts = level(column, codes_[j]);
                 if (counts.size() <= k) counts.resize(k + 1, 0.0);
@@ -221,15 +230,98 @@ public:
                     grids.append(nb::make_tuple(g.shift, array_of(g.keys), array_of(g.counts)));
                 }
                 columns.append(nb::make_tuple(column.name, column.holds, column.origin,
-                                              array_of(moments), grids));
+                                              array_of(moments), grids, column.dates == DATES));
             }
         }
         return nb::make_tuple(list_of(classes_), array_of(class_count_), columns);
     }
 
+    nb::list names() const {
+        nb::list all;
+        for (auto& column : columns_) all.append(column.name);
+        return all;
+    }
+
     i64 rows = 0;
 
 private:
+    void add_column(nb::handle name, int holds, int least, int dates) {
+        CountedColumn column;
+        column.name = nb::borrow(name);
+        column.holds = holds, column.least = least, column.dates = dates;
+        columns_.push_back(std::move(column));
+        known_[name] = nb::none();
+        codes_.push_back(-1), values_.push_back(GAP), decided_.push_back(holds);
+        dates_.push_back(dates);
+    }
+    // the class of a label; for a new one, if it may come, the number that it will have
+    std::size_t class_of(nb::handle label) const {
+        PyObject* found = PyDict_GetItemWithError(class_rank_.ptr(), label.ptr());
+        if (found) return static_cast<std::size_t>(PyLong_AsLong(found));
+        if (PyErr_Occurred()) throw nb::python_error();
+        check_label_(label);
+        return classes_.size();
+    }
+    // Reads a column of a row, to be counted when all of the row is read; whether the row has it.
+    bool read(nb::dict& row, std::size_t j, std::size_t k, double w) {
+        CountedColumn& column = columns_[j];
+        codes_[j] = -1, values_[j] = GAP, decided_[j] = column.holds, dates_[j] = column.dates;
+        if (column.holds == IGNORED) return false;
+        const nb::handle held = value_at(row, column.name);
+        const Value value = reader_.read(held);
+        if (value.what == Value::gap) return held.is_valid();
+        int holds = column.holds;
+        if (holds == UNDECIDED) {
+            if (typed_) refuse(column, "the first value of a column whose family its type decides");
+            holds = value.what == Value::text ? TEXTS : NUMBERS;
+        }
+        if (column.dates == UNKNOWN)
+            dates_[j] = value.is_date ? DATES : PLAIN;
+        else if (column.dates != ANY_DATES && value.is_date != (column.dates == DATES))
+            refuse(column, "a date, or no date, where the column held the other");
+        if (holds == TEXTS) {
+            const nb::object level = reader_.text_of(value);
+            if (column.levels.size() >= column.most && !column.rank.contains(level))
+                refuse(column, "a level that is not declared, or one too many");
+            codes_[j] = rank_of(column.rank, level, column.levels);
+        } else if (value.what == Value::number) {
+            const double x = value.number_value;
+            if (!is_finite(x) || !is_finite(x * x))
+                refuse(column, "an infinite or too large number; replace it, or rescale");
+            if (column.started) {
+                const double apart = x - column.origin;
+                const double sum = k < column.moments.size() ? column.moments[k].s2_hi : 0.0;
+                if (!is_finite(sum + w * apart * apart))
+                    refuse(column, "a number with which the sum of squares overflows; rescale");
+            }
+            if (column.least != ANY && !(x >= 0.0)) refuse(column, "a negative number");
+            if (column.least == POSITIVE && x == 0.0)
+                refuse(column, "a zero, but the column is declared positive");
+            values_[j] = x;
+        } else {
+            refuse(column, "a text, but the column is counted as numbers");
+        }
+        decided_[j] = holds;
+        return true;
+    }
+    // Keys that no row had before are columns, if the row is accepted.
+    void read_new_columns(nb::dict& row, std::size_t k, double w) {
+        const std::size_t before = columns_.size();
+        try {
+            for (auto [key, value] : row)
+                if (!known_.contains(key)) {
+                    add_column(key, UNDECIDED, ANY, UNKNOWN);
+                    read(row, columns_.size() - 1, k, w);
+                }
+        } catch (...) {
+            while (columns_.size() > before) {
+                nb::del(known_[columns_.back().name]);
+                columns_.pop_back(), codes_.pop_back(), values_.pop_back();
+                decided_.pop_back(), dates_.pop_back();
+            }
+            throw;
+        }
+    }
     static std::vector<double>& level(CountedColumn& column, i64 code) {
         const auto at = static_cast<std::size_t>(code);
         if (column.counts.size() <= at) column.counts.resize(at + 1);
@@ -242,13 +334,16 @@ private:
 
     Reader reader_;
     i64 budget_;
+    bool typed_;  // whether families are declared by type, which the first value of a column tells
+    nb::object check_label_;
     std::vector<CountedColumn> columns_;
+    nb::dict known_;  // their names
     nb::dict class_rank_;
     std::vector<nb::object> classes_;
     std::vector<double> class_count_;
     std::vector<i64> codes_;
     std::vector<double> values_;
-    std::vector<int> decided_;
+    std::vector<int> decided_, dates_;
 };
 
 // ---- scoring -------------------------------------------------------------------------------------
@@ -305,8 +400,11 @@ public:
     const std::vector<double>& score(nb::dict row) {
         const std::size_t K = prior_.size();
         scores_ = prior_;
+        std::size_t found = 0;
         for (auto& column : columns_) {
-            const Value value = reader_.read(value_at(row, column.name));
+            const nb::handle held = value_at(row, column.name);
+            found += held.is_valid();
+            const Value value = reader_.read(held);
             if (column.kind == ScoredColumn::levels || column.kind == ScoredColumn::bins) {
                 const i64 entry =
                     column.kind == ScoredColumn::levels ? entry_of(column, value) : bin_of(column, value);
@@ -331,6 +429,7 @@ public:
                 }
             }
         }
+        if (row.size() > found && has_other_keys(row)) return score(with_text_keys(row));
         return scores_;
     }
     // P(c | x) as a list; empty where every class rules the row out
@@ -414,11 +513,14 @@ private:
 
 void bind_rows(nb::module_& m) {
     nb::class_<RowCounter>(m, "RowCounter")
-        .def(nb::init<nb::list, std::vector<int>, std::vector<int>, i64, nb::object, nb::object>(),
-             "names"_a, "holds"_a, "least"_a, "budget"_a, "convert"_a, "as_text"_a)
-        .def("declare", &RowCounter::declare, "column"_a, "levels"_a)
+        .def(nb::init<nb::list, std::vector<int>, std::vector<int>, std::vector<int>, bool, i64,
+                      nb::object, nb::object, nb::object>(),
+             "names"_a, "holds"_a, "least"_a, "dates"_a, "typed"_a, "budget"_a, "convert"_a,
+             "as_text"_a, "check_label"_a)
+        .def("declare", &RowCounter::declare, "column"_a, "levels"_a, "most"_a)
         .def("learn", &RowCounter::learn, "row"_a, "label"_a, "weight"_a)
         .def("counted", &RowCounter::counted)
+        .def_prop_ro("names", &RowCounter::names)
         .def_ro("rows", &RowCounter::rows);
     nb::class_<RowScorer>(m, "RowScorer")
         .def(nb::init<InVector, i64, nb::object, nb::object>(), "log_prior"_a, "fallback"_a,

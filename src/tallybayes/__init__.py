@@ -27,11 +27,13 @@ _HOME = {
     "GaussianNB": "tallybayes.estimators.gaussian",
     "MultinomialNB": "tallybayes.estimators.multinomial",
     "NaiveBayes": "tallybayes.estimators.naive_bayes",
+    "bayes_rule": "tallybayes.bayes",
     "cross_validate": "tallybayes.estimators.validation",
     "get_num_threads": "tallybayes.engines.threads",
     "leave_one_out": "tallybayes.estimators.validation",
     "load": "tallybayes.estimators.files",
     "set_num_threads": "tallybayes.engines.threads",
+    "update": "tallybayes.bayes",
 }
 
 __all__ = [
@@ -42,14 +44,17 @@ __all__ = [
     "MultinomialNB",
     "NaiveBayes",
     "__version__",
+    "bayes_rule",
     "cross_validate",
     "get_num_threads",
     "leave_one_out",
     "load",
     "set_num_threads",
+    "update",
 ]
 
 if TYPE_CHECKING:
+    from tallybayes.bayes import bayes_rule, update
     from tallybayes.engines.threads import get_num_threads, set_num_threads
     from tallybayes.estimators.bernoulli import BernoulliNB
     from tallybayes.estimators.categorical import CategoricalNB

@@ -80,6 +80,8 @@ def levels_dense(
 def grid_counts(
     x: _Real, codes: _I4, weights: _F8 | None, classes: int, budget: int
 ) -> tuple[int, int, _I8, _F8]: ...
+def encode_texts(streams: list[Any], threads: int) -> list[tuple[_I4, list[str]]]: ...
+def bin_entries(x: _Real, edges: _F8, entries: _I4, threads: int) -> int: ...
 def levels_csr(
     indptr: _Real,
     indices: _Real,
@@ -255,16 +257,21 @@ class LaneScorer:
 
 class RowCounter:
     rows: int
+    @property
+    def names(self) -> list[str]: ...
     def __init__(
         self,
         names: list[str],
         holds: list[int],
         least: list[int],
+        dates: list[int],
+        typed: bool,
         budget: int,
         convert: Any,
         as_text: Any,
+        check_label: Callable[[Any], None],
     ) -> None: ...
-    def declare(self, column: int, levels: list[str]) -> None: ...
+    def declare(self, column: int, levels: list[str], most: int) -> None: ...
     def learn(self, row: Any, label: Any, weight: float) -> None: ...
     def counted(self) -> tuple[list[Any], _F8, list[Any]]: ...
 
@@ -287,3 +294,36 @@ class RowScorer:
     ) -> None: ...
     def posterior(self, row: Any) -> list[float]: ...
     def best(self, row: Any) -> int: ...
+
+def screen_pairs(
+    codes: NDArray[np.uint8],
+    size: _I8,
+    pairs: _I4,
+    y: _I4,
+    weight: _F8,
+    P: _F8,
+    strength: _F8,
+    gains: _F8,
+    threads: int,
+) -> None: ...
+def count_residuals(cells: _I4, y: _I4, weight: _F8, P: _F8, C: _F8, E: _F8) -> None: ...
+def residual_gain(
+    cells: _I4, y: _I4, weight: _F8, P: _F8, C: _F8, E: _F8, strength: _F8
+) -> float: ...
+def residual_values(
+    cells: _I4,
+    y: _I4,
+    weight: _F8,
+    P: _F8,
+    C: _F8,
+    E: _F8,
+    strength: _F8,
+    out: NDArray[np.float32],
+    threads: int,
+) -> None: ...
+def softmax_residuals(
+    S: _F8, y: _I4, weight: _F8, R: NDArray[np.float32], threads: int
+) -> float: ...
+def correction_gradient(
+    cells: _I4, S: _F8, y: _I4, weight: _F8, Q: _F8, gradient: _F8, threads: int
+) -> float: ...

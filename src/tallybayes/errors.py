@@ -15,6 +15,7 @@ __all__ = [
     "ModelFileError",
     "NegativeTally",
     "RuledOutWarning",
+    "StaleWarning",
     "UnseenLevel",
     "warn_user",
 ]
@@ -48,3 +49,7 @@ class ModelFileError(ValueError):
 
 class RuledOutWarning(UserWarning):
     """Every class gives a row the probability 0; its posterior is the class prior."""
+
+
+class StaleWarning(UserWarning):
+    """Something chosen on rows, such as a calibration, is older than the counts."""

@@ -40,6 +40,9 @@ class Columns:
     open : bool
         For levels of a table's column: levels may be added and are joined by value. Gaps are not
         counted: they are what is left of the class counts.
+    dates : bool
+        For moments and grid of a table's column: its numbers are days since 1970, which join with
+        no other numbers.
     """
 
     kind: Kind
@@ -51,6 +54,7 @@ class Columns:
     levels: tuple[NDArray[Any], ...] | None = None
     origin: NDArray[np.float64] | None = None
     open: bool = False
+    dates: bool = False
 
     @property
     def key(self) -> tuple[tuple[str, ...] | None, str]:
@@ -83,6 +87,11 @@ class Columns:
         if self.threshold != other.threshold:
             raise IncompatibleTallies(
                 f"one model counted x > {self.threshold}, the other x > {other.threshold}"
+            )
+        if self.dates != other.dates:
+            raise IncompatibleTallies(
+                f"column {self.names and self.names[0]!r} holds dates in one part and numbers in "
+                "another: give all of it as dates, or all as numbers"
             )
         if self.open and other.open:
             return self._with_levels_of(other)
@@ -120,6 +129,8 @@ class Columns:
         parts.append(repr((names, threshold, *flags)).encode())
         for array in (self.n_levels, self.origin):
             parts.append(b"-" if array is None else (array + 0).tobytes())  # −0 is 0
+        if self.dates:
+            parts.append(b"dates")
         parts.append(repr(self.levels and [v.tolist() for v in self.levels]).encode())
         return parts
 

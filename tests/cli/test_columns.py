@@ -75,7 +75,7 @@ def test_one_column_twice():
 
 def test_parameters_reach_the_model(run, files):
     words = ("--column", "age=binned(bins=5)", "--column", "pay=gaussian(ddof=1)")
-    run("fit", "comma.csv", "--target", "buys", *words, "--folds", 0)
+    run("fit", "comma.csv", "--target", "buys", *words, "--no-estimate")
     by_name = {c["column"]: c for c in run("show", "comma.tally", "--json").document["columns"]}
     assert by_name["age"]["family"] == "binned, 5 bins"
     assert load("comma.tally").columns["pay"] == Gaussian(ddof=1)
@@ -84,7 +84,7 @@ def test_parameters_reach_the_model(run, files):
 def test_a_column_that_is_left_out_is_not_asked_for(run, tmp_path):
     lines = ["id,x,y", *(f"r{i},{i},{'ab'[i % 2]}" for i in range(9))]
     (tmp_path / "t.csv").write_text("\n".join(lines))
-    run("fit", "t.csv", "-t", "y", "--column", "id=none", "--folds", 0)
+    run("fit", "t.csv", "-t", "y", "--column", "id=none", "--no-estimate")
     (tmp_path / "new.csv").write_text("x\n1\n2\n")
     assert run("predict", "t.tally", "new.csv").out.count("\n") == 3
     (tmp_path / "more.csv").write_text("x,y\n1,a\n")
@@ -114,7 +114,7 @@ def test_a_number_among_texts_has_one_spelling(run, tmp_path, block):
     cells = ["3.0", "3", "3.00", "2.50", "2.5", "x", "007", "7", "-0.0", "1e3", "true", "TRUE"]
     lines = ["c,y", *(f"{c},{'ab'[i % 2]}" for i, c in enumerate(cells * 9))]
     (tmp_path / "t.csv").write_text("\n".join(lines))
-    run("fit", "t.csv", "-t", "y", "--folds", 0, "--block", block)
+    run("fit", "t.csv", "-t", "y", "--no-estimate", "--block", block)
     (table,) = run("show", "t.tally", "--tables", "--json").document["tables"]
     assert set(table["rows"]) == {"3", "2.5", "x", "007", "7", "0", "1e3", "True"}
 
@@ -130,9 +130,9 @@ def decimal_commas(tmp_path, name="t.csv"):
 
 def test_decimal_commas(run, tmp_path):
     name = decimal_commas(tmp_path)
-    assert "--decimal , reads it" in run("fit", name, "-t", "y", "--folds", 0).err
-    assert "decimal" not in run("fit", name, "-t", "y", "--decimal", ",", "--folds", 0).err
-    run("fit", "point.csv", "-t", "y", "--folds", 0)
+    assert "--decimal , reads it" in run("fit", name, "-t", "y", "--no-estimate").err
+    assert "decimal" not in run("fit", name, "-t", "y", "--decimal", ",", "--no-estimate").err
+    run("fit", "point.csv", "-t", "y", "--no-estimate")
     expected = run("predict", "point.tally", "point.csv", "--proba").out
     # a model knows how its data was written, and an option overrides
     assert run("predict", "t.tally", name, "--proba").out == expected
@@ -148,7 +148,7 @@ def test_decimal_commas(run, tmp_path):
 
 
 def test_what_python_saves_again_keeps_how_data_is_read(run, files, tmp_path):
-    run("fit", decimal_commas(tmp_path), "-t", "y", "--decimal", ",", "--folds", 0)
+    run("fit", decimal_commas(tmp_path), "-t", "y", "--decimal", ",", "--no-estimate")
     load("t.tally").partial_fit([{"x": 1.0}], ["a"]).save("t.tally")
     found = run("update", "t.tally", "t.csv", "--json").document
     assert (found["rows_before"], found["rows_after"]) == (61, 121)
@@ -159,7 +159,7 @@ def test_merging_learns_what_a_column_without_values_holds(run, tmp_path):
     (tmp_path / "dates.csv").write_text("when,x,y\n2020-01-01,1,a\n2021-01-01,2,b\n")
     for options in ((), ("--column", "when=gaussian")):
         for name in ("gaps", "dates"):
-            run("fit", f"{name}.csv", "-t", "y", "--folds", 0, *options)
+            run("fit", f"{name}.csv", "-t", "y", "--no-estimate", *options)
         for pair in (("gaps.tally", "dates.tally"), ("dates.tally", "gaps.tally")):
             run("merge", *pair, "-o", "both.tally")
             assert run("show", "both.tally", "--json").document["columns"][0]["holds"] == "dates"
@@ -170,6 +170,6 @@ def test_dates_and_numbers_do_not_merge(run, tmp_path):
     (tmp_path / "n.csv").write_text("when,y\n3,a\n4,b\n")
     (tmp_path / "d.csv").write_text("when,y\n2020-01-01,a\n2021-01-01,b\n")
     for name in ("n", "d"):
-        run("fit", f"{name}.csv", "-t", "y", "--folds", 0)
+        run("fit", f"{name}.csv", "-t", "y", "--no-estimate")
     line = run("merge", "n.tally", "d.tally", "-o", "x.tally", code=1).line
     assert "holds numbers in n.tally and dates in d.tally" in line

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tallybayes import NaiveBayes, load
+from tallybayes import NaiveBayes, leave_one_out, load
 
 
 @pytest.fixture
 def model(run, files):
-    run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--folds", 0)
+    run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
     return "m.tally"
 
 
@@ -24,7 +24,7 @@ def test_fit_shows_what_was_understood_and_honest_numbers(run, files):
     result = run("fit", "comma.csv", "--target", "buys")
     for text in ("age", "dates", "categorical, 3 levels", "comma.tally", "240 rows"):
         assert text in result.out
-    for text in ("10-fold cross-validation", "accuracy", "log-loss", "Confusions", "Most telling"):
+    for text in ("leave-one-out", "accuracy", "log-loss", "Confusions", "Most telling"):
         assert text in result.out
     assert max(map(len, result.out.splitlines())) <= 80
     assert result.err == ""
@@ -41,7 +41,7 @@ def test_fit_as_a_document(run, files):
     assert by_name["home"]["family"] == "categorical, 3 levels"
     assert 0.0 < by_name["job"]["gaps"] < 0.25
     estimate = found["estimate"]
-    assert estimate["measured_on"] == "10-fold cross-validation"
+    assert estimate["measured_on"] == "leave-one-out"
     assert estimate["rows"] == 240
     assert estimate["accuracy"] > estimate["baseline"]["accuracy"]
     assert estimate["log_loss"] < estimate["baseline"]["log_loss"]
@@ -62,21 +62,27 @@ def test_cross_validation_is_honest(run, tmp_path):
     assert estimate["log_loss"] > 0.68
 
 
-def test_cross_validation_is_what_refitting_gives(run, files, tmp_path):
-    """Merging the other parts is training without the rows of one."""
-    from tallybayes.cli.counting import _hashed
-
-    found = run("fit", "table.parquet", "--target", "buys", "--json", "--folds", 3).document
-    table = pq.read_table(tmp_path / "table.parquet")
-    y = np.array(table["buys"].to_pylist(), dtype=object)
+def test_the_estimate_is_leave_one_out(run, files):
+    found = run("fit", "table.parquet", "--target", "buys", "--json").document
+    table = pq.read_table("table.parquet")
+    y = np.array(table.column("buys").to_pylist())
     x = table.drop_columns(["buys"])
-    part = _hashed(np.arange(240, dtype=np.uint64)) % 3
-    loss = 0.0
-    for i in range(3):
-        model = NaiveBayes().fit(x.filter(pa.array(part != i)), y[part != i])
-        log_p = model.predict_log_proba(x.filter(pa.array(part == i)))
-        loss -= log_p[np.arange(len(log_p)), np.searchsorted(model.classes_, y[part == i])].sum()
-    assert found["estimate"]["log_loss"] == pytest.approx(loss / 240, rel=1e-9)
+    model = NaiveBayes().fit(x, y)
+    log_p = leave_one_out(model, x, y)
+    loss = -log_p[np.arange(len(y)), np.searchsorted(model.classes_, y)].mean()
+    assert found["estimate"]["log_loss"] == pytest.approx(loss, rel=1e-9)
+    right = (model.classes_[log_p.argmax(axis=1)] == y).mean()
+    assert found["estimate"]["accuracy"] == pytest.approx(right)
+
+
+@pytest.mark.parametrize("words", [["--alpha", "auto"], ["--calibrate", "temperature"]])
+def test_smoothing_and_calibration_are_chosen_on_all_rows(run, files, words):
+    run("fit", "table.parquet", "--target", "buys", "-o", "m.tally", *words)
+    table = pq.read_table("table.parquet")
+    x, y = table.drop_columns(["buys"]), np.array(table.column("buys").to_pylist())
+    given = {words[0].strip("-"): words[1]}
+    expected = NaiveBayes(**given).fit(x, y).predict_proba(x)
+    np.testing.assert_allclose(load("m.tally").predict_proba(x), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_fit_measures_on_a_test_file(run, files):
@@ -178,7 +184,7 @@ def test_explain_reads_into_a_later_batch(run, model):
 
 
 def test_update_and_forget_are_inverse(run, files, tmp_path):
-    run("fit", "half.csv", "--target", "buys", "-o", "a.tally", "--folds", 0)
+    run("fit", "half.csv", "--target", "buys", "-o", "a.tally", "--no-estimate")
     before = load(tmp_path / "a.tally").tally_
     found = run("update", "a.tally", "rest.csv", "--json").document
     assert (found["rows"], found["rows_before"], found["rows_after"]) == (120, 120, 240)
@@ -225,7 +231,7 @@ def test_a_model_from_python_needs_its_target_named(run, files, tmp_path):
 
 
 def _fitted(run, data):
-    run("fit", data, "--target", "buys", "-o", "whole.tally", "--folds", 0)
+    run("fit", data, "--target", "buys", "-o", "whole.tally", "--no-estimate")
     return "whole.tally"
 
 

@@ -21,7 +21,7 @@ def write(tmp_path):
 
 @pytest.fixture
 def model(run, files):
-    run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--folds", 0)
+    run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
     return "m.tally"
 
 
@@ -126,7 +126,7 @@ def test_data_that_does_not_fit_the_model(run, model, write, tmp_path):
 
 
 def test_forgetting_what_was_not_learned_changes_nothing(run, files, model, tmp_path):
-    run("fit", "half.csv", "--target", "buys", "-o", "h.tally", "--folds", 0)
+    run("fit", "half.csv", "--target", "buys", "-o", "h.tally", "--no-estimate")
     before = (tmp_path / "h.tally").read_bytes()
     assert "more than was counted" in run("forget", "h.tally", "comma.csv", code=1).line
     assert (tmp_path / "h.tally").read_bytes() == before
@@ -287,5 +287,5 @@ def test_nothing_but_a_model_is_overwritten_by_a_model(run, files, model, tmp_pa
         assert "would overwrite" in run("predict", model, *words, code=2).line
     assert (tmp_path / "comma.csv").read_bytes() == before
     (tmp_path / "new.tally").touch()  # an empty file, as mktemp makes it
-    run("fit", "comma.csv", "-t", "buys", "-o", "new.tally", "--folds", 0)
-    run("fit", "comma.csv", "-t", "buys", "-o", "new.tally", "--folds", 0)
+    run("fit", "comma.csv", "-t", "buys", "-o", "new.tally", "--no-estimate")
+    run("fit", "comma.csv", "-t", "buys", "-o", "new.tally", "--no-estimate")

@@ -19,7 +19,7 @@ ALL = [
 
 
 def fitted(run, data, *words, name="m.tally", stdin=None):
-    run("fit", data, "--target", "buys", "-o", name, "--folds", 0, *words, stdin=stdin)
+    run("fit", data, "--target", "buys", "-o", name, "--no-estimate", *words, stdin=stdin)
     return name
 
 
@@ -60,7 +60,7 @@ def test_standard_input_and_output(run, expected, tmp_path, name):
 
 def test_gzip(run, expected, tmp_path):
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress((tmp_path / "comma.csv").read_bytes()))
-    run("fit", "x.csv.gz", "--target", "buys", "--folds", 0)
+    run("fit", "x.csv.gz", "--target", "buys", "--no-estimate")
     assert run("predict", "x.tally", "x.csv.gz", "--proba").out == expected
 
 
@@ -82,7 +82,7 @@ def test_chinese_columns_and_labels(run, tmp_path):
 
 def test_a_list_of_gaps_replaces_the_usual_one(run, tmp_path):
     (tmp_path / "t.csv").write_text("x,y\nNA,a\n-,b\nNA,a\n-,b\n")
-    words = ("fit", "t.csv", "--target", "y", "--json", "--folds", 0)
+    words = ("fit", "t.csv", "--target", "y", "--json", "--no-estimate")
     (column,) = run(*words).document["columns"]
     assert column["gaps"] == 0.5
     (column,) = run(*words, "--null", "-", "--null", "").document["columns"]
@@ -143,6 +143,6 @@ def test_the_delimiter_is_found(run, tmp_path, delimiter):
     rows = [["a b", "y"], ["1.5", "u,v"], ["2", "w;x"], ["3", "u|v"], ["4", "w\tx"]]
     quoted = [delimiter.join(f'"{cell}"' for cell in row) for row in rows]
     (tmp_path / "t.csv").write_text("\n".join(quoted))
-    found = run("fit", "t.csv", "--target", "y", "--json", "--folds", 0).document
+    found = run("fit", "t.csv", "--target", "y", "--json", "--no-estimate").document
     assert found["rows"] == 4
     assert found["columns"][0]["holds"] == "numbers"

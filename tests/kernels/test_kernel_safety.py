@@ -167,6 +167,9 @@ def test_counts_are_not_written_to_a_copy_of_a_fortran_array(kernel):
 
 WRITING = {
     "rank_labels": lambda out: _kernels.rank_labels(np.arange(4), 99, out((4,), np.int32), 1),
+    "bin_entries": lambda out: _kernels.bin_entries(
+        np.arange(4), np.zeros(1), out((4,), np.int32), 1
+    ),
     "highest_codes": lambda out: _kernels.highest_codes(
         np.ones((2, 4), dtype=int), out((4,), np.int64), 1
     ),

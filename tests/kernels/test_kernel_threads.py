@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
@@ -154,6 +155,20 @@ def normalise(probability, threads):
     return [scores, evidence]
 
 
+def bin_entries(dtype, threads):
+    x = (100.0 * rng_data(17, 20 * 16384)).astype(dtype)
+    edges, entries = np.linspace(-90.0, 90.0, 61), np.empty(len(x), dtype=np.int32)
+    _kernels.bin_entries(x, edges, entries, threads)
+    return [entries]
+
+
+def text_codes(threads):
+    rows = np.random.default_rng(18).integers(0, 900, size=(9, 40_000))
+    columns = [pa.chunked_array([row.astype(str)]) for row in rows]
+    read = _kernels.encode_texts([column.__arrow_c_stream__() for column in columns], threads)
+    return [array for codes, levels in read for array in (codes, np.array(levels))]
+
+
 def both(score, n, K):
     joint, best = np.empty((n, K)), np.empty(n, dtype=np.int64)
     score(joint, None)
@@ -202,6 +217,9 @@ CASES = {
             (70, np.int32, np.int16),
         ]
     },
+    "bins": (bin_entries, np.float64),
+    "bins, integers": (bin_entries, np.int16),
+    "texts": (text_codes,),
     "log posterior": (normalise, False),
     "posterior": (normalise, True),
 }

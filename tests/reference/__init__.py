@@ -6,6 +6,7 @@ in the order that the kernels promise, feature by feature, so that they can be c
 
 from __future__ import annotations
 
+from reference.bins import bin_entries
 from reference.labels import count_classes, rank_labels
 from reference.layouts import LAYOUTS
 from reference.levels import count_levels, highest_codes
@@ -27,18 +28,21 @@ from reference.scores import (
     score_sparse,
 )
 from reference.sums import count_sums, stored_rows
+from reference.texts import encode_texts
 
 __all__ = [
     "LAYOUTS",
     "ExactMoments",
     "add_moments",
     "best_classes",
+    "bin_entries",
     "centre_moments",
     "chunk_bounds",
     "count_classes",
     "count_levels",
     "count_moments",
     "count_sums",
+    "encode_texts",
     "highest_codes",
     "normalise",
     "rank_labels",

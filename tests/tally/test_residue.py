@@ -139,7 +139,7 @@ COLUMNS = {
     "normal": lambda rng, n: rng.normal(size=(n, 1)),
     "one decimal": lambda rng, n: np.round(rng.normal(size=(n, 1)), 1),
     "mostly zero": lambda rng, n: np.round(rng.normal(size=(n, 1)), 1) * (rng.random((n, 1)) < 0.5),
-    "lognormal": lambda rng, n: rng.lognormal(sigma=1.0, size=(n, 1)),
+    "lognormal": lambda rng, n: rng.lognormal(sigma=4.0, size=(n, 1)),
     "far from zero": lambda rng, n: 1e6 + np.round(rng.normal(size=(n, 1)), 1),
     "first row far": lambda rng, n: np.where(np.arange(n) > 0, rng.normal(size=n), 1e9)[:, None],
 }

@@ -1,8 +1,7 @@
-"""Counting a training file, in parts that estimate by cross-validation how good the model is."""
+"""Counting a training file, and predicting each of its rows by all others."""
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,11 +18,14 @@ from tallybayes.cli.model_file import Labelled, ModelFile, labels_of, need_targe
 from tallybayes.cli.reading.batch import Batch, gathered
 from tallybayes.cli.reading.cells import Kind, Misfit
 from tallybayes.cli.reading.source import Source
+from tallybayes.errors import StaleWarning
 from tallybayes.estimators.naive_bayes import NaiveBayes
+from tallybayes.estimators.validation import leave_one_out
 from tallybayes.families import Bernoulli, Categorical
 
-__all__ = ["Counting", "left_out"]
+__all__ = ["Counting"]
 
+SAMPLE = 1 << 15  # rows on which smoothing and calibration are chosen, at most
 MANY = 100  # rows of a first batch from which on labels must repeat
 
 
@@ -39,15 +41,12 @@ class Counting:
         Declared families; None leaves the column out.
     options : dict
         Of NaiveBayes.
-    folds : int
-        Each row counts in one of so many parts; all parts together are the model.
     """
 
     source: Source
     target: str
     families: dict[str, Any]
     options: dict[str, Any]
-    folds: int
 
     def __post_init__(self) -> None:
         self.kinds: dict[str, Kind | None] = {self.target: "text"}
@@ -57,8 +56,8 @@ class Counting:
                 self.kinds[name] = "text" if is_text else "number or date"
         self.names: list[str] | None = None
 
-    def run(self, bar: Bar) -> dict[int, NaiveBayes]:
-        """Counts the file; the parts that have rows, by number.
+    def run(self, bar: Bar) -> NaiveBayes:
+        """Counts the file.
 
         Where a later batch shows that a column holds texts after all, or that there are more
         columns, the file is counted afresh; standard input cannot be, and that is an error.
@@ -161,44 +160,64 @@ class Counting:
     def _new(self) -> NaiveBayes:
         return NaiveBayes(columns=dict(self.families) or "auto", **self.options)
 
-    def _count(self, bar: Bar) -> dict[int, NaiveBayes]:
-        parts: dict[int, NaiveBayes] = {}
-        for rows in self._batches(bar, "counting"):
-            with self.source.locating(rows.batch):
-                for i, own in _shares(rows, self.folds):
-                    x, y = rows.batch.table, rows.labels
-                    if self.folds > 1:
-                        x, y = x.take(own), y[own]
-                    parts.setdefault(i, self._new()).partial_fit(x, y)
-        return dict(sorted(parts.items()))
+    def _count(self, bar: Bar) -> NaiveBayes:
+        model = NaiveBayes(columns=dict(self.families) or "auto", **self.options)
+        sample = Sample()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StaleWarning)  # what is chosen on rows comes last
+            for rows in self._batches(bar, "counting"):
+                with self.source.locating(rows.batch):
+                    model.partial_fit(rows.batch.table, rows.labels)
+                if model.chooses_on_rows:
+                    sample.add(rows)
+            if model.chooses_on_rows:
+                model.recalibrate(*sample.rows())
+        return model
 
-    def model_file(self, parts: dict[int, NaiveBayes]) -> ModelFile:
-        """All parts together."""
-        first, *others = parts.values()
-        model = copy.copy(first)
-        for part in others:
-            model.merge(part)
+    def model_file(self, model: NaiveBayes) -> ModelFile:
+        """The model with what its file holds besides."""
         kinds = {n: k for n, k in self.kinds.items() if n != self.target}
         spelling = self.source.spelling
         return ModelFile(model, self.target, kinds, spelling.gaps, spelling.decimal)
 
     def predictions(
-        self, parts: dict[int, NaiveBayes], classes: NDArray[Any], bar: Bar
+        self, model: NaiveBayes, bar: Bar
     ) -> Iterator[tuple[NDArray[Any], NDArray[np.float64]]]:
-        """Labels, and probabilities by the merge of all parts but the row's own."""
-        models: dict[int, NaiveBayes] = {}
+        """Labels, and log-probabilities of each row by the counts of all others."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the model itself has warned
-            for rows in self._batches(bar, "cross-validating"):
-                if not models:
-                    gaps = pa.table({n: pa.nulls(1) for n in rows.batch.table.column_names})
-                    rest = left_out(list(parts.values()))
-                    models = {
-                        i: _with_classes(m, classes, gaps) for i, m in zip(parts, rest, strict=True)
-                    }
-                for i, own in _shares(rows, self.folds):
-                    x = rows.batch.table.take(own)
-                    yield rows.labels[own], models[i].predict_proba(x)
+            for rows in self._batches(bar, "leaving one out"):
+                yield rows.labels, leave_one_out(model, rows.batch.table, rows.labels)
+
+
+class Sample:
+    """A fair sample of rows: those whose number has a hash below a bound, which is halved when they
+    become too many; so batches do not matter, nor any period in the data."""
+
+    def __init__(self) -> None:
+        self.parts: list[tuple[NDArray[np.uint64], pa.Table, NDArray[Any]]] = []
+        self.bound = np.uint64(2**64 - 1)
+
+    def add(self, rows: Labelled) -> None:
+        """Takes those rows of a batch that are in the sample."""
+        first = np.uint64(rows.batch.first)
+        marks = _hashed(first + np.arange(len(rows.labels), dtype=np.uint64))
+        self._keep(marks, rows.batch.table, rows.labels)
+        while sum(len(marks) for marks, _, _ in self.parts) > SAMPLE:
+            self.bound >>= np.uint64(1)
+            parts, self.parts = self.parts, []
+            for part in parts:
+                self._keep(*part)
+
+    def _keep(self, marks: NDArray[np.uint64], table: pa.Table, labels: NDArray[Any]) -> None:
+        kept = np.flatnonzero(marks <= self.bound)
+        self.parts.append((marks[kept], table.take(kept), labels[kept]))
+
+    def rows(self) -> tuple[pa.Table, NDArray[Any]]:
+        """The sampled rows and their labels."""
+        tables = [table for _, table, _ in self.parts]
+        table = pa.concat_tables(tables, promote_options="permissive")
+        return table, np.concatenate([labels for _, _, labels in self.parts])
 
 
 class _NewColumn(Exception):
@@ -209,46 +228,9 @@ class _NewColumn(Exception):
         self.name, self.row = name, row
 
 
-def _shares(rows: Labelled, folds: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """The rows of a batch that belong to each part: chosen by a hash of the row's number, so that
-    batches do not matter, nor any period in the data."""
-    part = _hashed(rows.batch.first + np.arange(len(rows.labels), dtype=np.uint64)) % folds
-    for i in range(folds):
-        own = np.flatnonzero(part == i)
-        if len(own):
-            yield i, own
-
-
-def _hashed(numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """The finalizer of SplitMix64, without its sign."""
+def _hashed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finalizer of SplitMix64."""
     z = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return ((z ^ (z >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
-
-
-def left_out(parts: list[NaiveBayes]) -> list[NaiveBayes]:
-    """For each part the merge of all others."""
-    n = len(parts)
-    before: list[NaiveBayes | None] = [None] * n  # of the parts before i
-    after: list[NaiveBayes | None] = [None] * n
-    for i in range(1, n):
-        b, a = before[i - 1], after[n - i]
-        before[i] = parts[i - 1] if b is None else b + parts[i - 1]
-        after[n - 1 - i] = parts[n - i] if a is None else parts[n - i] + a
-    merged = []
-    for b, a in zip(before, after, strict=True):
-        if b is None or a is None:
-            assert b is not None or a is not None
-            merged.append(b if a is None else a)
-        else:
-            merged.append(b + a)
-    return merged  # type: ignore[return-value]
-
-
-def _with_classes(model: NaiveBayes, classes: NDArray[Any], gaps: Any) -> NaiveBayes:
-    """The model with the classes that its parts lack: a row of gaps comes and goes with them."""
-    if len(model.classes_) == len(classes):
-        return model
-    one = classes[:1]
-    return copy.copy(model).partial_fit(gaps, one, classes=classes).forget(gaps, one)
+    return z ^ (z >> np.uint64(31))

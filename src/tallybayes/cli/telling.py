@@ -46,7 +46,7 @@ def most_telling(file: ModelFile) -> list[Telling]:
     model, tally = file.model, file.model.tally_
     rows = file.rows
     classes = np.exp(model.class_log_prior_) * max(rows, 1.0)
-    alpha = max(float(model.alpha), 1e-10)
+    alpha = 1.0 if model.alpha == "auto" else max(float(model.alpha), 1e-10)
     used = {reading.name for reading in file.table.columns_read if reading.part is not None}
     found = []
     for columns, counts in zip(tally.schema.groups, tally.groups, strict=True):

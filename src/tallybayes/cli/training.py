@@ -43,8 +43,8 @@ class Wish:
         Of NaiveBayes.
     test : str or None
         A file to measure on.
-    folds : int
-        Of cross-validation, without a test file; 0 for no estimate.
+    estimate : bool
+        Whether to measure by leave-one-out, without a test file.
     json : bool
     """
 
@@ -54,7 +54,7 @@ class Wish:
     families: dict[str, Any]
     settings: dict[str, Any]
     test: str | None
-    folds: int
+    estimate: bool
     json: bool
 
 
@@ -65,11 +65,10 @@ def fit(wish: Wish, reading: Reading) -> None:
     source = reading.open(wish.train)
     if wish.test not in (None, "-"):
         reading.open(wish.test)  # what is wrong with it is known before the work
-    folds = 0 if source.once or wish.test is not None or wish.folds == 1 else wish.folds
-    counting = Counting(source, wish.target, wish.families, wish.settings, max(folds, 1))
+    counting = Counting(source, wish.target, wish.families, wish.settings)
     with progress() as bar:
-        parts = counting.run(bar)
-        file = counting.model_file(parts)
+        model = counting.run(bar)
+        file = counting.model_file(model)
         with alone(path):
             file.save(path)
         if not wish.json:
@@ -78,8 +77,8 @@ def fit(wish: Wish, reading: Reading) -> None:
         if wish.test is not None:
             test = reading.open(wish.test, file)
             figures = figures_of(file, test, bar, f"test file {wish.test}")
-        elif folds and len(parts) > 1:
-            figures = _cross_validated(counting, parts, file, bar)
+        elif wish.estimate and not source.once and file.rows > 1:
+            figures = _left_out(counting, file, bar)
     telling = most_telling(file)
     _note_decimal_commas(file)
     if figures is None:
@@ -137,13 +136,11 @@ def _say_model(file: ModelFile, target: str, path: str) -> None:
 def _no_estimate(once: bool) -> str:
     if once:
         return "no estimate of how good it is: standard input is read once; add --test FILE"
-    return "no estimate of how good it is: add --test FILE, or --folds 10 where there are rows"
+    return "no estimate of how good it is: add --test FILE, or leave --no-estimate away"
 
 
-def _cross_validated(
-    counting: Counting, parts: dict[int, Any], file: ModelFile, bar: Bar
-) -> Figures:
-    figures = Figures(file.classes, f"{len(parts)}-fold cross-validation")
-    for labels, proba in counting.predictions(parts, np.asarray(file.model.classes_), bar):
-        figures.add(file.codes(labels), proba)
+def _left_out(counting: Counting, file: ModelFile, bar: Bar) -> Figures:
+    figures = Figures(file.classes, "leave-one-out")
+    for labels, log_proba in counting.predictions(file.model, bar):
+        figures.add(file.codes(labels), np.exp(log_proba))
     return figures

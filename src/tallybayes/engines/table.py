@@ -15,12 +15,13 @@ from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.schema import Columns, Schema
 from tallybayes.tables import Numbers, Table, Texts
-from tallybayes.tables.columns import text_of_number
+from tallybayes.tables.columns import EXACT, LARGEST, text_of_number
 from tallybayes.tally import GridCounts, LevelCounts, Moments, TableTally, Tally
 from tallybayes.tally.grid import BUDGET
 
 __all__ = ["collect_table", "level_group", "merged_tables", "number_groups", "raise_infinite"]
 
+Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Weights = NDArray[np.float64] | None
 Group = tuple[Columns, Tally]
@@ -36,6 +37,10 @@ def raise_infinite(name: str, values: NDArray[Any]) -> NoReturn:
             f"Input X contains infinity: row {int(found[0])}, column {name!r} holds "
             f"{values[found[0]].item()!r}. Replace it by a finite value, or by NaN for a gap."
         )
+    _raise_too_large(name)
+
+
+def _raise_too_large(name: str) -> NoReturn:
     raise ValueError(
         f"column {name!r} is too large: the squares of its differences exceed float64 (about "
         "1e308). Rescale it."
@@ -60,33 +65,46 @@ def level_group(name: str, levels: NDArray[Any], counts: NDArray[np.float64]) ->
     return columns, LevelCounts(np.array([0, len(levels)], dtype=np.int64), counts)
 
 
-def number_groups(name: str, moments: Moments, grid: GridCounts) -> list[Group]:
+def number_groups(
+    name: str, moments: Moments, grid: GridCounts, *, dates: bool = False
+) -> list[Group]:
     """A column of numbers as groups: its moments and its grid counts."""
+    origin = moments.origin
+    columns = Columns(kind="moments", n_features=1, names=(name,), origin=origin, dates=dates)
     return [
-        (
-            Columns(kind="moments", n_features=1, names=(name,), origin=moments.origin),
-            moments,
-        ),
-        (Columns(kind="grid", n_features=1, names=(name,)), grid),
+        (columns, moments),
+        (Columns(kind="grid", n_features=1, names=(name,), dates=dates), grid),
     ]
 
 
+def _class_weights(codes: Codes, n_classes: int, weights: Weights) -> tuple[Array, Array]:
+    """The weight of each class, (n_classes,), and what rounding took from it."""
+    weight, rest = np.zeros(n_classes), np.zeros(n_classes)
+    _kernels.count_classes(codes, weights, weight, get_num_threads(), rest)
+    return weight, rest
+
+
 def _numbers(
-    name: str, column: Numbers, codes: Codes, n_classes: int, weights: Weights
+    name: str,
+    column: Numbers,
+    codes: Codes,
+    n_classes: int,
+    weights: Weights,
+    everyone: tuple[Array, Array],
 ) -> list[Group]:
-    """Moments and grid counts of a column of numbers; gaps are left out."""
+    """Moments and grid counts of a column of numbers; gaps are left out. `everyone` is the weight
+    of each class without gaps."""
     values = np.ascontiguousarray(column.values)
     if values.dtype.kind == "f":
         gaps = np.isnan(values)
         if gaps.any():
             values, codes = values[~gaps], codes[~gaps]
             weights = None if weights is None else weights[~gaps]
+            everyone = _class_weights(codes, n_classes, weights)
     used = values if weights is None else values[weights != 0.0]
     origin = np.array([used[0] if len(used) and np.isfinite(used[0]) else 0.0], dtype=np.float64)
     moments = Moments.zeros(n_classes, origin)
-    weight, rest = np.zeros(n_classes), np.zeros(n_classes)
-    _kernels.count_classes(codes, weights, weight, 1, rest)
-    moments.add_weight(weight[:, None], rest[:, None])
+    moments.add_weight(everyone[0][:, None], everyone[1][:, None])
     fault = _kernels.moments_dense(values, codes, weights, origin, *moments.sums, 1)
     if fault or not np.isfinite(moments.s2_hi).all():
         raise_infinite(name, column.values)
@@ -97,7 +115,7 @@ def _numbers(
     grid = GridCounts(
         shift, keys[order], np.ascontiguousarray(counts.reshape(-1, n_classes)[order].T)
     )
-    return number_groups(name, moments, grid)
+    return number_groups(name, moments, grid, dates=column.what == "date")
 
 
 def _texts(
@@ -180,8 +198,9 @@ def collect_table(
     for group in _texts(list(texts), list(texts.values()), codes, n, weights):
         assert group[0].names is not None
         by_name[group[0].names[0]] = [group]
+    everyone = _class_weights(codes, n, weights)
     counted = _each(
-        lambda item: _numbers(item[0], item[1], codes, n, weights), numbers.items(), table.n_rows
+        lambda item: _numbers(*item, codes, n, weights, everyone), numbers.items(), table.n_rows
     )
     by_name.update(zip(numbers, counted, strict=True))
     groups = [group for name in table.columns for group in by_name.get(name, [])] + sums
@@ -196,13 +215,25 @@ def _as_levels(tally: TableTally, name: str) -> TableTally:
     Raises
     ------
     IncompatibleTallies
-        If the numbers were too many to be told apart.
+        If the numbers are too many, or too large, to be told apart, or if they are dates.
     """
     groups: list[Group] = []
     for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
         if columns.names != (name,):
             groups.append((columns, group))
         elif isinstance(group, GridCounts):
+            if columns.dates:
+                raise IncompatibleTallies(
+                    f"column {name!r} holds dates in one part and texts in another: give all of it "
+                    "as dates, or declare it as Categorical() in columns="
+                )
+            size = np.abs(group.values())
+            if ((size >= EXACT) & (size < LARGEST)).any():
+                raise IncompatibleTallies(
+                    f"column {name!r} holds texts in one part and in another whole numbers from "
+                    "2**53 on, which numbers do not tell apart: declare it as Categorical() in "
+                    "columns=, or clean it"
+                )
             if group.shift:
                 raise IncompatibleTallies(
                     f"column {name!r} holds texts in one part and numbers in another, more than "
@@ -222,7 +253,9 @@ def merged_tables(a: TableTally, b: TableTally) -> TableTally:
     Raises
     ------
     IncompatibleTallies
-        If such a column has too many different numbers.
+        If such a column has too many different numbers, or dates.
+    ValueError
+        If the numbers of both are too far apart for float64 to hold their squares.
     """
     texts = {
         key[0] for t in (a, b) for key in (g.key for g in t.schema.groups) if key[1] == "levels"
@@ -233,4 +266,8 @@ def merged_tables(a: TableTally, b: TableTally) -> TableTally:
             a = _as_levels(a, names[0])
         if any(g.key == (names, "grid") for g in b.schema.groups):
             b = _as_levels(b, names[0])
-    return a.merged(b)
+    both = a.merged(b)
+    for columns, group in zip(both.schema.groups, both.groups, strict=True):
+        if isinstance(group, Moments) and not np.isfinite(group.s2_hi).all():
+            _raise_too_large(columns.names[0] if columns.names else "")
+    return both

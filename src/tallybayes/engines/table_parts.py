@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _kernels
 from tallybayes.engines.cells import cells_without
 from tallybayes.engines.table import raise_infinite
+from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import UnseenLevel
 from tallybayes.parameters import Cells, Counts, Density, Description, Unseen
-from tallybayes.tables import Empty, Numbers, Table, Texts
+from tallybayes.tables import Column, Empty, Numbers, Table, Texts
 
 __all__ = ["BinsPart", "CountsPart", "DensityPart", "LevelsPart", "Part", "values_of"]
 
@@ -54,6 +56,8 @@ class LookupPart:
         Two cells: what a gap, and a value, say by themselves.
     unseen : {"smooth", "ignore", "error"}
         What the last cell of a column of levels is for.
+    follows : bool
+        Whether the strength of its prior follows the model's alpha.
     """
 
     name: str
@@ -61,6 +65,7 @@ class LookupPart:
     has_gap: bool = False
     gaps: Cells | None = None
     unseen: Unseen = "smooth"
+    follows: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -99,9 +104,15 @@ class LookupPart:
         gaps = None if self.gaps is None else self.gaps.other_without(weight)
         return self._entries(self.law.other_without(weight), gaps)
 
-    def entries(self, column: Any) -> NDArray[np.int32]:
-        """Entry of the table for each row, int32 (n_rows,)."""
+    def fill_entries(self, column: Any, entries: NDArray[np.int32]) -> None:
+        """Writes the entry of the table for each row into `entries`, contiguous (n_rows,)."""
         raise NotImplementedError
+
+    def entries(self, column: Column) -> NDArray[np.int32]:
+        """Entry of the table for each row, int32 (n_rows,)."""
+        entries = np.empty(column.n_rows, dtype=np.int32)
+        self.fill_entries(column, entries)
+        return entries
 
     def described(self) -> Description:
         """The parameters in words."""
@@ -111,6 +122,23 @@ class LookupPart:
         """What the column adds, (n_rows, n_classes), in nats, by name."""
         entries = self.entries(x.columns[self.name])
         return {self.name: np.ascontiguousarray(self.table.T[entries])}
+
+    def drawn(self, x: Table, rng: Any, n: int) -> Array:
+        """What the column adds under parameters drawn from their posterior, (n, n_rows,
+        n_classes)."""
+        entries = self.entries(x.columns[self.name]).astype(np.intp)
+        scores = np.zeros((n, x.n_rows, len(self.table)))
+        if self.gaps is not None:  # before what depends on the rows, so that no batch changes it
+            both = self.gaps.drawn(np.arange(2), rng, n)
+            scores += both[:, :, (entries > 0).astype(np.intp)].transpose(0, 2, 1)
+        cells = entries - (0 if self.has_gap else 1)
+        there = cells >= 0
+        if self.unseen == "ignore":
+            there &= entries < self.table.shape[1] - 1
+        used, at = np.unique(cells[there], return_inverse=True)
+        if len(used):
+            scores[:, there] += self.law.drawn(used, rng, n)[:, :, at].transpose(0, 2, 1)
+        return scores
 
     def without(self, x: Table, own: Index, weight: Array) -> Array:
         """What the column adds after each row itself is taken out, (n_rows, n_classes)."""
@@ -139,14 +167,16 @@ class LevelsPart(LookupPart):
 
     levels: list[str]
 
-    def entries(self, column: Texts | Empty) -> NDArray[np.int32]:
+    def fill_entries(self, column: Texts | Empty, entries: NDArray[np.int32]) -> None:
         if isinstance(column, Empty):
-            return np.zeros(column.n_rows, dtype=np.int32)
+            entries[:] = 0
+            return
         at = {level: i + 1 for i, level in enumerate(self.levels)}
         rank = np.array(
             [*(at.get(level, len(at) + 1) for level in column.levels), 0], dtype=np.int32
         )
-        entries: NDArray[np.int32] = rank[column.codes]  # a gap, code −1, reads the last
+        # a gap, code −1, reads the last; without a mode, out= would cost a copy
+        np.take(rank, column.codes, out=entries, mode="wrap")
         if self.unseen == "error" and len(entries) and entries.max() > len(at):
             row = int(np.argmax(entries))
             level = column.levels[column.codes[row]]
@@ -154,7 +184,6 @@ class LevelsPart(LookupPart):
                 f"row {row}, column {self.name!r} holds {level!r}, which "
                 'training did not have. Learn it first, or choose unseen="smooth" or "ignore".'
             )
-        return entries
 
     def described(self) -> Description:
         n = len(self.levels)
@@ -172,16 +201,13 @@ class BinsPart(LookupPart):
 
     edges: Array
 
-    def entries(self, column: Numbers | Empty) -> NDArray[np.int32]:
+    def fill_entries(self, column: Numbers | Empty, entries: NDArray[np.int32]) -> None:
         if isinstance(column, Empty):
-            return np.zeros(column.n_rows, dtype=np.int32)
-        values = column.values
-        entries = np.searchsorted(self.edges, values, side="right").astype(np.int32) + 1
-        if values.dtype.kind == "f":
-            if np.isinf(values).any():
-                raise_infinite(self.name, values)
-            entries[np.isnan(values)] = 0
-        return entries
+            entries[:] = 0
+            return
+        values = np.require(column.values, requirements="A")
+        if _kernels.bin_entries(values, self.edges, entries, get_num_threads()):
+            raise_infinite(self.name, values)
 
     def described(self) -> Description:
         edges = [f"{edge:.6g}" for edge in self.edges.tolist()]
@@ -231,6 +257,19 @@ class DensityPart:
     def contributions(self, x: Table) -> dict[str, Array]:
         """What the column adds, (n_rows, n_classes), in nats, by name."""
         return {self.name: self.contribution(values_of(self.name, x.columns[self.name]))}
+
+    def drawn(self, x: Table, rng: Any, n: int) -> Array:
+        """What the column adds under parameters drawn from their posterior, (n, n_rows,
+        n_classes)."""
+        values = values_of(self.name, x.columns[self.name])
+        there = ~np.isnan(values)
+        scores = np.zeros((n, x.n_rows, self.n_classes))
+        if self.gaps is not None:  # before what depends on the rows, so that no batch changes it
+            both = self.gaps.drawn(np.arange(2), rng, n)
+            scores += both[:, :, there.astype(np.intp)].transpose(0, 2, 1)
+        if there.any():
+            scores[:, there] += self.density.drawn(values[there], rng, n)
+        return scores
 
     def without(self, x: Table, own: Index, weight: Array) -> Array:
         """What the column adds after each row itself is taken out, (n_rows, n_classes)."""
@@ -290,6 +329,10 @@ class CountsPart:
         """What each column adds, (n_rows, n_classes), in nats, by name."""
         shares = self.counts.contributions(self.matrix(x))
         return {name: shares[:, :, j] for j, name in enumerate(self.columns)}
+
+    def drawn(self, x: Table, rng: Any, n: int) -> Array:
+        """What they add under parameters drawn from their posterior, (n, n_rows, n_classes)."""
+        return self.counts.drawn(self.matrix(x), rng, n)
 
     def without(self, x: Table, own: Index, weight: Array) -> Array:
         """What they add after each row itself is taken out, (n_rows, n_classes)."""

@@ -54,13 +54,6 @@ class TableScore:
             get_num_threads(),
         )
 
-    def _entries(self, x: Table) -> NDArray[np.int32]:
-        """Entry of each row in each column that is looked up."""
-        entries = np.empty((x.n_rows, len(self.lookups)), dtype=np.int32)
-        for j, part in enumerate(self.lookups):
-            entries[:, j] = part.entries(x.columns[part.name])
-        return entries
-
     def contributions(self, x: Table) -> dict[str, Array]:
         """What each column adds, (n_rows, n_classes), in nats, by name."""
         shares: dict[str, Array] = {}
@@ -68,14 +61,20 @@ class TableScore:
             shares |= part.contributions(x)
         return shares
 
+    def _entries(self, x: Table) -> NDArray[np.int32]:
+        """Entry of its table for each row and lookup, (n_rows, n_lookups), column by column."""
+        entries = np.empty((x.n_rows, len(self.lookups)), dtype=np.int32, order="F")
+        for j, part in enumerate(self.lookups):
+            part.fill_entries(x.columns[part.name], entries[:, j])
+        return entries
+
     def joint(self, x: Table) -> Array:
         """log P(c) + log p(x | c), (n_rows, n_classes), in nats."""
         scores = np.empty((x.n_rows, len(self.log_prior)))
         if self.scorer is None:
             scores[:] = self.log_prior
         else:
-            entries = self._entries(x)
-            self.scorer.score_codes(entries, self.start, scores, None, get_num_threads())
+            self.scorer.score_codes(self._entries(x), self.start, scores, None, get_num_threads())
         for part in self.others:
             for share in part.contributions(x).values():
                 scores += share
@@ -121,6 +120,12 @@ class TableScore:
 
     def best(self, x: Table) -> tuple[NDArray[np.int64], int]:
         """The most probable class of each row, and how many rows every class rules out."""
+        if self.scorer is not None and not self.others:
+            best = np.empty(x.n_rows, dtype=np.int64)
+            _, _, ruled_out = self.scorer.score_codes(
+                self._entries(x), self.start, None, best, get_num_threads()
+            )
+            return best, ruled_out
         scores = self.joint(x)
         best = scores.argmax(axis=1).astype(np.int64)
         out = np.isneginf(scores[np.arange(len(best)), best]) if len(best) else np.zeros(0, bool)

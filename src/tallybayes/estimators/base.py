@@ -34,9 +34,7 @@ __all__ = ["TallyClassifier", "class_prior_of"]
 Array = NDArray[np.float64]
 
 
-def class_prior_of(
-    given: Any, n_classes: int, alpha: float, uniform: bool, name: str
-) -> ClassPrior:
+def class_prior_of(given: Any, n_classes: int, alpha: Any, uniform: bool, name: str) -> ClassPrior:
     """The class prior that an estimator's parameters describe.
 
     Parameters
@@ -44,7 +42,7 @@ def class_prior_of(
     given : array-like (n_classes,) or None
         A prior that overrides the counts.
     n_classes : int
-    alpha : float
+    alpha : float or "auto"
         class_alpha, equation (12).
     uniform : bool
         Every class alike, whatever the counts.
@@ -57,7 +55,7 @@ def class_prior_of(
         If the prior does not fit, or is asked for in two ways.
     """
     if given is None and not uniform:
-        return ClassPrior(alpha=alpha)
+        return ClassPrior(alpha=None if alpha == "auto" else alpha)
     if alpha:
         other = f"{name}=" if given is not None else "fit_prior=False"
         raise ValueError(

@@ -45,6 +45,8 @@ class BernoulliNB(SumsClassifier, GenerativeClassifier):
     feature_names_in_ : array of str (n_features,)
         Where X had names.
     tally_ : TableTally
+    class_prior_distribution_, class_conditional_, joint_ : distributions
+        P(y), p(x | y) and p(x, y); see :mod:`tallybayes.distributions`.
     probability_tables_ : dict of frames
 
     Examples

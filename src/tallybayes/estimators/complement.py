@@ -77,6 +77,15 @@ class ComplementNB(SumsClassifier):
         self.norm = norm
         self.class_alpha = class_alpha
 
+    def __getattr__(self, name: str) -> Any:
+        if name in ("class_conditional_", "class_prior_distribution_", "joint_"):
+            raise AttributeError(
+                f"ComplementNB has no attribute {name!r}: its scores are weights of what other "
+                "classes hold, no likelihood p(x | c), so that there is no joint distribution to "
+                "restore. MultinomialNB has one for the same counts."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def _family(self) -> Complement:
         return Complement(alpha=self._smoothing(), norm=self.norm)
 

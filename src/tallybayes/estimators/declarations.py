@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 import decimal
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from tallybayes.families import (
 from tallybayes.tables import Empty, Table
 from tallybayes.tables.objects import as_text
 
-__all__ = ["NUMBER_FAMILIES", "TEXT_FAMILIES", "Declared", "declared"]
+__all__ = ["NUMBER_FAMILIES", "TEXT_FAMILIES", "Declared", "declared", "names_declared"]
 
 TEXT_FAMILIES = (Categorical, Bernoulli)
 NUMBER_FAMILIES = (Gaussian, Poisson, Binned, Smooth)
@@ -68,15 +68,45 @@ class Declared:
         By column name; None leaves the column out.
     groups : dict
         By tuple of column names.
+    by_type : tuple of pairs
+        What the readers call columns of a type, and their family; the last that fits holds. A
+        column's type is that of the first batch in which it has a value.
     """
 
     families: dict[str, Any]
     groups: dict[tuple[str, ...], Any]
+    by_type: tuple[tuple[tuple[str, ...], Any], ...] = ()
 
     @property
     def grouped(self) -> set[str]:
         """Columns that are in a group."""
         return {name for names in self.groups for name in names}
+
+    def resolved(self, table: Table, counted: Container[str] = ()) -> Declared:
+        """With the families that types give to the table's columns, but for those that are declared
+        by name or `counted` already."""
+        families: dict[str, Any] = {}
+        for name, column in table.columns.items() if self.by_type else ():
+            settled = name in self.families or name in self.grouped or name in counted
+            if settled or isinstance(column, Empty):
+                continue
+            found = [family for kinds, family in self.by_type if column.what in kinds]
+            if found:
+                families[name] = found[-1]
+        return replace(self, families={**self.families, **families}) if families else self
+
+    def completed(self, other: Declared, counted: Container[str]) -> Declared:
+        """With what another model's first values settled by the same types, but for columns that
+        are `counted` here already."""
+        settled = {*self.families, *self.grouped}
+        families = {
+            name: family
+            for name, family in other.families.items()
+            if name not in settled
+            and name not in counted
+            and any(repr(family) == repr(given) for _, given in self.by_type)  # not all compare
+        }
+        return replace(self, families={**self.families, **families}) if families else self
 
     def left_out(self, name: str) -> bool:
         return name in self.families and self.families[name] is None
@@ -99,7 +129,14 @@ class Declared:
         family = self.families.get(name)
         if not isinstance(family, Categorical) or family.levels is None:
             return None
-        return [level if isinstance(level, str) else as_text(level) for level in family.levels]
+        return [as_text(level) for level in family.levels]
+
+    def most_levels(self, name: str) -> int | None:
+        """How many levels a column may have, where that is limited."""
+        levels = self.levels(name)
+        if levels is not None:
+            return len(levels)
+        return 2 if isinstance(self.families.get(name), Bernoulli) else None
 
 
 def _kinds_of(key: Any) -> tuple[str, ...] | None:
@@ -114,7 +151,8 @@ def _kinds_of(key: Any) -> tuple[str, ...] | None:
     for name, kinds in DTYPE_NAMES:
         if named.startswith(name):
             return kinds
-    if isinstance(key, type) or hasattr(key, "kind") or hasattr(key, "name"):
+    foreign = type(key).__module__.partition(".")[0] in ("polars", "pyarrow")
+    if foreign or isinstance(key, type) or hasattr(key, "kind") or hasattr(key, "name"):
         raise ValueError(
             f"columns= names the type {key!r}; types are {', '.join(t.__name__ for t in KINDS)}, "
             "or a dtype of numpy, pandas, polars or pyarrow that is one of them"
@@ -122,21 +160,27 @@ def _kinds_of(key: Any) -> tuple[str, ...] | None:
     return None
 
 
-def _names_of(key: Any, names: list[str], table: Table | None) -> list[str]:
-    """The columns that a key of columns= means."""
-    kinds = _kinds_of(key)
-    if kinds is not None:
-        if table is None:
-            return []
-        held = {n: c for n, c in table.columns.items() if not isinstance(c, Empty)}
-        return [name for name, column in held.items() if column.what in kinds]
-    asked = [str(k) for k in key] if isinstance(key, list | tuple) else [str(key)]
-    for name in asked:
-        if name not in names:
-            raise ValueError(
-                f"columns= names {name!r}, which X does not have; its columns are {names}"
-            )
-    return asked
+def _names_of(key: Any) -> list[str]:
+    """The columns that a key of columns= names."""
+    return [str(k) for k in key] if isinstance(key, list | tuple) else [str(key)]
+
+
+def _pairs(columns: Any) -> list[Any]:
+    """What columns= holds, as pairs."""
+    if isinstance(columns, str):
+        return []
+    pairs = list(columns.items() if isinstance(columns, Mapping) else columns)
+    for pair in pairs:
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise ValueError(f"columns= takes pairs of a key and a family, got {pair!r}")
+        _need_family(*pair)
+    return pairs
+
+
+def names_declared(columns: Any) -> list[str]:
+    """The columns that columns= names: in a stream of rows they may yet come."""
+    keys = [key for key, _ in _pairs(columns) if _kinds_of(key) is None]
+    return [name for key in keys for name in _names_of(key)]
 
 
 def _need_family(key: Any, family: Any) -> None:
@@ -158,10 +202,18 @@ def _need_family(key: Any, family: Any) -> None:
             "Poisson, Binned or Smooth from tallybayes.families, Multinomial for a tuple of "
             "columns, or None to leave the column out"
         )
+    if isinstance(family, Categorical) and family.levels is not None:
+        levels = [as_text(level) for level in family.levels]
+        if len(set(levels)) < len(levels):
+            twice = next(level for level in levels if levels.count(level) > 1)
+            raise ValueError(
+                f"columns= gives {key!r} the level {twice!r} twice, among {levels}: 1, 1.0 and '1' "
+                "are one level of a table; name each once"
+            )
 
 
-def declared(columns: Any, names: list[str], table: Table | None = None) -> Declared:
-    """Families by column and group.
+def declared(columns: Any, names: list[str]) -> Declared:
+    """Families by column, group and type.
 
     Parameters
     ----------
@@ -171,8 +223,6 @@ def declared(columns: Any, names: list[str], table: Table | None = None) -> Decl
         of groups is a group; with any other family, each of its columns.
     names : list of str
         The table's columns.
-    table : Table, optional
-        What the columns hold, for keys that are types.
 
     Raises
     ------
@@ -180,27 +230,28 @@ def declared(columns: Any, names: list[str], table: Table | None = None) -> Decl
         For a column that the table does not have, one that is in two groups, or something that is
         no family.
     """
-    if isinstance(columns, str):
-        return Declared({}, {})
-    pairs = list(columns.items() if isinstance(columns, Mapping) else columns)
-    for pair in pairs:
-        if not isinstance(pair, list | tuple) or len(pair) != 2:
-            raise ValueError(f"columns= takes pairs of a key and a family, got {pair!r}")
-        _need_family(*pair)
-    by_type: dict[str, Any] = {}
+    by_type: list[tuple[tuple[str, ...], Any]] = []
     by_name: dict[str, Any] = {}
     groups: dict[tuple[str, ...], Any] = {}
-    for key, family in pairs:
-        named = _names_of(key, names, table)
+    for key, family in _pairs(columns):
+        kinds = _kinds_of(key)
+        if kinds is not None:
+            by_type.append((kinds, family))
+            continue
+        named = _names_of(key)
+        for name in named:
+            if name not in names:
+                raise ValueError(
+                    f"columns= names {name!r}, which X does not have; its columns are {names}"
+                )
         if isinstance(family, GROUP_FAMILIES):
             groups[tuple(named)] = family
         else:
-            (by_name if _kinds_of(key) is None else by_type).update(dict.fromkeys(named, family))
+            by_name.update(dict.fromkeys(named, family))
     grouped = [name for names in groups for name in names]
     for name in grouped:
         if grouped.count(name) > 1 or name in by_name:
             raise ValueError(
                 f"columns= has {name!r} in a group and elsewhere, too: a column counts once"
             )
-        by_type.pop(name, None)
-    return Declared({**by_type, **by_name}, groups)
+    return Declared(by_name, groups, tuple(by_type))

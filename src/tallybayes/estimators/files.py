@@ -13,6 +13,7 @@ import numpy as np
 from tallybayes import families, persistence
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators.bernoulli import BernoulliNB
+from tallybayes.estimators.calibration import Isotonic, Temperature
 from tallybayes.estimators.categorical import CategoricalNB
 from tallybayes.estimators.complement import ComplementNB
 from tallybayes.estimators.declarations import KINDS, Declared
@@ -20,7 +21,7 @@ from tallybayes.estimators.gaussian import GaussianNB
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.multinomial import MultinomialNB
 from tallybayes.estimators.naive_bayes import NaiveBayes
-from tallybayes.estimators.table_model import TableModel
+from tallybayes.estimators.table_model import Chosen, TableModel
 from tallybayes.estimators.table_reading import Reading
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import (
@@ -60,6 +61,7 @@ def _fields(value: Any) -> dict[str, Any]:
 FAMILY = "tallybayes.family"  # the key that marks a family among parameters
 TYPE = "tallybayes.type"  # marks a type among the keys of columns=
 TYPES = {t.__name__: t for t in KINDS}
+DTYPE = "tallybayes.dtype"  # marks a NumPy type among them
 EXTRA = "_extra"  # the attribute of a loaded estimator that holds what the file had beside it
 
 
@@ -73,6 +75,8 @@ def _plain(value: Any) -> Any:
         return [_plain(v) for v in value]
     if isinstance(value, type) and value in TYPES.values():
         return (TYPE, value.__name__)
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return (DTYPE, np.dtype(value).str)
     return value
 
 
@@ -87,7 +91,25 @@ def _restored(value: Any) -> Any:
         return [_restored(v) for v in value]
     if isinstance(value, tuple) and len(value) == 2 and value[0] == TYPE:
         return TYPES[value[1]]
+    if isinstance(value, tuple) and len(value) == 2 and value[0] == DTYPE:
+        return np.dtype(value[1])
     return value
+
+
+CALIBRATIONS: dict[str, Any] = {c.__name__: c for c in (Temperature, Isotonic)}
+
+
+def _plain_choices(chosen: Chosen) -> dict[str, Any]:
+    calibration = chosen.calibration
+    kind = None if calibration is None else type(calibration).__name__
+    held = {} if calibration is None else _fields(calibration)
+    return {"alpha": chosen.alpha, "stale": chosen.stale, "calibration": kind, "held": held}
+
+
+def _restored_choices(held: dict[str, Any]) -> Chosen:
+    kind = held["calibration"]
+    calibration = None if kind is None else CALIBRATIONS[kind](**held["held"])
+    return Chosen(held["alpha"], calibration, held["stale"])
 
 
 def save(estimator: Any, path: str | os.PathLike[str], extra: dict[str, Any] | None = None) -> None:
@@ -124,7 +146,9 @@ def save(estimator: Any, path: str | os.PathLike[str], extra: dict[str, Any] | N
             "names": model.names,
             "families": _plain(what.families),
             "groups": _plain(what.groups),
+            "by_type": [[list(kinds), _plain(family)] for kinds, family in what.by_type],
             "reading": reading,
+            "chosen": _plain_choices(model.chosen),
         }
     if extra is not None:
         header["extra"] = extra
@@ -194,9 +218,11 @@ def _loaded(
     )
     if isinstance(model, TableModel):
         held = header["table"]
-        what = Declared(_restored(held["families"]), _restored(held["groups"]))
+        by_type = tuple((tuple(kinds), _restored(f)) for kinds, f in held["by_type"])
+        what = Declared(_restored(held["families"]), _restored(held["groups"]), by_type)
         model.names = held["names"]
         model.reading = Reading(declared=what, **held["reading"])
+        model.chosen = _restored_choices(held["chosen"])
     if header["taken"]:
         model.taken = estimator._parameters()
     estimator._model = model

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from tallybayes import scoring
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.as_distributions import AsDistributions
 from tallybayes.estimators.labels import codes_of
 
 __all__ = ["GenerativeClassifier"]
@@ -18,7 +18,7 @@ __all__ = ["GenerativeClassifier"]
 Array = NDArray[np.float64]
 
 
-class GenerativeClassifier(TallyClassifier):
+class GenerativeClassifier(AsDistributions):
     """Base class of the classifiers whose score is log P(c) + log p(x | c). Not for direct use."""
 
     def score_samples(self, X: Any) -> Array:

@@ -18,7 +18,7 @@ from tallybayes.families import ClassPrior
 from tallybayes.families.class_prior import PriorWithout
 from tallybayes.parameters import Parameters
 from tallybayes.schema import Columns, Schema
-from tallybayes.tally import ClassCounts, TableTally
+from tallybayes.tally import ClassCounts, Moments, TableTally
 
 __all__ = ["ENGINE", "Model"]
 
@@ -46,6 +46,9 @@ class Model:
         Whether somebody else holds the tally, which is then copied before it is changed.
     taken : tuple
         The estimator's parameters as they were when `family` and `prior` were made of them.
+    most_squares : dict
+        By group of columns, the largest sum of squares (n_features,) that any class held when rows
+        were taken away: rounding is judged by it.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class Model:
         self.whose = whose
         self.shared = False
         self.taken: tuple[Any, ...] | None = None
+        self.most_squares: dict[Any, Array] = {}
         self._read: dict[str, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -79,7 +83,7 @@ class Model:
 
     def with_tally(self, tally: TableTally) -> Model:
         twin = Model(tally, self.family, self.prior, self.dtype, self.whose)
-        twin.taken = self.taken
+        twin.taken, twin.most_squares = self.taken, self.most_squares
         return twin
 
     def own(self) -> Model:
@@ -215,10 +219,25 @@ class Model:
             tuple(group.take(rows) for group in self.tally.groups),
         ).aligned(batch_schema)
         rest = before + batch.aligned(batch_schema) * -1.0
-        for part, was in zip(rest.parts, before.parts, strict=True):
-            part.settle(was)
+        most_squares = self.settle(rest, before)
         rest.need_non_negative(action)
+        self.most_squares = most_squares
         # levels that the model does not know would have been negative: the frames are equal
         for mine, left in zip(self.tally.parts, rest.parts, strict=True):
             mine.put(rows, left)
         self.changed()
+
+    def settle(self, rest: TableTally, before: TableTally) -> dict[Any, Array]:
+        """Makes zero what rounding has left in `rest`, after a subtraction from `before`, in place;
+        returns the new `most_squares`."""
+        most = dict(self.most_squares)
+        columns = (None, *rest.schema.groups)
+        for group, part, was in zip(columns, rest.parts, before.parts, strict=True):
+            if not isinstance(part, Moments) or group is None:
+                part.settle(was)
+                continue
+            assert isinstance(was, Moments)
+            held = np.abs(was.mean_and_squares()[1]).max(axis=0, initial=0.0)
+            most[group.key] = np.maximum(held, most.get(group.key, 0.0))
+            part.settle(was, most[group.key])
+        return most

@@ -13,18 +13,22 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from tallybayes.engines.table import collect_table, merged_tables
+from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import IncompatibleTallies
+from tallybayes.estimators.as_distributions import AsDistributions
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.declarations import Declared, declared
+from tallybayes.estimators.calibrated import Calibrated, Criterion
+from tallybayes.estimators.calibration import Method
+from tallybayes.estimators.declarations import Declared, declared, names_declared
 from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.frames import frame
-from tallybayes.estimators.labels import labels_and_codes, read_labels
+from tallybayes.estimators.labels import codes_of, labels_and_codes, read_labels
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.rows import read_weights
-from tallybayes.estimators.streaming import RowByRow
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.table_reading import Reading, need_two_levels
-from tallybayes.estimators.table_rows import FirstTable, arranged, coerced
+from tallybayes.estimators.table_rows import RowsToCount, rows_to_count, rows_to_score
+from tallybayes.families.priors import Estimate
 from tallybayes.parameters import Unseen
 from tallybayes.schema import Columns, Schema
 from tallybayes.tables import Table, read_table
@@ -35,7 +39,15 @@ __all__ = ["NaiveBayes"]
 Array = NDArray[np.float64]
 
 
-class NaiveBayes(RowByRow):
+def _with_classes(tally: TableTally, classes: Any) -> TableTally:
+    """A tally with classes that may occur, beside its own."""
+    if classes is None:
+        return tally
+    more, _ = labels_and_codes(np.asarray(classes).ravel())
+    return tally.aligned(tally.schema.join(Schema(more, (), by_name=True)))
+
+
+class NaiveBayes(Calibrated, AsDistributions):
     """Naive Bayes for a table, straight from the data frame.
 
     Texts, categories and booleans are levels; numbers and dates are counted as moments and on a
@@ -49,13 +61,15 @@ class NaiveBayes(RowByRow):
         Families by column, for example ``{"age": Gaussian(), "job": Categorical(), "id": None}``;
         None leaves a column out. A key may be a type (bool, int, float, str, datetime.date, or a
         dtype), a tuple of names for a group, ``("w1", "w2"): Multinomial()``, and in a list of
-        pairs a list of names. Columns not named are decided for.
+        pairs a list of names. A column's type is that of the first rows in which it has a value.
+        Columns not named are decided for.
     classes : array-like, optional
         Classes that may occur; others may still come.
-    alpha : float, default=1.0
-        Smoothing of level counts, in rows.
-    class_alpha : float, default=1.0
-        Smoothing of the class prior: (count + class_alpha) / (m + K·class_alpha).
+    alpha : float or "auto", default=1.0
+        Smoothing of level counts, in rows; "auto" chooses it by `criterion`.
+    class_alpha : float or "auto", default=1.0
+        Smoothing of the class prior: (count + class_alpha) / (m + K·class_alpha); "auto": of the
+        largest evidence.
     class_prior : array-like (n_classes,), optional
         A class prior that no count changes; it sums to 1. Needs ``class_alpha=0``.
     missing : {"ignore", "level"}, default="ignore"
@@ -63,6 +77,17 @@ class NaiveBayes(RowByRow):
     unseen : {"smooth", "ignore", "error"}, default="smooth"
         What predicting does with a level that training did not have: give it the probability
         α / (n_cj + α·N_j), leave the column out of the product, or raise.
+    estimate : {"mean", "map", "mle", "posterior"}, default="mean"
+        How columns that are not declared are read: by the posterior mean of their parameters, the
+        mode, maximum likelihood (without smoothing), or with the parameters integrated out.
+    criterion : {"loo_log_loss", "loo_likelihood", "evidence"}, default="loo_log_loss"
+        What ``alpha="auto"`` looks at: the leave-one-out log-loss of the rows of `fit` or of the
+        first `partial_fit`, one alpha for all columns; or, for each column by itself and from the
+        tally alone, so that it is the same after any merge, its leave-one-out likelihood or its
+        evidence.
+    calibrate : {None, "temperature", "isotonic"}, default=None
+        Corrects the probabilities by the leave-one-out predictions of the same rows. After more is
+        learned or forgotten it is stale, and a warning says so until :meth:`recalibrate`.
     half_life : float, optional
         Rows after which what was learned weighs half. The order of rows then matters, by
         definition.
@@ -74,8 +99,14 @@ class NaiveBayes(RowByRow):
         What was decided about each column, and why.
     n_features_in_ : int
     feature_names_in_ : array of str (n_features,)
-        Where X had names.
+        Where X had names that are texts; of dicts, their keys.
     tally_ : TableTally
+    alpha_ : dict
+        The smoothing of each column that follows the model's alpha.
+    log_evidence_ : float
+        log P of everything that was counted, in nats, where every column has a proper prior.
+    class_prior_distribution_, class_conditional_, joint_ : distributions
+        P(y), p(x | y) and p(x, y); see :mod:`tallybayes.distributions`.
 
     Examples
     --------
@@ -94,7 +125,11 @@ class NaiveBayes(RowByRow):
         **TallyClassifier._parameter_constraints,
         "columns": [StrOptions({"auto"}), dict, list],
         "classes": ["array-like", None],
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "class_alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "estimate": [StrOptions({"mean", "map", "mle", "posterior"})],
+        "criterion": [StrOptions({"loo_log_loss", "loo_likelihood", "evidence"})],
+        "calibrate": [StrOptions({"temperature", "isotonic"}), None],
         "class_prior": ["array-like", None],
         "half_life": [None, Interval(Real, 0, None, closed="neither")],
         "missing": [StrOptions({"ignore", "level"})],
@@ -106,11 +141,14 @@ class NaiveBayes(RowByRow):
         columns: Any = "auto",
         *,
         classes: ArrayLike | None = None,
-        alpha: float = 1.0,
-        class_alpha: float = 1.0,
+        alpha: float | Literal["auto"] = 1.0,
+        class_alpha: float | Literal["auto"] = 1.0,
         class_prior: ArrayLike | None = None,
         missing: Literal["ignore", "level"] = "ignore",
         unseen: Unseen = "smooth",
+        estimate: Estimate = "mean",
+        criterion: Criterion = "loo_log_loss",
+        calibrate: Method | None = None,
         half_life: float | None = None,
     ) -> None:
         self.columns = columns
@@ -120,36 +158,54 @@ class NaiveBayes(RowByRow):
         self.class_prior = class_prior
         self.missing = missing
         self.unseen = unseen
+        self.estimate = estimate
+        self.criterion = criterion
+        self.calibrate = calibrate
         self.half_life = half_life
 
     # ---- reading rows ----------------------------------------------------------------------------
-    def _declared(self, names: list[str]) -> Declared:
-        return declared(self.columns, names)
+    def _declared(self, names: list[str]) -> tuple[list[str], Declared]:
+        names = list(dict.fromkeys([*names, *names_declared(self.columns)]))
+        return names, declared(self.columns, names)
 
-    def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
-        table = read_table(x)
+    def _table(self, x: Any) -> Table:
+        table = read_table(x, get_num_threads())
         for size, axis in ((table.n_rows, "sample"), (len(table.columns), "feature")):
             if not size:
                 raise ValueError(
                     f"Found array with 0 {axis}(s) (shape={table.shape}) while a minimum of 1 is "
                     "required by NaiveBayes."
                 )
+        return table
+
+    def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
         if first:
-            _check_feature_names(
-                self, x if table.named and hasattr(x, "columns") else None, reset=True
-            )
-            self.n_features_in_ = len(table.columns)
-            what = declared(self.columns, list(table.columns), table)
-            x = coerced(table, {}, what, learning)
-            return FirstTable(x.columns, x.n_rows, x.named, list(table.columns), what)
-        model = self._fitted()
+            return self._first_rows(x, more_may_come=False)
+        table, model = self._table(x), self._fitted()
         if not table.named:
             _check_n_features(self, np.empty((1, len(table.columns))), reset=False)
-        what = model.reading.declared
-        out = {name for name in model.names if what.left_out(name)}
-        table = arranged(table, model.names, out, records=isinstance(x, list | tuple))
-        holds = {g.names[0]: g.kind for g in model.schema.groups if g.names is not None}
-        return coerced(table, holds, what, learning)
+        read: Any = rows_to_count if learning else rows_to_score
+        records = table.named and isinstance(x, list | tuple)
+        return read(table, model.names, model.holds, model.reading.declared, records=records)
+
+    def _first_rows(self, x: Any, *, more_may_come: bool) -> RowsToCount:
+        """The rows that a model begins with; later dicts may have keys that these do not."""
+        table = self._table(x)
+        names, records = list(table.columns), table.named and isinstance(x, list | tuple)
+        has_names = table.named and not records and hasattr(x, "columns")
+        _check_feature_names(self, x if has_names else None, reset=True)
+        if records and more_may_come:
+            names, what = self._declared(names)
+        else:
+            what = declared(self.columns, names)
+        self._note_names(names, records)
+        return rows_to_count(table, names, {}, what, records=records)
+
+    def _note_names(self, names: list[str], named: bool) -> None:
+        """The columns as scikit-learn has them."""
+        self.n_features_in_ = len(names)
+        if named:
+            self.feature_names_in_ = np.array(names, dtype=object)
 
     # ---- learning --------------------------------------------------------------------------------
     def _family(self) -> Any:
@@ -164,19 +220,26 @@ class NaiveBayes(RowByRow):
         return collect_table(table, classes, codes, weights, what.groups)
 
     def _count_afresh(
-        self, classes: NDArray[Any], x: FirstTable, codes: NDArray[np.int32], weights: Any
+        self, classes: NDArray[Any], x: RowsToCount, codes: NDArray[np.int32], weights: Any
     ) -> Model:
         aged = self._aged(weights, len(codes))
         tally = self._counted(x, classes, codes, aged, x.declared)
         if weights is not None and weights.min(initial=0.0) < 0.0:
             tally.need_non_negative("fit with these negative weights")
-        return self._hold(tally, x.names, x.declared)
+        self._hold(tally, x.names, x.declared)
+        self._choose_first(x, classes, codes, aged)
+        return self._fitted()
+
+    def _choose_first(
+        self, x: RowsToCount, known: NDArray[Any], codes: NDArray[np.int32], weights: Any
+    ) -> None:
+        """Chooses what is chosen on rows, on the first ones; `codes` are of the classes `known`."""
+        at = codes_of(known, self._fitted().schema.classes).astype(np.intp)
+        self._choose(Table(x.columns, x.n_rows, x.named), at[codes], weights)
 
     def _hold(self, tally: TableTally, names: list[str], what: Declared) -> Model:
         """Starts a model with a tally; `names` are all columns."""
-        if self.classes is not None:
-            classes, _ = labels_and_codes(np.asarray(self.classes).ravel())
-            tally = tally.aligned(tally.schema.join(Schema(classes, (), by_name=True)))
+        tally = _with_classes(tally, self.classes)
         need_two_levels(tally, what)
         prior = self._class_prior(len(tally.schema.classes))
         model = TableModel(tally, None, prior, np.dtype(np.float64), self._name)
@@ -245,27 +308,24 @@ class NaiveBayes(RowByRow):
         if "_rows" in self.__dict__:
             self._take_rows()
         with self._unchanged_on_error():
-            if "_model" not in self.__dict__:
+            first = "_model" not in self.__dict__
+            if first:
                 self._validate_params()
-                x = self._read_rows(X, first=True, learning=True)
-                y = read_labels(y, x, self._name)
-                weights = read_weights(sample_weight, x)
-                known, codes = labels_and_codes(y)
-                self._count_afresh(known, x, codes, weights)
+                x = self._first_rows(X, more_may_come=True)
             else:
                 x = self._read_rows(X, learning=True)
-                y = read_labels(y, x, self._name)
-                weights = read_weights(sample_weight, x)
-                known, codes = labels_and_codes(y)
-                what = self._fitted().reading.declared
-                batch = self._counted(x, known, codes, self._aged(weights, len(codes)), what)
-                self._add_batch(batch, len(codes), weights)
-            if classes is not None:
-                more, _ = labels_and_codes(np.asarray(classes).ravel())
-                schema = self._fitted().schema
-                self._take(
-                    self._fitted().tally.aligned(schema.join(Schema(more, (), by_name=True))), None
-                )
+            y = read_labels(y, x, self._name)
+            weights = read_weights(sample_weight, x)
+            known, codes = labels_and_codes(y)
+            aged = self._aged(weights, len(codes))
+            batch = _with_classes(self._counted(x, known, codes, aged, x.declared), classes)
+            if not first:
+                self._add_batch(batch, len(codes), weights, x.names, x.declared)
+            else:
+                if weights is not None and weights.min(initial=0.0) < 0.0:
+                    batch.need_non_negative("partial_fit with these negative weights")
+                self._hold(batch, x.names, x.declared)
+                self._choose_first(x, known, codes, aged)
         return self
 
     def _aged(self, weights: Any, n_rows: int) -> Any:
@@ -275,25 +335,40 @@ class NaiveBayes(RowByRow):
         age = np.arange(n_rows - 1, -1, -1) / self.half_life
         return 0.5**age if weights is None else weights * 0.5**age
 
-    def _add_batch(self, batch: TableTally, n_rows: int, weights: Any) -> None:
+    def _add_batch(
+        self, batch: TableTally, n_rows: int, weights: Any, names: list[str], what: Declared
+    ) -> None:
         tally = self._model.tally
         if self.half_life is not None:
             tally = tally * 0.5 ** (n_rows / self.half_life)
-        self._take(merged_tables(tally, batch), weights)
+        self._take(merged_tables(tally, batch), weights, names, what)
 
-    def _take(self, tally: TableTally, weights: Any) -> None:
-        """Holds another tally, with the class prior for its classes."""
+    def _take(self, tally: TableTally, weights: Any, names: list[str], what: Declared) -> None:
+        """Holds another tally of the columns `names`, with the class prior for its classes."""
         if weights is not None and weights.min(initial=0.0) < 0.0:
             tally.need_non_negative("partial_fit with these negative weights")
         self._validate_params()
         model = self._fitted().with_tally(tally)
-        need_two_levels(tally, model.reading.declared)
+        need_two_levels(tally, what)
         model.prior = self._class_prior(len(tally.schema.classes))
-        model.reading = self._reading(model.reading.declared)
+        model.names, model.reading = names, self._reading(what)
+        model.chosen = self._kept(model.chosen)
+        self._note_names(names, "feature_names_in_" in self.__dict__)
         self._model = model
 
     def _reading(self, what: Declared) -> Reading:
-        return Reading(what, float(self.alpha), self.unseen, self.missing)
+        alpha: Any = self.criterion if self.alpha == "auto" else float(self.alpha)
+        if self.estimate == "mle":
+            if self.alpha not in (0.0, 1.0):  # 1.0 is the default
+                raise ValueError(
+                    f"estimate='mle' does not smooth, but alpha={self.alpha!r}: give one of the two"
+                )
+            alpha = 0.0
+        scale = 1.0
+        if alpha == "loo_log_loss":
+            alpha, model = 1.0, self.__dict__.get("_model")
+            scale = 1.0 if model is None else model.reading.scale
+        return Reading(what, alpha, self.estimate, self.unseen, self.missing, scale)
 
     def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Takes rows away that were counted before: the inverse of `partial_fit`.
@@ -316,17 +391,17 @@ class NaiveBayes(RowByRow):
             of squares can show it. The estimator is then as it was before.
         """
         model = self._fitted()
-        x = self._read_rows(X, learning=True)
+        x = self._read_rows(X)  # a text in a column of numbers was not learned as a text
         y = read_labels(y, x, self._name)
         weights = read_weights(sample_weight, x)
         known, codes = labels_and_codes(y)
         batch = self._counted(x, known, codes, weights, model.reading.declared)
         rest = merged_tables(model.tally, batch * -1.0)
         before = model.tally.aligned(rest.schema)
-        for part, was in zip(rest.parts, before.parts, strict=True):
-            part.settle(was)
+        most_squares = model.settle(rest, before)
         rest.need_non_negative("forget")
         self._model = model.with_tally(rest.aligned(model.schema))
+        self._model.most_squares = most_squares
         return self
 
     def decay(self, factor: float) -> Self:
@@ -364,9 +439,9 @@ class NaiveBayes(RowByRow):
             )
         with self._unchanged_on_error():
             theirs = other._fitted()
-            self._take(merged_tables(mine.tally, theirs.tally), None)
-            model = self._fitted()
-            model.names = [*model.names, *(n for n in theirs.names if n not in model.names)]
+            names = [*mine.names, *(n for n in theirs.names if n not in mine.names)]
+            what = mine.reading.declared.completed(theirs.reading.declared, mine.holds)
+            self._take(merged_tables(mine.tally, theirs.tally), None, names, what)
         return self
 
     # ---- reading the model -----------------------------------------------------------------------

@@ -17,24 +17,65 @@ from tallybayes.engines.table import Group, level_group, number_groups
 from tallybayes.engines.table_parts import BinsPart, CountsPart, DensityPart, LevelsPart
 from tallybayes.engines.table_score import TableScore
 from tallybayes.estimators.declarations import Declared
-from tallybayes.estimators.labels import sorted_labels
+from tallybayes.estimators.labels import labels_and_codes, read_labels, sorted_labels
 from tallybayes.schema import Columns, Schema
 from tallybayes.tables.objects import as_scalar, as_text
 from tallybayes.tally import ClassCounts, FeatureSums, GridCounts, Moments, TableTally
 from tallybayes.tally.grid import BUDGET
 
-__all__ = ["counted_rows", "row_counter", "row_scorer"]
+__all__ = ["LabelRule", "counted_rows", "row_counter", "row_scorer"]
 
 Array = NDArray[np.float64]
 
 TEXTS, NUMBERS, UNDECIDED, IGNORED = range(4)  # as in rows.cpp
+UNKNOWN, PLAIN, DATES, ANY = range(4)  # whether a column's values are dates, as in rows.cpp
 
 
-def row_counter(names: list[str], schema: Schema | None, what: Declared) -> _kernels.RowCounter:
+class LabelRule:
+    """Refuses a label with which waiting rows could not be merged. Asked about new labels only.
+
+    Parameters
+    ----------
+    classes : array-like or None
+        The classes that the model has, or declares.
+    most : int or None
+        How many classes there may be, where their prior is given.
+    """
+
+    def __init__(self, classes: Any, most: int | None) -> None:
+        self.known = set() if classes is None else set(np.asarray(classes).ravel().tolist())
+        self.most = most
+
+    def __call__(self, label: Any) -> None:
+        if label in self.known:
+            return
+        array = np.asarray([label])
+        if array.ndim != 1:
+            raise TypeError(f"a label is a text, a number or a boolean, got {label!r}")
+        labels_and_codes(read_labels(array, array, "learn_one"))
+        other = next(iter(self.known), label)
+        if isinstance(label, str) != isinstance(other, str) or array.tolist() != [label]:
+            raise ValueError(f"the label {label!r} is of another type than {other!r}")
+        if self.most is not None and len(self.known) >= self.most:
+            raise ValueError(f"the label {label!r} has no place in the class prior that is given")
+        self.known.add(label)
+
+
+def row_counter(
+    names: list[str], schema: Schema | None, what: Declared, rule: LabelRule
+) -> _kernels.RowCounter:
     """An empty counter of rows with these columns."""
-    kinds = {} if schema is None else {g.names[0]: g.kind for g in schema.groups if g.names}
-    holds = []
+    groups = () if schema is None else schema.groups
+    held = {name: group for group in groups if group.names for name in group.names}
+    kinds = {name: group.kind for name, group in held.items()}
+    holds, dates = [], []
     for name in names:
+        if what.is_text(name):
+            dates.append(ANY)
+        elif name in held:
+            dates.append(DATES if held[name].dates else PLAIN)
+        else:
+            dates.append(UNKNOWN)
         if what.left_out(name):
             holds.append(IGNORED)
         elif what.is_text(name) or kinds.get(name) == "levels":
@@ -44,11 +85,18 @@ def row_counter(names: list[str], schema: Schema | None, what: Declared) -> _ker
         else:
             holds.append(UNDECIDED)
     least = [what.least(name) for name in names]
-    counter = _kernels.RowCounter(names, holds, least, BUDGET, as_scalar, as_text)
+    typed = bool(what.by_type)
+    counter = _kernels.RowCounter(
+        names, holds, least, dates, typed, BUDGET, as_scalar, as_text, rule
+    )
     for j, name in enumerate(names):
-        levels = what.levels(name)
-        if levels is not None:
-            counter.declare(j, levels)
+        most = what.most_levels(name)
+        if most is not None:
+            levels = what.levels(name)
+            if levels is None:
+                found = held[name].levels if name in held else None
+                levels = [] if found is None else found[0].tolist()
+            counter.declare(j, levels, most)
     return counter
 
 
@@ -67,7 +115,7 @@ def counted_rows(
     columns, whose sums are what counts."""
     labels, class_count, columns = counter.counted()
     array = np.array(labels)
-    if array.ndim != 1 or array.dtype.kind not in "iufbU":
+    if array.ndim != 1 or array.dtype.kind not in "iufbU" or array.tolist() != labels:
         array = np.empty(len(labels), dtype=object)
         array[:] = labels
     classes = sorted_labels(array)
@@ -95,7 +143,7 @@ def _levels(name: str, counts: list[Any], order: NDArray[np.intp]) -> list[Group
 
 
 def _numbers(name: str, counts: list[Any], order: NDArray[np.intp]) -> list[Group]:
-    origin, sums, grids = counts
+    origin, sums, grids, dates = counts
     wide = np.zeros((len(order), 6))
     wide[: len(grids)] = sums.reshape(-1, 6)
     cells = [np.ascontiguousarray(column[:, None]) for column in wide[order].T]
@@ -105,7 +153,7 @@ def _numbers(name: str, counts: list[Any], order: NDArray[np.intp]) -> list[Grou
         by_key = np.argsort(keys)
         part = GridCounts(shift, keys[by_key], weight[by_key][None, :])
         grid.accumulate(part, 1.0, np.flatnonzero(order == k))
-    return number_groups(name, moments, grid)
+    return number_groups(name, moments, grid, dates=dates)
 
 
 def _sums(names: tuple[str, ...], counted: dict[str, list[Group]], n_classes: int) -> Group:

@@ -12,7 +12,7 @@ from tallybayes.errors import UnseenLevel
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.declarations import Declared
 from tallybayes.estimators.model import Model
-from tallybayes.estimators.one_row import counted_rows, row_counter, row_scorer
+from tallybayes.estimators.one_row import LabelRule, counted_rows, row_counter, row_scorer
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.scoring import warn_ruled_out
 from tallybayes.tally import TableTally
@@ -27,18 +27,25 @@ class RowByRow(TallyClassifier):
     """
 
     half_life: float | None
+    classes: Any
 
     @abstractmethod
-    def _declared(self, names: list[str]) -> Declared:
-        """Declared families."""
+    def _declared(self, names: list[str]) -> tuple[list[str], Declared]:
+        """The columns of a stream that begins with these, and what is declared of them."""
 
     @abstractmethod
     def _hold(self, tally: TableTally, names: list[str], what: Declared) -> Model:
         """Starts a model with a tally."""
 
     @abstractmethod
-    def _add_batch(self, batch: TableTally, n_rows: int, weights: Any) -> None:
-        """Merges the tally of a batch of rows into the model's."""
+    def _add_batch(
+        self, batch: TableTally, n_rows: int, weights: Any, names: list[str], what: Declared
+    ) -> None:
+        """Merges the tally of a batch of rows into the model's, which then has these columns."""
+
+    @abstractmethod
+    def _note_names(self, names: list[str], named: bool) -> None:
+        """Sets n_features_in_ and, if `named`, feature_names_in_."""
 
     def _fitted(self) -> TableModel:
         if "_rows" in self.__dict__:
@@ -66,14 +73,15 @@ class RowByRow(TallyClassifier):
         """Merges the tally of the rows learned one by one into the model's."""
         rows = self.__dict__.pop("_rows")
         try:
-            names, what = self.__dict__["_row_columns"]
+            what, names = self.__dict__["_row_declared"], rows.names
             batch = counted_rows(rows, what.groups)
             if self.half_life is not None:
                 batch = batch * (1.0 / self._growth(rows.rows - 1))
             if "_model" in self.__dict__:
-                self._add_batch(batch, rows.rows, None)
+                self._add_batch(batch, rows.rows, None, names, what)
             else:
                 self._hold(batch, names, what)
+                self._note_names(names, True)
         except BaseException:
             self.__dict__["_rows"] = rows  # nothing learned is lost
             raise
@@ -86,9 +94,10 @@ class RowByRow(TallyClassifier):
         Parameters
         ----------
         x : dict
-            Values by column name; a key that is lacking is a gap. The first row of a new model says
-            which columns there are; other keys are ignored later.
+            Values by column name; a key that is lacking is a gap, and a key that no row had before
+            is a new column.
         y : label
+            Of one type with the labels learned before.
         w : float, default=1.0
             Weight, from 0 on.
 
@@ -99,8 +108,9 @@ class RowByRow(TallyClassifier):
         Raises
         ------
         ValueError
-            For a text in a column of numbers, an infinite number, or a negative weight. Nothing of
-            the row is counted then.
+            For a text in a column that is declared as numbers, a level that is not declared, a date
+            among other values, an infinite number, a label of another type, or a negative weight.
+            Nothing of the row is counted then.
         """
         if not 0.0 <= w < np.inf or y is None or type(y).__name__ == "NAType" or y != y:
             raise ValueError(
@@ -116,11 +126,11 @@ class RowByRow(TallyClassifier):
             if rows.rows:
                 self._take_rows()
             else:
-                del self.__dict__["_rows"]
+                self._close_rows()
             return self.partial_fit([dict(x)], [y], sample_weight=[w])
         except TypeError:  # a label that cannot be a key, or a row that is no dict
             if not rows.rows:
-                del self.__dict__["_rows"]
+                self._close_rows()
             raise
         if self.half_life is not None and rows.rows > 500.0 * self.half_life:
             self._take_rows()  # weights grow by halves that have passed: before they overflow
@@ -134,16 +144,24 @@ class RowByRow(TallyClassifier):
         model = self.__dict__.get("_model")
         if model is None:
             self._validate_params()
-            names = [str(name) for name in x]
-            self.n_features_in_ = len(names)
-            what = self._declared(names)
-            rows = row_counter(names, None, what)
+            names, what = self._declared([str(name) for name in x])
+            schema, classes = None, self.classes
+            self._note_names(names, True)
         else:
-            what = model.reading.declared
-            names = model.names
-            rows = row_counter(names, model.schema, what)
-        self.__dict__["_rows"], self.__dict__["_row_columns"] = rows, (names, what)
+            names, what, schema = model.names, model.reading.declared, model.schema
+            classes = schema.classes
+        given = getattr(self, self._prior_parameter)
+        rule = LabelRule(classes, None if given is None else len(given))
+        rows = row_counter(names, schema, what, rule)
+        self.__dict__["_rows"], self.__dict__["_row_declared"] = rows, what
         return rows
+
+    def _close_rows(self) -> None:
+        """Drops a counter without rows."""
+        del self.__dict__["_rows"]
+        if "_model" not in self.__dict__:
+            for name in ("n_features_in_", "feature_names_in_"):
+                self.__dict__.pop(name, None)
 
     def forget_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
         """Takes one row away; see :meth:`forget`."""
@@ -191,7 +209,8 @@ class RowByRow(TallyClassifier):
 
     def _unseen_in_row(self, x: Mapping[str, Any], error: KeyError) -> UnseenLevel:
         name = error.args[0]
+        value = next((v for key, v in x.items() if str(key) == name), None)
         return UnseenLevel(
-            f"column {name!r} of the row holds {x[name]!r}, which training did not have. Learn it "
+            f"column {name!r} of the row holds {value!r}, which training did not have. Learn it "
             'first, or choose unseen="smooth" or "ignore".'
         )

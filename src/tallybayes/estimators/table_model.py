@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.engines.table_parts import LookupPart
 from tallybayes.engines.table_score import TableScore
+from tallybayes.estimators.calibration import Calibration
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.table_reading import ColumnReading, Reading, read_columns
 from tallybayes.tally import TableTally
 
-__all__ = ["TableModel"]
+__all__ = ["Chosen", "TableModel"]
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Choices made on rows, and whether the counts have changed since.
+
+    Parameters
+    ----------
+    alpha : float, optional
+    calibration : Calibration, optional
+    stale : bool
+    """
+
+    alpha: float | None = None
+    calibration: Calibration | None = None
+    stale: bool = False
+
+    def after_change(self) -> Chosen:
+        """The choices after the counts have changed."""
+        made = self.alpha is not None or self.calibration is not None
+        return replace(self, stale=True) if made else self
 
 
 class TableModel(Model):
@@ -28,15 +52,25 @@ class TableModel(Model):
         All columns, those without a value too.
     reading : Reading
         How the tally is read.
+    chosen : Chosen
+        What was chosen on rows.
     """
 
     names: list[str]
     reading: Reading
+    chosen: Chosen = Chosen()
 
     def with_tally(self, tally: TableTally) -> TableModel:
         twin = TableModel(tally, self.family, self.prior, self.dtype, self.whose)
         twin.names, twin.reading, twin.taken = self.names, self.reading, self.taken
+        twin.most_squares = self.most_squares
+        twin.chosen = self.chosen if tally is self.tally else self.chosen.after_change()
         return twin
+
+    @property
+    def holds(self) -> dict[str, str]:
+        """The kind of tally of each column that has been counted."""
+        return {n: g.kind for g in self.schema.groups if g.names is not None for n in g.names}
 
     @property
     def columns_read(self) -> list[ColumnReading]:
@@ -58,6 +92,19 @@ class TableModel(Model):
                 self.log_prior,
             ),
         )
+
+    def rescale(self, scale: float) -> None:
+        """Multiplies alpha in the columns that follow it, families and bins as they are."""
+        columns = []
+        for column in self.columns_read:
+            if isinstance(column.part, LookupPart) and column.part.follows:
+                part = replace(column.part, law=column.part.law.scaled(scale))
+                column = replace(column, part=part)
+            columns.append(column)
+        log_prior = self.log_prior
+        self.reading = self.reading._replace(scale=self.reading.scale * scale)
+        self.changed()
+        self._read |= {"columns": columns, "log_prior": log_prior}
 
     def likelihood_without(self, x: Any, own: NDArray[np.int64], weight: Array) -> Array:
         return self.score.likelihood_without(x, own, weight)

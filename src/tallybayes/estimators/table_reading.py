@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,6 +18,9 @@ from tallybayes.families.cells import CellLaw
 from tallybayes.families.choice import choose
 from tallybayes.families.counts import MultinomialCounts
 from tallybayes.families.densities import GaussianDensity
+from tallybayes.families.poisson import PoissonDensity
+from tallybayes.families.priors import Estimate
+from tallybayes.families.strength import Criterion, best_alpha, density_score, law_score
 from tallybayes.parameters import Density, Unseen
 from tallybayes.tally import FeatureSums, GridCounts, LevelCounts, Moments, TableTally
 
@@ -38,15 +42,22 @@ class Reading(NamedTuple):
     Parameters
     ----------
     declared : Declared
-    alpha : float
+    alpha : float or {"evidence", "loo_likelihood"}
+        Smoothing in rows, or how it is chosen for each column.
+    estimate : {"mean", "map", "mle", "posterior"}
+        For columns that are not declared.
     unseen : {"smooth", "ignore", "error"}
     missing : {"ignore", "level"}
+    scale : float
+        What alpha was multiplied by afterwards, families and bins as they are.
     """
 
     declared: Declared
-    alpha: float
+    alpha: float | Criterion
+    estimate: Estimate
     unseen: Unseen
     missing: str
+    scale: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +73,8 @@ class ColumnReading:
     why : str
     part : Part or None
         None for a column that does not count; columns of a group share one.
+    alpha : float or None
+        The strength of smoothing, in rows, where it was chosen.
     """
 
     name: str
@@ -69,6 +82,7 @@ class ColumnReading:
     family: str
     why: str
     part: Part | None
+    alpha: float | None = None
 
 
 class _Reader:
@@ -78,7 +92,9 @@ class _Reader:
         self.tally = tally
         self.rows = tally.classes.count
         self.classes = classes
-        self.declared, self.alpha, self.unseen, self.missing = reading
+        self.declared, alpha, self.estimate, self.unseen, self.missing, self.scale = reading
+        self.criterion: Criterion | None = alpha if isinstance(alpha, str) else None
+        self.alpha = 1.0 if isinstance(alpha, str) else alpha
         self.here = {c.key: (c, t) for c, t in zip(tally.schema.groups, tally.groups, strict=True)}
 
     def read(self, name: str) -> ColumnReading:
@@ -108,18 +124,31 @@ class _Reader:
             law = self._yes_no(family, levels, counts)
             what = "Bernoulli"
         else:
-            family = family or Categorical()
+            family = family or Categorical(estimate=self.estimate)
             law = family.law(*self._with_gap(counts), self.alpha)
             what = f"categorical, {len(levels)} levels"
+        follows = family.alpha is None and family.prior is None and family.estimate != "mle"
+        law, alpha = self._strong(law, law.counts, follows)
         part = LevelsPart(
             name=name,
             law=law,
             levels=levels,
             has_gap=self.missing == "level",
             unseen=getattr(family, "unseen", None) or self.unseen,
+            follows=follows,
         )
         why = "declared" if name in self.declared.families else "texts are levels"
-        return ColumnReading(name, "texts", what, why, part)
+        return ColumnReading(name, "texts", what + _told(alpha), why, part, alpha)
+
+    def _strong(self, law: CellLaw, rows: Array, follows: bool) -> tuple[CellLaw, float | None]:
+        """A law of α = 1 with α chosen, where it is to be; and that α."""
+        criterion = self.criterion
+        if not follows:
+            return law, None
+        if criterion is None:
+            return law if self.scale == 1.0 else law.scaled(self.scale), None
+        alpha = best_alpha(lambda a: law_score(criterion, rows, law.scaled(a)))
+        return law.scaled(alpha), alpha
 
     def _counted_levels(self, name: str) -> tuple[list[str], Array]:
         """Levels and their counts (n_classes, n_levels): those declared, or those found."""
@@ -190,16 +219,40 @@ class _Reader:
         elif isinstance(family, Binned | Smooth):
             reading = family.read(grid, self.classes, self.alpha)
         else:
-            reading, likelihood = choose(moments, grid, self.classes, self.alpha)
+            # ddof: a class of one row takes the variance of all, not one that rules it out
+            plain = Gaussian(ddof=1.0, relative_to="feature", estimate=self.estimate)
+            reading, likelihood = choose(moments, grid, self.classes, self.alpha, plain)
             per_row = likelihood / max(float(there.sum()), 1e-300)
             why = f"best by leave-one-out ({per_row:.4f} nats a row)"
         gaps = self._gap_law(there)
         part: Part
+        alpha: float | None
         if isinstance(reading, BinnedReading):
-            part = BinsPart(name=name, law=reading.law, edges=reading.edges, gaps=gaps)
+            additive = reading.law.base is not None  # a smoothed density has a strength of its own
+            follows = additive and getattr(family, "alpha", None) is None
+            law, alpha = self._strong(reading.law, reading.law.counts, follows)
+            part = BinsPart(name=name, law=law, edges=reading.edges, gaps=gaps, follows=follows)
         else:
+            reading, alpha = self._strong_density(reading, grid)
             part = DensityPart(name=name, density=reading, n_classes=len(self.rows), gaps=gaps)
-        return ColumnReading(name, "numbers", reading.what, why, part)
+        return ColumnReading(name, "numbers", reading.what + _told(alpha), why, part, alpha)
+
+    def _strong_density(self, density: Density, grid: GridCounts) -> tuple[Density, float | None]:
+        """A density with the strength of its prior chosen, where it is to be; and that strength."""
+        criterion = self.criterion
+        if criterion is None or not grid.counts.any():
+            return density, None
+        under: Callable[[float], Any]
+        if isinstance(density, GaussianDensity) and density.family.prior is None:
+            under = density.shrunk
+        elif isinstance(density, PoissonDensity) and density.family.follows:
+            under = density.under
+        else:
+            return density, None
+        if under(1.0) is density:
+            return density, None
+        alpha = best_alpha(lambda a: density_score(criterion, under(a), grid))
+        return under(alpha), alpha
 
     # ---- groups ----------------------------------------------------------------------------------
     def read_group(self, names: tuple[str, ...], family: Any) -> dict[str, ColumnReading]:
@@ -209,10 +262,19 @@ class _Reader:
         else:
             tally = FeatureSums.zeros(len(self.rows), len(names))
         assert isinstance(tally, FeatureSums)
-        counts = MultinomialCounts.read(family, tally, self.alpha)
+        alpha = None
+        if self.criterion is not None and family.follows:
+            law = Categorical(alpha=1.0).law(tally.sums)
+            _, alpha = self._strong(law, tally.sums, True)
+        counts = MultinomialCounts.read(family, tally, self.alpha if alpha is None else alpha)
         part = CountsPart(columns=names, counts=counts, n_classes=len(self.rows))
         what = f"{counts.what} of {len(names)} columns"
-        return {n: ColumnReading(n, "counts", what, "declared", part) for n in names}
+        what += _told(alpha)
+        return {n: ColumnReading(n, "counts", what, "declared", part, alpha) for n in names}
+
+
+def _told(alpha: float | None) -> str:
+    return "" if alpha is None else f", α = {alpha:.3g}"
 
 
 def _is_identifier(counts: Array) -> bool:

@@ -11,18 +11,19 @@ from tallybayes.errors import UnseenLevel
 from tallybayes.estimators.declarations import Declared
 from tallybayes.tables import Column, Empty, Numbers, Table, Texts
 from tallybayes.tables.columns import texts_of
+from tallybayes.tables.objects import WITH_DATES
 
-__all__ = ["FirstTable", "arranged", "coerced"]
+__all__ = ["RowsToCount", "coerced", "rows_to_count", "rows_to_score"]
 
 
 @dataclass(frozen=True, eq=False)
-class FirstTable(Table):
-    """The table that a model begins with.
+class RowsToCount(Table):
+    """Rows that a model is to count, and what it then is a model of.
 
     Parameters are those of Table, and:
 
     names : list of str
-        All its columns, those left out too.
+        All the model's columns, with those that these rows add; those left out too.
     declared : Declared
     """
 
@@ -30,16 +31,45 @@ class FirstTable(Table):
     declared: Declared
 
 
-def arranged(table: Table, names: list[str], left_out: set[str], *, records: bool) -> Table:
-    """The model's columns that count, in its order. Records may lack keys; frames may not lack
-    columns.
+def rows_to_score(
+    table: Table, names: list[str], holds: Mapping[str, str], what: Declared, *, records: bool
+) -> Table:
+    """The model's columns, in its order, each as the model counts it; others are not looked at.
+
+    Parameters
+    ----------
+    table : Table
+    names : list of str
+        The model's columns.
+    holds : mapping
+        The kind of tally of each column that the model has counted.
+    what : Declared
+    records : bool
+        Whether rows may lack a column, which then is a gap.
 
     Raises
     ------
     ValueError
-        If a frame or array lacks a column.
+        If a frame or array lacks a column, or a value cannot be read.
     """
-    wanted = [name for name in names if name not in left_out]
+    return coerced(_arranged(table, names, what, records), holds, what, learning=False)
+
+
+def rows_to_count(
+    table: Table, names: list[str], holds: Mapping[str, str], what: Declared, *, records: bool
+) -> RowsToCount:
+    """All columns, those that the model does not have yet too: merging parts would keep them.
+
+    Parameters are those of :func:`rows_to_score`.
+    """
+    names = list(dict.fromkeys([*names, *table.columns]))
+    what = what.resolved(table, holds)
+    x = coerced(_arranged(table, names, what, records), holds, what, learning=True)
+    return RowsToCount(x.columns, x.n_rows, x.named, names, what)
+
+
+def _arranged(table: Table, names: list[str], what: Declared, records: bool) -> Table:
+    wanted = [name for name in names if not what.left_out(name)]
     lacking = [name for name in wanted if name not in table.columns]
     if lacking and not records:
         raise ValueError(
@@ -51,10 +81,11 @@ def arranged(table: Table, names: list[str], left_out: set[str], *, records: boo
 
 
 def coerced(table: Table, holds: Mapping[str, str], what: Declared, learning: bool) -> Table:
-    """Columns as the model, or the declared family, counts them; those left out are dropped.
+    """Columns as the model, or the declared family, counts them.
 
     Numbers become texts where the model counts texts. Texts that are all numbers become numbers
-    where it counts numbers; others are left as they are when learning, which widens the column.
+    where numbers are declared and, unless rows are learned, where the model counts numbers: what is
+    learned as a text is a text, and the column with it, in whatever order the rows come.
 
     Raises
     ------
@@ -65,13 +96,13 @@ def coerced(table: Table, holds: Mapping[str, str], what: Declared, learning: bo
     """
     columns: dict[str, Column] = {}
     for name, column in table.columns.items():
-        if what.left_out(name):
-            continue
         numbers = what.is_number(name)
+        if not what.is_text(name) and (learning or name in holds):
+            _need_one_kind(name, column, holds.get(name))
         if what.is_text(name) or holds.get(name) == "levels":
             column = texts_of(column) if isinstance(column, Numbers) else column
-        elif isinstance(column, Texts) and (numbers or name in holds):
-            column = _numbers_of(name, column, may_widen=learning and not numbers)
+        elif isinstance(column, Texts) and (numbers or (name in holds and not learning)):
+            column = _numbers_of(name, column)
         if isinstance(column, Numbers) and what.least(name):
             _need_at_least(name, column, what.least(name))
         levels = what.levels(name)
@@ -79,6 +110,20 @@ def coerced(table: Table, holds: Mapping[str, str], what: Declared, learning: bo
             _need_levels(name, column, levels)
         columns[name] = column
     return Table(columns, table.n_rows, table.named)
+
+
+def _need_one_kind(name: str, column: Column, held: str | None) -> None:
+    """Raises ValueError where a column that is not declared as levels mixes dates with others."""
+    if isinstance(column, Texts) and column.what == WITH_DATES:
+        mixed = "holds dates and other values"
+    elif isinstance(column, Numbers) and column.what == "date" and held == "levels":
+        mixed = "holds dates, but the model has learned it as texts"
+    else:
+        return
+    raise ValueError(
+        f"column {name!r} {mixed}: give all of it as dates, or declare it as Categorical() in "
+        "columns="
+    )
 
 
 def _need_at_least(name: str, column: Numbers, least: int) -> None:
@@ -109,7 +154,7 @@ def _need_levels(name: str, column: Texts, levels: list[str]) -> None:
             )
 
 
-def _numbers_of(name: str, column: Texts, *, may_widen: bool) -> Column:
+def _numbers_of(name: str, column: Texts) -> Column:
     values = []
     for code, level in enumerate(column.levels):
         try:
@@ -119,8 +164,6 @@ def _numbers_of(name: str, column: Texts, *, may_widen: bool) -> Column:
             if not len(rows):
                 values.append(np.nan)  # a category that does not occur
                 continue
-            if may_widen:
-                return column
             raise ValueError(
                 f"row {int(rows[0])}, column {name!r} holds the text {level!r}, but the model "
                 "counts this column as numbers. Declare it as Categorical() before training, or "

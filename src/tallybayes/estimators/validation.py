@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
+from tallybayes.errors import StaleWarning
 from tallybayes.estimators.base import TallyClassifier
 
 __all__ = ["cross_validate", "leave_one_out"]
@@ -91,7 +93,8 @@ def cross_validate(
     """log P(c | x) of each row, by the counts of the rows in other folds.
 
     Each fold is counted once and subtracted from what the model has learned; its levels and classes
-    stay known. What is chosen when a tally is read is chosen again for each fold.
+    stay known. What is chosen when a tally is read is chosen again for each fold; a calibration,
+    and smoothing chosen on rows, stay as they are.
 
     Parameters
     ----------
@@ -128,5 +131,7 @@ def cross_validate(
         part = _safe_indexing(X, rows)
         others = copy.copy(model)
         others.forget(part, labels[rows], None if weights is None else weights[rows])
-        found[rows] = others.predict_log_proba(part)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StaleWarning)
+            found[rows] = others.predict_log_proba(part)
     return found

@@ -11,7 +11,8 @@ from tallybayes.families.complement import Complement
 from tallybayes.families.gaussian import Gaussian
 from tallybayes.families.multinomial import Multinomial
 from tallybayes.families.poisson import Poisson
-from tallybayes.families.priors import Beta, Dirichlet, Gamma, NormalInverseGamma
+from tallybayes.families.priors import Beta, Dirichlet
+from tallybayes.families.priors_of_numbers import Gamma, NormalInverseGamma
 from tallybayes.families.smooth import Smooth
 
 __all__ = [

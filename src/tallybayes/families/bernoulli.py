@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.base import class_blocks, log
-from tallybayes.families.priors import Beta, Estimate
+from tallybayes.families.hyperparameters import Estimate, cannot_estimate, check_estimate
+from tallybayes.families.priors import Beta
 from tallybayes.parameters import Linear, PresenceWithout
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, FeatureSums
@@ -40,7 +41,8 @@ class Bernoulli:
     prior : Beta, optional
         In place of alpha.
     estimate : {"mean", "map", "mle", "posterior"}
-        The posterior mean, its mode, or maximum likelihood; "posterior" is the mean.
+        The posterior mean, its mode, or maximum likelihood, a ValueError where there are no rows;
+        "posterior" is the mean.
     """
 
     kind: ClassVar[Kind] = "sums"
@@ -50,16 +52,7 @@ class Bernoulli:
     estimate: Estimate = "mean"
 
     def __post_init__(self) -> None:
-        if self.estimate not in ("mean", "map", "mle", "posterior"):
-            raise ValueError(
-                f"estimate is 'mean', 'map', 'mle' or 'posterior', got {self.estimate!r}"
-            )
-        given = [name for name in ("alpha", "prior") if getattr(self, name) is not None]
-        if len(given) == 2 or (given and self.estimate == "mle"):
-            raise ValueError(
-                f"Bernoulli got {' and '.join([*given, f'estimate={self.estimate!r}'])}: give "
-                "alpha or a prior, and neither with estimate='mle'"
-            )
+        check_estimate(self, Beta, each=True)
 
     def smoothing(self, alpha: float = 1.0) -> tuple[float | Array, float | Array]:
         """What is added to the counts of 1 and of 0; `alpha` where the family says nothing."""
@@ -70,13 +63,7 @@ class Bernoulli:
             return added, added
         if self.estimate != "map":
             return self.prior.a, self.prior.b
-        if min(self.prior.a, self.prior.b) < 1.0:
-            raise ValueError(
-                f"the posterior mode under Beta({self.prior.a:g}, {self.prior.b:g}) is undefined "
-                "where a parameter is below 1 and no row need be; use estimate='mean', or "
-                "Beta.from_mode"
-            )
-        return self.prior.a - 1.0, self.prior.b - 1.0
+        return self.prior.excess
 
     def _counts(
         self, tally: FeatureSums, classes: ClassCounts, rows: slice
@@ -85,6 +72,8 @@ class Bernoulli:
         present, total = tally.sums[rows], classes.count[rows, None]
         blank = total == 0.0
         if blank.any():  # a class without rows: all classes together
+            if self.estimate == "mle" and not classes.count.any():
+                raise cannot_estimate(self, "any column")
             present = np.where(blank, tally.sums.sum(axis=0), present)
             total = np.where(blank, classes.count.sum(), total)
         absent = total - present  # of weights summed apart: what is rounding is 0

@@ -14,7 +14,7 @@ N_j). A row has one level, so with the probabilities integrated out it is predic
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from tallybayes.families.base import log
 from tallybayes.families.cells import CellLaw
-from tallybayes.families.priors import Dirichlet, Estimate
+from tallybayes.families.hyperparameters import Estimate, cannot_estimate, check_estimate
+from tallybayes.families.priors import Dirichlet
 from tallybayes.parameters import CellsWithout, Lookup, Unseen
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, LevelCounts
@@ -31,6 +32,34 @@ from tallybayes.tally import ClassCounts, LevelCounts
 __all__ = ["Categorical"]
 
 Array = NDArray[np.float64]
+
+
+def _levels(given: Any) -> tuple[Hashable, ...]:
+    """Declared levels as a tuple.
+
+    Raises
+    ------
+    ValueError
+        If there is none, one is a gap or no scalar, or one is named twice.
+    """
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ValueError(f"levels is a list of the values of a column, got {given!r}")
+    levels = tuple(given.tolist() if isinstance(given, np.ndarray) else given)
+    if not levels:
+        raise ValueError("levels is empty: name the values that the column can take")
+    for level in levels:
+        if level is None or type(level).__name__ == "NAType" or level != level:
+            raise ValueError(
+                f"levels names {level!r}, a gap: leave it out (NaiveBayes(missing='level') takes a "
+                "gap as evidence)"
+            )
+        if not isinstance(level, Hashable):
+            raise ValueError(f"levels names {level!r}, which is no number, text, boolean or date")
+    known = [(isinstance(level, bool), level) for level in levels]  # True equals 1
+    if len(set(known)) < len(known):
+        _, twice = next(level for level in known if known.count(level) > 1)
+        raise ValueError(f"levels names {twice!r} twice: name each level once")
+    return levels
 
 
 @dataclass(frozen=True)
@@ -46,33 +75,26 @@ class Categorical:
         A level that the column does not have: smoothed as above, left out of the product, or
         refused. By default what the model says, or "smooth".
     levels : sequence, optional
-        For a column of a table: its levels, whether they occur or not. Others are refused.
+        For a column of a table: its levels, whether they occur or not. Others are refused. Kept as
+        a tuple.
     prior : Dirichlet, optional
         In place of alpha.
     estimate : {"mean", "map", "mle", "posterior"}
-        The posterior mean, its mode, or maximum likelihood; "posterior" is the mean.
+        The posterior mean, its mode, or maximum likelihood, a ValueError where no class has a
+        value; "posterior" is the mean.
     """
 
     kind: ClassVar[Kind] = "levels"
     alpha: float | None = None
     unseen: Unseen | None = None
-    levels: Sequence[Any] | None = None
+    levels: Sequence[Hashable] | None = None
     prior: Dirichlet | None = None
     estimate: Estimate = "mean"
 
     def __post_init__(self) -> None:
-        if self.estimate not in ("mean", "map", "mle", "posterior"):
-            raise ValueError(
-                f"estimate is 'mean', 'map', 'mle' or 'posterior', got {self.estimate!r}"
-            )
-        given = [name for name in ("alpha", "prior") if getattr(self, name) is not None]
-        if len(given) == 2 or (given and self.estimate == "mle"):
-            raise ValueError(
-                f"Categorical got {' and '.join([*given, f'estimate={self.estimate!r}'])}: give "
-                "alpha or a prior, and neither with estimate='mle'"
-            )
-        if self.alpha is not None and not (np.isfinite(self.alpha) and self.alpha >= 0.0):
-            raise ValueError(f"alpha is a finite number of rows from 0 on, got {self.alpha!r}")
+        if self.levels is not None:
+            object.__setattr__(self, "levels", _levels(self.levels))
+        check_estimate(self, Dirichlet)
         if self.estimate == "map" and self.prior is not None and self.prior.base == "marginal":
             raise ValueError(
                 "the mode under a marginal base is undefined; use estimate='mean' with it"
@@ -96,14 +118,7 @@ class Categorical:
             return self.prior.strength, None
         concentration = self.prior.concentration(n_levels)
         if self.estimate == "map":
-            concentration = concentration - 1.0
-            if concentration.min(initial=0.0) < -1e-12:
-                raise ValueError(
-                    "the posterior mode is undefined: the prior has a concentration of "
-                    f"{concentration.min().item() + 1.0:g}, below 1, where no row need be; use "
-                    "estimate='mean', or Dirichlet.from_mode"
-                )
-            concentration = np.maximum(concentration, 0.0)
+            concentration = self.prior.excess(n_levels)
         total = float(concentration.sum())
         return total, concentration / total if total > 0.0 else even
 
@@ -118,7 +133,14 @@ class Categorical:
             N_j; all cells by default.
         alpha : float
             Where the family says nothing itself.
+
+        Raises
+        ------
+        ValueError
+            For maximum likelihood where no class has a value.
         """
+        if self.estimate == "mle" and not counts.any():
+            raise cannot_estimate(self, "the column")
         cells = counts.shape[1]
         n_levels = cells if n_levels is None else n_levels
         strength, base = self.smoothing(n_levels, alpha)
@@ -133,6 +155,9 @@ class Categorical:
         counts, totals = tally.counts, tally.totals()
         blank = totals == 0.0
         if blank.any():
+            empty = blank.all(axis=0)
+            if self.estimate == "mle" and empty.any():
+                raise cannot_estimate(self, f"column {int(empty.argmax())}")
             cells = np.repeat(blank, tally.n_levels, axis=1)
             counts = np.where(cells, counts.sum(axis=0), counts)
             totals = np.where(blank, totals.sum(axis=0), totals)

@@ -15,32 +15,29 @@ where they use counts of all classes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tallybayes.families.base import less
+from tallybayes.families.draws import log_betas
 
 __all__ = ["CellLaw", "log_ratio"]
 
 Array = NDArray[np.float64]
 
-RESIDUE = 2.0**-40  # of a difference of weights: what is less than this share is rounding
 
-
-def _less(whole: Array, part: Array | float) -> Array:
-    """whole − part of weights; what can only be rounding is 0."""
-    rest: Array = np.asarray(whole - part)
-    rest[rest <= RESIDUE * np.broadcast_to(whole, rest.shape)] = 0.0
-    return rest
-
-
-def log_ratio(part: Array, whole: Array, n_cells: int) -> Array:
+def log_ratio(part: Array, whole: Array, n_cells: int | Array) -> Array:
     """log(part / whole), −inf for 0; 1/n_cells where there is nothing and no smoothing at all."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio: Array = np.log(part) - np.log(whole)
     nothing = np.broadcast_to(whole == 0.0, ratio.shape)
     if nothing.any():
-        ratio[nothing] = -np.log(max(n_cells, 1))
+        even = -np.log(np.maximum(n_cells, 1).astype(np.float64))
+        ratio[nothing] = np.broadcast_to(even, ratio.shape)[nothing]
     return ratio
 
 
@@ -53,7 +50,7 @@ class CellLaw:
     counts : float64 array (n_classes, n_cells)
         k_ca. A cell for values never seen may stand among them, with count 0.
     total : float64 array (n_classes, 1)
-        n_c.
+        n_c. Here and below there may be one for each cell, where columns stand side by side.
     n_cells : int
         N: cells that a value can be in.
     strength : float
@@ -69,11 +66,34 @@ class CellLaw:
 
     counts: Array
     total: Array
-    n_cells: int
-    strength: float
+    n_cells: int | Array
+    strength: float | Array
     base: Array | None = None
     rows: Array | None = None
     centre: Array | float = 1.0
+
+    def scaled(self, factor: float) -> CellLaw:
+        """The law with a prior `factor` times as strong."""
+        return replace(self, strength=self.strength * factor)
+
+    @classmethod
+    def joined(cls, laws: Sequence[CellLaw]) -> CellLaw:
+        """Columns side by side as one law; none of them spreads its counts or follows the marginal
+        shares."""
+        widths = [law.counts.shape[1] for law in laws]
+
+        def each(values: list[Any]) -> Array:
+            return np.repeat(np.array(values, dtype=np.float64), widths)
+
+        return cls(
+            counts=np.concatenate([law.counts for law in laws], axis=1),
+            total=np.concatenate(
+                [np.broadcast_to(law.total, law.counts.shape) for law in laws], axis=1
+            ),
+            n_cells=each([law.n_cells for law in laws]),
+            strength=each([law.strength for law in laws]),
+            base=np.concatenate([law.base for law in laws if law.base is not None]),
+        )
 
     def take(self, cells: NDArray[np.integer]) -> CellLaw:
         """The law of some cells, which may repeat: a cell a row, for rows of different weight."""
@@ -83,6 +103,9 @@ class CellLaw:
             counts=self.counts[:, cells],
             base=None if self.base is None else self.base[cells],
             rows=rows[cells],
+            total=self.total if self.total.shape[1] == 1 else self.total[:, cells],
+            n_cells=self.n_cells if isinstance(self.n_cells, int) else self.n_cells[cells],
+            strength=self.strength if isinstance(self.strength, float) else self.strength[cells],
             centre=self.centre if isinstance(self.centre, float) else self.centre[cells],
         )
 
@@ -91,9 +114,9 @@ class CellLaw:
         if self.base is not None:
             return self.base
         rows = self.counts.sum(axis=0) if self.rows is None else self.rows
-        everyone = np.asarray(self.total.sum())
-        share = _less(rows, weight) + 1.0 / self.n_cells
-        return np.asarray(share / (_less(everyone, weight) + 1.0))
+        everyone = self.total.sum(axis=0)
+        share = less(rows, weight) + 1.0 / self.n_cells
+        return np.asarray(share / (less(everyone, weight) + 1.0))
 
     def base_with_all(self) -> Array:
         """q with every row counted, float64 (n_cells,)."""
@@ -114,7 +137,7 @@ class CellLaw:
         counts, total = self.counts, self.total
         if blank.any():
             counts = np.where(blank, counts.sum(axis=0), counts)
-            total = np.where(blank, total.sum(), total)
+            total = np.where(blank, total.sum(axis=0), total)
         return self._log(counts, total, self._base(0.0))
 
     def other_without(self, weight: Array | float) -> Array:
@@ -132,8 +155,9 @@ class CellLaw:
         counts, total = self.counts, self.total
         blank = total == 0.0
         if blank.any():
-            counts = np.where(blank, _less(self.pooled, weight * np.asarray(self.centre)), counts)
-            total = np.where(blank, _less(np.full(counts.shape[1], total.sum()), weight), total)
+            counts = np.where(blank, less(self.pooled, weight * np.asarray(self.centre)), counts)
+            everyone = np.broadcast_to(total.sum(axis=0), counts.shape[1:])
+            total = np.where(blank, less(everyone, weight), total)
         return self._log(counts, total, self._base(weight))
 
     def own_without(self, weight: Array | float) -> Array:
@@ -149,14 +173,29 @@ class CellLaw:
         float64 array (n_classes, n_cells)
         """
         moved = weight * np.asarray(self.centre)
-        counts = _less(self.counts, moved)
-        left = _less(np.broadcast_to(self.total, counts.shape), weight)
+        counts = less(self.counts, moved)
+        left = less(np.broadcast_to(self.total, counts.shape), weight)
         gone = left == 0.0
         if gone.any():
-            pooled = _less(np.broadcast_to(self.pooled, counts.shape), moved)
+            pooled = less(np.broadcast_to(self.pooled, counts.shape), moved)
             counts = np.where(gone, pooled, counts)
-            left = np.where(gone, _less(np.full(counts.shape, self.total.sum()), weight), left)
+            everyone = np.broadcast_to(self.total.sum(axis=0), counts.shape)
+            left = np.where(gone, less(everyone, weight), left)
         return self._log(counts, left, self._base(weight))
+
+    def drawn(self, cells: NDArray[np.intp], rng: Any, n: int) -> Array:
+        """log P(a | c) of cells (n_used,), drawn from the posterior: float64 (n, n_classes,
+        n_used). Each cell is drawn by itself, from the Beta that the Dirichlet gives it, and in the
+        same way whatever other cells are."""
+        law = self.take(cells)
+        counts, total = law.counts, np.broadcast_to(law.total, law.counts.shape)
+        blank = total == 0.0
+        if blank.any():
+            counts = np.where(blank, counts.sum(axis=0), counts)
+            total = np.where(blank, law.total.sum(axis=0), total)
+        mine = counts + law.strength * law.base_with_all()
+        rest = np.maximum(total + law.strength - mine, 0.0)
+        return log_betas(mine, rest, cells, int(rng.integers(2**63)), n)
 
     @property
     def pooled(self) -> Array:

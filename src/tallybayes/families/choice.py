@@ -34,7 +34,7 @@ def density_likelihood(density: GaussianDensity, grid: GridCounts, classes: Arra
 
 
 def choose(
-    moments: Moments, grid: GridCounts, classes: Array, alpha: float
+    moments: Moments, grid: GridCounts, classes: Array, alpha: float, plain: Gaussian
 ) -> tuple[GaussianDensity | BinnedReading, float]:
     """The best reading of a column of numbers, and its L.
 
@@ -45,8 +45,10 @@ def choose(
         Class counts, smoothed as the class prior is.
     alpha : float
         Smoothing of bins, in rows.
+    plain : Gaussian
+        The Gaussian that is a candidate.
     """
-    gaussian = GaussianDensity.read(Gaussian(relative_to="feature"), moments, grid)
+    gaussian = GaussianDensity.read(plain, moments, grid)
     best: tuple[GaussianDensity | BinnedReading, float] = (
         gaussian,
         density_likelihood(gaussian, grid, classes),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import NegativeTally
 from tallybayes.families.base import log
+from tallybayes.families.draws import log_dirichlet
+from tallybayes.families.strength import best_alpha, class_evidence
 from tallybayes.tally import ClassCounts
 from tallybayes.tally.base import RESIDUE
 
@@ -32,6 +34,12 @@ class PriorWithout(NamedTuple):
     other: Array
     own: Array
 
+    def matrix(self, own: NDArray[np.int64]) -> Array:
+        """The same as float64 (n_rows, n_classes); `own` is the class of each row."""
+        wide = np.tile(self.other, (len(own), 1))
+        wide[np.arange(len(own)), own] = self.own
+        return wide
+
 
 @dataclass(frozen=True, eq=False)
 class ClassPrior:
@@ -39,20 +47,27 @@ class ClassPrior:
 
     Parameters
     ----------
-    alpha : float
-        Smoothing λ of equation (12); 0 is the maximum likelihood of equation (9).
+    alpha : float or None
+        Smoothing λ of equation (12); 0 is the maximum likelihood of equation (9); None: the one of
+        the largest evidence.
     given : float64 array (n_classes,), optional
         A prior that no count changes.
     """
 
-    alpha: float = 0.0
+    alpha: float | None = 0.0
     given: Array | None = None
+
+    def strength(self, classes: ClassCounts) -> float:
+        """α, in rows."""
+        if self.alpha is not None:
+            return self.alpha
+        return best_alpha(lambda alpha: class_evidence(classes.count, alpha))
 
     def log(self, classes: ClassCounts) -> Array:
         """log P(c), float64 (n_classes,), in nats; −inf for a class that cannot occur."""
         if self.given is not None:
             return log(self.given)
-        smoothed = classes.count + self.alpha
+        smoothed = classes.count + self.strength(classes)
         total = smoothed.sum()
         if not total > 0.0:
             raise ValueError(
@@ -61,6 +76,12 @@ class ClassPrior:
             )
         prior: Array = log(smoothed) - np.log(total)
         return prior
+
+    def drawn(self, classes: ClassCounts, rng: Any, n: int) -> Array:
+        """log P(c) drawn from its posterior, float64 (n, n_classes); as it is, where given."""
+        if self.given is not None:
+            return np.broadcast_to(log(self.given), (n, len(self.given)))
+        return log_dirichlet(classes.count + self.strength(classes), rng, n)
 
     def log_without(
         self, classes: ClassCounts, own: NDArray[np.int64], weight: Array
@@ -92,12 +113,13 @@ class ClassPrior:
         if self.given is not None:
             given = log(self.given)
             return PriorWithout(given, given[own])
-        everything, pseudo = classes.count.sum(), self.alpha * len(classes.count)
+        alpha = self.strength(classes)
+        everything, pseudo = classes.count.sum(), alpha * len(classes.count)
         least = everything - weight.max(initial=0.0)
         if not (least if least > RESIDUE * everything else 0.0) + pseudo > 0.0:
             raise ValueError(
                 "without its only row the class prior cannot be estimated: smooth it with "
                 "class_alpha > 0, or give it"
             )
-        rest += self.alpha
-        return PriorWithout(log(classes.count + self.alpha), log(rest))
+        rest += alpha
+        return PriorWithout(log(classes.count + alpha), log(rest))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
+from tallybayes.families.base import less
 from tallybayes.families.cells import log_ratio
+from tallybayes.families.draws import log_dirichlet
 from tallybayes.families.multinomial import Multinomial
+from tallybayes.families.rising import log_rising
 from tallybayes.parameters import Description
 from tallybayes.tally import FeatureSums
 
@@ -40,6 +43,7 @@ class MultinomialCounts:
     @classmethod
     def read(cls, family: Multinomial, tally: FeatureSums, alpha: float) -> MultinomialCounts:
         """The group's counts; `alpha` is the model's."""
+        family.need_counts(tally)
         return cls(family, tally.sums, family.smoothing(tally.sums.shape[1], alpha))
 
     @property
@@ -55,6 +59,11 @@ class MultinomialCounts:
         """a_cj = N_cj + α_j; in a class without counts, of all classes together."""
         blank = ~self.sums.any(axis=1, keepdims=True)
         return np.where(blank, self.sums.sum(axis=0), self.sums) + self.alpha
+
+    @property
+    def concentration(self) -> Array | None:
+        """a_cj of the Dirichlet-multinomial, (n_classes, n_columns); None for a multinomial."""
+        return self._smoothed if self._integrated else None
 
     def slopes(self) -> Array | None:
         if self._integrated:
@@ -76,29 +85,25 @@ class MultinomialCounts:
             return np.asarray(np.where(x == 0.0, 0.0, x * np.where(x == 0.0, 0.0, log_prob)))
         length = x.sum(axis=-1, keepdims=True)
         some = np.maximum(a, 1e-300)
-        each = gammaln(some + x) - gammaln(some)
-        together = gammaln(some.sum(axis=-1, keepdims=True) + length)
-        together = together - gammaln(some.sum(axis=-1, keepdims=True))
-        return np.asarray(
-            each - np.where(length > 0.0, x / np.maximum(length, 1.0), 0.0) * together
-        )
+        each = log_rising(some, x)
+        together = log_rising(some.sum(axis=-1, keepdims=True), length)
+        return np.asarray(each - x / np.where(length > 0.0, length, 1.0) * together)
 
     def contributions(self, x: Array) -> Array:
         return self._shares(x[:, None, :], self._smoothed[None, :, :])
 
+    def drawn(self, x: Array, rng: Any, n: int) -> Array:
+        log_prob = log_dirichlet(self._smoothed, rng, n)  # (n, n_classes, n_columns)
+        finite = np.where(np.isneginf(log_prob), -1e300, log_prob)
+        return np.asarray(np.einsum("ij,nkj->nik", x, finite))
+
     def without(self, x: Array, own: Index, weight: Array) -> Array:
         taken = weight[:, None] * x
-        everything = _less(self.sums.sum(axis=0) + np.zeros(x.shape), taken)
+        everything = less(self.sums.sum(axis=0) + np.zeros(x.shape), taken)
         a = np.broadcast_to(self.sums, (len(x), *self.sums.shape)).copy()
-        a[np.arange(len(x)), own] = _less(self.sums[own], taken)
+        a[np.arange(len(x)), own] = less(self.sums[own], taken)
         blank = ~a.any(axis=2, keepdims=True)
         if blank.any():
             a = np.where(blank, everything[:, None, :], a)
         scores: Array = self._shares(x[:, None, :], a + self.alpha).sum(axis=2)
         return scores
-
-
-def _less(whole: Array, part: Array) -> Array:
-    rest = np.asarray(whole - part)
-    rest[rest <= 2.0**-40 * whole] = 0.0
-    return rest

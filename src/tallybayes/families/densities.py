@@ -3,13 +3,16 @@ without one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.families.draws import log_gamma
 from tallybayes.families.gaussian import Gaussian, Predictive, Statistics, log_density
+from tallybayes.families.priors_of_numbers import NormalInverseGamma
 from tallybayes.families.transforms import Transform, class_moments, transform_of
 from tallybayes.parameters import Description, QuadraticTerms
 from tallybayes.tally import GridCounts, Moments
@@ -55,6 +58,32 @@ class GaussianDensity:
         own = Statistics(*class_moments(grid, transform))
         return cls(family, own, Statistics(*class_moments(together, transform)), transform)
 
+    def shrunk(self, strength: float) -> GaussianDensity:
+        """The density under a prior about the mean and variance of all classes together, worth
+        `strength` rows; as it is where these have no spread."""
+        mean, variance = float(self.everyone.mean[0]), float(self.everyone.variance[0])
+        if not variance > 0.0:
+            return self
+        prior = NormalInverseGamma(
+            mean=mean,
+            strength=strength,
+            shape=1.0 + 0.5 * strength,
+            scale=0.5 * strength * variance,
+        )
+        return replace(self, family=replace(self.family, prior=prior, ddof=0.0))
+
+    def log_evidence(self) -> float:
+        """log p(rows) under the family's prior, every class by itself, in nats.
+
+        Raises
+        ------
+        ValueError
+            Without a prior: an improper one has no evidence.
+        """
+        if self.family.prior is None:
+            raise ValueError("a Gaussian without a prior has no evidence")
+        return float(self.family.prior.log_evidence(*self.own).sum())
+
     @property
     def what(self) -> str:
         shape = "Student-t" if self.predictive.freedom is not None else "Gaussian"
@@ -76,6 +105,28 @@ class GaussianDensity:
     def log_density(self, x: Array) -> Array:
         g, slope = self._in(x)
         return np.asarray(log_density(g[:, None], self.predictive) + np.reshape(slope, (-1, 1)))
+
+    def drawn(self, x: Array, rng: Any, n: int) -> Array:
+        g, slope = self._in(x)
+        own, prior = self.own, self.family.prior
+        if prior is not None:
+            centre, strength, shape, scale = prior.posterior(*own)
+        else:  # the reference prior 1/σ²; a class of one row has the spread of all together
+            few = own.n <= 1.0
+            rows = np.where(few, np.maximum(self.everyone.n, 2.0), own.n)
+            centre = np.where(own.n > 0.0, own.mean, self.everyone.mean)
+            strength = np.where(own.n > 0.0, own.n, rows)
+            shape = 0.5 * (rows - 1.0)
+            scale = np.where(few, self.everyone.squares, own.squares)
+            scale = 0.5 * np.maximum(scale, self.predictive.variance * 1e-12)
+        size = (n, len(own.n))
+        with np.errstate(over="ignore"):
+            variance = scale * np.exp(-log_gamma(np.asarray(shape), rng, size))
+        variance = np.clip(variance + self._epsilon(self.everyone), 1e-300, 1e300)
+        mean = centre + rng.standard_normal(size) * np.sqrt(variance / strength)
+        apart = (g[None, :, None] - mean[:, None, :]) ** 2 / variance[:, None, :]
+        scores = -0.5 * (np.log(2.0 * np.pi * variance)[:, None, :] + apart)
+        return np.asarray(scores + np.reshape(slope, (1, -1, 1)))
 
     def quadratic(self) -> QuadraticTerms | None:
         centre, variance, freedom = self.predictive

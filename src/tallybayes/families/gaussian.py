@@ -27,9 +27,10 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
-from tallybayes.families.priors import Estimate, NormalInverseGamma
+from tallybayes.families.hyperparameters import Estimate, check_estimate, number
+from tallybayes.families.priors_of_numbers import NormalInverseGamma
+from tallybayes.families.rising import log_rising
 from tallybayes.parameters import MomentsWithout, Quadratic
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, Moments
@@ -89,7 +90,7 @@ def log_density(x: Array, predictive: Predictive) -> Array:
     if freedom is None:
         return np.asarray(-0.5 * (np.log(2.0 * np.pi * variance) + apart))
     half = 0.5 * (freedom + 1.0)
-    constant = gammaln(half) - gammaln(0.5 * freedom) - 0.5 * np.log(np.pi * freedom * variance)
+    constant = log_rising(0.5 * freedom, 0.5) - 0.5 * np.log(np.pi * freedom * variance)
     return np.asarray(constant - half * np.log1p(apart / freedom))
 
 
@@ -128,14 +129,17 @@ class Gaussian:
     transform: Literal["log", "yeo-johnson"] | None = None
 
     def __post_init__(self) -> None:
-        if self.estimate not in ("mean", "map", "mle", "posterior"):
-            raise ValueError(
-                f"estimate is 'mean', 'map', 'mle' or 'posterior', got {self.estimate!r}"
-            )
+        check_estimate(self, NormalInverseGamma)
+        for name in ("var_smoothing", "ddof", "min_variance"):
+            rule = f"Gaussian takes a finite {name} from 0 on"
+            value = number(rule, getattr(self, name))
+            if value < 0.0:
+                raise ValueError(f"{rule}, got {value!r}")
+            object.__setattr__(self, name, value)
+        if self.relative_to not in ("largest", "feature"):
+            raise ValueError(f"relative_to is 'largest' or 'feature', got {self.relative_to!r}")
         if self.transform not in (None, "log", "yeo-johnson"):
             raise ValueError(f"transform is None, 'log' or 'yeo-johnson', got {self.transform!r}")
-        if self.estimate == "mle" and self.prior is not None:
-            raise ValueError("estimate='mle' uses no prior: leave one of the two out")
 
     def predictive(self, own: Statistics, everyone: Statistics, epsilon: Array) -> Predictive:
         """What a value of each class is expected to be, elementwise.

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.base import class_blocks
-from tallybayes.families.priors import Dirichlet, Estimate
+from tallybayes.families.hyperparameters import Estimate, cannot_estimate, check_estimate
+from tallybayes.families.priors import Dirichlet
 from tallybayes.parameters import Linear, SumsWithout
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, FeatureSums
@@ -41,7 +42,8 @@ class Multinomial:
     prior : Dirichlet, optional
         In place of alpha.
     estimate : {"mean", "map", "mle", "posterior"}
-        The posterior mean, its mode, maximum likelihood, or the probabilities integrated out.
+        The posterior mean, its mode, maximum likelihood (a ValueError where nothing is counted), or
+        the probabilities integrated out.
     """
 
     kind: ClassVar[Kind] = "sums"
@@ -50,18 +52,14 @@ class Multinomial:
     estimate: Estimate = "mean"
 
     def __post_init__(self) -> None:
-        if self.estimate not in ("mean", "map", "mle", "posterior"):
-            raise ValueError(
-                f"estimate is 'mean', 'map', 'mle' or 'posterior', got {self.estimate!r}"
-            )
-        given = [name for name in ("alpha", "prior") if getattr(self, name) is not None]
-        if len(given) == 2 or (given and self.estimate == "mle"):
-            raise ValueError(
-                f"Multinomial got {' and '.join([*given, f'estimate={self.estimate!r}'])}: give "
-                "alpha or a prior, and neither with estimate='mle'"
-            )
+        check_estimate(self, Dirichlet, each=True)
         if self.prior is not None and self.prior.base == "marginal":
             raise ValueError("a marginal base is for one column of levels: use Categorical")
+
+    @property
+    def follows(self) -> bool:
+        """Whether the model's alpha is what smooths it."""
+        return self.alpha is None and self.prior is None and self.estimate != "mle"
 
     def smoothing(self, n_features: int, alpha: float = 1.0) -> float | Array:
         """α_j: a number, or float64 array (n_features,); `alpha` where the family says nothing."""
@@ -69,16 +67,14 @@ class Multinomial:
             return 0.0
         if self.prior is None:
             return alpha if self.alpha is None else self.alpha
-        concentration = self.prior.concentration(n_features)
-        if self.estimate != "map":
-            return concentration
-        if concentration.min(initial=1.0) < 1.0 - 1e-12:
-            raise ValueError(
-                "the posterior mode is undefined: the prior has a concentration of "
-                f"{concentration.min().item():g}, below 1; use estimate='mean', or "
-                "Dirichlet.from_mode"
-            )
-        return np.maximum(concentration - 1.0, 0.0)
+        if self.estimate == "map":
+            return self.prior.excess(n_features)
+        return self.prior.concentration(n_features)
+
+    def need_counts(self, tally: FeatureSums) -> None:
+        """Raises ValueError for maximum likelihood where no class has any count."""
+        if self.estimate == "mle" and not tally.sums.any():
+            raise cannot_estimate(self, "any column")
 
     def _smoothed(self, tally: FeatureSums, rows: slice, out: Array) -> Array:
         """N_cj + α_j of some classes into `out` (n, n_features); returns their sums (n, 1)."""
@@ -86,6 +82,7 @@ class Multinomial:
         np.add(tally.sums[rows], alpha, out=out)
         blank = ~tally.sums[rows].any(axis=1)
         if blank.any():  # a class without any word: all classes together
+            self.need_counts(tally)
             out[blank] = tally.sums.sum(axis=0) + alpha
         total: Array = out.sum(axis=1, keepdims=True)
         nothing = total[:, 0] == 0.0

@@ -12,15 +12,19 @@ By default b is α rows at the column's overall mean. Gelman et al. (2013), sect
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
-from tallybayes.families.priors import Estimate, Gamma
+from tallybayes.families.base import less
+from tallybayes.families.draws import log_gamma
+from tallybayes.families.hyperparameters import Estimate, cannot_estimate, check_estimate
+from tallybayes.families.priors_of_numbers import Gamma
+from tallybayes.families.rising import log_rising
 from tallybayes.parameters import Description, QuadraticTerms
 from tallybayes.schema import Kind
 from tallybayes.tally import Moments
@@ -42,7 +46,8 @@ class Poisson:
     prior : Gamma, optional
         In place of alpha.
     estimate : {"mean", "map", "mle", "posterior"}
-        The rate's posterior mean, its mode, maximum likelihood, or the rate integrated out.
+        The rate's posterior mean, its mode, maximum likelihood (a ValueError where there are no
+        rows), or the rate integrated out.
     """
 
     kind: ClassVar[Kind] = "moments"
@@ -51,29 +56,26 @@ class Poisson:
     estimate: Estimate = "mean"
 
     def __post_init__(self) -> None:
-        if self.estimate not in ("mean", "map", "mle", "posterior"):
+        check_estimate(self, Gamma)
+        if self.estimate == "map" and self.prior is not None and self.prior.shape < 1.0:
             raise ValueError(
-                f"estimate is 'mean', 'map', 'mle' or 'posterior', got {self.estimate!r}"
+                f"the posterior mode under Gamma(shape={self.prior.shape:g}) is undefined where no "
+                "event need be: give a prior of shape 1 or more, or estimate='mean'"
             )
-        given = [name for name in ("alpha", "prior") if getattr(self, name) is not None]
-        if len(given) == 2 or (given and self.estimate == "mle"):
-            raise ValueError(
-                f"Poisson got {' and '.join([*given, f'estimate={self.estimate!r}'])}: give alpha "
-                "or a prior, and neither with estimate='mle'"
-            )
+
+    @property
+    def follows(self) -> bool:
+        """Whether the model's alpha is what smooths it."""
+        return self.alpha is None and self.prior is None and self.estimate != "mle"
 
     def read(self, moments: Moments, alpha: float) -> PoissonDensity:
         """The density of one column; `alpha` is the model's."""
         n = moments.n[:, 0]
+        if self.estimate == "mle" and not n.any():
+            raise cannot_estimate(self, "the column")
         total = np.maximum(moments.mean_and_squares()[0][:, 0] * n, 0.0)
         alpha = alpha if self.alpha is None else self.alpha
         return PoissonDensity(self, n, total, 0.0 if self.estimate == "mle" else alpha)
-
-
-def _less(whole: Array, part: Array) -> Array:
-    rest = np.asarray(whole - part)
-    rest[rest <= 2.0**-40 * np.broadcast_to(whole, rest.shape)] = 0.0
-    return rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +96,10 @@ class PoissonDensity:
     total: Array
     alpha: float
 
+    def under(self, alpha: float) -> PoissonDensity:
+        """The density with other pseudo-rows at the overall mean."""
+        return replace(self, alpha=alpha)
+
     @property
     def what(self) -> str:
         return "negative binomial" if self.family.estimate == "posterior" else "Poisson"
@@ -103,36 +109,66 @@ class PoissonDensity:
         blank = n == 0.0
         if self.family.prior is not None:
             return self.family.prior.shape + total, self.family.prior.rate + n
-        overall = np.where(rows > 0.0, events / np.where(rows > 0.0, rows, 1.0), 1.0)
+        # no rows at all: one event a row, in every class
+        events, rows = np.where(rows > 0.0, events, 1.0), np.where(rows > 0.0, rows, 1.0)
+        overall = events / rows
         shape, rate = total + self.alpha * overall, n + self.alpha
         if not np.any(blank):
             return shape, rate
         # a class without rows is like all classes together
-        return np.where(blank, events + self.alpha * overall, shape), np.where(
-            blank, np.where(rows > 0.0, rows, 1.0) + self.alpha, rate
+        return (
+            np.where(blank, events + self.alpha * overall, shape),
+            np.where(blank, rows + self.alpha, rate),
         )
 
     def _score(self, x: Array, shape: Array, rate: Array) -> Array:
         if self.family.estimate == "posterior":
             some = np.maximum(shape, 1e-300)
-            score = gammaln(some + x) - gammaln(some) - some * np.log1p(1.0 / rate)
+            score = log_rising(some, x) - some * np.log1p(1.0 / rate)
             return np.asarray(score - xlog1py(x, rate) - gammaln(x + 1.0))
         if self.family.estimate == "map" and self.family.prior is not None:
             shape = np.maximum(shape - 1.0, 0.0)
         mean = shape / rate
         return np.asarray(xlogy(x, mean) - mean - gammaln(x + 1.0))
 
+    def log_evidence(self) -> float:
+        """log P(rows) under the family's prior, or the one that alpha is short for, in nats; the
+        factorials of the counts, which no prior changes, are left out."""
+        if self.family.prior is not None:
+            shape, rate = self.family.prior.shape, self.family.prior.rate
+        elif not self.total.any():
+            return 0.0  # no event, as the prior about no event expects
+        else:
+            shape, rate = self.alpha * self.total.sum() / max(self.n.sum(), 1e-300), self.alpha
+            shape += self.family.estimate == "map"  # alpha is then short for the prior's mode
+        if not (shape > 0.0 and rate > 0.0):
+            return -np.inf
+        each = log_rising(shape, self.total)
+        each -= shape * np.log1p(self.n / rate) + self.total * np.log(rate + self.n)
+        return float(each.sum())
+
+    @cached_property
+    def posterior(self) -> tuple[Array, Array]:
+        """Shape a + T and rate b + n of each class's Gamma posterior, float64 (n_classes,)."""
+        return self._posterior(self.n, self.total, self.n.sum(), self.total.sum())
+
     @cached_property
     def rate(self) -> Array:
         """λ_c as estimated, float64 (n_classes,)."""
-        shape, rate = self._posterior(self.n, self.total, self.n.sum(), self.total.sum())
+        shape, rate = self.posterior
         if self.family.estimate == "map" and self.family.prior is not None:
             shape = np.maximum(shape - 1.0, 0.0)
         return np.asarray(shape / rate)
 
     def log_density(self, x: Array) -> Array:
-        posterior = self._posterior(self.n, self.total, self.n.sum(), self.total.sum())
-        return self._score(x[:, None], *posterior)
+        return self._score(x[:, None], *self.posterior)
+
+    def drawn(self, x: Array, rng: Any, n: int) -> Array:
+        shape, rate = self._posterior(self.n, self.total, self.n.sum(), self.total.sum())
+        log_mean = log_gamma(shape, rng, (n, len(shape))) - np.log(rate)
+        with np.errstate(invalid="ignore"):
+            term = np.where(x[:, None] == 0.0, 0.0, x[:, None] * log_mean[:, None, :])
+        return np.asarray(term - np.exp(log_mean)[:, None, :] - gammaln(x + 1.0)[:, None])
 
     def quadratic(self) -> QuadraticTerms | None:
         if self.family.estimate == "posterior":
@@ -145,14 +181,14 @@ class PoissonDensity:
         return Description(self.what, ["rate"], self.rate[:, None])
 
     def without(self, x: Array, own: Index, weight: Array) -> Array:
-        rows = _less(self.n.sum() + np.zeros(len(x)), weight)
-        events = np.where(rows > 0.0, _less(self.total.sum() + np.zeros(len(x)), weight * x), 0.0)
+        rows = less(self.n.sum() + np.zeros(len(x)), weight)
+        events = np.where(rows > 0.0, less(self.total.sum() + np.zeros(len(x)), weight * x), 0.0)
         n = np.broadcast_to(self.n, (len(x), len(self.n)))
         scores = self._score(
             x[:, None], *self._posterior(n, self.total, rows[:, None], events[:, None])
         )
-        left = _less(self.n[own], weight)
-        total = np.where(left > 0.0, _less(self.total[own], weight * x), 0.0)
+        left = less(self.n[own], weight)
+        total = np.where(left > 0.0, less(self.total[own], weight * x), 0.0)
         mine = self._score(x, *self._posterior(left, total, rows, events))
         scores[np.arange(len(x)), own] = mine
         return scores

@@ -1,4 +1,4 @@
-"""Conjugate priors as values: what is believed of a parameter before the first row.
+"""Conjugate priors of probabilities, as values: what is believed before the first row.
 
 A family takes one as ``prior=`` and reads the posterior's mean (``estimate="mean"``), its mode
 ("map"), or ignores the prior ("mle"). Gelman et al., Bayesian Data Analysis (2013), chapters 2, 3.
@@ -7,33 +7,53 @@ A family takes one as ``prior=`` and reads the posterior's mean (``estimate="mea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, gammaln, xlog1py, xlogy
 
-__all__ = ["Beta", "Dirichlet", "Estimate", "Gamma", "NormalInverseGamma"]
+from tallybayes.families.hyperparameters import Estimate, count_numbers, hold, number
+from tallybayes.families.rising import log_counts_evidence
+
+__all__ = ["Beta", "Dirichlet", "Estimate"]
 
 Array = NDArray[np.float64]
-Estimate = Literal["mean", "map", "mle", "posterior"]
 
-
-def _positive(owner: str, **values: float) -> None:
-    for name, value in values.items():
-        if not (np.isfinite(value) and value > 0.0):
-            raise ValueError(f"{owner} takes a finite {name} above 0, got {value!r}")
+ROUNDING = 2.0**-40  # of a concentration of 1, by which a − 1 is not told from 0
 
 
 def _shares(values: Any, what: str) -> tuple[float, ...]:
     """Probabilities as a tuple; they sum to 1."""
-    shares = np.asarray(values, dtype=np.float64)
+    rule = f"{what} is a list of probabilities, one a level"
+    try:
+        given = np.asarray(values)
+        shares = given.astype(np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{rule}, got {values!r}") from None
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"{rule}, got {values!r}")
     if shares.ndim != 1 or not len(shares) or not (shares >= 0.0).all():
-        raise ValueError(f"{what} is a list of probabilities, one a level, got {values!r}")
-    if not np.isclose(shares.sum(), 1.0, rtol=0.0, atol=1e-9):
-        raise ValueError(f"{what} must sum to 1; it sums to {shares.sum().item()!r}")
-    return tuple((shares / shares.sum()).tolist())
+        raise ValueError(f"{rule}, got {values!r}")
+    total = float(shares.sum())
+    exact = np.finfo(given.dtype).eps if given.dtype.kind == "f" else 0.0  # float32 sums less well
+    if not abs(total - 1.0) <= max(1e-9, 4.0 * exact):
+        raise ValueError(
+            f"{what} must sum to 1; it sums to {total!r}: divide it by its sum, if these are "
+            "relative frequencies"
+        )
+    if abs(total - 1.0) > 2.0**-49:  # else they would change each time that a prior is copied
+        shares = shares / total
+    return tuple(shares.tolist())
+
+
+def _mode_strength(strength: Any) -> float:
+    rule = "from_mode takes a finite strength from 0 on, in rows"
+    value = number(rule, strength)
+    if not value >= 0.0:
+        raise ValueError(f"{rule}, got {value!r}")
+    return value
 
 
 @dataclass(frozen=True)
@@ -51,12 +71,15 @@ class Dirichlet:
 
     strength: float
     base: Sequence[float] | Literal["marginal"] | None = None
+    # concentrations − 1 where they were given as such: 1 + 1e-10 − 1 is not 1e-10
+    _excess: tuple[float, ...] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.strength) and self.strength >= 0.0):
-            raise ValueError(
-                f"Dirichlet takes a finite strength from 0 on, in rows, got {self.strength!r}"
-            )
+        rule = "Dirichlet takes a finite strength from 0 on, in rows"
+        strength = number(rule, self.strength)
+        if not strength >= 0.0:
+            raise ValueError(f"{rule}, got {strength!r}")
+        object.__setattr__(self, "strength", strength)
         if self.base is not None and not isinstance(self.base, str):
             object.__setattr__(self, "base", _shares(self.base, "base"))
         elif isinstance(self.base, str) and self.base != "marginal":
@@ -74,12 +97,14 @@ class Dirichlet:
         strength : float
             λ, in rows.
         """
-        theta = np.array(_shares(mode, "mode"))
-        if not (np.isfinite(strength) and strength >= 0.0):
-            raise ValueError(f"from_mode takes a finite strength from 0 on, got {strength!r}")
-        concentration = 1.0 + strength * theta
-        total = concentration.sum()
-        return cls(float(total), tuple((concentration / total).tolist()))
+        return cls._with_excess(_mode_strength(strength) * np.array(_shares(mode, "mode")))
+
+    @classmethod
+    def _with_excess(cls, excess: Array) -> Dirichlet:
+        """Concentrations 1 + excess."""
+        total = (1.0 + excess).sum()
+        base = (1.0 + excess) / total
+        return cls(float(total), tuple(base.tolist()), tuple(excess.tolist()))
 
     def concentration(self, n_levels: int) -> Array:
         """strength·base, float64 (n_levels,)."""
@@ -97,9 +122,27 @@ class Dirichlet:
     def mean(self, n_levels: int | None = None) -> Array:
         """E p, float64 (n_levels,)."""
         a = self.concentration(self._levels(n_levels))
-        if not self.strength:
-            raise ValueError("a Dirichlet of strength 0 is improper: it has no mean")
+        self._need_proper("mean")
         return np.asarray(a / a.sum())
+
+    def excess(self, n_levels: int) -> Array:
+        """Concentrations − 1, what a posterior mode adds to the counts, float64 (n_levels,).
+
+        Raises
+        ------
+        ValueError
+            If one is below 0: where no row need be, the density then grows without bound.
+        """
+        a = self.concentration(n_levels)
+        if self._excess is not None:
+            return np.array(self._excess)
+        excess = a - 1.0
+        if excess.min(initial=0.0) < -ROUNDING:
+            raise ValueError(
+                f"the mode is undefined: concentration {a.min().item()!r} is below 1, so that the "
+                "density grows without bound; take the mean, or Dirichlet.from_mode"
+            )
+        return np.asarray(np.where(np.abs(excess) <= ROUNDING, 0.0, excess))
 
     def mode(self, n_levels: int | None = None) -> Array:
         """The p of largest density, (a − 1) / Σ(a − 1), float64 (n_levels,).
@@ -109,13 +152,7 @@ class Dirichlet:
         ValueError
             Where it is undefined: a concentration below 1, or all equal to 1.
         """
-        a = self.concentration(self._levels(n_levels))
-        if a.min() < 1.0:
-            raise ValueError(
-                f"the mode is undefined: concentration {a.min().item()!r} is below 1, so that the "
-                "density grows without bound; take the mean"
-            )
-        excess = a - 1.0
+        excess = self.excess(self._levels(n_levels))
         if not excess.sum() > 0.0:
             raise ValueError(
                 "the mode is undefined: every p is equally dense under a uniform prior; take the "
@@ -124,28 +161,38 @@ class Dirichlet:
         return np.asarray(excess / excess.sum())
 
     def log_density(self, p: ArrayLike) -> float:
-        """log of the density at p (n_levels,), in nats."""
-        at = np.asarray(p, dtype=np.float64)
+        """log of the density at p (n_levels,), probabilities that sum to 1, in nats."""
+        at = np.array(_shares(p, "p"))
         a = self.concentration(len(at))
+        self._need_proper("density")
+        if (at[a == 0.0] > 0.0).any():
+            return -np.inf
+        a, at = a[a > 0.0], at[a > 0.0]  # a level of concentration 0 has p = 0 for certain
         return float(gammaln(a.sum()) - gammaln(a).sum() + xlogy(a - 1.0, at).sum())
 
     def updated(self, counts: ArrayLike) -> Dirichlet:
-        """The posterior after these counts (n_levels,)."""
-        k = np.asarray(counts, dtype=np.float64)
+        """The posterior after these counts (n_levels,), from 0 on."""
+        k = count_numbers("Dirichlet.updated", counts)
         a = self.concentration(len(k)) + k
-        return Dirichlet(float(a.sum()), tuple((a / a.sum()).tolist()))
+        if not a.sum() > 0.0:
+            return self
+        excess = None if self._excess is None else tuple((self._excess + k).tolist())
+        return Dirichlet(float(a.sum()), tuple((a / a.sum()).tolist()), excess)
 
     def log_evidence(self, counts: ArrayLike) -> Array:
         """log P(rows) of rows that fall on the levels `counts` (…, n_levels) times, in their order:
         the Dirichlet-multinomial without its coefficient, in nats, float64 (…)."""
-        k = np.asarray(counts, dtype=np.float64)
+        k = count_numbers("Dirichlet.log_evidence", counts)
         a = self.concentration(k.shape[-1])
-        here = a > 0.0
-        each = np.where(
-            here, gammaln(k + np.where(here, a, 1.0)) - gammaln(np.where(here, a, 1.0)), 0.0
-        )
-        each = np.where(~here & (k > 0.0), -np.inf, each)
-        return np.asarray(each.sum(-1) + gammaln(a.sum()) - gammaln(a.sum() + k.sum(-1)))
+        self._need_proper("evidence")
+        return log_counts_evidence(a, k)
+
+    def _need_proper(self, what: str) -> None:
+        if not self.strength:
+            raise ValueError(
+                f"a Dirichlet of strength 0 is improper: it has no {what}; give it some strength, "
+                "or learn rows first"
+            )
 
     def _levels(self, n_levels: int | None) -> int:
         if n_levels is not None:
@@ -167,9 +214,10 @@ class Beta:
 
     a: float
     b: float
+    _excess: tuple[float, float] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        _positive("Beta", a=self.a, b=self.b)
+        hold(self, "above 0", 0.0, "a", "b")
 
     @classmethod
     def from_mode(cls, mode: float, strength: float) -> Beta:
@@ -182,12 +230,13 @@ class Beta:
         strength : float
             λ, in rows.
         """
-        if not 0.0 <= mode <= 1.0 or not (np.isfinite(strength) and strength >= 0.0):
-            raise ValueError(
-                "from_mode takes a mode from 0 to 1 and a finite strength from 0 on, got "
-                f"{mode!r} and {strength!r}"
-            )
-        return cls(1.0 + strength * mode, 1.0 + strength * (1.0 - mode))
+        rule = "from_mode takes a mode from 0 to 1"
+        theta = number(rule, mode)
+        if not 0.0 <= theta <= 1.0:
+            raise ValueError(f"{rule}, got {theta!r}")
+        strength = _mode_strength(strength)
+        yes, no = strength * theta, strength * (1.0 - theta)
+        return cls(1.0 + yes, 1.0 + no, (yes, no))
 
     @property
     def mean(self) -> float:
@@ -203,136 +252,46 @@ class Beta:
         ValueError
             Where it is undefined.
         """
+        yes, no = self.excess
+        if not yes + no > 0.0:
+            raise ValueError("the mode of Beta(1, 1) is undefined: it is uniform; take the mean")
+        return yes / (yes + no)
+
+    @property
+    def excess(self) -> tuple[float, float]:
+        """(a − 1, b − 1), what a posterior mode adds to the counts of yes and no.
+
+        Raises
+        ------
+        ValueError
+            If one is below 0: where no row need be, the density then grows without bound.
+        """
+        if self._excess is not None:
+            return self._excess
         if self.a < 1.0 or self.b < 1.0:
             raise ValueError(
                 f"the mode of Beta({self.a:g}, {self.b:g}) is undefined: with a parameter below 1 "
-                "the density grows without bound; take the mean"
+                "the density grows without bound; take the mean, or Beta.from_mode"
             )
-        if self.a == self.b == 1.0:
-            raise ValueError("the mode of Beta(1, 1) is undefined: it is uniform; take the mean")
-        return (self.a - 1.0) / (self.a + self.b - 2.0)
+        return self.a - 1.0, self.b - 1.0
 
     def density(self, theta: ArrayLike) -> Array:
         """θ^(a−1) (1−θ)^(b−1) / B(a, b), 0 outside 0 … 1, like theta."""
         t = np.asarray(theta, dtype=np.float64)
-        inside = (t >= 0.0) & (t <= 1.0)
+        inside = ~((t < 0.0) | (t > 1.0))
         at = np.where(inside, t, 0.5)
         log = xlogy(self.a - 1.0, at) + xlog1py(self.b - 1.0, -at) - betaln(self.a, self.b)
         return np.asarray(np.where(inside, np.exp(log), 0.0))
 
     def updated(self, yes: float, no: float) -> Beta:
-        """The posterior after rows of yes and of no."""
-        return Beta(self.a + yes, self.b + no)
+        """The posterior after rows of yes and of no, from 0 on."""
+        k = count_numbers("Beta.updated", [yes, no])
+        excess = None if self._excess is None else (self._excess[0] + k[0], self._excess[1] + k[1])
+        return Beta(self.a + k[0].item(), self.b + k[1].item(), excess)
 
     def log_evidence(self, yes: ArrayLike, no: ArrayLike) -> Array:
         """log P of rows of yes and no, in their order, in nats."""
-        return np.asarray(
-            betaln(self.a + np.asarray(yes), self.b + np.asarray(no)) - betaln(self.a, self.b)
-        )
-
-
-@dataclass(frozen=True)
-class Gamma:
-    """A prior of a rate: λ ~ Gamma(shape a, rate b), density ∝ λ^(a−1) e^(−bλ).
-
-    Parameters
-    ----------
-    shape : float
-        a: events believed to have been seen.
-    rate : float
-        b: in so many rows.
-    """
-
-    shape: float
-    rate: float
-
-    def __post_init__(self) -> None:
-        _positive("Gamma", shape=self.shape, rate=self.rate)
-
-    @property
-    def mean(self) -> float:
-        """a / b."""
-        return self.shape / self.rate
-
-    @property
-    def mode(self) -> float:
-        """(a − 1) / b.
-
-        Raises
-        ------
-        ValueError
-            Where it is undefined, for a < 1.
-        """
-        if self.shape < 1.0:
-            raise ValueError(
-                f"the mode of Gamma(shape={self.shape:g}) is undefined: with a shape below 1 the "
-                "density grows without bound at 0; take the mean"
-            )
-        return (self.shape - 1.0) / self.rate
-
-    def density(self, rate: ArrayLike) -> Array:
-        """The density at λ, 0 below 0, like `rate`."""
-        x = np.asarray(rate, dtype=np.float64)
-        at = np.where(x >= 0.0, x, 1.0)
-        log = xlogy(self.shape, self.rate) - gammaln(self.shape)
-        log = log + xlogy(self.shape - 1.0, at) - self.rate * at
-        return np.asarray(np.where(x >= 0.0, np.exp(log), 0.0))
-
-    def updated(self, total: float, rows: float) -> Gamma:
-        """The posterior after `rows` rows with `total` events."""
-        return Gamma(self.shape + total, self.rate + rows)
-
-
-@dataclass(frozen=True)
-class NormalInverseGamma:
-    """A prior of a mean and a variance: σ² ~ IG(shape, scale), μ | σ² ~ N(mean, σ² / strength).
-
-    Parameters
-    ----------
-    mean : float
-        μ₀, in units of the column.
-    strength : float
-        κ₀: rows that the belief in μ₀ is worth.
-    shape : float
-        a₀: half of the rows that the belief in σ² is worth.
-    scale : float
-        b₀: half of their sum of squares; the prior mean of σ² is b₀ / (a₀ − 1).
-    """
-
-    mean: float
-    strength: float
-    shape: float
-    scale: float
-
-    def __post_init__(self) -> None:
-        if not np.isfinite(self.mean):
-            raise ValueError(f"NormalInverseGamma takes a finite mean, got {self.mean!r}")
-        _positive("NormalInverseGamma", strength=self.strength, shape=self.shape, scale=self.scale)
-
-    def posterior(self, n: Any, mean: Any, squares: Any) -> tuple[Any, Any, Any, Any]:
-        """(μ_n, κ_n, a_n, b_n) after n rows of this mean and sum of squares about it; numbers or
-        arrays."""
-        strength = self.strength + n
-        centre = (self.strength * self.mean + n * mean) / strength
-        apart = self.strength * n / strength * (mean - self.mean) ** 2
-        return centre, strength, self.shape + 0.5 * n, self.scale + 0.5 * (squares + apart)
-
-    def log_density(self, mean: ArrayLike, variance: ArrayLike) -> Array:
-        """log of the joint density at (μ, σ²), in nats."""
-        m, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
-        log = 0.5 * np.log(self.strength / (2.0 * np.pi * v))
-        log = log - self.strength * (m - self.mean) ** 2 / (2.0 * v)
-        log = log + self.shape * np.log(self.scale) - gammaln(self.shape)
-        return np.asarray(log - (self.shape + 1.0) * np.log(v) - self.scale / v)
-
-    def log_evidence(self, n: Any, mean: Any, squares: Any) -> Array:
-        """log p of n rows of this mean and sum of squares about it, in nats."""
-        _, strength, shape, scale = self.posterior(n, mean, squares)
-        return np.asarray(
-            gammaln(shape)
-            - gammaln(self.shape)
-            + self.shape * np.log(self.scale)
-            - shape * np.log(scale)
-            + 0.5 * np.log(self.strength / strength)
-            - 0.5 * np.asarray(n) * np.log(2.0 * np.pi)
+        counts = np.stack(np.broadcast_arrays(yes, no), axis=-1)
+        return log_counts_evidence(
+            np.array([self.a, self.b]), count_numbers("Beta.log_evidence", counts)
         )

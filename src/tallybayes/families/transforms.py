@@ -45,6 +45,22 @@ class Transform:
         up, down = np.maximum(x, 0.0), np.maximum(-x, 0.0)
         return np.where(x >= 0.0, _power(up, self.exponent), -_power(down, 2.0 - self.exponent))
 
+    def backward(self, g: Array) -> Array:
+        """x with g(x) = g, like g; for g within the bounds."""
+        if self.kind == "log":
+            return np.asarray(np.exp(g))
+        up, down = np.maximum(g, 0.0), np.maximum(-g, 0.0)
+        return np.where(g >= 0.0, _root(up, self.exponent), -_root(down, 2.0 - self.exponent))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Between what g(x) lies for all x: Yeo–Johnson is bounded for λ < 0 and λ > 2."""
+        if self.kind == "log":
+            return -np.inf, np.inf
+        above = -1.0 / self.exponent if self.exponent < 0.0 else np.inf
+        below = 1.0 / (2.0 - self.exponent) if self.exponent > 2.0 else -np.inf
+        return below, above
+
     def log_slope(self, x: Array) -> Array:
         """log g'(x), like x."""
         if self.kind == "log":
@@ -60,6 +76,13 @@ def _power(x: Array, exponent: float) -> Array:
     """((x + 1)^λ − 1) / λ, exact near λ = 0."""
     log = np.log1p(x)
     return log if exponent == 0.0 else np.asarray(np.expm1(exponent * log) / exponent)
+
+
+def _root(power: Array, exponent: float) -> Array:
+    """The x ≥ 0 with :func:`_power` of this value; +inf at the bound of a negative exponent."""
+    with np.errstate(divide="ignore"):
+        log = power if exponent == 0.0 else np.log1p(exponent * power) / exponent
+    return np.asarray(np.expm1(log))
 
 
 def class_moments(grid: GridCounts, transform: Transform) -> tuple[Array, Array, Array]:

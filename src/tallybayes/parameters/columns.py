@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -58,6 +59,16 @@ class Cells(Protocol):
     def take(self, cells: NDArray[np.integer[Any]]) -> Self:
         """Some cells, which may repeat."""
 
+    def drawn(self, cells: NDArray[np.intp], rng: Any, n: int) -> Array:
+        """Draws from the posterior, float64 (n, n_classes, n_used), of cells (n_used,)."""
+
+    @classmethod
+    def joined(cls, laws: Sequence[Self]) -> Self:
+        """Columns side by side as one."""
+
+    def scaled(self, factor: float) -> Self:
+        """The same under a prior `factor` times as strong."""
+
 
 class Density(Protocol):
     """A column of numbers of a table read as an expression: log p(x | c), in nats."""
@@ -71,6 +82,10 @@ class Density(Protocol):
 
     def without(self, x: Array, own: NDArray[np.intp], weight: Array) -> Array:
         """The same after each row itself is taken out; `own` is its class, `weight` its weight."""
+
+    def drawn(self, x: Array, rng: Any, n: int) -> Array:
+        """log p(x | c) under parameters drawn from their posterior, float64 (n, n_rows,
+        n_classes)."""
 
     def quadratic(self) -> QuadraticTerms | None:
         """log p(x | c) up to a term that all classes share, if it has that form."""
@@ -89,6 +104,10 @@ class Counts(Protocol):
     def without(self, x: Array, own: NDArray[np.intp], weight: Array) -> Array:
         """Σ of contributions over columns, (n_rows, n_classes), after each row itself is taken
         out."""
+
+    def drawn(self, x: Array, rng: Any, n: int) -> Array:
+        """Σ of contributions under parameters drawn from their posterior, float64 (n, n_rows,
+        n_classes)."""
 
     def slopes(self) -> Array | None:
         """w (n_classes, n_columns) where a contribution is w·x, 0 for x = 0; else None."""

@@ -9,21 +9,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tallybayes.tables.arrays import read_array
-from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts
+from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts, whole_numbers
 from tallybayes.tables.objects import as_text, read_objects
+from tallybayes.tables.texts import read_texts
 
 __all__ = ["read"]
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
 
 
 def _read_column(column: Any, name: str) -> Column:
     kind = column.type
     if pa.types.is_null(kind) or column.null_count == len(column):
         return Empty(len(column))
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        if pa.types.is_string_view(kind):
-            column = column.cast(pa.large_string())
-        column = column.dictionary_encode()
-        kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.unify_dictionaries() if isinstance(column, pa.ChunkedArray) else column
         chunk = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
@@ -37,7 +39,7 @@ def _read_column(column: Any, name: str) -> Column:
         return Texts(codes.astype(np.int32), ["False", "True"], "boolean")
     if pa.types.is_integer(kind):
         if column.null_count:
-            return Numbers(column.cast(pa.float64(), safe=False).to_numpy(), "integer")
+            return whole_numbers(pc.fill_null(column, 0).to_numpy(), column.is_null().to_numpy())
         return Numbers(column.to_numpy(), "integer")
     if pa.types.is_decimal(kind):
         text = column.cast(pa.string())  # straight to floats, it would miss the nearest one
@@ -50,7 +52,7 @@ def _read_column(column: Any, name: str) -> Column:
     return read_objects(column.to_pylist(), name)
 
 
-def read(x: Any) -> Table:
+def read(x: Any, threads: int = 1) -> Table:
     """Anything with ``__arrow_c_stream__``.
 
     Raises
@@ -69,5 +71,7 @@ def read(x: Any) -> Table:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"two columns are named {twice!r}: rename or drop one")
-    columns = {name: _read_column(table.column(name), name) for name in names}
+    texts = {name: table.column(name) for name in names if _is_text(table.column(name).type)}
+    read = read_texts(texts, threads)
+    columns = {k: read[k] if k in read else _read_column(table.column(k), k) for k in names}
     return Table(columns, table.num_rows, True)

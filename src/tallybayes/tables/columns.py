@@ -8,7 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Column", "Empty", "Numbers", "Table", "Texts", "text_of_number", "texts_of"]
+__all__ = [
+    "EXACT",
+    "LARGEST",
+    "Column",
+    "Empty",
+    "Numbers",
+    "Table",
+    "Texts",
+    "text_of_days",
+    "text_of_number",
+    "texts_of",
+    "whole_numbers",
+]
+
+EXACT = 2.0**53
+"""Below it every whole number is a float64; from it on neighbours are one number."""
+LARGEST = 2.0**64
+"""Below it a whole number is a level by its digits; from it on, as a float."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,13 +38,21 @@ class Numbers:
         Integers or floats; NaN is a gap.
     what : str
         What the column was, for the schema: "integer", "float", "date", …
+    texts : Texts, optional
+        The same values as levels, where float64 does not tell them apart.
     """
 
     values: NDArray[Any]
     what: str
+    texts: Texts | None = None
 
-    def take(self, rows: slice) -> Numbers:
-        return Numbers(self.values[rows], self.what)
+    @property
+    def n_rows(self) -> int:
+        return len(self.values)
+
+    def take(self, rows: slice | NDArray[np.intp]) -> Numbers:
+        texts = None if self.texts is None else self.texts.take(rows)
+        return Numbers(self.values[rows], self.what, texts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +73,11 @@ class Texts:
     levels: list[str]
     what: str
 
-    def take(self, rows: slice) -> Texts:
+    @property
+    def n_rows(self) -> int:
+        return len(self.codes)
+
+    def take(self, rows: slice | NDArray[np.intp]) -> Texts:
         return Texts(self.codes[rows], self.levels, self.what)
 
 
@@ -63,8 +92,9 @@ class Empty:
 
     n_rows: int
 
-    def take(self, rows: slice) -> Empty:
-        return Empty(len(range(*rows.indices(self.n_rows))))
+    def take(self, rows: slice | NDArray[np.intp]) -> Empty:
+        n = len(range(*rows.indices(self.n_rows))) if isinstance(rows, slice) else len(rows)
+        return Empty(n)
 
 
 Column = Numbers | Texts | Empty
@@ -86,6 +116,12 @@ class Table:
     n_rows: int
     named: bool
 
+    def take(self, rows: slice | NDArray[np.intp]) -> Table:
+        """Some rows."""
+        columns = {name: column.take(rows) for name, column in self.columns.items()}
+        n = len(range(*rows.indices(self.n_rows))) if isinstance(rows, slice) else len(rows)
+        return Table(columns, n, self.named)
+
     @property
     def shape(self) -> tuple[int, int]:
         """(n_rows, n_columns)."""
@@ -93,22 +129,52 @@ class Table:
 
 
 def text_of_number(value: float) -> str:
-    """A number as a level: whole numbers without a point, so that 3 and 3.0 are one level."""
-    return str(int(value)) if value == int(value) else repr(float(value))
+    """A number as a level: whole numbers without a point, so that 3 and 3.0 are one level; from
+    2⁶⁴ on as ``repr`` has them, 1e+300."""
+    if abs(value) < LARGEST and value == int(value):
+        return str(int(value))
+    return repr(float(value))
+
+
+def text_of_days(days: float) -> str:
+    """Days since 1970 as a level: 2020-01-31, or with a time that is not midnight
+    2020-01-31T12:30:00."""
+    moment = str(np.datetime64(round(days * 86_400e6), "us"))
+    day, _, time = moment.partition("T")
+    if not time.strip("0:."):
+        return day
+    return moment.rstrip("0").rstrip(".") if "." in time and time.endswith("0") else moment
+
+
+def whole_numbers(values: NDArray[Any], gaps: NDArray[np.bool_]) -> Numbers:
+    """Integers (n_rows,) with gaps, whatever `values` holds there, as numbers."""
+    if not gaps.any():
+        return Numbers(values, "integer")
+    there = values[~gaps]
+    numbers = np.where(gaps, np.nan, values.astype(np.float64))
+    if not len(there) or float(np.abs(numbers[~gaps]).max()) < EXACT:
+        return Numbers(numbers, "integer")
+    distinct, inverse = np.unique(there, return_inverse=True)
+    codes = np.full(len(values), -1, dtype=np.int32)
+    codes[~gaps] = inverse
+    return Numbers(numbers, "integer", Texts(codes, [str(v) for v in distinct.tolist()], "integer"))
 
 
 def texts_of(column: Numbers) -> Texts:
-    """Numbers as levels, by :func:`text_of_number`; NaN is a gap.
+    """Numbers as levels, by :func:`text_of_number`, dates by :func:`text_of_days`; NaN is a gap.
 
     Infinity is the text "inf" or "-inf".
     """
+    if column.texts is not None:
+        return column.texts
     values = column.values
     gaps = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
     distinct, inverse = np.unique(values[~gaps], return_inverse=True)
     codes = np.full(len(values), -1, dtype=np.int32)
     codes[~gaps] = inverse
+    name = text_of_days if column.what == "date" else text_of_number
     levels = (
-        [text_of_number(v) if np.isfinite(v) else str(v) for v in map(float, distinct.tolist())]
+        [name(v) if np.isfinite(v) else str(v) for v in map(float, distinct.tolist())]
         if values.dtype.kind == "f"
         else [str(v) for v in distinct.tolist()]
     )

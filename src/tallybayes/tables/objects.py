@@ -11,9 +11,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.tables.columns import Column, Empty, Numbers, Texts, text_of_number
+from tallybayes.tables.columns import (
+    EXACT,
+    LARGEST,
+    Column,
+    Empty,
+    Numbers,
+    Texts,
+    text_of_days,
+    text_of_number,
+)
 
-__all__ = ["EPOCH", "days_of", "read_objects"]
+__all__ = ["EPOCH", "WITH_DATES", "as_scalar", "as_text", "days_of", "read_objects"]
+
+WITH_DATES = "mixed with dates"
+"""What a column holds that has dates and other values."""
 
 EPOCH = datetime.datetime(1970, 1, 1)
 DAY = 86400.0
@@ -31,6 +43,11 @@ def days_of(value: datetime.date) -> float:
 def _is_gap(value: Any) -> bool:
     if value is None:
         return True
+    if isinstance(value, decimal.Decimal) and value.is_snan():
+        raise ValueError(
+            "a column holds a signalling NaN, Decimal('sNaN'), which stands for an error: correct "
+            "it, or give None for a gap"
+        )
     # NaN, NaT and decimal NaN differ from themselves; pd.NA says neither
     same = value == value
     return same is False or (same is not True and type(value).__name__ == "NAType")
@@ -58,7 +75,15 @@ def _kind(value: Any, name: str) -> str:
 def _number(value: Any) -> float:
     if isinstance(value, np.datetime64):
         return float((value - np.datetime64(0, "D")) / np.timedelta64(1, "s")) / DAY
-    return days_of(value) if isinstance(value, datetime.date) else float(value)
+    if isinstance(value, datetime.date):
+        return days_of(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(
+            f"a column holds a number ({type(value).__name__}) too large for float64, which ends "
+            "at about 1.8e308: rescale it, or give it as a text"
+        ) from None
 
 
 def as_text(value: Any) -> str:
@@ -67,16 +92,18 @@ def as_text(value: Any) -> str:
         return value
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
-    if isinstance(value, numbers.Integral):
+    if isinstance(value, numbers.Integral) and abs(int(value)) < LARGEST:
         return str(int(value))
     if isinstance(value, numbers.Real | decimal.Decimal):
-        number = float(value)
+        number = _number(value)
         return text_of_number(number) if np.isfinite(number) else str(number)
+    if isinstance(value, datetime.date | np.datetime64):
+        return text_of_days(_number(value))
     return str(value)
 
 
-def as_scalar(value: Any) -> float | str | None:
-    """A value of any scalar kind as a number, a text or a gap.
+def as_scalar(value: Any) -> float | str | tuple[float] | None:
+    """A value of any scalar kind as a number, a text, a gap, or for a date its number in a tuple.
 
     Raises
     ------
@@ -85,16 +112,18 @@ def as_scalar(value: Any) -> float | str | None:
     """
     if _is_gap(value):
         return None
-    if _kind(value, "of a row") in ("text", "boolean"):
+    kind = _kind(value, "of a row")
+    if kind in ("text", "boolean"):
         return as_text(value)
-    return _number(value)
+    return (_number(value),) if kind == "date" else _number(value)
 
 
 def read_objects(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
     """A column of Python objects.
 
     None, NaN, NaT and NA are gaps. Only numbers (or only dates) make a column of numbers, only
-    booleans one of two levels; anything mixed is read as text.
+    booleans one of two levels; anything mixed is read as text. Dates among other values are texts
+    too, but marked :data:`WITH_DATES`: only a column that is declared as levels may hold them.
 
     Raises
     ------
@@ -111,7 +140,17 @@ def read_objects(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
             [np.nan if gap else _number(v) for v, gap in zip(objects, gaps, strict=True)],
             dtype=np.float64,
         )
-        return Numbers(array, "float" if "float" in kinds else kinds.pop())
+        whole = "integer" in kinds
+        what = "float" if "float" in kinds else kinds.pop()
+        if not whole or not (np.abs(array) >= EXACT).any():
+            return Numbers(array, what)
+        return Numbers(array, what, _texts(objects, gaps, what))
+    what = kinds.pop() if len(kinds) == 1 else WITH_DATES if "date" in kinds else "mixed"
+    return _texts(objects, gaps, what)
+
+
+def _texts(objects: list[Any], gaps: list[bool], what: str) -> Texts:
+    """Objects as levels."""
     rank: dict[str, int] = {}
     codes = np.fromiter(
         (
@@ -121,4 +160,4 @@ def read_objects(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
         dtype=np.int32,
         count=len(objects),
     )
-    return Texts(codes, list(rank), kinds.pop() if len(kinds) == 1 else "mixed")
+    return Texts(codes, list(rank), what)

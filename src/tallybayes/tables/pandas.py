@@ -8,10 +8,15 @@ import numpy as np
 import pandas as pd
 
 from tallybayes.tables.arrays import read_array
-from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts
+from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts, whole_numbers
 from tallybayes.tables.objects import as_text, read_objects
+from tallybayes.tables.texts import read_texts
 
 __all__ = ["read"]
+
+
+def _holds_arrow_texts(dtype: Any) -> bool:
+    return isinstance(dtype, pd.StringDtype) and dtype.storage.startswith("pyarrow")
 
 
 def _read_column(series: Any, name: str) -> Column:
@@ -34,16 +39,16 @@ def _read_column(series: Any, name: str) -> Column:
         codes[series.isna().to_numpy()] = -1
         return Texts(codes, ["False", "True"], "boolean")
     if pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, np.dtype):
-        if not series.isna().any() and pd.api.types.is_integer_dtype(dtype):
-            return Numbers(series.to_numpy(dtype=np.int64), "integer")
-        what = "integer" if pd.api.types.is_integer_dtype(dtype) else "float"
-        return Numbers(series.to_numpy(dtype=np.float64, na_value=np.nan), what)
+        if pd.api.types.is_integer_dtype(dtype):
+            wide = np.uint64 if pd.api.types.is_unsigned_integer_dtype(dtype) else np.int64
+            return whole_numbers(series.to_numpy(dtype=wide, na_value=0), series.isna().to_numpy())
+        return Numbers(series.to_numpy(dtype=np.float64, na_value=np.nan), "float")
     if isinstance(dtype, np.dtype):
         return read_array(series.to_numpy(), name)
     return read_objects(series.to_numpy(dtype=object), name)
 
 
-def read(frame: Any) -> Table:
+def read(frame: Any, threads: int = 1) -> Table:
     """A pandas.DataFrame.
 
     Raises
@@ -56,9 +61,12 @@ def read(frame: Any) -> Table:
         raise ValueError(
             f"two columns are named {twice[0]!r}: rename or drop one, names tell columns apart"
         )
-    columns: dict[str, Column] = {}
+    series: dict[str, Any] = {}
     for position, name in enumerate(frame.columns):
-        if str(name) in columns:
+        if str(name) in series:
             raise ValueError(f"two columns are named {name!s} as text: rename one")
-        columns[str(name)] = _read_column(frame.iloc[:, position], str(name))
+        series[str(name)] = frame.iloc[:, position]
+    texts = {k: s.array.__arrow_array__() for k, s in series.items() if _holds_arrow_texts(s.dtype)}
+    read: dict[str, Column] = read_texts(texts, threads)
+    columns = {k: read[k] if k in read else _read_column(s, k) for k, s in series.items()}
     return Table(columns, len(frame), True)

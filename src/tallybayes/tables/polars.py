@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 
 from tallybayes.tables.arrays import read_array
-from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts
+from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts, whole_numbers
 from tallybayes.tables.objects import read_objects
+from tallybayes.tables.texts import read_texts
 
 __all__ = ["read"]
 
@@ -30,9 +31,6 @@ def _read_column(series: Any, name: str) -> Column:
     dtype = series.dtype
     if dtype == pl.Null:
         return Empty(len(series))
-    if dtype == pl.String:
-        column = _codes(series.cast(pl.Categorical))
-        return Texts(column.codes, column.levels, "text") if isinstance(column, Texts) else column
     if dtype == pl.Categorical or dtype == pl.Enum:
         return _codes(series)
     if dtype == pl.Boolean:
@@ -40,7 +38,7 @@ def _read_column(series: Any, name: str) -> Column:
         return Texts(codes.astype(np.int32), ["False", "True"], "boolean")
     if dtype.is_integer():
         if series.null_count():
-            return Numbers(series.cast(pl.Float64).to_numpy(), "integer")
+            return whole_numbers(series.fill_null(0).to_numpy(), series.is_null().to_numpy())
         return Numbers(series.to_numpy(), "integer")
     if dtype.is_float():
         return Numbers(series.to_numpy(), "float")
@@ -53,7 +51,9 @@ def _read_column(series: Any, name: str) -> Column:
     return read_objects(series.to_list(), name)
 
 
-def read(frame: Any) -> Table:
+def read(frame: Any, threads: int = 1) -> Table:
     """A polars.DataFrame."""
-    columns = {series.name: _read_column(series, series.name) for series in frame.get_columns()}
+    series = {s.name: s for s in frame.get_columns()}
+    read = read_texts({k: s for k, s in series.items() if s.dtype == pl.String}, threads)
+    columns = {k: read[k] if k in read else _read_column(s, k) for k, s in series.items()}
     return Table(columns, frame.height, True)

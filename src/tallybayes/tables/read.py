@@ -19,13 +19,15 @@ def _is(x: Any, library: str, name: str) -> bool:
     return module is not None and isinstance(x, getattr(module, name))
 
 
-def read_table(x: Any) -> Table:
+def read_table(x: Any, threads: int = 1) -> Table:
     """A table as plain columns.
 
     Parameters
     ----------
     x : pandas, polars or pyarrow table, anything with ``__arrow_c_stream__``, list of dicts, or
         array-like (n_rows, n_columns)
+    threads : int, default=1
+        How many may be used; the table does not depend on it.
 
     Returns
     -------
@@ -43,17 +45,17 @@ def read_table(x: Any) -> Table:
     if _is(x, "pandas", "DataFrame"):
         from tallybayes.tables import pandas
 
-        return pandas.read(x)
+        return pandas.read(x, threads)
     if _is(x, "polars", "LazyFrame"):
         raise TypeError("X is a polars LazyFrame: collect() it first")
     if _is(x, "polars", "DataFrame"):
         from tallybayes.tables import polars
 
-        return polars.read(x)
+        return polars.read(x, threads)
     if hasattr(x, "__arrow_c_stream__") and not isinstance(x, np.ndarray):
         from tallybayes.tables import arrow
 
-        return arrow.read(x)
+        return arrow.read(x, threads)
     if isinstance(x, list | tuple) and len(x) and isinstance(x[0], dict):
         return records.read(x)
     return arrays.read(x)

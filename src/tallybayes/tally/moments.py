@@ -139,9 +139,13 @@ class Moments(Tally):
         for sums, at_mean in zip(self.sums, cells.sums, strict=True):
             sums[where] = at_mean[0]
 
-    def settle(self, before: Self) -> None:
+    def settle(self, before: Self, most: Array | float = 0.0) -> None:
         """Rounding residues of n become zero; with them the sums, if those are residues too. A sum
-        of squares that rounding has left below zero, or of a single row, becomes zero."""
+        of squares that rounding has left below zero, or of a single row, becomes zero.
+
+        `most` (n_features,) is the largest sum of squares that was held, ever: what the rounding of
+        rows long gone has left is judged by it.
+        """
         weight = self.n + self.n_lo
         gone = is_residue(weight, before.n) | is_nothing(weight, before.n)
         self.n[gone] = self.n_lo[gone] = 0.0
@@ -150,7 +154,8 @@ class Moments(Tally):
         taken = before.copy()
         taken.accumulate(self, -1.0)
         squares_taken = np.abs(taken._about(mean).s2_hi).reshape(mean.shape)
-        slack = 2.0**-37 * (np.abs(held) + squares_taken) + NOTHING * (1.0 + mean**2)
+        slack = 2.0**-37 * (np.abs(held) + squares_taken + most) + NOTHING * (1.0 + mean**2)
+        slack += 2.0**-80 * np.abs(before.s2_hi)  # of double-doubles about the origin
         # without rows, sums on the positive side may be rounding of rows long gone: only a negative
         # sum of squares shows that other rows were taken away than had been learned
         left = self._about(mean).s2_hi.reshape(mean.shape)

@@ -38,8 +38,20 @@ def run(
         ),
     ] = None,
     alpha: Annotated[
-        float, typer.Option(min=0.0, help="Smoothing of the counts of levels and bins, in rows.")
-    ] = 1.0,
+        str,
+        typer.Option(
+            metavar="NUMBER|auto",
+            help="Smoothing of the counts of levels and bins, in rows; auto chooses it by "
+            "leave-one-out.",
+        ),
+    ] = "1",
+    calibrate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="temperature|isotonic",
+            help="Correct the probabilities by leave-one-out predictions.",
+        ),
+    ] = None,
     missing: Annotated[
         str, typer.Option(metavar="ignore|level", help="Gaps say nothing, or are evidence.")
     ] = "ignore",
@@ -47,17 +59,17 @@ def run(
         str | None,
         typer.Option(metavar="FILE", help="Measure on these rows, which training did not see."),
     ] = None,
-    folds: Annotated[
-        int,
-        typer.Option(
-            min=0, max=100, help="Folds of cross-validation, without --test; 0: no estimate."
-        ),
-    ] = 10,
+    estimate: Annotated[
+        bool,
+        typer.Option(help="Measure by leave-one-out, without --test; it reads TRAIN again."),
+    ] = True,
     json: options.Json = False,
 ) -> None:
     """Train a model on a file."""
     if missing not in ("ignore", "level"):
         raise Failure(f"--missing {missing!r} is neither ignore nor level", USAGE)
+    if calibrate not in (None, "temperature", "isotonic"):
+        raise Failure(f"--calibrate {calibrate!r} is neither temperature nor isotonic", USAGE)
     if train == "-" and output is None:
         raise Failure("from standard input the model needs a name: add -o MODEL", USAGE)
     if train == "-" and test == "-":
@@ -67,5 +79,17 @@ def run(
     families = column_families(column)
     from tallybayes.cli.training import Wish, fit
 
-    settings = {"alpha": alpha, "missing": missing}
-    fit(Wish(train, target, output, families, settings, test, folds, json), reading)
+    settings = {"alpha": _alpha(alpha), "missing": missing, "calibrate": calibrate}
+    fit(Wish(train, target, output, families, settings, test, estimate, json), reading)
+
+
+def _alpha(text: str) -> float | str:
+    if text == "auto":
+        return text
+    try:
+        alpha = float(text)
+        if not 0.0 <= alpha < float("inf"):
+            raise ValueError
+    except ValueError:
+        raise Failure(f"--alpha {text!r} is neither a number from 0 on nor auto", USAGE) from None
+    return alpha

@@ -1,0 +1,112 @@
+// The binding of the kernels for pairs of columns and for learning weights.
+#include "pairs.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <stdexcept>
+
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using namespace tb;
+
+template <class T, int N>
+using InArray = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <class T, int N>
+using OutArray = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+
+void need(bool fine, const char* what) {
+    if (!fine) throw std::invalid_argument(what);
+}
+
+LabelledRows labelled(const InArray<i32, 1>& y, const InArray<double, 1>& weight,
+                      const InArray<double, 2>& P) {
+    need(y.shape(0) == P.shape(0) && weight.shape(0) == P.shape(0), "rows differ");
+    return {y.data(), weight.data(), P.data(), static_cast<i64>(P.shape(0)),
+            static_cast<i64>(P.shape(1))};
+}
+
+void screen(InArray<std::uint8_t, 2> codes, InArray<i64, 1> size, InArray<i32, 2> pairs,
+            InArray<i32, 1> y, InArray<double, 1> weight, InArray<double, 2> P,
+            InArray<double, 2> strength, OutArray<double, 2> gains, int threads) {
+    const LabelledRows rows = labelled(y, weight, P);
+    need(codes.shape(1) == P.shape(0) && codes.shape(0) == size.shape(0), "codes differ");
+    need(pairs.shape(1) == 2 && gains.shape(0) == pairs.shape(0), "pairs differ");
+    need(strength.shape(1) == P.shape(1) && gains.shape(1) == strength.shape(0),
+         "strengths differ");
+    nb::gil_scoped_release release;
+    screen_pairs(rows, codes.data(), size.data(), pairs.data(), pairs.shape(0), strength.data(),
+                 strength.shape(0), gains.data(), threads);
+}
+
+void count(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> weight,
+           InArray<double, 2> P, OutArray<double, 2> C, OutArray<double, 2> E) {
+    const LabelledRows rows = labelled(y, weight, P);
+    need(cells.shape(0) == P.shape(0) && C.shape(1) == P.shape(1) && E.shape(1) == P.shape(1) &&
+             C.shape(0) == E.shape(0),
+         "shapes differ");
+    nb::gil_scoped_release release;
+    count_residuals(rows, GivenCell{cells.data()}, C.data(), E.data());
+}
+
+double gain(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> weight,
+            InArray<double, 2> P, InArray<double, 2> C, InArray<double, 2> E,
+            InArray<double, 1> strength) {
+    const LabelledRows rows = labelled(y, weight, P);
+    need(cells.shape(0) == P.shape(0) && strength.shape(0) == P.shape(1), "shapes differ");
+    nb::gil_scoped_release release;
+    return residual_gain(rows, GivenCell{cells.data()}, C.data(), E.data(), strength.data());
+}
+
+void values(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> weight,
+            InArray<double, 2> P, InArray<double, 2> C, InArray<double, 2> E,
+            InArray<double, 1> strength, OutArray<float, 2> out, int threads) {
+    const LabelledRows rows = labelled(y, weight, P);
+    need(cells.shape(0) == P.shape(0) && strength.shape(0) == P.shape(1) &&
+             out.shape(0) == P.shape(1) && out.shape(1) == P.shape(0),
+         "shapes differ");
+    nb::gil_scoped_release release;
+    residual_values(rows, GivenCell{cells.data()}, C.data(), E.data(), strength.data(), out.data(),
+                    threads);
+}
+
+double softmax(InArray<double, 2> S, InArray<i32, 1> y, InArray<double, 1> weight,
+               OutArray<float, 2> R, int threads) {
+    need(S.shape(1) == y.shape(0) && weight.shape(0) == y.shape(0) && R.shape(0) == S.shape(0) &&
+             R.shape(1) == S.shape(1),
+         "shapes differ");
+    nb::gil_scoped_release release;
+    return softmax_residuals(S.data(), y.data(), weight.data(), S.shape(1), S.shape(0), R.data(),
+                             threads);
+}
+
+double correction(InArray<i32, 2> cells, InArray<double, 2> S, InArray<i32, 1> y,
+                  InArray<double, 1> weight, InArray<double, 2> Q, OutArray<double, 2> gradient,
+                  int threads) {
+    need(cells.shape(0) == S.shape(0) && y.shape(0) == S.shape(0) &&
+             weight.shape(0) == S.shape(0) && Q.shape(1) == S.shape(1) &&
+             gradient.shape(0) == Q.shape(0) && gradient.shape(1) == Q.shape(1),
+         "shapes differ");
+    nb::gil_scoped_release release;
+    return correction_gradient(cells.data(), cells.shape(1), S.data(), y.data(), weight.data(),
+                               S.shape(0), S.shape(1), Q.data(), gradient.data(), Q.size(),
+                               threads);
+}
+
+}  // namespace
+
+void bind_pairs(nb::module_& m) {
+    m.def("screen_pairs", &screen, "codes"_a, "size"_a, "pairs"_a, "y"_a, "weight"_a, "P"_a,
+          "strength"_a, "gains"_a, "threads"_a);
+    m.def("count_residuals", &count, "cells"_a, "y"_a, "weight"_a, "P"_a, "C"_a, "E"_a);
+    m.def("residual_gain", &gain, "cells"_a, "y"_a, "weight"_a, "P"_a, "C"_a, "E"_a, "strength"_a);
+    m.def("residual_values", &values, "cells"_a, "y"_a, "weight"_a, "P"_a, "C"_a, "E"_a,
+          "strength"_a, "out"_a, "threads"_a);
+    m.def("softmax_residuals", &softmax, "S"_a, "y"_a, "weight"_a, "R"_a, "threads"_a);
+    m.def("correction_gradient", &correction, "cells"_a, "S"_a, "y"_a, "weight"_a, "Q"_a,
+          "gradient"_a, "threads"_a);
+}

@@ -1,0 +1,35 @@
+"""What a model says, as distribution objects on top of scipy.stats.
+
+``model.class_prior_distribution_`` is P(y), ``model.class_conditional_`` is p(x | y), a batch with
+an entry a class, and ``model.joint_`` is p(x, y), their product. They are made of the model as it
+is then: what it learns later does not change them. A calibration is of P(y | x) and no part of
+them. After Dillon et al. (2017), TensorFlow Distributions, and L. Roque, Naive Bayes from scratch
+with TensorFlow (2023).
+"""
+
+from __future__ import annotations
+
+from tallybayes.distributions.base import ClassConditional, Distribution
+from tallybayes.distributions.classes import Categorical
+from tallybayes.distributions.columns import Column, GroupOfCounts, LevelColumn, NumberColumn
+from tallybayes.distributions.counts import Multinomial
+from tallybayes.distributions.joint import Joint
+from tallybayes.distributions.levels import IndependentCategorical
+from tallybayes.distributions.rows import IndependentBernoulli, IndependentNormal
+from tallybayes.distributions.table import ProductOfColumns
+
+__all__ = [
+    "Categorical",
+    "ClassConditional",
+    "Column",
+    "Distribution",
+    "GroupOfCounts",
+    "IndependentBernoulli",
+    "IndependentCategorical",
+    "IndependentNormal",
+    "Joint",
+    "LevelColumn",
+    "Multinomial",
+    "NumberColumn",
+    "ProductOfColumns",
+]

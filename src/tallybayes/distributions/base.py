@@ -1,0 +1,244 @@
+"""What a distribution object is: shapes, densities, draws, moments, entropy.
+
+A distribution has a batch shape, how many distributions it is, and an event shape, that of one draw
+(Dillon et al., 2017, TensorFlow Distributions, section 3). A class conditional is a batch of K
+distributions, one a class; what it is asked about a row it answers for every class. One-dimensional
+parts are frozen distributions of scipy.stats.
+"""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "ArrayConditional",
+    "ClassConditional",
+    "Distribution",
+    "generator",
+    "shown",
+    "size_of",
+    "stats",
+]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+CELLS = 1 << 20  # of the intermediate results of a block of rows
+SHOWN = 6  # names that a repr lists
+
+
+def stats() -> Any:
+    """scipy.stats, which is slow to import and therefore imported on first use."""
+    import scipy.stats
+
+    return scipy.stats
+
+
+def generator(random_state: Any) -> Any:
+    """What draws random numbers: for None, a seed, a RandomState or a Generator.
+
+    A seed gives a RandomState, as in scikit-learn, so that draws are those of ``sample`` of the
+    estimators.
+    """
+    if isinstance(random_state, np.random.RandomState | np.random.Generator):
+        return random_state
+    if random_state is None:
+        return np.random.RandomState()
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        return np.random.RandomState(int(random_state))
+    raise ValueError(
+        "random_state is None, a whole number from 0 on, a RandomState or a Generator, got "
+        f"{random_state!r}"
+    )
+
+
+def size_of(n: Any) -> int | None:
+    """The number of draws; None for one draw without an axis of its own."""
+    if n is None:
+        return None
+    if isinstance(n, bool) or not isinstance(n, Integral) or n < 0:
+        raise ValueError(f"n is a whole number of draws from 0 on, or None for one, got {n!r}")
+    return int(n)
+
+
+def shown(values: Sequence[Any]) -> str:
+    """A list for a repr, cut where it is long."""
+    texts = [repr(v) for v in values[:SHOWN]]
+    return f"[{', '.join([*texts, '…'] if len(values) > SHOWN else texts)}]"
+
+
+class Distribution(ABC):
+    """A distribution, or a batch of them.
+
+    Attributes
+    ----------
+    batch_shape : tuple of int
+    event_shape : tuple of int
+    dtype : dtype
+        Of a draw.
+    """
+
+    batch_shape: tuple[int, ...]
+    event_shape: tuple[Any, ...]
+    dtype: np.dtype[Any]
+
+    def _details(self) -> dict[str, str]:
+        return {}
+
+    def __repr__(self) -> str:
+        fields = {
+            "batch_shape": list(self.batch_shape),
+            "event_shape": list(self.event_shape),
+            "dtype": self.dtype,
+            **self._details(),
+        }
+        said = " ".join(f"{name}={value}" for name, value in fields.items())
+        return f"<tallybayes.distributions.{type(self).__name__} {said}>"
+
+
+class ClassConditional(Distribution):
+    """p(x | c) for each class c: a batch of K distributions.
+
+    Parameters
+    ----------
+    classes : array (n_classes,)
+        The class labels.
+    features : sequence
+        The names of the columns, or their numbers.
+
+    Attributes
+    ----------
+    classes : array (n_classes,)
+    features : list
+    """
+
+    dtype: np.dtype[Any] = np.dtype(np.float64)
+
+    def __init__(self, classes: NDArray[Any], features: Sequence[Any]) -> None:
+        self.classes = np.asarray(classes)
+        self.features = list(features)
+        self.batch_shape = (len(self.classes),)
+        self.event_shape = (len(self.features),)
+
+    def _details(self) -> dict[str, str]:
+        return {"classes": shown(self.classes.tolist()), "features": shown(self.features)}
+
+    @abstractmethod
+    def log_prob(self, x: Any) -> Array:
+        """log p(x | c), in nats, (…, n_classes) of events x of the shape (…, *event_shape)."""
+
+    def prob(self, x: Any) -> Array:
+        """p(x | c), like :meth:`log_prob`."""
+        return np.asarray(np.exp(self.log_prob(x)))
+
+    @abstractmethod
+    def draw(self, codes: Index, rng: Any, **more: Any) -> Any:
+        """One event for each class index in `codes`, (len(codes), *event_shape)."""
+
+    @abstractmethod
+    def entropy(self, **more: Any) -> Array:
+        """Entropy of an event of each class, in nats, float64 (n_classes,)."""
+
+    def as_rows(self, drawn: Any, n: int) -> Any:
+        """n draws in a form that the model reads."""
+        return drawn
+
+    def as_row(self, drawn: Any) -> Any:
+        """The one event that was drawn."""
+        return drawn[0]
+
+    def _by_class(self, n: Any, random_state: Any, shape: Callable[..., Any], **more: Any) -> Any:
+        """Draws of every class: `shape` brings an array (n · n_classes, …) into its final shape."""
+        count = size_of(n)
+        codes = np.tile(np.arange(len(self.classes)), 1 if count is None else count)
+        drawn = self.draw(codes, generator(random_state), **more)
+        return shape(drawn, self.batch_shape if count is None else (count, *self.batch_shape))
+
+
+class ArrayConditional(ClassConditional):
+    """A class conditional whose events are rows of an array.
+
+    Rows are asked about in blocks, so that intermediate results stay small.
+    """
+
+    @abstractmethod
+    def _log_prob(self, x: NDArray[Any]) -> Array:
+        """(n_rows, n_classes) of rows (n_rows, n_features)."""
+
+    def _cells_a_row(self, sparse: bool) -> int:
+        """How large an intermediate result is for each row."""
+        return len(self.features) * len(self.classes)
+
+    def _log_prob_of_sparse(self, x: Any) -> Array:
+        """The same of a block of rows in CSR format."""
+        return self._log_prob(self._read(x.toarray()))
+
+    def _read(self, x: Any) -> NDArray[Any]:
+        return np.asarray(x, dtype=np.float64)
+
+    def log_prob(self, x: Any) -> Array:
+        """log p(x | c), in nats.
+
+        Parameters
+        ----------
+        x : array-like (…, n_features), or sparse matrix (n_rows, n_features)
+            Rows; every one is asked about in every class.
+
+        Returns
+        -------
+        float64 array (…, n_classes)
+            −inf for what cannot be.
+
+        Raises
+        ------
+        ValueError
+            For other columns than the distribution has.
+        """
+        return self._by_block(x)
+
+    def _by_block(self, x: Any, **more: Any) -> Array:
+        sparse = hasattr(x, "toarray")
+        rows: Any = x.tocsr() if sparse else self._read(x)
+        log_prob = self._log_prob_of_sparse if sparse else self._log_prob
+        (d,) = self.event_shape
+        if rows.ndim == 0 or rows.shape[-1] != d:
+            raise ValueError(
+                f"x has the shape {rows.shape}, but the last axis of events is {d} long: a row has "
+                f"the columns {shown(self.features)}"
+            )
+        lead = rows.shape[:-1]
+        rows = rows if sparse else rows.reshape(-1, d)
+        out = np.empty((rows.shape[0], len(self.classes)))
+        step = max(1, CELLS // max(1, self._cells_a_row(sparse)))
+        for start in range(0, len(out), step):
+            out[start : start + step] = log_prob(rows[start : start + step], **more)
+        return out.reshape(*lead, len(self.classes))
+
+    def sample(self, n: int | None = None, random_state: Any = None, **more: Any) -> NDArray[Any]:
+        """Draws of every class.
+
+        Parameters
+        ----------
+        n : int, optional
+            Draws of each class; one, without an axis for it, by default.
+        random_state : None, int, RandomState or Generator
+
+        Returns
+        -------
+        array (n, n_classes, n_features), or (n_classes, n_features)
+        """
+        put = functools.partial(_shaped, event_shape=self.event_shape)
+        return self._by_class(n, random_state, put, **more)  # type: ignore[no-any-return]
+
+
+def _shaped(
+    drawn: NDArray[Any], shape: tuple[int, ...], event_shape: tuple[int, ...]
+) -> NDArray[Any]:
+    return drawn.reshape(*shape, *event_shape)

@@ -1,0 +1,250 @@
+"""What a number of a table's column is distributed as, in each class: draws, moments, entropy."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr
+
+from tallybayes.distributions.base import Index, stats
+from tallybayes.families.densities import GaussianDensity
+from tallybayes.families.poisson import PoissonDensity
+from tallybayes.families.transforms import Transform
+from tallybayes.parameters import Density
+
+__all__ = ["BinsLaw", "Law", "ScipyLaw", "TransformedLaw", "law_of"]
+
+Array = NDArray[np.float64]
+
+TAIL = 1e-15  # probability that a numerical integral leaves out on either side
+
+
+class Law(ABC):
+    """K one-dimensional distributions, one a class."""
+
+    @abstractmethod
+    def draw(self, codes: Index, rng: Any) -> Array:
+        """A number for each class index."""
+
+    @abstractmethod
+    def mean(self) -> Array:
+        """float64 (n_classes,); NaN where there is none."""
+
+    @abstractmethod
+    def variance(self) -> Array:
+        """float64 (n_classes,); NaN or infinite where there is none."""
+
+    @abstractmethod
+    def entropy(self) -> Array:
+        """In nats, float64 (n_classes,)."""
+
+
+class ScipyLaw(Law):
+    """A distribution that scipy.stats has.
+
+    Parameters
+    ----------
+    name : str
+    parameters : float64 arrays (n_classes,)
+        By scipy's names.
+
+    Attributes
+    ----------
+    frozen : frozen distribution of scipy.stats
+    """
+
+    def __init__(self, name: str, **parameters: Array) -> None:
+        self.distribution = getattr(stats(), name)
+        self.parameters = parameters
+        self.frozen = self.distribution(**parameters)
+
+    def draw(self, codes: Index, rng: Any) -> Array:
+        of_rows = {name: values[codes] for name, values in self.parameters.items()}
+        drawn = self.distribution.rvs(**of_rows, size=len(codes), random_state=rng)
+        return np.asarray(drawn, dtype=np.float64)
+
+    def mean(self) -> Array:
+        return np.asarray(self.frozen.mean())
+
+    def variance(self) -> Array:
+        return np.asarray(self.frozen.var())
+
+    def entropy(self) -> Array:
+        return np.asarray(self.frozen.entropy())
+
+
+class TransformedLaw(Law):
+    """x such that g(x), a transform, has a law of scipy.stats.
+
+    Where g is bounded, the law of g has some probability beyond the bound: of no x, so that it is
+    left out of draws and moments. Means exist for sure only where the tails of x are no heavier
+    than a log-normal's; otherwise they are NaN.
+
+    Parameters
+    ----------
+    law : ScipyLaw
+        Of g.
+    transform : Transform
+    light : bool
+        Whether g is Gaussian, rather than Student-t.
+    """
+
+    frozen = None
+
+    def __init__(self, law: ScipyLaw, transform: Transform, light: bool) -> None:
+        self.law = law
+        self.transform = transform
+        self.light = light
+
+    def _each(self) -> list[Any]:
+        n = len(next(iter(self.law.parameters.values())))
+        return [
+            self.law.distribution(**{name: v[k] for name, v in self.law.parameters.items()})
+            for k in range(n)
+        ]
+
+    def draw(self, codes: Index, rng: Any) -> Array:
+        of_rows = {name: values[codes] for name, values in self.law.parameters.items()}
+        frozen = self.law.distribution(**of_rows)
+        low, high = (frozen.cdf(bound) for bound in self.transform.bounds)
+        share = rng.uniform(size=len(codes))
+        return self.transform.backward(np.asarray(frozen.ppf(low + share * (high - low))))
+
+    def _expected(self, of: Any) -> Array:
+        """E of(x, log p(x)) under each class's law of x, normalised, float64 (n_classes,)."""
+        from scipy.integrate import quad
+
+        below, above = self.transform.bounds
+        found = []
+        for one in self._each():
+            mass = one.cdf(above) - one.cdf(below)
+            low = max(one.ppf(TAIL), np.nextafter(below, np.inf))
+            high = min(one.isf(TAIL), np.nextafter(above, -np.inf))
+
+            def weighed(g: float, one: Any = one, mass: float = mass) -> float:
+                x = self.transform.backward(np.asarray(g))
+                log_density = one.logpdf(g) + self.transform.log_slope(x) - np.log(mass)
+                return float(one.pdf(g) / mass * of(float(x), float(log_density)))
+
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of slow convergence
+                middle = [one.ppf(q) for q in (0.001, 0.1, 0.5, 0.9, 0.999)]
+                points = [low, *(m for m in middle if low < m < high), high]
+                parts = itertools.pairwise(points)
+                found.append(sum(quad(weighed, a, b, limit=200)[0] for a, b in parts))
+        return np.array(found)
+
+    def _has_moments(self) -> bool:
+        return self.light and (
+            self.transform.kind == "log" or 0.0 <= self.transform.exponent <= 2.0
+        )
+
+    def mean(self) -> Array:
+        if not self._has_moments():
+            return np.full(len(self._each()), np.nan)
+        return self._expected(lambda x, _: x)
+
+    def variance(self) -> Array:
+        if not self._has_moments():
+            return np.full(len(self._each()), np.nan)
+        return self._expected(lambda x, _: x * x) - self.mean() ** 2
+
+    def entropy(self) -> Array:
+        return -self._expected(lambda _, log_density: log_density)
+
+
+class BinsLaw(Law):
+    """A number in bins. Within a bin the classes are alike: a value is drawn as it occurs in all
+    classes together.
+
+    Parameters
+    ----------
+    probs : float64 array (n_classes, n_bins)
+    edges : float64 array (n_bins − 1,)
+    values, weight : float64 arrays (n_values,)
+        The values of the column, ascending, and how much of each was counted.
+    bins : index array (n_values,)
+        The bin that each is in, ascending.
+    """
+
+    frozen = None
+
+    def __init__(
+        self, probs: Array, edges: Array, values: Array, weight: Array, bins: Index
+    ) -> None:
+        self.probs = probs
+        self.edges = edges
+        self.values = values
+        self.bins = bins
+        mass = np.bincount(bins, weights=weight, minlength=probs.shape[1])
+        self.within = weight / np.where(mass > 0.0, mass, 1.0)[bins]  # P(value | bin)
+        self.last = np.cumsum(np.bincount(bins, minlength=probs.shape[1]))  # of each bin, one on
+
+    def draw(self, codes: Index, rng: Any) -> Array:
+        cumulative = np.cumsum(self.probs, axis=1)
+        share = rng.uniform(size=len(codes)) * cumulative[codes, -1]
+        drawn = (share[:, None] >= cumulative[codes, :-1]).sum(axis=1)
+        # the bins' values one after the other, each bin 1 wide
+        place = self.bins + np.concatenate(
+            [
+                np.minimum(np.cumsum(self.within[self.bins == b]), 1.0)
+                for b in range(self.probs.shape[1])
+            ]
+        )
+        at = np.searchsorted(place, drawn + rng.uniform(size=len(codes)), side="right")
+        at = np.minimum(at, np.maximum(self.last[drawn] - 1, 0))
+        return self.values[at] if len(self.values) else np.full(len(codes), np.nan)
+
+    def _moment(self, of_values: Array) -> Array:
+        if not len(self.values):
+            return np.full(len(self.probs), np.nan)
+        each = np.bincount(
+            self.bins, weights=self.within * of_values, minlength=self.probs.shape[1]
+        )
+        return np.asarray(self.probs @ each / self.probs.sum(axis=1))
+
+    def mean(self) -> Array:
+        return self._moment(self.values)
+
+    def variance(self) -> Array:
+        return np.array(
+            [self._moment((self.values - m) ** 2)[k] for k, m in enumerate(self.mean())]
+        )
+
+    def entropy(self) -> Array:
+        """Of the bin."""
+        return np.asarray(entr(self.probs).sum(axis=1))
+
+
+def law_of(density: Density) -> Law:
+    """The law of a column that is read as a density.
+
+    Raises
+    ------
+    TypeError
+        For a density that is not known here.
+    """
+    if isinstance(density, PoissonDensity):
+        if density.family.estimate != "posterior":
+            return ScipyLaw("poisson", mu=density.rate)
+        shape, rate = density.posterior
+        return ScipyLaw("nbinom", n=np.maximum(shape, 1e-300), p=rate / (rate + 1.0))
+    if not isinstance(density, GaussianDensity):
+        raise TypeError(f"there is no distribution for a {type(density).__name__}")
+    centre, variance, freedom = density.predictive
+    scale = np.sqrt(variance)
+    if density.transform is not None and density.transform.kind == "log" and freedom is None:
+        return ScipyLaw("lognorm", s=scale, scale=np.exp(centre))
+    law = (
+        ScipyLaw("norm", loc=centre, scale=scale)
+        if freedom is None
+        else ScipyLaw("t", df=freedom, loc=centre, scale=scale)
+    )
+    if density.transform is None:
+        return law
+    return TransformedLaw(law, density.transform, freedom is None)

@@ -1,0 +1,34 @@
+"""Columns of texts as codes, from Arrow's buffers: pandas, polars and pyarrow keep texts there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tallybayes import _kernels
+from tallybayes.tables.columns import Column, Empty, Texts
+
+__all__ = ["read_texts"]
+
+
+def read_texts(columns: Mapping[str, Any], threads: int) -> dict[str, Column]:
+    """Columns of texts by name, as Texts; Empty where no row has a text.
+
+    Parameters
+    ----------
+    columns : mapping of str to object with ``__arrow_c_stream__``
+        Texts of any layout that Arrow knows.
+    threads : int
+        Columns that are read at a time.
+
+    Returns
+    -------
+    dict of str to Texts or Empty
+        Levels are in order of appearance.
+    """
+    streams = [column.__arrow_c_stream__() for column in columns.values()]
+    read = _kernels.encode_texts(streams, threads)
+    return {
+        name: Texts(codes, levels, "text") if levels else Empty(len(codes))
+        for name, (codes, levels) in zip(columns, read, strict=True)
+    }

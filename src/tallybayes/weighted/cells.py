@@ -1,0 +1,151 @@
+"""Columns as cells: each number in one of at most 128, each level and the gap one by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.tables import Column, Empty, Numbers, Texts
+from tallybayes.tally import GridCounts
+
+__all__ = ["ColumnCells", "coarse", "equal_frequency", "level_cells", "number_cells"]
+
+Array = NDArray[np.float64]
+Cells = NDArray[np.int32]
+
+FINEST = 128
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ColumnCells:
+    """How a column's values are told apart. The last cell is the gap.
+
+    Parameters
+    ----------
+    name : str
+    counts : float64 array (n_cells, n_classes)
+    edges : float64 array (n_cells − 2,), optional
+        Of numbers: a value is in the cell that counts the edges below it.
+    levels : list of str, optional
+        Of texts.
+    """
+
+    name: str
+    counts: Array
+    edges: Array | None = None
+    levels: list[str] | None = None
+
+    @property
+    def n_cells(self) -> int:
+        return len(self.counts)
+
+    @property
+    def is_number(self) -> bool:
+        return self.edges is not None
+
+    def codes(self, column: Column) -> Cells:
+        """The cell of each row, int32 (n_rows,); −1 for a level never seen."""
+        gap = self.n_cells - 1
+        if isinstance(column, Empty):
+            return np.full(column.n_rows, gap, dtype=np.int32)
+        if self.edges is not None:
+            assert isinstance(column, Numbers)
+            values = np.asarray(column.values, dtype=np.float64)
+            codes = np.searchsorted(self.edges, values, side="left").astype(np.int32)
+            codes[np.isnan(values)] = gap
+            return codes
+        assert isinstance(column, Texts)
+        assert self.levels is not None
+        at = {level: i for i, level in enumerate(self.levels)}
+        rank = np.array([*(at.get(level, -1) for level in column.levels), gap], dtype=np.int32)
+        return rank[column.codes]
+
+
+def equal_frequency(weight: Array, most: int) -> NDArray[np.intp]:
+    """A label for each of consecutive values so that labels weigh alike.
+
+    A value heavier than an equal share of what the lighter ones leave is by itself, and separates
+    what lies on its two sides.
+
+    Parameters
+    ----------
+    weight : float64 array (n_values,)
+    most : int
+        Labels, about.
+
+    Returns
+    -------
+    index array (n_values,)
+        0, …, ascending.
+    """
+    heavy = np.zeros(len(weight), dtype=bool)
+    rest, left = float(weight.sum()), most
+    for i in np.argsort(-weight, kind="stable").tolist():
+        if left <= 1 or weight[i] < rest / left:
+            break
+        heavy[i] = True
+        rest, left = rest - float(weight[i]), left - 1
+    share = max(rest / max(left, 1), 1e-300)
+    label, held, labels = 0, 0.0, []
+    alone = heavy.tolist()
+    for i, w in enumerate(weight.tolist()):
+        if i and (alone[i] or alone[i - 1] or held >= share * (1.0 - 1e-12)):
+            label, held = label + 1, 0.0
+        held += w
+        labels.append(label)
+    return np.array(labels, dtype=np.intp)
+
+
+def number_cells(name: str, grid: GridCounts, gaps: Array) -> ColumnCells:
+    """Cells of a column of numbers, from its grid counts.
+
+    Parameters
+    ----------
+    name : str
+    grid : GridCounts
+    gaps : float64 array (n_classes,)
+        Rows without a value.
+    """
+    weight = grid.counts.sum(axis=0)
+    most = int(min(FINEST, max(2.0, weight.sum() // 2)))
+    label = equal_frequency(weight, most)
+    first = np.flatnonzero(np.diff(label, prepend=-1) != 0)
+    counts = (
+        np.add.reduceat(grid.counts, first, axis=1) if len(first) else np.zeros((grid.n_classes, 0))
+    )
+    values = grid.values()
+    edges = 0.5 * (values[first[1:] - 1] + values[first[1:]])
+    together = np.concatenate([counts, gaps[:, None]], axis=1)
+    return ColumnCells(name=name, counts=np.ascontiguousarray(together.T), edges=edges)
+
+
+def level_cells(name: str, levels: list[str], counts: Array, gaps: Array) -> ColumnCells:
+    """Cells of a column of texts: `counts` (n_classes, n_levels)."""
+    together = np.concatenate([counts, gaps[:, None]], axis=1)
+    return ColumnCells(name=name, counts=np.ascontiguousarray(together.T), levels=levels)
+
+
+def coarse(cells: ColumnCells, most: int, most_levels: int = 32) -> NDArray[np.int32]:
+    """For pairs: a coarser cell for each cell, int32 (n_cells,); numbers by weight, rare levels
+    joined, the gap by itself.
+
+    Parameters
+    ----------
+    cells : ColumnCells
+    most : int
+        Of numbers.
+    most_levels : int
+    """
+    weight = cells.counts.sum(axis=1)
+    if cells.is_number:
+        label = equal_frequency(weight[:-1], most)
+        gap = int(label.max(initial=-1)) + 1
+        return np.append(label, gap).astype(np.int32)
+    if cells.n_cells <= most_levels:
+        return np.arange(cells.n_cells, dtype=np.int32)
+    kept = np.argsort(-weight, kind="stable")[: most_levels - 1]
+    joined = np.full(cells.n_cells, len(kept), dtype=np.int32)
+    joined[kept] = np.arange(len(kept), dtype=np.int32)
+    return joined

@@ -1,0 +1,268 @@
+"""P(y) and p(x, y) as distribution objects, beside the classifier they are made of."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import scipy.stats
+from scipy import sparse
+from sklearn.datasets import load_wine
+
+from estimators.cases import GENERATIVE, every, rows, unchanged
+from tallybayes import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianNB,
+    MultinomialNB,
+    NaiveBayes,
+)
+from tallybayes.distributions import Categorical
+
+NAMES = ("class_prior_distribution_", "class_conditional_", "joint_")
+LABELS = ("a", "b", "c")
+
+
+def wine():
+    """The columns of the seed article: alcohol and hue."""
+    data = load_wine(as_frame=True)
+    return data.data[["alcohol", "hue"]], data.target
+
+
+def fitted(NB, **params):
+    x, y = rows(classes=LABELS)
+    return NB(**params).fit(x, y), x, y
+
+
+# ---- the seed article's objects ------------------------------------------------------------------
+def test_wine_has_the_shapes_of_the_article():
+    """L. Roque, Naive Bayes from scratch with TensorFlow (2023): batch [3], event [2]."""
+    x, y = wine()
+    model = GaussianNB().fit(x, y)
+    prior, conditional = model.class_prior_distribution_, model.class_conditional_
+    assert (prior.batch_shape, prior.event_shape) == ((), ())
+    assert (conditional.batch_shape, conditional.event_shape) == ((3,), (2,))
+    assert "batch_shape=[] event_shape=[] dtype=int64 classes=[0, 1, 2]" in repr(prior)
+    assert "batch_shape=[3] event_shape=[2] dtype=float64" in repr(conditional)
+    assert "features=['alcohol', 'hue']" in repr(conditional)
+    assert model.joint_.event_shape == ([2], [])
+    np.testing.assert_allclose(prior.probs, np.bincount(y) / len(y), rtol=1e-15)
+    means = [x[y == c].mean() for c in range(3)]
+    stddevs = [x[y == c].std(ddof=0) for c in range(3)]
+    np.testing.assert_allclose(conditional.mean(), means, rtol=1e-12)
+    np.testing.assert_allclose(conditional.stddev(), stddevs, rtol=1e-7)  # var_smoothing
+
+
+def test_the_article_predicts_by_the_two_factors():
+    """Its predict_class, but with log P(c) where it adds P(c)."""
+    x, y = wine()
+    model = GaussianNB().fit(x, y)
+    score = model.class_prior_distribution_.log_probs + model.class_conditional_.log_prob(x)
+    np.testing.assert_array_equal(model.classes_[score.argmax(axis=1)], model.predict(x))
+
+
+# ---- the class prior -----------------------------------------------------------------------------
+@every(*GENERATIVE)
+def test_the_prior_is_that_of_the_model(NB):
+    model, _, y = fitted(NB, class_alpha=2.0)
+    prior = model.class_prior_distribution_
+    expected = {c: (float((y == c).sum()) + 2.0) / (len(y) + 6.0) for c in LABELS}
+    assert dict(zip(prior.classes.tolist(), prior.probs, strict=True)) == pytest.approx(expected)
+    assert prior.prob(["c", "a"]).tolist() == pytest.approx([expected["c"], expected["a"]])
+    assert prior.log_prob("b") == pytest.approx(np.log(expected["b"]))
+    assert prior.log_prob([["a", "?"]]).tolist() == [
+        [pytest.approx(np.log(expected["a"])), -np.inf]
+    ]
+    assert prior.mode() in LABELS
+    assert prior.entropy() == pytest.approx(scipy.stats.entropy(list(expected.values())))
+
+
+def test_class_prior_stays_the_array_that_scikit_learn_has():
+    model, _, _ = fitted(GaussianNB)
+    assert isinstance(model.class_prior_, np.ndarray)
+    np.testing.assert_array_equal(model.class_prior_, model.class_prior_distribution_.probs)
+
+
+def test_labels_are_drawn_by_their_shares():
+    prior = Categorical(np.log([0.2, 0.5, 0.3]), np.array(LABELS))
+    drawn = prior.sample(20_000, random_state=0)
+    count = [(drawn == c).sum() for c in LABELS]
+    assert scipy.stats.chisquare(count, 20_000 * prior.probs).pvalue > 1e-4
+    assert prior.sample(random_state=1) in LABELS
+    assert prior.sample(0).shape == (0,)
+    assert prior.sample(9, random_state=4).tolist() == prior.sample(9, random_state=4).tolist()
+
+
+def test_a_class_that_cannot_be():
+    with np.errstate(divide="ignore"):
+        prior = Categorical(np.log([0.0, 1.0]), np.array([0, 1]))
+    assert prior.log_prob([0, 1, 2]).tolist() == [-np.inf, 0.0, -np.inf]
+    assert prior.entropy() == 0.0
+    assert set(prior.sample(50, random_state=0)) == {1}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([-0.5, -0.5], ["a", "b"]), "probabilities sum to 1.2130"),
+        (([0.0], ["a", "b"]), r"shape \(1,\) for labels of the shape \(2,\)"),
+    ],
+)
+def test_bad_priors_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Categorical(*arguments)
+
+
+# ---- the joint -----------------------------------------------------------------------------------
+@every(*GENERATIVE)
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_the_joint_is_what_the_model_scores(NB, alpha):
+    model, x, y = fitted(NB, **({} if NB is GaussianNB else {"alpha": alpha}))
+    joint = model.joint_
+    expected = model.predict_joint_log_proba(x)
+    np.testing.assert_allclose(joint.log_prob_of_classes(x), expected, rtol=1e-12)
+    own = expected[np.arange(len(x)), np.searchsorted(LABELS, y)]
+    np.testing.assert_allclose(joint.log_prob(x, y), own, rtol=1e-12)
+    np.testing.assert_allclose(joint.prob(x, y), np.exp(own), rtol=1e-11)
+    np.testing.assert_allclose(joint.log_prob(x, "b"), expected[:, 1], rtol=1e-12)
+    np.testing.assert_allclose(joint.marginal_log_prob(x), model.score_samples(x), rtol=1e-12)
+    assert joint.log_prob(x[0], y[0]) == pytest.approx(own[0])
+    assert joint.log_prob(x[:2], ["?", "a"]).tolist() == [-np.inf, pytest.approx(expected[1, 0])]
+
+
+@every(*GENERATIVE)
+def test_rows_of_any_leading_shape_and_layout(NB):
+    model, x, _ = fitted(NB)
+    conditional = model.class_conditional_
+    flat = conditional.log_prob(x)
+    assert flat.shape == (60, 3)
+    np.testing.assert_array_equal(conditional.log_prob(x.reshape(5, 12, 4)).reshape(60, 3), flat)
+    np.testing.assert_allclose(conditional.log_prob(x[0]), flat[0], rtol=1e-14)
+    for layout in (sparse.csr_array, sparse.csc_matrix):
+        np.testing.assert_allclose(conditional.log_prob(layout(x)), flat, rtol=1e-13)
+    np.testing.assert_array_equal(conditional.prob(x), np.exp(flat))
+    assert conditional.log_prob(x[:0]).shape == (0, 3)
+
+
+def test_many_rows_are_asked_about_in_blocks(monkeypatch):
+    model, x, _ = fitted(GaussianNB)
+    whole = model.class_conditional_.log_prob(x)
+    monkeypatch.setattr("tallybayes.distributions.base.CELLS", 40)
+    np.testing.assert_array_equal(model.class_conditional_.log_prob(x), whole)
+
+
+@every(*GENERATIVE)
+@pytest.mark.parametrize("seed", range(3))
+def test_draws_are_those_of_the_model(NB, seed):
+    """The same seed gives the same rows and labels as the estimator's own sample."""
+    model, _, _ = fitted(NB, class_alpha=1.0)
+    mine, theirs = ({"total_count": 9}, {"length": 9}) if NB is MultinomialNB else ({}, {})
+    x, y = model.joint_.sample(200, random_state=seed, **mine)
+    expected_x, expected_y = model.sample(200, random_state=seed, **theirs)
+    np.testing.assert_array_equal(x, expected_x)
+    np.testing.assert_array_equal(y, expected_y)
+    one, label = model.joint_.sample(random_state=seed, **mine)
+    assert one.shape == (4,)
+    assert label in LABELS
+
+
+@every(*GENERATIVE)
+def test_the_entropy_is_the_mean_of_minus_log_p(NB):
+    model, _, _ = fitted(NB)
+    x, y = model.joint_.sample(40_000, random_state=0)
+    values = -model.joint_.log_prob(x, y)
+    assert np.isfinite(values).all()
+    sigma = values.std() / np.sqrt(len(values))
+    assert abs(values.mean() - model.joint_.entropy()) < 5 * sigma
+
+
+@every(*GENERATIVE)
+@pytest.mark.parametrize("state", [5, np.random.RandomState, np.random.default_rng])
+def test_a_seed_or_generator_makes_draws_repeatable(NB, state):
+    model, _, _ = fitted(NB)
+
+    def draw(seed):
+        given = state if isinstance(state, int) else state(seed)
+        return model.class_conditional_.sample(8, random_state=given).tolist()
+
+    assert draw(5) == draw(5)
+    assert isinstance(state, int) or draw(5) != draw(6)
+    assert model.class_conditional_.sample(8).shape == (8, 3, 4)
+
+
+# ---- what becomes of them ------------------------------------------------------------------------
+@every(*GENERATIVE)
+def test_later_learning_does_not_change_them(NB):
+    model, x, y = fitted(NB)
+    before = model.joint_
+    score = before.log_prob_of_classes(x)
+    assert model.joint_ is before
+    model.partial_fit(x[:20], np.roll(y[:20], 1))
+    np.testing.assert_array_equal(before.log_prob_of_classes(x), score)
+    now = model.joint_.log_prob_of_classes(x)
+    np.testing.assert_allclose(now, model.predict_joint_log_proba(x), rtol=1e-12)
+    assert not np.array_equal(now, score)
+
+
+@every(*GENERATIVE)
+def test_they_can_be_pickled_and_copied_and_change_nothing(NB):
+    model, x, _ = fitted(NB)
+    with unchanged(model):
+        joint = model.joint_
+        score = joint.log_prob_of_classes(x)
+    for twin in (pickle.loads(pickle.dumps(joint)), copy.deepcopy(joint)):
+        np.testing.assert_array_equal(twin.log_prob_of_classes(x), score)
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(model)).joint_.log_prob_of_classes(x), score
+    )
+
+
+@every(*GENERATIVE, NaiveBayes)
+@pytest.mark.parametrize("name", NAMES)
+def test_only_a_fitted_model_has_them(NB, name):
+    assert not hasattr(NB(), name)
+    with pytest.raises(AttributeError, match=f"{name}.*before it is fitted"):
+        getattr(NB(), name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_complement_naive_bayes_has_none_and_says_why(name):
+    model, _, _ = fitted(ComplementNB)
+    assert not hasattr(model, name)
+    assert name not in dir(model)
+    with pytest.raises(AttributeError, match=r"no likelihood.*MultinomialNB"):
+        getattr(model, name)
+    with pytest.raises(AttributeError, match="'ComplementNB' object has no attribute 'nothing'"):
+        _ = model.nothing
+
+
+def test_a_changed_prior_changes_the_prior_only():
+    model, x, _ = fitted(CategoricalNB)
+    other = model.with_class_prior([0.2, 0.3, 0.5])
+    np.testing.assert_allclose(other.class_prior_distribution_.probs, [0.2, 0.3, 0.5])
+    np.testing.assert_array_equal(
+        other.class_conditional_.log_prob(x), model.class_conditional_.log_prob(x)
+    )
+
+
+# ---- bad arguments -------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda j: j.log_prob(np.zeros((2, 4)), ["a"] * 3), r"y has the shape \(3,\).*\(2,\)"),
+        (lambda j: j.log_prob(np.zeros((2, 3)), "a"), r"\(2, 3\).* 4 long.*columns \[0, 1, 2, 3\]"),
+        (lambda j: j.conditional.log_prob(1.0), r"x has the shape \(\)"),
+        (lambda j: j.sample(-1), "n is a whole number of draws from 0 on.* -1"),
+        (lambda j: j.sample(2.5), "got 2.5"),
+        (lambda j: j.sample(True), "got True"),
+        (lambda j: j.sample(2, random_state="seed"), "random_state is None, a whole number"),
+        (lambda j: j.conditional.sample(2, random_state=1.5), "random_state"),
+    ],
+)
+def test_bad_arguments_are_refused(call, message):
+    model, _, _ = fitted(BernoulliNB)
+    with pytest.raises(ValueError, match=message):
+        call(model.joint_)

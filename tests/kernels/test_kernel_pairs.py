@@ -1,0 +1,112 @@
+"""Kernels for pairs of columns and for learning weights, beside their NumPy twins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.reference import pairs as twin
+
+from tallybayes import _kernels
+
+
+def rows(seed, n, n_classes, n_cells, weighted, missing=True):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n).astype(np.int32)
+    weight = rng.choice([0.5, 1.0, 2.0], n) if weighted else np.ones(n)
+    proba = rng.dirichlet(np.ones(n_classes), n)
+    cells = rng.integers(-1 if missing else 0, n_cells, n).astype(np.int32)
+    strength = rng.uniform(0.2, 5.0, n_classes)
+    return cells, y, weight, proba, strength
+
+
+some = given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 60),
+    n_classes=st.integers(1, 4),
+    n_cells=st.integers(1, 6),
+    weighted=st.booleans(),
+)
+
+
+@some
+def test_residuals_of_cells(seed, n, n_classes, n_cells, weighted):
+    cells, y, weight, proba, t = rows(seed, n, n_classes, n_cells, weighted)
+    C, E = twin.counted(cells, y, weight, proba, n_cells)
+    c, e = np.zeros_like(C), np.zeros_like(E)
+    _kernels.count_residuals(cells, y, weight, proba, c, e)
+    np.testing.assert_allclose(c, C, rtol=1e-14)
+    np.testing.assert_allclose(e, E, rtol=1e-13)
+    gain = _kernels.residual_gain(cells, y, weight, proba, C, E, t)
+    expected = twin.gain(cells, y, weight, proba, C, E, t)
+    assert gain == pytest.approx(expected, rel=1e-11, abs=1e-11)
+    for threads in (1, 3):
+        out = np.empty((n_classes, n), dtype=np.float32)
+        _kernels.residual_values(cells, y, weight, proba, C, E, t, out, threads)
+        wanted = twin.values(cells, y, weight, proba, C, E, t)
+        np.testing.assert_allclose(out, wanted, rtol=2e-6, atol=2e-6)
+
+
+@some
+def test_pairs_are_screened_as_their_joint_cells(seed, n, n_classes, n_cells, weighted):
+    _, y, weight, proba, t = rows(seed, n, n_classes, n_cells, weighted, missing=False)
+    rng = np.random.default_rng(seed)
+    size = rng.integers(1, 5, 4)
+    codes = np.stack([rng.integers(0, s, n) for s in size]).astype(np.uint8)
+    pairs = np.array([[0, 1], [2, 3], [1, 3]], dtype=np.int32)
+    strengths = np.stack([t, 4.0 * t])
+    found = {}
+    for threads in (1, 2, 8):
+        gains = np.empty((3, 2))
+        _kernels.screen_pairs(
+            codes, size.astype(np.int64), pairs, y, weight, proba, strengths, gains, threads
+        )
+        found[threads] = gains
+    assert np.array_equal(found[1], found[2])
+    assert np.array_equal(found[1], found[8])
+    for q, (i, j) in enumerate(pairs):
+        joint = codes[i].astype(np.int32) * size[j] + codes[j]
+        C, E = twin.counted(joint, y, weight, proba, size[i] * size[j])
+        for s, strength in enumerate(strengths):
+            expected = twin.gain(joint, y, weight, proba, C, E, strength)
+            assert found[1][q, s] == pytest.approx(expected, rel=1e-11, abs=1e-11)
+
+
+@some
+def test_loss_and_gradients(seed, n, n_classes, n_cells, weighted):
+    _, y, weight, proba, _ = rows(seed, n, n_classes, n_cells, weighted)
+    rng = np.random.default_rng(seed)
+    scores = np.ascontiguousarray(np.log(proba.T) * rng.uniform(0.1, 50.0))
+    loss, residual = twin.softmax(scores, y, weight)
+    out = np.empty(scores.shape, dtype=np.float32)
+    found = _kernels.softmax_residuals(scores, y, weight, out, 2)
+    assert found == pytest.approx(loss, rel=1e-10, abs=1e-10)
+    np.testing.assert_allclose(out, residual, rtol=1e-5, atol=1e-6)
+
+    cells = rng.integers(-1, n_cells, (n, 3)).astype(np.int32)
+    q = rng.normal(size=(n_cells, n_classes))
+    by_row = np.ascontiguousarray(scores.T)
+    loss, gradient = twin.correction(cells, by_row, y, weight, q)
+    into = np.zeros_like(q)
+    found = _kernels.correction_gradient(cells, by_row, y, weight, q, into, 2)
+    assert found == pytest.approx(loss, rel=1e-10, abs=1e-10)
+    np.testing.assert_allclose(into, gradient, rtol=1e-9, atol=1e-9)
+
+
+def test_many_rows_give_the_same_on_any_number_of_threads():
+    cells, y, weight, proba, _ = rows(1, 50_000, 3, 40, weighted=True)
+    scores = np.ascontiguousarray(np.log(proba.T))
+    joint = np.stack([cells, cells + 40 * (cells >= 0)], axis=1).astype(np.int32)
+    q = np.random.default_rng(0).normal(size=(80, 3))
+    found = []
+    for threads in (1, 2, 3, 8):
+        out = np.empty(scores.shape, dtype=np.float32)
+        gradient = np.zeros_like(q)
+        by_row = np.ascontiguousarray(scores.T)
+        losses = (
+            _kernels.softmax_residuals(scores, y, weight, out, threads),
+            _kernels.correction_gradient(joint, by_row, y, weight, q, gradient, threads),
+        )
+        found.append((losses, out.tobytes(), gradient.tobytes()))
+    assert all(f == found[0] for f in found)

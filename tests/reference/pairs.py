@@ -1,0 +1,68 @@
+"""Pairs of columns, term by term as the formulas stand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["correction", "counted", "gain", "softmax", "values"]
+
+
+def counted(cells, y, weight, proba, n_cells):
+    """C and E, (n_cells, n_classes)."""
+    C, E = np.zeros((n_cells, proba.shape[1])), np.zeros((n_cells, proba.shape[1]))
+    for v, k, w, p in zip(cells, y, weight, proba, strict=True):
+        if v >= 0:
+            C[v, k] += w
+            E[v] += w * p
+    return C, E
+
+
+def _ratios(i, cells, y, weight, proba, C, E, t):
+    """(C + t) / (E + t) of row i's cell, the row taken out of both."""
+    count, expected = C[cells[i]].copy(), E[cells[i]] - weight[i] * proba[i]
+    count[y[i]] -= weight[i]
+    return (np.maximum(count, 0.0) + t) / (np.maximum(expected, 0.0) + t)
+
+
+def gain(cells, y, weight, proba, C, E, t):
+    """Σ w·log(ratio_y / Σ_k P_k·ratio_k)."""
+    total = 0.0
+    for i in range(len(y)):
+        if cells[i] >= 0:
+            ratio = _ratios(i, cells, y, weight, proba, C, E, t)
+            total += weight[i] * np.log(ratio[y[i]] / (proba[i] * ratio).sum())
+    return total
+
+
+def values(cells, y, weight, proba, C, E, t):
+    """log ratios, centred over classes, (n_classes, n_rows)."""
+    out = np.zeros(proba.T.shape)
+    for i in range(len(y)):
+        if cells[i] >= 0:
+            z = np.log(_ratios(i, cells, y, weight, proba, C, E, t))
+            out[:, i] = z - z.mean()
+    return out
+
+
+def softmax(scores, y, weight):
+    """Log-loss of scores (n_classes, n_rows), and w·(softmax − [k = y])."""
+    p = np.exp(scores - scores.max(axis=0))
+    p /= p.sum(axis=0)
+    rows = np.arange(len(y))
+    loss = -(weight * np.log(p[y, rows])).sum()
+    p[y, rows] -= 1.0
+    return loss, p * weight
+
+
+def correction(cells, scores, y, weight, q):
+    """Log-loss of scores (n_rows, n_classes) plus q over cells, and its gradient in q."""
+    total = scores.copy()
+    for i, row in enumerate(cells):
+        for v in row[row >= 0]:
+            total[i] += q[v]
+    loss, residual = softmax(total.T, y, weight)
+    gradient = np.zeros_like(q)
+    for i, row in enumerate(cells):
+        for v in row[row >= 0]:
+            gradient[v] += residual[:, i]
+    return loss, gradient

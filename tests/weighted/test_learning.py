@@ -1,0 +1,151 @@
+"""Learning weights, pairs and corrections of columns read as cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tallybayes import NaiveBayes
+from tallybayes.tables import read_table
+from tallybayes.weighted.cells import coarse, equal_frequency, level_cells, number_cells
+from tallybayes.weighted.learning import learn
+from tallybayes.weighted.rows import LearningRows, column_values
+from tallybayes.weighted.tables import column_table
+
+
+def cells_of(table, y):
+    """The columns of a table as cells, the rows in them, and the class counts."""
+    model = NaiveBayes().fit(table, y)
+    tally = model.tally_
+    rows, columns = tally.classes.count, []
+    for group, counts in zip(tally.schema.groups, tally.groups, strict=True):
+        name = group.names[0]
+        if group.kind == "grid":
+            columns.append(number_cells(name, counts, rows - counts.counts.sum(axis=1)))
+        elif group.kind == "levels":
+            gaps = rows - counts.counts.sum(axis=1)
+            levels = group.levels[0].tolist()
+            columns.append(level_cells(name, levels, counts.counts, gaps))
+    read = read_table(table)
+    cells = np.stack([column.codes(read.columns[column.name]) for column in columns])
+    codes = np.searchsorted(model.classes_, y).astype(np.int32)
+    return columns, LearningRows(cells, codes, np.ones(len(y)), len(rows)), rows
+
+
+def proba(learned, cells):
+    scores = np.tile(learned.offset, (cells.shape[1], 1))
+    codes = [*cells, *(pair.codes(cells) for pair in learned.pairs)]
+    for cell, table in zip(codes, learned.tables, strict=True):
+        scores[cell >= 0] += table[cell[cell >= 0]]
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return p / p.sum(axis=1, keepdims=True)
+
+
+def loss(p, y):
+    return -np.log(p[np.arange(len(y)), y]).mean()
+
+
+def mixed(n, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    a, b = rng.random(n) < 0.5, rng.random(n) < 0.5
+    b = np.where(rng.random(n) < 0.9, a ^ (y == 1), b)  # tells with `a` only
+    table = pd.DataFrame(
+        {
+            "x": rng.normal(y, 1.0),
+            "copy": 0.0,
+            "a": np.where(a, "u", "v"),
+            "b": np.where(b, "u", "v"),
+            "noise": rng.normal(size=n),
+        }
+    )
+    table["copy"] = table["x"]
+    table.loc[rng.random(n) < 0.1, "x"] = np.nan
+    return table, y
+
+
+def test_labels_weigh_alike():
+    weight = np.array([1.0, 1.0, 50.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+    assert equal_frequency(weight, 4).tolist() == [0, 0, 1, 2, 2, 2, 3, 3]
+    assert equal_frequency(np.ones(6), 3).tolist() == [0, 0, 1, 1, 2, 2]
+    assert equal_frequency(np.array([5.0]), 8).tolist() == [0]
+    assert equal_frequency(np.empty(0), 8).tolist() == []
+
+
+def test_cells_hold_every_row():
+    table, y = mixed(500)
+    columns, rows, _ = cells_of(table, y)
+    for column, cells in zip(columns, rows.cells, strict=True):
+        counted = np.zeros_like(column.counts)
+        np.add.at(counted, (cells, rows.y), 1.0)
+        np.testing.assert_array_equal(counted, column.counts)
+        joined = coarse(column, 8)
+        assert joined.max() <= 9
+        assert (np.diff(joined) >= 0).all()
+
+
+def test_a_row_is_taken_out_of_its_column():
+    """Each value is the log-ratio of the counts without the row, where no kernel spreads them."""
+    columns, rows, classes = cells_of(*mixed(60))
+    share = classes / classes.sum()
+    column, cells = columns[2], rows.cells[2]
+    table = column_table(column, share)
+    values = column_values(table, cells, rows.y)
+    v, k = int(cells[0]), int(rows.y[0])
+    counts = column.counts.copy()
+    m = counts[v].sum()
+
+    def full(a):
+        return np.log((counts + a * share) / (counts.sum(axis=1) + a)[:, None] / share)
+
+    a = next(a for a in 0.25 * 2.0 ** np.arange(12) if np.allclose(table.full, full(a)))
+    counts[v, k] -= 1.0
+    z = np.log((counts[v] + a * share) / (m - 1.0 + a) / share)
+    np.testing.assert_allclose(values[:, 0], z - z.mean(), rtol=1e-6)
+
+
+def test_a_pair_that_tells_only_together_is_found():
+    columns, rows, classes = cells_of(*mixed(1500))
+    alone = learn(columns, rows, classes, rounds=0, polish=False)
+    together = learn(columns, rows, classes, polish=False)
+    names = [c.name for c in columns]
+    found = {frozenset((names[p.first], names[p.second])) for p in together.pairs}
+    assert frozenset("ab") in found
+    test, y = mixed(1500, seed=1)
+    cells = np.stack([c.codes(read_table(test).columns[c.name]) for c in columns])
+    assert loss(proba(together, cells), y) < 0.6 * loss(proba(alone, cells), y)
+
+
+def test_noise_and_copies_weigh_little():
+    table, y = mixed(1500)
+    columns, rows, classes = cells_of(table, y)
+    learned = learn(columns, rows, classes)
+    by_name = dict(zip([c.name for c in columns], learned.weights.terms, strict=False))
+    assert by_name["x"] + by_name["copy"] == pytest.approx(1.0, abs=0.35)  # not 2
+    p = proba(learned, rows.cells)
+    assert abs(p[:, 1].mean() - y.mean()) < 0.02
+
+
+def test_permuted_labels_leave_the_class_shares():
+    table, y = mixed(1200)
+    y = np.random.default_rng(3).permutation(y)
+    columns, rows, classes = cells_of(table, y)
+    learned = learn(columns, rows, classes)
+    assert not learned.pairs
+    test, fresh = mixed(1200, seed=2)
+    fresh = np.random.default_rng(4).permutation(fresh)
+    cells = np.stack([c.codes(read_table(test).columns[c.name]) for c in columns])
+    assert loss(proba(learned, cells), fresh) < np.log(2.0) + 0.01
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_few_rows_and_classes(n_classes):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(n_classes), 3)
+    table = pd.DataFrame({"x": rng.normal(y), "one": "same"})
+    columns, rows, classes = cells_of(table, y)
+    learned = learn(columns, rows, classes)
+    p = proba(learned, rows.cells)
+    assert np.isfinite(p).all()
+    assert all(np.isfinite(t).all() for t in learned.tables)
