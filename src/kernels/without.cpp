@@ -107,16 +107,17 @@ int presence_without_(const RowEntries& x, const InVector<i64>& own, const InVec
 
 void shifted_logs_(const nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>& table,
                    const InVector<i64>& own, const InVector<double>& weight,
-                   const InVector<double>& alpha, double sign, OutVector<double> sum,
-                   OutVector<double> zeros, int threads) {
+                   const InVector<double>& alpha, const InVector<double>& scale, double sign,
+                   OutVector<double> sum, OutVector<double> zeros, int threads) {
     const i64 n = static_cast<i64>(own.shape(0)), d = static_cast<i64>(table.shape(1));
     const Taken taken = taken_of(own, weight, n, static_cast<i64>(table.shape(0)));
     need(sum, 0, n, "sum");
     need(zeros, 0, n, "zeros");
+    need(scale, 0, taken.classes, "scale");
     const Smoothing smoothing = smoothing_of(alpha, d);
     nb::gil_scoped_release release;
     shifted_logs(chosen_loops(), taken, table.data(), table.stride(0), table.stride(1), d, smoothing,
-                 sign, sum.data(), zeros.data(), threads);
+                 scale.data(), sign, sum.data(), zeros.data(), threads);
 }
 
 // What Complement needs, packed once; the arrays stay numpy's.
@@ -231,7 +232,7 @@ void bind_without(nb::module_& m) {
           "score"_a.noconvert(), "length"_a.noconvert(), "threads"_a);
     m.def("presence_without", &presence_without_, "x"_a, "own"_a, "weight"_a, "pair"_a,
           "yes"_a, "no"_a, "score"_a.noconvert(), "ruled"_a.noconvert(), "threads"_a);
-    m.def("shifted_logs", &shifted_logs_, "table"_a, "own"_a, "weight"_a, "alpha"_a, "sign"_a,
+    m.def("shifted_logs", &shifted_logs_, "table"_a, "own"_a, "weight"_a, "alpha"_a, "scale"_a, "sign"_a,
           "sum"_a.noconvert(), "zeros"_a.noconvert(), "threads"_a);
     nb::class_<ComplementScorer>(m, "ComplementScorer")
         .def(nb::init<InTable<double>, InVector<double>, InVector<double>, InVector<double>,

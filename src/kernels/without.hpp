@@ -222,14 +222,15 @@ inline int presence_without(const Loops& loops, const ReadRows& read, i64 work, 
                            });
 }
 
-// ---- Σ_j log(v[own, j] − w + α_j) over all columns ---------------------------------------------
+// ---- Σ_j log((v[own, j] − w + α_j) / scale) over all columns -----------------------------------
 // A column of much more weight than any row of the class adds log A + log(1 − w/A), A = v + α, whose
-// series is summed over such columns once; only the others are visited for each row.
+// series is summed over such columns once; only the others are visited for each row. The scale is
+// near what most of them are: many large logarithms would not add up to a small difference.
 class ShiftedLogs {
 public:
-    void read(const Loops& loops, const double* v, i64 step, i64 d, Smoothing alpha,
+    void read(const Loops& loops, const double* v, i64 step, i64 d, Smoothing alpha, double scale,
               double heaviest) {
-        heaviest_ = heaviest, base_ = 0.0;
+        heaviest_ = heaviest, base_ = 0.0, scale_ = scale > 0.0 ? scale : 1.0;
         for (double& moment : moment_) moment = 0.0;
         few_.clear();
         double logs[BLOCK];
@@ -250,7 +251,7 @@ public:
                     few_.push_back({v[j * step], alpha.at(j), 1.0});
                 continue;
             }
-            logs[n++] = a;
+            logs[n++] = a / scale_;
             if (n == BLOCK) flush();
             const double z = heaviest / a;
             double power = 1.0;
@@ -268,7 +269,7 @@ public:
             if (rest == 0.0)
                 zeros += few.times;
             else
-                total += few.times * std::log(rest);
+                total += few.times * std::log(rest / scale_);
         }
         sum += total;
     }
@@ -280,14 +281,14 @@ private:
     struct Few {
         double v, a, times;
     };
-    double heaviest_ = 0.0, base_ = 0.0, moment_[TERMS];
+    double heaviest_ = 0.0, base_ = 0.0, scale_ = 1.0, moment_[TERMS];
     std::vector<Few> few_;
 };
 
-// sum[i] += sign·Σ_j log(v[own, j] − w + α_j) without the terms log 0, zeros[i] += their number.
-// v[k, j] stands at v[k·row + j·step].
+// sum[i] += sign·Σ_j log((v[own, j] − w + α_j) / scale[own]) without the terms log 0, zeros[i] +=
+// their number. v[k, j] stands at v[k·row + j·step].
 inline void shifted_logs(const Loops& loops, const Taken& taken, const double* v, i64 row, i64 step,
-                         i64 d, Smoothing alpha, double sign, double* sum, double* zeros, int threads) {
+                         i64 d, Smoothing alpha, const double* scale, double sign, double* sum, double* zeros, int threads) {
     need_classes(taken);
     std::vector<double> heaviest(taken.classes, -1.0);
     for (i64 i = 0; i < taken.n; ++i) {
@@ -297,7 +298,7 @@ inline void shifted_logs(const Loops& loops, const Taken& taken, const double* v
     std::vector<ShiftedLogs> logs(taken.classes);
     run_tasks(taken.classes, threads_for(taken.classes * d * 8, taken.classes, threads),
               [&](i64 k, int) {
-                  if (heaviest[k] >= 0.0) logs[k].read(loops, v + k * row, step, d, alpha, heaviest[k]);
+                  if (heaviest[k] >= 0.0) logs[k].read(loops, v + k * row, step, d, alpha, scale[k], heaviest[k]);
               });
     constexpr i64 ROWS = 1024;
     each_chunk(taken.n, ROWS, threads_for(taken.n * 16, taken.n / ROWS, threads),

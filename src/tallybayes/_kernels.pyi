@@ -168,6 +168,7 @@ def shifted_logs(
     own: _I8,
     weight: _F8,
     alpha: _F8,
+    scale: _F8,
     sign: float,
     sum: _F8,
     zeros: _F8,

@@ -122,6 +122,14 @@ def test_presence_is_that_of_the_other_rows(made, how, first, second):
     assert np.array_equal(ruled, ruled_out)
 
 
+def test_many_alike_columns_add_up():
+    """100,000 columns of nearly all the weight: each says little, all together say −10."""
+    table, own, weight = np.full((1, 100_000), 9999.0), np.zeros(1, dtype=np.int64), np.ones(1)
+    score, zeros, none = np.zeros(1), np.zeros(1), np.zeros(1)
+    _kernels.shifted_logs(table, own, weight, none, np.array([9999.0]), 1.0, score, zeros, 1)
+    np.testing.assert_allclose(score, 100_000 * np.log1p(-1.0 / 9999.0), rtol=1e-12)
+
+
 @given(rows, names, st.sampled_from([1e-3, 1.0, 1e3, 1e12]))
 @example({**SINGLE, "d": 700}, "one", 1e3)
 def test_shifted_logs_are_logs_of_what_is_left(made, alpha, scale):
@@ -130,9 +138,9 @@ def test_shifted_logs_are_logs_of_what_is_left(made, alpha, scale):
     # counts far above any weight take the series, those near it do not
     table = weight.max(initial=0.0) + scale * rng.integers(0, 3, (K, d)) * rng.random((K, d))
     added = smoothing(alpha, d)
-    score, zeros = np.ones(len(x)), np.zeros(len(x))
-    _kernels.shifted_logs(table, own, weight, added, -1.0, score, zeros, 2)
-    expected, none = without.shifted_logs(table, own, weight, added)
+    score, zeros, whole = np.ones(len(x)), np.zeros(len(x)), table.max(axis=1, initial=1.0)
+    _kernels.shifted_logs(table, own, weight, added, whole, -1.0, score, zeros, 2)
+    expected, none = without.shifted_logs(table, own, weight, added, whole)
     close(score, 1.0 - expected, 1e2 * d)
     assert np.array_equal(zeros, none)
 

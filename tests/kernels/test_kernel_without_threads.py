@@ -35,7 +35,9 @@ def run_counts(kernel, K, threads):
         pair = np.stack((part, 2.0 * part), axis=-1)
         _kernels.presence_without(read, own, weight, pair, alpha, alpha, *out, threads)
     else:
-        _kernels.shifted_logs(100.0 * part, own, weight, alpha, 1.0, *out, threads)
+        _kernels.shifted_logs(
+            100.0 * part, own, weight, alpha, 1.0 + part[:, 0], 1.0, *out, threads
+        )
     return out
 
 

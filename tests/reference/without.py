@@ -47,10 +47,11 @@ def presence_without(x, own, weight, present, absent, yes, no):
     return np.array(scores), np.array(ruled)
 
 
-def shifted_logs(table, own, weight, alpha):
-    """Σ_j log(table[own, j] − w + α_j) without the terms log 0, and how many those are."""
+def shifted_logs(table, own, weight, alpha, scale):
+    """Σ_j log((table[own, j] − w + α_j) / scale) without terms log 0, and how many those are."""
     left = rest_of(table[own], weight[:, None]) + alpha
-    logs = [math.fsum(map(log, row[row > 0.0])) for row in left]
+    shares = left / scale[own][:, None]
+    logs = [math.fsum(map(log, row[row > 0.0])) for row in shares]
     return np.array(logs), (left == 0.0).sum(axis=1).astype(np.float64)
 
 

@@ -188,17 +188,22 @@ class _Presence(_OwnClass):
         """The score of rows that have no feature, without terms log 0, and how many those are."""
         d, threads = kind.present.shape[1], get_num_threads()
         score, zeros, ignored = np.zeros(len(own)), np.zeros(len(own)), np.zeros(len(own))
-        _kernels.shifted_logs(kind.absent, own, weight, kind.no, 1.0, score, zeros, threads)
         both = kind.yes + kind.no
+        scale = kind.rows + both.mean()  # shares of it are near 1, and so not lost in a long sum
+        rule = 1.0, score, zeros, threads
+        _kernels.shifted_logs(kind.absent, own, weight, kind.no, scale, *rule)
         if len(both) > 1:
             rows = np.broadcast_to(kind.rows[:, None], kind.present.shape)
-            _kernels.shifted_logs(rows, own, weight, both, -1.0, score, ignored, threads)
+            rule = -1.0, score, ignored, threads
+            _kernels.shifted_logs(rows, own, weight, both, scale, *rule)
+            score -= (zeros - ignored) * np.log(np.where(scale > 0.0, scale, 1.0))[own]
             return score, zeros
+        before = scale[own]
         whole = _less(kind.rows[own], weight) + both[0]
         nothing = whole == 0.0  # both levels alike
-        whole[nothing] = 2.0
+        whole[nothing], before[nothing] = 2.0, 1.0
         score[nothing] = zeros[nothing] = 0.0
-        return score - d * np.log(whole), zeros
+        return score - d * np.log1p((whole - before) / before) - zeros * np.log(before), zeros
 
     def _of_weight(self, weight: float, *, pooled: bool) -> tuple[Array | None, Array]:
         """For rows of this weight what each feature adds where it is present, (n_classes,
