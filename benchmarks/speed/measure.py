@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from benchmarks.machine import OtherWork
-from benchmarks.speed import categorical, gaussian, one_by_one, small, tables, text
+from benchmarks.speed import categorical, gaussian, leaving_out, one_by_one, small, tables, text
 from benchmarks.speed.case import Case, Dataset, Options, Outcome, Recipe
 from benchmarks.speed.checks import WrongAnswer
 from benchmarks.speed.processes import NotMeasured, ProcessCase, measure_apart
@@ -18,7 +18,7 @@ from benchmarks.timing import Effort, interleaved, once_each
 __all__ = ["all_cases", "measure"]
 
 # in an order in which cases that share data follow each other
-FAMILIES = (gaussian, categorical, text, small, tables, one_by_one)
+FAMILIES = (gaussian, categorical, text, small, tables, one_by_one, leaving_out)
 
 
 def all_cases(options: Options) -> Iterator[Case | ProcessCase]:

@@ -99,4 +99,12 @@ auto with_sparse(const Sparse& x, F&& f) {
     return index == Type::i32_ ? run(i32{}) : run(i64{});
 }
 
+inline void need_starts(const InVector<i64>& start, i64 d) {
+    need(start, 0, d + 1, "start");
+    const i64* at = start.data();
+    bool rising = at[0] == 0;
+    for (i64 j = 0; j < d; ++j) rising &= at[j] <= at[j + 1];
+    if (!rising) throw nb::value_error("start must begin with 0 and never fall");
+}
+
 }  // namespace tb

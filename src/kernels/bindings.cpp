@@ -19,7 +19,7 @@
 #include "grid.hpp"
 #include "labels.hpp"
 #include "moments.hpp"
-#include "rows.hpp"
+#include "bind.hpp"
 #include "score.hpp"
 #include "sparse.hpp"
 
@@ -159,14 +159,6 @@ int highest_codes_(const In& x, OutVector<i64> highest, int threads) {
     need(highest, 0, m.d, "highest");
     nb::gil_scoped_release release;
     return with_type(m, [&](auto typed) { return highest_codes(typed, highest.data(), threads); });
-}
-
-void need_starts(const InVector<i64>& start, i64 d) {
-    need(start, 0, d + 1, "start");
-    const i64* at = start.data();
-    bool rising = at[0] == 0;
-    for (i64 j = 0; j < d; ++j) rising &= at[j] <= at[j + 1];
-    if (!rising) throw nb::value_error("start must begin with 0 and never fall");
 }
 
 int levels_dense(const In& x, const InVector<i32>& codes,
@@ -506,6 +498,7 @@ NB_MODULE(_kernels, m) {
     nb::set_leak_warnings(false);  // objects that live to the end of the process are no leak
     bind_rows(m);
     bind_pairs(m);
+    bind_without(m);
     m.def("normalise", &normalise_, "scores"_a.noconvert(), "fallback"_a, "probability"_a,
           "log_evidence"_a.none().noconvert(), "threads"_a);
 }

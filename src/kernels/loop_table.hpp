@@ -27,6 +27,27 @@ struct SparseScore {
     SparseRows<float, I> f32;
 };
 
+// ---- leave-one-out --------------------------------------------------------------------------
+constexpr double RESIDUE = 0x1p-40;  // of a difference of weights: less than this share is rounding
+
+constexpr double PRODUCT_RANGE = 0x1p66;  // a product of 15 factors so large is still a number
+
+struct EntryRows {  // the entries of n rows that are not 0: row i has start[i] … start[i+1]−1
+    i64 n;
+    const i64* start;
+    const i32* index;
+    const double* value;
+    const double* weight;  // of each row
+};
+
+struct Less {  // how moments change as a row is taken out; see density_less
+    double moved, scale, apart;
+};
+
+struct Density {
+    double product, exponent, quadratic, least;
+};
+
 struct Loops {
     void (*moments_into)(i64 d, double n, double n_lo, const double* from, const double* s1, const double* s2,
                          const double* to, double* t1h, double* t1l, double* t2h, double* t2l);
@@ -49,6 +70,14 @@ struct Loops {
                    const double* offset, double* out);
     SparseScore<i32> sparse_i32[3];  // [SparseKind]
     SparseScore<i64> sparse_i64[3];
+    void (*logs)(i64 n, double* x);
+    void (*density_less)(const double* x, i64 d, const double* mean, const double* squares,
+                         const double* epsilon, const Less& less, Density* out);
+    double (*density_series)(const double* x, i64 d, const double* mean, const double* share,
+                             double delta);
+    void (*complement)(int nv, bool norm, bool zeros, const EntryRows& rows, const i32* own,
+                       int used, const double* table, const double* alpha, i64 step, double* raw,
+                       double* ratio, unsigned char* odd);
 };
 
 namespace baseline {

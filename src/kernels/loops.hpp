@@ -305,6 +305,13 @@ SparseScore<I> sparse_entry() {
 }
 
 }  // namespace
+}  // namespace TB_ISA
+}  // namespace tb
+
+#include "loops_without.hpp"
+
+namespace tb {
+namespace TB_ISA {
 
 const Loops* loops() {
     static const Loops table = {
@@ -326,6 +333,10 @@ const Loops* loops() {
          sparse_entry<i32, SPARSE_QUADRATIC>()},
         {sparse_entry<i64, SPARSE_LINEAR>(), sparse_entry<i64, SPARSE_BINARY>(),
          sparse_entry<i64, SPARSE_QUADRATIC>()},
+        logs,
+        density_less,
+        density_series,
+        complement,
     };
     return &table;
 }

@@ -14,7 +14,7 @@
 
 #include "grid.hpp"
 #include "moments.hpp"
-#include "rows.hpp"
+#include "bind.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

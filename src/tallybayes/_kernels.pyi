@@ -133,6 +133,94 @@ def centre_moments(
 def normalise(
     scores: _F8, fallback: _F8, probability: bool, log_evidence: _F8 | None, threads: int
 ) -> int: ...
+def own_sums(
+    x: RowEntries,
+    own: _I8,
+    weight: _F8,
+    table: _F8,
+    score: _F8,
+    length: _F8,
+    threads: int,
+) -> int: ...
+def sums_without(
+    x: RowEntries,
+    own: _I8,
+    weight: _F8,
+    part: _F8,
+    alpha: _F8,
+    score: _F8,
+    length: _F8,
+    threads: int,
+) -> int: ...
+def presence_without(
+    x: RowEntries,
+    own: _I8,
+    weight: _F8,
+    pair: _F8,
+    yes: _F8,
+    no: _F8,
+    score: _F8,
+    ruled: _F8,
+    threads: int,
+) -> int: ...
+def shifted_logs(
+    table: _F8,
+    own: _I8,
+    weight: _F8,
+    alpha: _F8,
+    scale: _F8,
+    sign: float,
+    sum: _F8,
+    zeros: _F8,
+    threads: int,
+) -> None: ...
+def codes_without(x: _Real, start: _I8, table: _F8, own: _I8, scores: _F8, threads: int) -> int: ...
+def moments_without(
+    x: _Real,
+    own: _I8,
+    weight: _F8,
+    n: _F8,
+    mean: _F8,
+    squares: _F8,
+    all_n: float,
+    all_mean: _F8,
+    all_squares: _F8,
+    smoothing: float,
+    each: bool,
+    scores: _F8,
+    redo: NDArray[np.uint8],
+    threads: int,
+) -> None: ...
+def posterior_without(
+    scores: _F8, own: _I8, other_prior: _F8, own_prior: _F8, threads: int
+) -> int: ...
+
+class RowEntries:
+    @staticmethod
+    def dense(x: _Real, threshold: float | None) -> RowEntries: ...
+    @staticmethod
+    def csr(
+        indptr: _Real,
+        indices: _Real,
+        data: _Real,
+        rows: int,
+        columns: int,
+        threshold: float | None,
+    ) -> RowEntries: ...
+
+class ComplementScorer:
+    def __init__(
+        self,
+        part: _F8,
+        total: _F8,
+        everything: _F8,
+        log_sum: _F8,
+        present: _F8,
+        alpha: _F8,
+        norm: bool,
+        threads: int,
+    ) -> None: ...
+    def score(self, x: RowEntries, own: _I8, weight: _F8, scores: _F8, threads: int) -> int: ...
 
 class DenseScorer:
     def __init__(

@@ -12,21 +12,26 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.scoring import log_posterior, warn_ruled_out
+from tallybayes import _kernels
+from tallybayes.engines.threads import get_num_threads
+from tallybayes.families.class_prior import PriorWithout
+from tallybayes.scoring import warn_ruled_out
 
 __all__ = ["posterior_without"]
 
 Array = NDArray[np.float64]
 
 
-def posterior_without(likelihood: Array, log_prior: Array) -> Array:
+def posterior_without(likelihood: Array, own: NDArray[np.int64], prior: PriorWithout) -> Array:
     """log P(c | x), normalised, (n_rows, n_classes), in nats.
 
     Parameters
     ----------
     likelihood : float64 array (n_rows, n_classes)
         log p(x | c), each row taken out; it is overwritten.
-    log_prior : float64 array (n_rows, n_classes)
+    own : int64 array (n_rows,)
+        The class of each row.
+    prior : PriorWithout
         log P(c), each row taken out.
 
     Returns
@@ -34,10 +39,7 @@ def posterior_without(likelihood: Array, log_prior: Array) -> Array:
     float64 array (n_rows, n_classes)
         The class prior, with a RuledOutWarning, for a row that every class rules out.
     """
-    with np.errstate(invalid="ignore"):
-        likelihood += log_prior
-    out: NDArray[np.bool_] = np.isneginf(likelihood.max(axis=1))
-    if out.any():
-        warn_ruled_out(int(out.sum()), len(out))
-        likelihood[out] = log_prior[out]
-    return log_posterior(likelihood)
+    threads = get_num_threads()
+    out = _kernels.posterior_without(likelihood, own, prior.other, prior.own, threads)
+    warn_ruled_out(out, len(likelihood))
+    return likelihood

@@ -42,7 +42,14 @@ FIVE = {
     "multinomial": MultinomialNB(class_alpha=0.5),
     "multinomial, sparse": MultinomialNB(alpha=0.3, class_alpha=0.5),
     "multinomial, alpha 0": MultinomialNB(alpha=0.0, class_alpha=0.5),
+    "multinomial, tiny alpha": MultinomialNB(alpha=1e-10, class_alpha=0.5),
+    "gaussian, no smoothing": GaussianNB(class_alpha=0.5, var_smoothing=0.0),
     "bernoulli": BernoulliNB(class_alpha=0.5),
+    "bernoulli, alpha 0": BernoulliNB(alpha=0.0, class_alpha=0.5),
+    "complement, alpha 0": ComplementNB(alpha=0.0, class_alpha=0.5),
+    "complement, norm, alpha 0, sparse": ComplementNB(alpha=0.0, norm=True, class_alpha=0.5),
+    "complement, tiny alpha": ComplementNB(alpha=1e-10, class_alpha=0.5),
+    "categorical, sparse": CategoricalNB(min_categories=3, class_alpha=0.5),
     "bernoulli, sparse": BernoulliNB(alpha=0.01, class_alpha=1.0),
     "complement": ComplementNB(class_alpha=0.5),
     "complement, norm, sparse": ComplementNB(norm=True, class_alpha=0.5),
@@ -83,6 +90,7 @@ def test_it_is_fitting_without_the_row(name, weighted):
             x = sparse.csr_array(x)
         if "categorical" in name or "prior" in name:
             x = x.astype(np.int64)
+            x = x.tocsr() if sparse.issparse(x) else x
         weight = rng.choice([0.5, 1.0, 1.7, 2.0], len(y)) if weighted else None
         model = clone(FIVE[name]).fit(x, y, sample_weight=weight)
         found = leave_one_out(model, x, y, weight)
@@ -193,6 +201,45 @@ def test_rows_that_were_not_learned_are_refused():
         leave_one_out(model, x[:2], [0, 1], [1.0, 2.0])
     with pytest.raises(TypeError, match="takes a classifier of tallybayes"):
         leave_one_out(object(), x, y)
+
+
+@pytest.mark.parametrize("kind", [MultinomialNB, BernoulliNB, ComplementNB, CategoricalNB])
+def test_repeated_entries_of_a_sparse_matrix_are_one(kind):
+    held = sparse.csr_array(([1, 1, 2, 1, 0, 1], [0, 0, 2, 1, 0, 2], [0, 3, 4, 6]), shape=(3, 3))
+    x, y = held.toarray(), np.array([0, 1, 0])
+    model = kind(class_alpha=0.5).fit(x, y)
+    found = leave_one_out(model, held, y)
+    np.testing.assert_allclose(found, leave_one_out(model, x, y), rtol=1e-12)
+    np.testing.assert_allclose(leave_one_out(model, held.tocsc(), y), found, rtol=1e-12)
+
+
+@pytest.mark.parametrize("of", [np.float32, np.int8])
+@pytest.mark.parametrize("name", FIVE)
+def test_the_type_of_the_numbers_does_not_matter(name, of):
+    x, y, _ = some_rows(4)
+    model = clone(FIVE[name]).fit(x, y)
+    wide, found = leave_one_out(model, x, y), leave_one_out(model, np.asfortranarray(x, of), y)
+    assert np.array_equal(found, wide)
+
+
+def test_many_different_weights_are_like_few():
+    rng = np.random.default_rng(6)
+    x, y, weight = rng.integers(0, 3, (40, 3)), rng.integers(0, 2, 40), rng.uniform(0.5, 2.0, 40)
+    model = CategoricalNB().fit(x, y, sample_weight=weight)
+    whole = leave_one_out(model, x, y, weight)
+    for i in range(40):
+        one = leave_one_out(model, x[[i]], y[[i]], weight[[i]])
+        np.testing.assert_allclose(one[0], whole[i], rtol=1e-12)
+
+
+def test_a_level_that_was_not_learned_is_refused():
+    model = CategoricalNB().fit([[0, 1], [1, 0], [1, 1]], [0, 1, 1])
+    for weight in (None, [1.0], [0.5]):
+        with pytest.raises(NegativeTally, match="row 0, column 1 holds the level 2"):
+            leave_one_out(model, [[0, 2]], [1], weight)
+    many = np.full((20, 2), 2)
+    with pytest.raises(NegativeTally, match="was not learned"):
+        leave_one_out(model, many, np.ones(20, dtype=int), np.linspace(0.1, 0.5, 20))
 
 
 @pytest.mark.parametrize("name", FIVE)

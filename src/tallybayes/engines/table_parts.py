@@ -74,16 +74,35 @@ class LookupPart:
     @cached_property
     def table(self) -> Array:
         """Log-probabilities of the gap and of each cell, float64 (n_classes, 1 + n_cells)."""
-        table = self.law.log_prob()
+        return self._entries(
+            self.law.log_prob(), None if self.gaps is None else self.gaps.log_prob()
+        )
+
+    def _entries(self, table: Array, gaps: Array | None) -> Array:
+        """A table with an entry for a gap, from those of the law and of gaps."""
         if not self.has_gap:
             table = np.concatenate([np.zeros((len(table), 1)), table], axis=1)
-        if self.gaps is not None:
-            gap, value = self.gaps.log_prob().T
-            table[:, 0] = gap
-            table[:, 1:] += value[:, None]
+        if gaps is not None:
+            table[:, 0] = gaps[:, 0]
+            table[:, 1:] += gaps[:, [1]]
         if self.unseen == "ignore":
             table[:, -1] = 0.0
         return np.ascontiguousarray(table)
+
+    @property
+    def others_change(self) -> bool:
+        """Whether taking a row out changes what the classes that it is not of say."""
+        return self.law.others_change or (self.gaps is not None and self.gaps.others_change)
+
+    def own_table(self, weight: float) -> Array:
+        """The table as rows of this weight read it in their own class, each without itself."""
+        gaps = None if self.gaps is None else self.gaps.own_without(weight)
+        return self._entries(self.law.own_without(weight), gaps)
+
+    def other_table(self, weight: float) -> Array:
+        """The same in the classes that they are not of."""
+        gaps = None if self.gaps is None else self.gaps.other_without(weight)
+        return self._entries(self.law.other_without(weight), gaps)
 
     def fill_entries(self, column: Any, entries: NDArray[np.int32]) -> None:
         """Writes the entry of the table for each row into `entries`, contiguous (n_rows,)."""

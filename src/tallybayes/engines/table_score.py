@@ -36,17 +36,23 @@ class TableScore:
         self.start = np.concatenate([[0], np.cumsum(widths, dtype=np.int64)]).astype(np.int64)
         self.scorer: _kernels.LaneScorer | None = None
         if self.lookups:
-            # a column of the kernel ends with an entry for codes beyond it, which never arrive here
-            table = np.concatenate(
-                [np.pad(p.table, ((0, 0), (0, 1))) for p in self.lookups], axis=1
-            )
-            self.scorer = _kernels.LaneScorer(
-                np.ascontiguousarray(table),
-                None,
-                np.ascontiguousarray(log_prior),
-                self.fallback,
-                get_num_threads(),
-            )
+            self.scorer = self._scorer([p.table for p in self.lookups], log_prior)
+        self._without: tuple[float, _kernels.LaneScorer, Array] | None = None
+
+    def _side_by_side(self, tables: list[Array]) -> Array:
+        # a column of the kernel ends with an entry for codes beyond it, which never arrive here
+        return np.ascontiguousarray(
+            np.concatenate([np.pad(table, ((0, 0), (0, 1))) for table in tables], axis=1)
+        )
+
+    def _scorer(self, tables: list[Array], offset: Array) -> _kernels.LaneScorer:
+        return _kernels.LaneScorer(
+            self._side_by_side(tables),
+            None,
+            np.ascontiguousarray(offset),
+            self.fallback,
+            get_num_threads(),
+        )
 
     def contributions(self, x: Table) -> dict[str, Array]:
         """What each column adds, (n_rows, n_classes), in nats, by name."""
@@ -74,21 +80,42 @@ class TableScore:
                 scores += share
         return scores
 
-    def likelihood_without(self, x: Table, own: NDArray[np.intp], weight: Array) -> Array:
+    def likelihood_without(self, x: Table, own: NDArray[np.int64], weight: Array) -> Array:
         """log p(x | c), (n_rows, n_classes), in nats, after each row itself is taken out.
 
         Parameters
         ----------
         x : Table
             Rows that were counted.
-        own : index array (n_rows,)
+        own : int64 array (n_rows,)
             The class of each row.
         weight : float64 array (n_rows,)
             The weight that it was counted with.
         """
-        scores = np.zeros((x.n_rows, len(self.log_prior)))
-        for part in self.parts:
+        if self.lookups and len(weight) and weight.min() == weight.max():
+            scores = self._lookups_without(x, own, float(weight[0]))
+            parts: list[Any] = self.others
+        else:
+            scores = np.zeros((x.n_rows, len(self.log_prior)))
+            parts = self.parts
+        for part in parts:
             scores += part.without(x, own, weight)
+        return scores
+
+    def _lookups_without(self, x: Table, own: NDArray[np.int64], weight: float) -> Array:
+        """What the columns that are looked up add, for rows of one weight."""
+        if self._without is None or self._without[0] != weight:
+            tables = [p.other_table(weight) if p.others_change else p.table for p in self.lookups]
+            self._without = (
+                weight,
+                self._scorer(tables, np.zeros(len(self.log_prior))),
+                self._side_by_side([p.own_table(weight) for p in self.lookups]),
+            )
+        _, others, mine = self._without
+        scores = np.empty((x.n_rows, len(self.log_prior)))
+        entries, threads = self._entries(x), get_num_threads()
+        others.score_codes(entries, self.start, scores, None, threads)
+        _kernels.codes_without(entries, self.start, mine, own, scores, threads)
         return scores
 
     def best(self, x: Table) -> tuple[NDArray[np.int64], int]:

@@ -1,20 +1,23 @@
-"""Scoring rows by counts that the rows themselves are taken out of, in memory.
+"""Scoring rows by counts that the rows themselves are taken out of: the compiled kernels.
 
-Only what changes is computed: the score in a row's own class, beside the ordinary score in the
-others. A class that has nothing counted is scored by all classes together.
+Only what changes is computed: mostly the score in a row's own class, beside the ordinary score in
+the others. A class that has nothing counted is scored by all classes together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tallybayes.engines.cells import cells_without
+from tallybayes import _kernels
+from tallybayes.engines.cells import CellTables, cells_without, raise_unlearned, weight_groups
+from tallybayes.engines.faults import raise_fault
 from tallybayes.engines.memory import readable
+from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import (
     CellsWithout,
     ComplementWithout,
@@ -23,192 +26,295 @@ from tallybayes.parameters import (
     SumsWithout,
     Without,
 )
+from tallybayes.schema import Columns
+from tallybayes.tally.base import RESIDUE
 
-__all__ = ["scores_without"]
+__all__ = ["CompiledWithout", "compile_without"]
 
 Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+Index = NDArray[np.int64]
 
-CELLS = 1 << 20  # of a chunk
-RESIDUE = 2.0**-40  # of a difference of weights: what is less than this share is rounding
-
-
-class Entries(NamedTuple):
-    """The entries of some rows that are not 0."""
-
-    rows: slice
-    row: Index  # from 0 in each chunk
-    column: Index
-    value: Array
-    n: int
-
-    def sums(self, each: Array) -> Array:
-        """Σ over the entries of each row, (n,) or (n, …)."""
-        if each.ndim == 1:
-            return np.bincount(self.row, weights=each, minlength=self.n).astype(np.float64)
-        columns = [np.bincount(self.row, weights=part, minlength=self.n) for part in each.T]
-        return np.stack(columns, axis=1)
+CELLS = 1 << 20  # of a chunk of sparse rows that are read as dense, or scored by NumPy
 
 
-def _chunks(x: Any, width: int) -> Iterator[slice]:
+class CompiledWithout(Protocol):
+    """Leave-one-out scores, ready to be evaluated on rows that were counted."""
+
+    def scores(self, x: Any, own: Index, weight: Array, ordinary: Callable[[], Array]) -> Array:
+        """log p(x | c), or a score in its place, after each row itself is taken out, (n_rows,
+        n_classes).
+
+        Parameters
+        ----------
+        x : array or sparse matrix (n_rows, n_features)
+        own : int64 array (n_rows,)
+            The class of each row.
+        weight : float64 array (n_rows,)
+        ordinary : callable
+            The same scores with every row counted, for the caller to change.
+        """
+
+
+def compile_without(
+    kind: Without, together: Without, columns: Columns, whose: str
+) -> CompiledWithout:
+    """Leave-one-out score kinds, of each class and of all classes together, for the kernels."""
+    if isinstance(kind, SumsWithout):
+        assert isinstance(together, SumsWithout)
+        return _Sums(kind, together)
+    if isinstance(kind, PresenceWithout):
+        assert isinstance(together, PresenceWithout)
+        return _Presence(kind, together)
+    if isinstance(kind, ComplementWithout):
+        return _Complement(kind, columns, whose)
+    if isinstance(kind, MomentsWithout):
+        return _Moments(kind)
+    return _Cells(kind)
+
+
+def _less(whole: Array, part: Array) -> Array:
+    """whole − part of weights; what can only be rounding is 0."""
+    rest: Array = whole - part
+    rest[rest <= RESIDUE * np.abs(whole)] = 0.0
+    return rest
+
+
+def _entries(x: Any, threshold: float | None) -> _kernels.RowEntries:
+    """The entries of x that are not 0; with a threshold each one above it, as 1."""
+    x = readable(x)
+    if not sparse.issparse(x):
+        return _kernels.RowEntries.dense(x, threshold)
+    x = x.tocsr()
+    if not x.has_canonical_format:
+        x = x.copy()
+        x.sum_duplicates()
+    return _kernels.RowEntries.csr(x.indptr, x.indices, x.data, x.shape[0], x.shape[1], threshold)
+
+
+def _dense_chunks(x: Any, width: int) -> Iterator[tuple[slice, Any]]:
+    """Some rows of x at a time, as an array."""
     step = max(1, CELLS // max(1, width))
     for start in range(0, x.shape[0], step):
-        yield slice(start, min(start + step, x.shape[0]))
+        rows = slice(start, min(start + step, x.shape[0]))
+        yield rows, x[rows].toarray() if sparse.issparse(x) else x[rows]
 
 
-def _entries(x: Any, threshold: float | None, width: int) -> Iterator[Entries]:
-    """The entries of x, chunk by chunk; with a threshold each one above it, as 1."""
-    if sparse.issparse(x):
-        x = x.tocsr()
-        if not x.has_canonical_format:
-            x = x.copy()
-            x.sum_duplicates()
-        per_row = max(1, x.nnz // max(1, x.shape[0])) * width
-    else:
-        per_row = x.shape[1] * width
-    for rows in _chunks(x, per_row):
-        part = x[rows]
-        if sparse.issparse(part):
-            row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
-            column, value = part.indices.astype(np.intp), part.data.astype(np.float64)
-        else:
-            row, column = np.nonzero(part if threshold is None else part > threshold)
-            value = part[row, column].astype(np.float64)
-        if threshold is not None:
-            kept = value > threshold
-            row, column, value = row[kept], column[kept], np.ones(int(kept.sum()))
-        elif (value == 0.0).any():
-            kept = value != 0.0
-            row, column, value = row[kept], column[kept], value[kept]
-        yield Entries(rows, row, column, value, part.shape[0])
+class _OwnClass:
+    """A score that changes in the row's own class only, or as all classes together where nothing is
+    left of a class."""
 
+    def __init__(self, counted: Array) -> None:
+        self.blank = counted == 0.0
 
-def _log_less(whole: Array, part: Array) -> Array:
-    """log(whole − part) of weights; what can only be rounding is 0, whose logarithm is −inf."""
-    rest = np.asarray(whole - part)
-    rest[rest <= RESIDUE * np.abs(whole)] = 0.0
-    with np.errstate(divide="ignore"):
-        return np.log(rest)
+    def mine(self, x: Any, own: Index, weight: Array, *, pooled: bool) -> tuple[Array, Array]:
+        """The score of each row in the class `own`, and what is left counted there."""
+        raise NotImplementedError
 
-
-def _sums_own(kind: SumsWithout, x: Any, own: Index, weight: Array) -> tuple[Array, Array]:
-    scores, left = np.empty(len(own)), np.empty(len(own))
-    even = -np.log(max(kind.part.shape[1], 1))
-    for e in _entries(x, None, 1):
-        c, w = own[e.rows], weight[e.rows]
-        length = e.sums(e.value)
-        each = _log_less(kind.part[c[e.row], e.column], w[e.row] * e.value)
-        whole = _log_less(kind.whole[c], w * length)
-        with np.errstate(invalid="ignore"):
-            found = e.sums(e.value * each) - np.where(length > 0.0, length * whole, 0.0)
-        # nothing is left, and no smoothing: every feature alike
-        scores[e.rows] = np.where(np.isneginf(whole), length * even, found)
-        rest = kind.counted[c] - w * length
-        left[e.rows] = np.where(rest <= RESIDUE * kind.counted[c], 0.0, rest)
-    return scores, left
-
-
-def _presence_own(kind: PresenceWithout, x: Any, own: Index, weight: Array) -> tuple[Array, Array]:
-    d = kind.present.shape[1]
-    scores, left = np.empty(len(own)), np.empty(len(own))
-    base: dict[tuple[int, float], tuple[float, float]] = {}
-    for e in _entries(x, kind.threshold, 1):
-        c, w = own[e.rows], weight[e.rows]
-        # all features absent, then the present ones in their place
-        for key in set(zip(c.tolist(), w.tolist(), strict=True)) - base.keys():
-            absent = _log_less(kind.absent[key[0]], np.asarray(key[1]))
-            whole = _log_less(kind.whole[key[0]], np.asarray(key[1]))
-            whole = np.where(np.isneginf(whole), -np.log(0.5), whole)
-            ruled = np.isneginf(absent)
-            base[key] = float((np.where(ruled, 0.0, absent) - whole).sum()), float(ruled.sum())
-        found = np.array([base[key] for key in zip(c.tolist(), w.tolist(), strict=True)])
-        there = _log_less(kind.present[c[e.row], e.column], w[e.row])
-        gone = _log_less(kind.absent[c[e.row], e.column], w[e.row])
-        ruled = np.isneginf(gone)
-        score = found[:, 0] + e.sums(there - np.where(ruled, 0.0, gone))
-        out = found[:, 1] - e.sums(ruled.astype(np.float64)) > 0.5  # an absent one that cannot be
-        scores[e.rows] = np.where(out, -np.inf, score)
-        rest = kind.counted[c] - w
-        left[e.rows] = np.where(rest <= RESIDUE * kind.counted[c], 0.0, rest)
-    assert d or not scores.any()
-    return scores, left
-
-
-def _complement(kind: ComplementWithout, x: Any, own: Index, weight: Array, scores: Array) -> Array:
-    """Scores with those of the classes that a row is not of replaced."""
-    n_classes, d = kind.part.shape
-    log_part = _log_less(kind.part, np.asarray(0.0))
-    for e in _entries(x, None, n_classes):
-        c, w = own[e.rows], weight[e.rows]
-        length = e.sums(e.value)
-        taken = (w[e.row] * e.value)[:, None]
-        # the row is not in its own class's complement: what is computed there is not used
-        each = _log_less(kind.part.T[e.column], taken)  # (entries, n_classes)
-        whole = _log_less(kind.whole[None, :], (w * length)[:, None])
-        with np.errstate(invalid="ignore"):
-            raw = np.where(length[:, None] > 0.0, length[:, None] * whole, 0.0)
-            raw = e.sums(e.value[:, None] * each) - raw
-            if kind.norm:
-                changed = e.sums(each - log_part.T[e.column])
-                total = log_part.sum(axis=1)[None, :] + changed - d * whole
-                raw = raw / np.where(total == 0.0, 1.0, total)
-            else:
-                raw = -raw
-        rows = np.arange(e.n)
-        raw[rows, c] = scores[e.rows][rows, c]
-        scores[e.rows] = raw
-    return scores
-
-
-def _moments(kind: MomentsWithout, x: Any, own: Index, weight: Array, scores: Array) -> Array:
-    for rows in _chunks(x, kind.mean.size):
-        part = x[rows].toarray() if sparse.issparse(x) else x[rows]
-        scores[rows] = kind.exact(np.asarray(part, dtype=np.float64), own[rows], weight[rows])
-    return scores
-
-
-def _own(kind: Without, x: Any, own: Index, weight: Array) -> tuple[Array, Array]:
-    """The score in each row's own class, and what is left counted there."""
-    if isinstance(kind, SumsWithout):
-        return _sums_own(kind, x, own, weight)
-    assert isinstance(kind, PresenceWithout)
-    return _presence_own(kind, x, own, weight)
-
-
-def scores_without(
-    kind: Without, together: Without, x: Any, own: Index, weight: Array, scores: Array
-) -> Array:
-    """log p(x | c), or a score in its place, after each row itself is taken out.
-
-    Parameters
-    ----------
-    kind, together : Without
-        Of each class, and of all classes together.
-    x : array or sparse matrix (n_rows, n_features)
-        Rows that were counted.
-    own : index array (n_rows,)
-        The class of each row.
-    weight : float64 array (n_rows,)
-    scores : float64 array (n_rows, n_classes)
-        The ordinary scores, without the class prior; they are replaced in place.
-    """
-    x = readable(x)
-    if isinstance(kind, ComplementWithout):
-        return _complement(kind, x, own, weight, scores)
-    if isinstance(kind, MomentsWithout):
-        return _moments(kind, x, own, weight, scores)
-    if isinstance(kind, CellsWithout):
-        scores[:] = 0.0
-        for j, law in enumerate(kind.laws):
-            scores += cells_without(law, np.asarray(x[:, j], dtype=np.intp), own, weight)
+    def scores(self, x: Any, own: Index, weight: Array, ordinary: Callable[[], Array]) -> Array:
+        scores = ordinary()
+        mine, left = self.mine(x, own, weight, pooled=False)
+        gone = left == 0.0
+        rows = np.arange(len(own)) if self.blank.any() else np.flatnonzero(gone)
+        if len(rows):
+            some = x if len(rows) == len(own) else x[rows]
+            together, _ = self.mine(some, np.zeros_like(rows), weight[rows], pooled=True)
+            mine[gone] = together[gone[rows]]
+            scores[np.ix_(rows, self.blank)] = together[:, None]
+        scores[np.arange(len(own)), own] = mine
         return scores
-    assert isinstance(kind, SumsWithout | PresenceWithout)
-    mine, left = _own(kind, x, own, weight)
-    blank = kind.counted == 0.0
-    gone = left == 0.0
-    if blank.any() or gone.any():
-        pooled, _ = _own(together, x, np.zeros_like(own), weight)
-        mine = np.where(gone, pooled, mine)
-        scores[:, blank] = pooled[:, None]
-    scores[np.arange(len(own)), own] = mine
-    return scores
+
+
+class _Sums(_OwnClass):
+    def __init__(self, kind: SumsWithout, together: SumsWithout) -> None:
+        self.kind = kind, together
+        self.counted = kind.part.sum(axis=1), together.part.sum(axis=1)
+        self.alpha_sum = kind.alpha.sum() * (kind.part.shape[1] if len(kind.alpha) == 1 else 1)
+        super().__init__(self.counted[0])
+
+    def mine(self, x: Any, own: Index, weight: Array, *, pooled: bool) -> tuple[Array, Array]:
+        kind, counted = self.kind[pooled], self.counted[pooled]
+        score, length = np.empty(len(own)), np.empty(len(own))
+        _kernels.sums_without(
+            _entries(x, None), own, weight, kind.part, kind.alpha, score, length, get_num_threads()
+        )
+        left = _less(counted[own], weight * length)
+        whole = left + self.alpha_sum
+        nothing = whole == 0.0  # nothing is left, and no smoothing: every feature alike
+        whole[nothing] = kind.part.shape[1]
+        score[nothing] = 0.0
+        score -= length * np.log(whole)
+        return score, left
+
+
+class _Presence(_OwnClass):
+    def __init__(self, kind: PresenceWithout, together: PresenceWithout) -> None:
+        self.kind = kind, together
+        super().__init__(kind.rows)
+        self._alike: dict[bool, tuple[float, Array | None, Array]] = {}
+        self._pairs: dict[bool, Array] = {}
+
+    def mine(self, x: Any, own: Index, weight: Array, *, pooled: bool) -> tuple[Array, Array]:
+        kind = self.kind[pooled]
+        left = _less(kind.rows[own], weight)
+        if len(own) and weight.min() == weight.max():
+            table, base = self._of_weight(float(weight[0]), pooled=pooled)
+            if table is not None:
+                score, length = np.empty(len(own)), np.empty(len(own))
+                entries = _entries(x, kind.threshold)
+                _kernels.own_sums(entries, own, weight, table, score, length, get_num_threads())
+                return score + base[own], left
+        if pooled not in self._pairs:
+            self._pairs[pooled] = np.stack((kind.present, kind.absent), axis=-1)
+        score, ruled = np.empty(len(own)), np.empty(len(own))
+        _kernels.presence_without(
+            _entries(x, kind.threshold),
+            own,
+            weight,
+            self._pairs[pooled],
+            kind.yes,
+            kind.no,
+            score,
+            ruled,
+            get_num_threads(),
+        )
+        base, zeros = self._none_present(own, weight, kind)
+        score += base
+        score[zeros - ruled > 0.5] = -np.inf  # an absent one that cannot be
+        return score, left
+
+    def _none_present(
+        self, own: Index, weight: Array, kind: PresenceWithout
+    ) -> tuple[Array, Array]:
+        """The score of rows that have no feature, without terms log 0, and how many those are."""
+        d, threads = kind.present.shape[1], get_num_threads()
+        score, zeros, ignored = np.zeros(len(own)), np.zeros(len(own)), np.zeros(len(own))
+        both = kind.yes + kind.no
+        scale = kind.rows + both.mean()  # shares of it are near 1, and so not lost in a long sum
+        rule = 1.0, score, zeros, threads
+        _kernels.shifted_logs(kind.absent, own, weight, kind.no, scale, *rule)
+        if len(both) > 1:
+            rows = np.broadcast_to(kind.rows[:, None], kind.present.shape)
+            rule = -1.0, score, ignored, threads
+            _kernels.shifted_logs(rows, own, weight, both, scale, *rule)
+            score -= (zeros - ignored) * np.log(np.where(scale > 0.0, scale, 1.0))[own]
+            return score, zeros
+        before = scale[own]
+        whole = _less(kind.rows[own], weight) + both[0]
+        nothing = whole == 0.0  # both levels alike
+        whole[nothing], before[nothing] = 2.0, 1.0
+        score[nothing] = zeros[nothing] = 0.0
+        return score - d * np.log1p((whole - before) / before) - zeros * np.log(before), zeros
+
+    def _of_weight(self, weight: float, *, pooled: bool) -> tuple[Array | None, Array]:
+        """For rows of this weight what each feature adds where it is present, (n_classes,
+        n_features), and the score of rows that have none; no table where a term is log 0."""
+        if pooled in self._alike and self._alike[pooled][0] == weight:
+            return self._alike[pooled][1:]
+        kind = self.kind[pooled]
+        each = np.empty_like(kind.present)
+        certain = False
+        for present, absent, out in zip(kind.present, kind.absent, each, strict=True):
+            gone = _less(absent, np.asarray(weight)) + kind.no
+            certain = not gone.all()
+            if certain:
+                break
+            with np.errstate(divide="ignore"):
+                np.log((_less(present, np.asarray(weight)) + kind.yes) / gone, out=out)
+        table = None if certain else each
+        every = np.arange(len(kind.rows))
+        base, _ = self._none_present(every, np.full(len(every), weight), kind)
+        self._alike[pooled] = weight, table, base
+        return table, base
+
+
+class _Complement:
+    def __init__(self, kind: ComplementWithout, columns: Columns, whose: str) -> None:
+        self.columns, self.whose = columns, whose
+        self.n_classes = len(kind.part)
+        smoothed = kind.part + kind.alpha
+        some = smoothed > 0.0
+        self.scorer = _kernels.ComplementScorer(
+            np.ascontiguousarray(kind.part),
+            kind.part.sum(axis=1),
+            kind.everything,
+            np.log(np.where(some, smoothed, 1.0)).sum(axis=1),
+            some.sum(axis=1).astype(np.float64),
+            kind.alpha,
+            kind.norm,
+            get_num_threads(),
+        )
+
+    def scores(self, x: Any, own: Index, weight: Array, ordinary: Callable[[], Array]) -> Array:
+        scores = np.empty((x.shape[0], self.n_classes))
+        fault = self.scorer.score(_entries(x, None), own, weight, scores, get_num_threads())
+        if fault:
+            raise_fault(fault, x, self.columns, self.whose)
+        return scores
+
+
+class _Moments:
+    def __init__(self, kind: MomentsWithout) -> None:
+        self.kind = kind
+
+    def scores(self, x: Any, own: Index, weight: Array, ordinary: Callable[[], Array]) -> Array:
+        scores = ordinary()
+        if not sparse.issparse(x):
+            self._replace(readable(x), own, weight, scores)
+            return scores
+        for rows, part in _dense_chunks(x, x.shape[1]):
+            self._replace(readable(part), own[rows], weight[rows], scores[rows])
+        return scores
+
+    def _replace(self, x: Any, own: Index, weight: Array, scores: Array) -> None:
+        kind = self.kind
+        redo = np.ones(len(own), dtype=np.uint8)
+        if kind.plain:
+            _kernels.moments_without(
+                x,
+                own,
+                weight,
+                kind.n,
+                kind.mean,
+                kind.squares,
+                *kind.everyone,
+                kind.var_smoothing,
+                kind.each,
+                scores,
+                redo,
+                get_num_threads(),
+            )
+        again = np.flatnonzero(redo)
+        for part, _ in _dense_chunks(again, kind.mean.size):
+            rows = again[part]
+            scores[rows] = kind.exact(np.asarray(x[rows], np.float64), own[rows], weight[rows])
+
+
+class _Cells:
+    def __init__(self, kind: CellsWithout) -> None:
+        self.laws = kind.laws
+        self.tables = CellTables(kind.laws)
+
+    def scores(self, x: Any, own: Index, weight: Array, ordinary: Callable[[], Array]) -> Array:
+        scores = ordinary()
+        if sparse.issparse(x):
+            for rows, part in _dense_chunks(x, x.shape[1]):
+                self._replace(part, own[rows], weight[rows], scores[rows])
+        else:
+            self._replace(readable(x), own, weight, scores)
+        return scores
+
+    def _replace(self, x: Any, own: Index, weight: Array, scores: Array) -> None:
+        for w, rows in weight_groups(weight):
+            if w is None:
+                scores[rows] = 0.0
+                for j, law in enumerate(self.laws):
+                    codes = np.asarray(x[rows, j], dtype=np.intp)
+                    if len(codes) and codes.max() >= law.log_prob().shape[1]:
+                        raise_unlearned(x[rows], self.tables.start)
+                    scores[rows] += cells_without(law, codes, own[rows], weight[rows])
+            elif isinstance(rows, slice):
+                self.tables.replace(x, own, w, scores)
+            else:
+                part = np.ascontiguousarray(scores[rows])
+                self.tables.replace(np.ascontiguousarray(x[rows]), own[rows], w, part)
+                scores[rows] = part

@@ -557,10 +557,10 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         x = self._read_rows(X)
         labels = read_labels(y, x, self._name)
         weights = read_weights(sample_weight, x)
-        own = codes_of(labels, model.schema.classes).astype(np.intp)
+        own = codes_of(labels, model.schema.classes).astype(np.int64)
         weight = np.ones(len(own)) if weights is None else weights
         likelihood = model.likelihood_without(x, own, weight)
-        return posterior_without(likelihood, model.log_prior_without(own, weight))
+        return posterior_without(likelihood, own, model.log_prior_without(own, weight))
 
     # ---- saving ----------------------------------------------------------------------------------
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from tallybayes.engines.base import CompiledScore
 from tallybayes.engines.memory import MemoryEngine
-from tallybayes.engines.without import scores_without
+from tallybayes.engines.without import CompiledWithout, compile_without
 from tallybayes.families import ClassPrior
-from tallybayes.parameters import Parameters, Without
+from tallybayes.families.class_prior import PriorWithout
+from tallybayes.parameters import Parameters
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import ClassCounts, Moments, TableTally
 
@@ -140,36 +141,43 @@ class Model:
             return self.log_prior
         return np.zeros(len(self.schema.classes))
 
-    def log_prior_without(self, own: NDArray[np.intp], weight: Array) -> Array:
-        """log P(c) after each row is taken out, as it enters the score, (n_rows, n_classes)."""
-        log_prior = self.prior.log_without(self.tally.classes, own, weight)
-        return log_prior if getattr(self.family, "uses_prior", True) else np.zeros_like(log_prior)
+    def log_prior_without(self, own: NDArray[np.int64], weight: Array) -> PriorWithout:
+        """log P(c) after each row is taken out, as it enters the score."""
+        prior = self.prior.log_without(self.tally.classes, own, weight)
+        if getattr(self.family, "uses_prior", True):
+            return prior
+        return PriorWithout(*(np.zeros_like(part) for part in prior))
 
-    def likelihood_without(self, x: Any, own: NDArray[np.intp], weight: Array) -> Array:
+    def likelihood_without(self, x: Any, own: NDArray[np.int64], weight: Array) -> Array:
         """log p(x | c) after each row is taken out, (n_rows, n_classes), in nats.
 
         Parameters
         ----------
         x : array or sparse matrix (n_rows, n_features)
             Rows that were counted.
-        own : index array (n_rows,)
+        own : int64 array (n_rows,)
             The class of each row.
         weight : float64 array (n_rows,)
         """
-        scores = self.once("likelihood", self._likelihood).joint(x)
-        kind, together = self.once("without", self._without)
-        return scores_without(kind, together, x, own, weight, scores)
+        without: CompiledWithout = self.once("without", self._without)
+        return without.scores(
+            x, own, weight, lambda: self.once("likelihood", self._likelihood).joint(x)
+        )
 
     def _likelihood(self) -> CompiledScore:
         nothing = np.zeros(len(self.schema.classes))
         return ENGINE.compile(self.parameters, nothing, self.columns, whose=self.whose)
 
-    def _without(self) -> tuple[Without, Without]:
-        """The family's leave-one-out score of each class, and of all classes together."""
+    def _without(self) -> CompiledWithout:
+        """The family's leave-one-out score, compiled."""
         classes = self.tally.classes
-        together = ClassCounts(np.array([classes.count.sum()]))
-        pooled = self.family.without(self.group.pooled(), together)
-        return self.family.without(self.group, classes), pooled
+        everyone = ClassCounts(np.array([classes.count.sum()]))
+        return compile_without(
+            self.family.without(self.group, classes),
+            self.family.without(self.group.pooled(), everyone),
+            self.columns,
+            self.whose,
+        )
 
     def count(
         self, x: Any, codes: NDArray[np.int32], weights: NDArray[np.float64] | None

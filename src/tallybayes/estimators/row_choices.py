@@ -71,7 +71,7 @@ def alpha_on_rows(model: TableModel, x: Table, own: Index, weight: Array) -> flo
     rows = some_rows(x.n_rows, ROWS_FOR_ALPHA)
     x, own, weight = x.take(rows), own[rows], weight[rows]
     out = _taken_out(weight)
-    fixed = model.log_prior_without(own, out)
+    fixed = model.log_prior_without(own, out).matrix(own)
     moving: list[LookupPart] = []
     for part in model.score.parts:
         if isinstance(part, LookupPart) and part.follows:
@@ -162,5 +162,5 @@ def calibration_on_rows(
     x, own, weight = x.take(rows), own[rows], weight[rows]
     out = _taken_out(weight)
     prior = model.log_prior_without(own, out)
-    log_proba = posterior_without(model.likelihood_without(x, own, out), prior)
+    log_proba = posterior_without(model.likelihood_without(x, own, out), own, prior)
     return fitted_calibration(method, log_proba, own, weight)

@@ -106,5 +106,5 @@ class TableModel(Model):
         self.changed()
         self._read |= {"columns": columns, "log_prior": log_prior}
 
-    def likelihood_without(self, x: Any, own: NDArray[np.intp], weight: Array) -> Array:
+    def likelihood_without(self, x: Any, own: NDArray[np.int64], weight: Array) -> Array:
         return self.score.likelihood_without(x, own, weight)

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from tallybayes.parameters import Parameters, Without
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, Tally
+from tallybayes.tally.base import RESIDUE
 
-__all__ = ["Family", "class_blocks", "log"]
+__all__ = ["Family", "class_blocks", "less", "log"]
 
 Array = NDArray[np.float64]
 T_contra = TypeVar("T_contra", bound=Tally, contravariant=True)
@@ -47,3 +48,10 @@ def log(probability: Array) -> Array:
     with np.errstate(divide="ignore"):
         result: Array = np.log(probability)
     return result
+
+
+def less(whole: Array, part: Array | float) -> Array:
+    """whole − part of weights, elementwise; what can only be rounding is 0."""
+    rest: Array = np.asarray(whole - part)
+    rest[rest <= RESIDUE * np.broadcast_to(whole, rest.shape)] = 0.0
+    return rest

@@ -124,10 +124,11 @@ class Bernoulli:
         absent[(absent < 0.0) | is_residue(absent, np.broadcast_to(total, absent.shape))] = 0.0
         present = np.minimum(tally.sums, total)
         return PresenceWithout(
-            present=present + yes,
-            absent=absent + no,
-            whole=total + np.broadcast_to(np.asarray(yes) + no, (1, tally.sums.shape[1])),
-            counted=classes.count,
+            present=present,
+            absent=absent,
+            rows=classes.count,
+            yes=np.atleast_1d(np.asarray(yes, dtype=np.float64)),
+            no=np.atleast_1d(np.asarray(no, dtype=np.float64)),
             threshold=0.5 if self.threshold is None else self.threshold,
         )
 

@@ -22,20 +22,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.families.base import less
 from tallybayes.families.draws import log_betas
 
 __all__ = ["CellLaw", "log_ratio"]
 
 Array = NDArray[np.float64]
-
-RESIDUE = 2.0**-40  # of a difference of weights: what is less than this share is rounding
-
-
-def _less(whole: Array, part: Array | float) -> Array:
-    """whole − part of weights; what can only be rounding is 0."""
-    rest: Array = np.asarray(whole - part)
-    rest[rest <= RESIDUE * np.broadcast_to(whole, rest.shape)] = 0.0
-    return rest
 
 
 def log_ratio(part: Array, whole: Array, n_cells: int | Array) -> Array:
@@ -123,8 +115,8 @@ class CellLaw:
             return self.base
         rows = self.counts.sum(axis=0) if self.rows is None else self.rows
         everyone = self.total.sum(axis=0)
-        share = _less(rows, weight) + 1.0 / self.n_cells
-        return np.asarray(share / (_less(everyone, weight) + 1.0))
+        share = less(rows, weight) + 1.0 / self.n_cells
+        return np.asarray(share / (less(everyone, weight) + 1.0))
 
     def base_with_all(self) -> Array:
         """q with every row counted, float64 (n_cells,)."""
@@ -132,6 +124,12 @@ class CellLaw:
 
     def _log(self, counts: Array, total: Array, base: Array) -> Array:
         return log_ratio(counts + self.strength * base, total + self.strength, self.n_cells)
+
+    @property
+    def others_change(self) -> bool:
+        """Whether taking a row out changes what the classes that it is not of say: where they use
+        counts of all classes."""
+        return self.base is None or bool((self.total == 0.0).any())
 
     def log_prob(self) -> Array:
         """log P(a | c), float64 (n_classes, n_cells), in nats."""
@@ -157,9 +155,9 @@ class CellLaw:
         counts, total = self.counts, self.total
         blank = total == 0.0
         if blank.any():
-            counts = np.where(blank, _less(self.pooled, weight * np.asarray(self.centre)), counts)
+            counts = np.where(blank, less(self.pooled, weight * np.asarray(self.centre)), counts)
             everyone = np.broadcast_to(total.sum(axis=0), counts.shape[1:])
-            total = np.where(blank, _less(everyone, weight), total)
+            total = np.where(blank, less(everyone, weight), total)
         return self._log(counts, total, self._base(weight))
 
     def own_without(self, weight: Array | float) -> Array:
@@ -180,14 +178,14 @@ class CellLaw:
         """k_ca, n_c and q of class c after a row of class c and cell a is taken out: arrays that
         broadcast to (n_classes, n_cells)."""
         moved = weight * np.asarray(self.centre)
-        counts = _less(self.counts, moved)
-        left = _less(np.broadcast_to(self.total, counts.shape), weight)
+        counts = less(self.counts, moved)
+        left = less(np.broadcast_to(self.total, counts.shape), weight)
         gone = left == 0.0
         if gone.any():
-            pooled = _less(np.broadcast_to(self.pooled, counts.shape), moved)
+            pooled = less(np.broadcast_to(self.pooled, counts.shape), moved)
             counts = np.where(gone, pooled, counts)
             everyone = np.broadcast_to(self.total.sum(axis=0), counts.shape)
-            left = np.where(gone, _less(everyone, weight), left)
+            left = np.where(gone, less(everyone, weight), left)
         return counts, left, self._base(weight)
 
     def drawn(self, cells: NDArray[np.intp], rng: Any, n: int) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,30 @@ from tallybayes.families.strength import best_alpha, class_evidence, each
 from tallybayes.tally import ClassCounts
 from tallybayes.tally.base import RESIDUE
 
-__all__ = ["ClassPrior"]
+__all__ = ["ClassPrior", "PriorWithout"]
 
 Array = NDArray[np.float64]
+
+
+class PriorWithout(NamedTuple):
+    """log P(c) after each row is taken out, up to a term of the row that all classes share.
+
+    Parameters
+    ----------
+    other : float64 array (n_classes,)
+        In the classes that a row is not of.
+    own : float64 array (n_rows,)
+        In its own class.
+    """
+
+    other: Array
+    own: Array
+
+    def matrix(self, own: NDArray[np.int64]) -> Array:
+        """The same as float64 (n_rows, n_classes); `own` is the class of each row."""
+        wide = np.tile(self.other, (len(own), 1))
+        wide[np.arange(len(own)), own] = self.own
+        return wide
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +83,15 @@ class ClassPrior:
             return np.broadcast_to(log(self.given), (n, len(self.given)))
         return log_dirichlet(classes.count + self.strength(classes), rng, n)
 
-    def log_without(self, classes: ClassCounts, own: NDArray[np.intp], weight: Array) -> Array:
-        """log P(c) after each row is taken out, float64 (n_rows, n_classes), in nats.
+    def log_without(
+        self, classes: ClassCounts, own: NDArray[np.int64], weight: Array
+    ) -> PriorWithout:
+        """log P(c) after each row is taken out.
 
         Parameters
         ----------
         classes : ClassCounts
-        own : index array (n_rows,)
+        own : int64 array (n_rows,)
             The class of each row.
         weight : float64 array (n_rows,)
 
@@ -81,24 +104,22 @@ class ClassPrior:
         """
         rest = classes.count[own] - weight
         rest[np.abs(rest) <= RESIDUE * classes.count[own]] = 0.0
-        if (rest < 0.0).any():
+        if rest.min(initial=0.0) < 0.0:
             i = int(np.flatnonzero(rest < 0.0)[0])
             raise NegativeTally(
                 f"row {i} weighs {weight[i]:g}, more than the {classes.count[own[i]]:g} that its "
                 "class holds: leave-one-out takes the rows that were learned, with their weights"
             )
         if self.given is not None:
-            return np.broadcast_to(log(self.given), (len(own), len(self.given))).copy()
+            given = log(self.given)
+            return PriorWithout(given, given[own])
         alpha = self.strength(classes)
-        count = classes.count + alpha
-        total = classes.count.sum() - weight
-        total[np.abs(total) <= RESIDUE * classes.count.sum()] = 0.0
-        total += alpha * len(count)
-        if not (total > 0.0).all():
+        everything, pseudo = classes.count.sum(), alpha * len(classes.count)
+        least = everything - weight.max(initial=0.0)
+        if not (least if least > RESIDUE * everything else 0.0) + pseudo > 0.0:
             raise ValueError(
                 "without its only row the class prior cannot be estimated: smooth it with "
                 "class_alpha > 0, or give it"
             )
-        scores: Array = log(count) - np.log(total)[:, None]
-        scores[np.arange(len(own)), own] = log(rest + alpha) - np.log(total)
-        return scores
+        rest += alpha
+        return PriorWithout(log(classes.count + alpha), log(rest))

@@ -84,5 +84,8 @@ class Complement:
         return Linear(weights=weights, offset=np.zeros(len(weights)), non_negative=True)
 
     def without(self, tally: FeatureSums, classes: ClassCounts) -> ComplementWithout:
-        part = tally.sums.sum(axis=0) - tally.sums + self.alpha
-        return ComplementWithout(part=part, whole=part.sum(axis=1), norm=self.norm)
+        everything = tally.sums.sum(axis=0)
+        alpha = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
+        return ComplementWithout(
+            part=everything - tally.sums, everything=everything, alpha=alpha, norm=self.norm
+        )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.families.base import less
 from tallybayes.families.cells import log_ratio
 from tallybayes.families.draws import log_dirichlet
 from tallybayes.families.multinomial import Multinomial
@@ -98,17 +99,11 @@ class MultinomialCounts:
 
     def without(self, x: Array, own: Index, weight: Array) -> Array:
         taken = weight[:, None] * x
-        everything = _less(self.sums.sum(axis=0) + np.zeros(x.shape), taken)
+        everything = less(self.sums.sum(axis=0) + np.zeros(x.shape), taken)
         a = np.broadcast_to(self.sums, (len(x), *self.sums.shape)).copy()
-        a[np.arange(len(x)), own] = _less(self.sums[own], taken)
+        a[np.arange(len(x)), own] = less(self.sums[own], taken)
         blank = ~a.any(axis=2, keepdims=True)
         if blank.any():
             a = np.where(blank, everything[:, None, :], a)
         scores: Array = self._shares(x[:, None, :], a + self.alpha).sum(axis=2)
         return scores
-
-
-def _less(whole: Array, part: Array) -> Array:
-    rest = np.asarray(whole - part)
-    rest[rest <= 2.0**-40 * whole] = 0.0
-    return rest

@@ -236,8 +236,11 @@ class Gaussian:
             n=tally.n[:, 0] if tally.n.shape[1] else classes.count,
             mean=own.mean,
             squares=own.squares,
-            everyone=(everyone.n[:1], everyone.mean, everyone.squares),
+            everyone=(float(classes.count.sum()), everyone.mean, everyone.squares),
             var_smoothing=self.var_smoothing,
+            each=self.relative_to == "feature",
+            plain=(self.prior, self.ddof, self.min_variance) == (None, 0.0, 0.0)
+            and self.estimate != "posterior",
             exact=exact,
         )
 

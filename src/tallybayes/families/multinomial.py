@@ -112,8 +112,8 @@ class Multinomial:
         return Linear(weights=weights, offset=np.zeros(len(weights)), non_negative=True)
 
     def without(self, tally: FeatureSums, classes: ClassCounts) -> SumsWithout:
-        part = tally.sums + self.smoothing(tally.sums.shape[1])
-        return SumsWithout(part=part, whole=part.sum(axis=1), counted=tally.sums.sum(axis=1))
+        alpha = np.asarray(self.smoothing(tally.sums.shape[1]), dtype=np.float64)
+        return SumsWithout(part=tally.sums, alpha=np.atleast_1d(alpha))
 
     def sample(
         self,

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
+from tallybayes.families.base import less
 from tallybayes.families.draws import log_gamma
 from tallybayes.families.hyperparameters import Estimate, cannot_estimate, check_estimate
 from tallybayes.families.priors_of_numbers import Gamma
@@ -75,12 +76,6 @@ class Poisson:
         total = np.maximum(moments.mean_and_squares()[0][:, 0] * n, 0.0)
         alpha = alpha if self.alpha is None else self.alpha
         return PoissonDensity(self, n, total, 0.0 if self.estimate == "mle" else alpha)
-
-
-def _less(whole: Array, part: Array) -> Array:
-    rest = np.asarray(whole - part)
-    rest[rest <= 2.0**-40 * np.broadcast_to(whole, rest.shape)] = 0.0
-    return rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,14 +181,14 @@ class PoissonDensity:
         return Description(self.what, ["rate"], self.rate[:, None])
 
     def without(self, x: Array, own: Index, weight: Array) -> Array:
-        rows = _less(self.n.sum() + np.zeros(len(x)), weight)
-        events = np.where(rows > 0.0, _less(self.total.sum() + np.zeros(len(x)), weight * x), 0.0)
+        rows = less(self.n.sum() + np.zeros(len(x)), weight)
+        events = np.where(rows > 0.0, less(self.total.sum() + np.zeros(len(x)), weight * x), 0.0)
         n = np.broadcast_to(self.n, (len(x), len(self.n)))
         scores = self._score(
             x[:, None], *self._posterior(n, self.total, rows[:, None], events[:, None])
         )
-        left = _less(self.n[own], weight)
-        total = np.where(left > 0.0, _less(self.total[own], weight * x), 0.0)
+        left = less(self.n[own], weight)
+        total = np.where(left > 0.0, less(self.total[own], weight * x), 0.0)
         mine = self._score(x, *self._posterior(left, total, rows, events))
         scores[np.arange(len(x)), own] = mine
         return scores

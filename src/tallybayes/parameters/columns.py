@@ -43,6 +43,10 @@ class Cells(Protocol):
     """A column of a table read as a lookup: log-probabilities of its cells, with every row or
     without one; see :class:`tallybayes.families.cells.CellLaw`."""
 
+    @property
+    def others_change(self) -> bool:
+        """Whether taking a row out changes what the classes that it is not of say."""
+
     def log_prob(self) -> Array:
         """float64 (n_classes, n_cells)."""
 

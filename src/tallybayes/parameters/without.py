@@ -1,7 +1,9 @@
-"""Leave-one-out score kinds: what a row's own class says of it after the row is taken out.
+"""Leave-one-out score kinds: what is said of a row after the row itself is taken out.
 
-A family compiles to one of them. The tables have a row for each class, or a single one for all
-classes together, which serves a class that has nothing left. Pseudo-counts are in the tables.
+A family compiles to one of them. Counts are as counted; pseudo-counts stand beside them, one for
+all features (1,) or one for each (n_features,), so that a small one is not lost beside a large
+count. The tables have a row for each class, or a single one for all classes together, which serves
+a class that has nothing left. w is the weight of the row.
 """
 
 from __future__ import annotations
@@ -29,58 +31,61 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SumsWithout:
-    """Σ_j x_j·[log(part[c, j] − w·x_j) − log(whole[c] − w·Σx)], w the weight of the row.
+    """Σ_j x_j·[log(rest_j) − log(Σ_j rest_j)] in the row's own class c, rest_j = part[c, j] − w·x_j
+    + α_j.
 
     Parameters
     ----------
     part : float64 array (n_classes, n_features)
-    whole : float64 array (n_classes,)
-    counted : float64 array (n_classes,)
-        `whole` without pseudo-counts.
+    alpha : float64 array (1,) or (n_features,)
     """
 
     part: Array
-    whole: Array
-    counted: Array
+    alpha: Array
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PresenceWithout:
-    """Σ_j log(present[c, j] − w) over present features, Σ_j log(absent[c, j] − w) over the others,
-    and −n_features·log(whole[c] − w).
+    """Σ_j log(present[c, j] − w + yes_j) over present features and Σ_j log(absent[c, j] − w + no_j)
+    over the others, less Σ_j log(rows[c] − w + yes_j + no_j), in the row's own class.
 
     Parameters
     ----------
     present, absent : float64 arrays (n_classes, n_features)
-    whole : float64 array (n_classes, n_features)
-    counted : float64 array (n_classes,)
+    rows : float64 array (n_classes,)
         Rows, or weight.
+    yes, no : float64 arrays (1,) or (n_features,)
     threshold : float
         x_j is present where it is above.
     """
 
     present: Array
     absent: Array
-    whole: Array
-    counted: Array
+    rows: Array
+    yes: Array
+    no: Array
     threshold: float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ComplementWithout:
-    """−Σ_j x_j·u_j in the classes that a row is not of, u_j = log(part[c, j] − w·x_j) −
-    log(whole[c] − w·Σx), divided by −Σ_j u_j over all features with `norm`.
+    """−Σ_j x_j·u_j, u_j = log(rest_j) − log(Σ_j rest_j), rest_j = part[c, j] − w·x_j + α_j, in the
+    classes that a row is not of, divided by −Σ_j u_j over all features with `norm`. In the row's
+    own class, whose complement does not hold the row, w is 0.
 
     Parameters
     ----------
     part : float64 array (n_classes, n_features)
-        Of the complement of each class.
-    whole : float64 array (n_classes,)
+        What all other classes have.
+    everything : float64 array (n_features,)
+        What all classes have.
+    alpha : float64 array (1,) or (n_features,)
     norm : bool
     """
 
     part: Array
-    whole: Array
+    everything: Array
+    alpha: Array
     norm: bool
 
 
@@ -93,10 +98,15 @@ class MomentsWithout:
     n : float64 array (n_classes,)
     mean, squares : float64 arrays (n_classes, n_features)
         Of each class; squares about the mean.
-    everyone : tuple of float64 arrays (1,), (n_features,), (n_features,)
+    everyone : tuple of float, float64 arrays (n_features,), (n_features,)
         n, mean and squares of all classes together.
     var_smoothing : float
-        Share of the largest variance of all classes together that is added to every variance.
+        Share of a variance of all classes together that is added to every variance.
+    each : bool
+        Of the column's own variance, not of the largest.
+    plain : bool
+        Whether mean and variance are those of the rows, as said above, and nothing else; otherwise
+        only `exact` tells.
     exact : callable (x, own, weight) -> float64 array (n_rows, n_classes)
         The score in every class, of dense rows (n_rows, n_features): whatever the counts are.
     """
@@ -104,8 +114,10 @@ class MomentsWithout:
     n: Array
     mean: Array
     squares: Array
-    everyone: tuple[Array, Array, Array]
+    everyone: tuple[float, Array, Array]
     var_smoothing: float
+    each: bool
+    plain: bool
     exact: Callable[[Array, Index, Array], Array]
 
 

@@ -1,0 +1,226 @@
+"""Leave-one-out kernels beside their twins, on rows that were counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from reference import LAYOUTS, without
+from reference.inputs import with_index
+from tallybayes import _kernels
+from tallybayes.engines import cells
+from tallybayes.errors import NegativeTally
+
+ALPHAS = {"none": [0.0], "one": [1.0], "small": [1e-10], "huge": [1e10], "each": None}
+CLASSES = [1, 2, 3, 8, 9, 17, 26, 33, 40]  # a lane more and less than a block
+
+
+def close(found, expected, size=1.0):
+    """To rounding beside numbers of this size; −inf only beside −inf."""
+    assert np.array_equal(np.isneginf(found), np.isneginf(expected))
+    finite = np.isfinite(expected)
+    apart = np.where(finite, found, 0.0) - np.where(finite, expected, 0.0)
+    room = 1e-12 * (size + np.abs(np.where(finite, expected, 0.0)))
+    assert (np.abs(apart) <= room).all()
+
+
+def some_rows(seed, n, d, K, weighted, values="whole"):
+    """Counts, classes and weights: duplicates, empty rows, a feature that one row has alone."""
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 6, (n, d)) * rng.integers(0, 2, (n, d)).astype(np.float64)
+    if values == "fractions":
+        x *= rng.integers(1, 9, (n, d)) / 8.0
+    if n > 1:
+        x[rng.integers(n)] = x[rng.integers(n)]
+        x[rng.integers(n)] = 0.0
+        x[:, 0] = 0.0
+        x[rng.integers(n), 0] = 3.0
+    weight = rng.choice([0.5, 1.0, 1.75, 2.0], n) if weighted else np.ones(n)
+    return x, rng.integers(0, K, n), weight, rng
+
+
+def sums_of(x, own, weight, K):
+    sums = np.zeros((K, x.shape[1]))
+    np.add.at(sums, own, weight[:, None] * x)
+    return sums
+
+
+def smoothing(name, d):
+    alpha = ALPHAS[name]
+    return np.linspace(0.5, 2.0, d) if alpha is None else np.array(alpha)
+
+
+def entries(x, how, threshold=None):
+    """The rows as the kernels read them: dense, or CSR with stored zeros, columns in any order."""
+    if how in LAYOUTS:
+        return _kernels.RowEntries.dense(LAYOUTS[how](x), threshold)
+    held = sparse.csr_array(np.ones_like(x))
+    held.data = x[np.repeat(np.arange(len(x)), x.shape[1]), held.indices]
+    for i in range(len(x)):
+        row = slice(held.indptr[i], held.indptr[i + 1])
+        held.indices[row], held.data[row] = held.indices[row][::-1], held.data[row][::-1].copy()
+    held = with_index(held, np.dtype(how))
+    return _kernels.RowEntries.csr(held.indptr, held.indices, held.data, *held.shape, threshold)
+
+
+rows = st.fixed_dictionaries(
+    {
+        "seed": st.integers(0, 2**20),
+        "n": st.integers(0, 14),
+        "d": st.integers(1, 7),
+        "K": st.integers(1, 4),
+        "weighted": st.booleans(),
+    }
+)
+readings = st.sampled_from(["C", "Fortran", "spaced", "int32", "int64"])
+names = st.sampled_from(sorted(ALPHAS))
+SINGLE = {"seed": 1, "n": 1, "d": 3, "K": 2, "weighted": False}
+EMPTY = {"seed": 1, "n": 0, "d": 3, "K": 2, "weighted": False}
+
+
+# ---- counts --------------------------------------------------------------------------------------
+@given(rows, readings, names, st.sampled_from(["whole", "fractions"]))
+@example(SINGLE, "C", "none", "whole")
+@example(EMPTY, "int32", "one", "whole")
+def test_sums_are_those_of_the_other_rows(made, how, alpha, values):
+    x, own, weight, _ = some_rows(**made, values=values)
+    part, added = sums_of(x, own, weight, made["K"]), smoothing(alpha, made["d"])
+    score, length = np.empty(len(x)), np.empty(len(x))
+    assert not _kernels.sums_without(entries(x, how), own, weight, part, added, score, length, 2)
+    expected, lengths = without.sums_without(x, own, weight, part, added)
+    close(score, expected, 1e3)
+    close(length, lengths)
+
+
+@given(rows, readings)
+def test_sums_of_a_table_are_those_of_the_own_class(made, how):
+    x, own, weight, rng = some_rows(**made)
+    table = rng.normal(size=(made["K"], made["d"]))
+    score, length = np.empty(len(x)), np.empty(len(x))
+    assert not _kernels.own_sums(entries(x, how), own, weight, table, score, length, 2)
+    close(score, (x * table[own]).sum(axis=1), 1e2)
+    close(length, x.sum(axis=1))
+
+
+@given(rows, readings, names, names)
+@example(SINGLE, "C", "none", "none")
+@example(EMPTY, "int64", "one", "one")
+def test_presence_is_that_of_the_other_rows(made, how, first, second):
+    x, own, weight, _ = some_rows(**made)
+    K, yes, no = made["K"], smoothing(first, made["d"]), smoothing(second, made["d"])
+    present = sums_of(x > 0.0, own, weight, K)
+    absent = sums_of(x <= 0.0, own, weight, K)
+    pair = np.stack((present, absent), axis=-1)
+    score, ruled = np.empty(len(x)), np.empty(len(x))
+    read = entries(x, how, 0.0)
+    assert not _kernels.presence_without(read, own, weight, pair, yes, no, score, ruled, 2)
+    expected, ruled_out = without.presence_without(x, own, weight, present, absent, yes, no)
+    close(score, expected, 1e3)
+    assert np.array_equal(ruled, ruled_out)
+
+
+def test_many_alike_columns_add_up():
+    """100,000 columns of nearly all the weight: each says little, all together say −10."""
+    table, own, weight = np.full((1, 100_000), 9999.0), np.zeros(1, dtype=np.int64), np.ones(1)
+    score, zeros, none = np.zeros(1), np.zeros(1), np.zeros(1)
+    _kernels.shifted_logs(table, own, weight, none, np.array([9999.0]), 1.0, score, zeros, 1)
+    np.testing.assert_allclose(score, 100_000 * np.log1p(-1.0 / 9999.0), rtol=1e-12)
+
+
+@given(rows, names, st.sampled_from([1e-3, 1.0, 1e3, 1e12]))
+@example({**SINGLE, "d": 700}, "one", 1e3)
+def test_shifted_logs_are_logs_of_what_is_left(made, alpha, scale):
+    x, own, weight, rng = some_rows(**made)
+    K, d = made["K"], made["d"]
+    # counts far above any weight take the series, those near it do not
+    table = weight.max(initial=0.0) + scale * rng.integers(0, 3, (K, d)) * rng.random((K, d))
+    added = smoothing(alpha, d)
+    score, zeros, whole = np.ones(len(x)), np.zeros(len(x)), table.max(axis=1, initial=1.0)
+    _kernels.shifted_logs(table, own, weight, added, whole, -1.0, score, zeros, 2)
+    expected, none = without.shifted_logs(table, own, weight, added, whole)
+    close(score, 1.0 - expected, 1e2 * d)
+    assert np.array_equal(zeros, none)
+
+
+# ---- complements ---------------------------------------------------------------------------------
+def complement(x, own, weight, sums, alpha, norm, how, threads=2):
+    everything = sums.sum(axis=0)
+    part = everything - sums
+    smoothed = part + alpha
+    some = smoothed > 0.0
+    scorer = _kernels.ComplementScorer(
+        part,
+        part.sum(axis=1),
+        everything,
+        np.log(np.where(some, smoothed, 1.0)).sum(axis=1),
+        some.sum(axis=1).astype(np.float64),
+        alpha,
+        norm,
+        threads,
+    )
+    scores = np.empty((len(x), len(sums)))
+    assert not scorer.score(entries(x, how), own, weight, scores, threads)
+    return scores
+
+
+@pytest.mark.parametrize("norm", [False, True])
+@given(rows, readings, names, st.sampled_from(["whole", "fractions"]), st.sampled_from(CLASSES))
+@example(SINGLE, "C", "none", "whole", 2)
+@example(EMPTY, "int32", "one", "whole", 9)
+def test_complements_are_those_of_the_other_rows(norm, made, how, alpha, values, K):
+    x, own, weight, _ = some_rows(**{**made, "K": K}, values=values)
+    sums, added = sums_of(x, own, weight, K), smoothing(alpha, made["d"])
+    found = complement(x, own, weight, sums, added, norm, how)
+    close(found, without.complement_without(x, own, weight, sums, added, norm), 1e3)
+
+
+@pytest.mark.parametrize("norm", [False, True])
+def test_complements_of_long_rows_and_of_small_and_large_numbers(norm):
+    x, own, weight, _ = some_rows(5, 40, 300, 3, False)
+    for scale in (1.0, 1e-30, 1e30):  # the products of 66 binary digits are left for logarithms
+        sums = sums_of(scale * x, own, weight, 3)
+        found = complement(scale * x, own, weight, sums, np.array([scale]), norm, "C")
+        expected = without.complement_without(scale * x, own, weight, sums, scale, norm)
+        close(found / scale, expected / scale, 1e5)
+
+
+# ---- level codes ---------------------------------------------------------------------------------
+@given(rows, st.sampled_from(sorted(LAYOUTS)), st.sampled_from([np.int8, np.int64, np.float32]))
+def test_codes_are_looked_up_in_the_own_class(made, layout, dtype):
+    x, own, _, rng = some_rows(**made)
+    start = np.arange(0, 6 * made["d"] + 1, 6, dtype=np.int64)
+    table, scores = rng.normal(size=(made["K"], start[-1])), np.full((len(x), made["K"]), 7.0)
+    held = LAYOUTS[layout](x.astype(dtype))
+    assert not _kernels.codes_without(held, start, table, own, scores, 2)
+    expected = np.full_like(scores, 7.0)
+    expected[np.arange(len(x)), own] = without.codes_without(x.astype(int), start, table, own)
+    close(scores, expected)
+
+
+def test_a_code_that_was_not_learned_is_refused():
+    start, scores = np.array([0, 3], dtype=np.int64), np.zeros((2, 1))
+    x, own = np.array([[1], [3]]), np.zeros(2, dtype=np.int64)
+    assert _kernels.codes_without(x, start, np.zeros((1, 3)), own, scores, 1)
+    with pytest.raises(NegativeTally, match="row 1, column 0 holds the level 3"):
+        cells.raise_unlearned(x, start)
+
+
+# ---- Bayes' rule ---------------------------------------------------------------------------------
+@given(st.integers(0, 2**20), st.integers(0, 30), st.integers(1, 5))
+def test_the_posterior_is_normalised_with_the_prior_of_each_row(seed, n, K):
+    rng = np.random.default_rng(seed)
+    scores = np.where(rng.random((n, K)) < 0.3, -np.inf, 30.0 * rng.normal(size=(n, K)))
+    own, mine, other = rng.integers(0, K, n), rng.normal(size=n), rng.normal(size=K)
+    expected, out = without.posterior_without(scores, own, other, mine)
+    found = scores.copy()
+    assert _kernels.posterior_without(found, own, other, mine, 2) == out
+    close(found, expected)
+
+
+def test_a_class_out_of_range_is_refused():
+    for own in (np.array([2]), np.array([-1])):
+        with pytest.raises(IndexError):
+            _kernels.posterior_without(np.zeros((1, 2)), own, np.zeros(2), np.zeros(1), 1)
