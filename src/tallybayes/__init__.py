@@ -27,6 +27,7 @@ _HOME = {
     "GaussianNB": "tallybayes.estimators.gaussian",
     "MultinomialNB": "tallybayes.estimators.multinomial",
     "NaiveBayes": "tallybayes.estimators.naive_bayes",
+    "WeightedNaiveBayes": "tallybayes.estimators.weighted",
     "bayes_rule": "tallybayes.bayes",
     "cross_validate": "tallybayes.estimators.validation",
     "get_num_threads": "tallybayes.engines.threads",
@@ -43,6 +44,7 @@ __all__ = [
     "GaussianNB",
     "MultinomialNB",
     "NaiveBayes",
+    "WeightedNaiveBayes",
     "__version__",
     "bayes_rule",
     "cross_validate",
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
     from tallybayes.estimators.multinomial import MultinomialNB
     from tallybayes.estimators.naive_bayes import NaiveBayes
     from tallybayes.estimators.validation import cross_validate, leave_one_out
+    from tallybayes.estimators.weighted import WeightedNaiveBayes
 
 
 def __getattr__(name: str) -> Any:

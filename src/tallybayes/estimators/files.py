@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,9 @@ from tallybayes.estimators.multinomial import MultinomialNB
 from tallybayes.estimators.naive_bayes import NaiveBayes
 from tallybayes.estimators.table_model import Chosen, TableModel
 from tallybayes.estimators.table_reading import Reading
+from tallybayes.estimators.weighted import WeightedNaiveBayes
+from tallybayes.estimators.weighted_model import WeightedModel
+from tallybayes.estimators.weighting_files import plain_weighting, restored_weighting
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import (
     ClassCounts,
@@ -38,7 +41,15 @@ __all__ = ["load", "load_with_extra", "save"]
 
 ESTIMATORS = {
     c.__name__: c
-    for c in (BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB, NaiveBayes)
+    for c in (
+        BernoulliNB,
+        CategoricalNB,
+        ComplementNB,
+        GaussianNB,
+        MultinomialNB,
+        NaiveBayes,
+        WeightedNaiveBayes,
+    )
 }
 
 
@@ -150,9 +161,13 @@ def save(estimator: Any, path: str | os.PathLike[str], extra: dict[str, Any] | N
             "reading": reading,
             "chosen": _plain_choices(model.chosen),
         }
+    arrays = model.tally.arrays()
+    if isinstance(model, WeightedModel) and model.chosen.weighting is not None:
+        header["weighting"], more = plain_weighting(model.chosen.weighting)
+        arrays |= more
     if extra is not None:
         header["extra"] = extra
-    persistence.write(path, persistence.encode(header), model.tally.arrays())
+    persistence.write(path, persistence.encode(header), arrays)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -212,7 +227,7 @@ def _loaded(
     schema = Schema(header["classes"], groups, header["by_name"])
     table = TableTally(schema, ClassCounts(arrays["class_count"]), tuple(tallies))
     prior = families.ClassPrior(**header["prior"])
-    kind = TableModel if "table" in header else Model
+    kind = getattr(estimator, "_model_type", Model)
     model = kind(
         table, _restored(header["family"]), prior, np.dtype(header["dtype"]), header["estimator"]
     )
@@ -223,6 +238,9 @@ def _loaded(
         model.names = held["names"]
         model.reading = Reading(declared=what, **held["reading"])
         model.chosen = _restored_choices(held["chosen"])
+        if "weighting" in header:
+            weighting = restored_weighting(header["weighting"], arrays)
+            model.chosen = replace(model.chosen, weighting=weighting)
     if header["taken"]:
         model.taken = estimator._parameters()
     estimator._model = model

@@ -13,6 +13,7 @@ from tallybayes.engines.table_score import TableScore
 from tallybayes.estimators.calibration import Calibration
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.table_reading import ColumnReading, Reading, read_columns
+from tallybayes.estimators.weighting import Weighting
 from tallybayes.tally import TableTally
 
 __all__ = ["Chosen", "TableModel"]
@@ -29,15 +30,18 @@ class Chosen:
     alpha : float, optional
     calibration : Calibration, optional
     stale : bool
+    weighting : Weighting, optional
+        Of a weighted model.
     """
 
     alpha: float | None = None
     calibration: Calibration | None = None
     stale: bool = False
+    weighting: Weighting | None = None
 
     def after_change(self) -> Chosen:
         """The choices after the counts have changed."""
-        made = self.alpha is not None or self.calibration is not None
+        made = (self.alpha, self.calibration, self.weighting) != (None, None, None)
         return replace(self, stale=True) if made else self
 
 
@@ -61,7 +65,7 @@ class TableModel(Model):
     chosen: Chosen = Chosen()
 
     def with_tally(self, tally: TableTally) -> TableModel:
-        twin = TableModel(tally, self.family, self.prior, self.dtype, self.whose)
+        twin = type(self)(tally, self.family, self.prior, self.dtype, self.whose)
         twin.names, twin.reading, twin.taken = self.names, self.reading, self.taken
         twin.most_squares = self.most_squares
         twin.chosen = self.chosen if tally is self.tally else self.chosen.after_change()

@@ -24,7 +24,14 @@ from tallybayes.families.strength import Criterion, best_alpha, density_score, e
 from tallybayes.parameters import Density, Unseen
 from tallybayes.tally import FeatureSums, GridCounts, LevelCounts, Moments, TableTally
 
-__all__ = ["IDENTIFIER_ROWS", "ColumnReading", "Reading", "need_two_levels", "read_columns"]
+__all__ = [
+    "IDENTIFIER_ROWS",
+    "ColumnReading",
+    "Reading",
+    "is_identifier",
+    "need_two_levels",
+    "read_columns",
+]
 
 Array = NDArray[np.float64]
 
@@ -111,7 +118,7 @@ class _Reader:
     def _levels(self, name: str) -> ColumnReading:
         levels, counts = self._counted_levels(name)
         family = self.declared.families.get(name)
-        if family is None and _is_identifier(counts):
+        if family is None and is_identifier(counts):
             warn_user(
                 f"column {name!r} is left out: its {int(counts.sum())} texts are "
                 "all different, as an identifier's are. Declare a family for it in columns= to "
@@ -277,7 +284,9 @@ def _told(alpha: float | None) -> str:
     return "" if alpha is None else f", α = {alpha:.3g}"
 
 
-def _is_identifier(counts: Array) -> bool:
+def is_identifier(counts: Array) -> bool:
+    """Whether a column of texts with these counts (n_classes, n_levels) has a text of its own in
+    every row, of many."""
     weight = counts.sum(axis=0)
     return len(weight) >= IDENTIFIER_ROWS and bool((weight <= 1.0).all())
 

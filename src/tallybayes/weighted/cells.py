@@ -115,8 +115,11 @@ def number_cells(name: str, grid: GridCounts, gaps: Array) -> ColumnCells:
     counts = (
         np.add.reduceat(grid.counts, first, axis=1) if len(first) else np.zeros((grid.n_classes, 0))
     )
-    values = grid.values()
-    edges = 0.5 * (values[first[1:] - 1] + values[first[1:]])
+    if grid.shift:  # a cell of the grid is not divided
+        edges = np.nextafter(grid.lower_edges()[first[1:]], -np.inf)
+    else:
+        values = grid.values()
+        edges = 0.5 * (values[first[1:] - 1] + values[first[1:]])
     together = np.concatenate([counts, gaps[:, None]], axis=1)
     return ColumnCells(name=name, counts=np.ascontiguousarray(together.T), edges=edges)
 

@@ -1,0 +1,469 @@
+"""Weighted naive Bayes for a table: columns and pairs of columns, weighted by leave-one-out."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from tallybayes.errors import StaleWarning, warn_user
+from tallybayes.estimators.declarations import Declared
+from tallybayes.estimators.explanation import Explanation
+from tallybayes.estimators.frames import frame
+from tallybayes.estimators.labels import codes_of, read_labels
+from tallybayes.estimators.naive_bayes import NaiveBayes
+from tallybayes.estimators.row_choices import need_learned
+from tallybayes.estimators.rows import read_weights
+from tallybayes.estimators.table_classifier import TableClassifier
+from tallybayes.estimators.table_model import Chosen
+from tallybayes.estimators.table_reading import Reading
+from tallybayes.estimators.weighted_model import WeightedModel
+from tallybayes.estimators.weighted_words import left_out, schema_columns, summary_of, term_frame
+from tallybayes.estimators.weighting import Figures, Weighting, taken, without_rows
+from tallybayes.families import Bernoulli, Categorical
+from tallybayes.tables import Empty, Table
+from tallybayes.weighted.counts import cells_of, held_columns
+from tallybayes.weighted.learned import Learned
+from tallybayes.weighted.learning import learn
+from tallybayes.weighted.rows import LearningRows
+
+__all__ = ["WeightedNaiveBayes"]
+
+Array = NDArray[np.float64]
+
+
+class WeightedNaiveBayes(TableClassifier):
+    """Naive Bayes whose columns are weighted, with pairs of columns where they help.
+
+    Plain naive Bayes counts columns that depend on each other twice. Here each column's
+    log-likelihood ratio has a weight, learned by the leave-one-out log-likelihood of the labels;
+    pairs of columns enter as joint tables of what the columns do not say; and each cell of the
+    tables is corrected at last. What is learned is a sum of tables, so that it is quick, and can be
+    read.
+
+        score_k = log P(k) + b_k + Σ_t (w_t + u_tk) T_t[v, k],
+
+        T[v, k] = log[(C_vk + a·p_k) / ((m_v + a)·p_k)]
+
+    with C the counts of a cell v, m_v their sum, p_k the share of class k, and a chosen by
+    leave-one-out. A number is in one of at most 128 cells of about equal weight, and neighbouring
+    cells are smoothed; a level is a cell, and so is the gap. A level that training did not have
+    says nothing.
+
+    The counts are exact whatever is learned, forgotten or merged afterwards, and the tables of
+    columns follow them. Weights, pairs, corrections, the edges of cells and the smoothing stay as
+    they were learned: then they are stale, and a warning says so until :meth:`reweight`.
+
+    Parameters
+    ----------
+    columns : "auto", mapping or list of pairs, default="auto"
+        As for :class:`NaiveBayes`; families may be ``Categorical(levels=…)``, ``Bernoulli()`` or
+        None, which leaves a column out.
+    classes : array-like, optional
+        Classes that may occur; others may still come.
+    interactions : "auto" or int, default="auto"
+        How many pairs of columns there may be at most; "auto": as many as leave-one-out says help.
+    weights : {"column-class", "column"}, default="column-class"
+        Whether the weight of a term may deviate by class, where there are more than two.
+    polish : "auto" or bool, default="auto"
+        Whether cells are corrected at last; "auto" and True: where cross-validation says it helps.
+    regularization : "auto" or float, default="auto"
+        γ, how strongly weights are held near 0.3; "auto": by cross-validation.
+    class_alpha : float or "auto", default=1.0
+        Smoothing of the class prior; see :class:`NaiveBayes`.
+    class_prior : array-like (n_classes,), optional
+        A class prior in place of the counts'; the offsets b, learned under the shares of the rows,
+        are added to it. Needs ``class_alpha=0``.
+    half_life : float, optional
+        Rows after which what was learned weighs half.
+
+    Attributes
+    ----------
+    classes_, class_count_ : arrays (n_classes,)
+    weights_ : frame
+        The weight of each term, by class for more than two; "left out" columns weigh 0.
+    interactions_ : list of pairs of str
+    tables_ : dict
+        By column name, and by pair of names: a frame with what each cell adds to each class, in
+        nats.
+    offsets_ : float64 array (n_classes,)
+        log P(k) + b_k, in nats.
+    log_loss_, accuracy_ : float
+        Of the rows that weights were learned on, each predicted by the counts of the others. As the
+        same rows have chosen weights and pairs, they are a little optimistic.
+    schema_ : frame
+        What was decided about each column, and why.
+    tally_ : TableTally
+    n_features_in_ : int
+    feature_names_in_ : array of str (n_features,)
+
+    References
+    ----------
+    Boullé, M. (2007). Compression-based averaging of selective naive Bayes classifiers. JMLR 8.
+    Zaidi, N. et al. (2013). Alleviating naive Bayes attribute independence assumption by attribute
+    weighting. JMLR 14.
+
+    Examples
+    --------
+    >>> from tallybayes import WeightedNaiveBayes
+    >>> rows = [{"a": a, "b": b} for a in "xy" for b in "xy"] * 25
+    >>> labels = ["same" if row["a"] == row["b"] else "other" for row in rows]
+    >>> model = WeightedNaiveBayes().fit(rows, labels)
+    >>> model.interactions_
+    [('a', 'b')]
+    >>> model.predict([{"a": "y", "b": "y"}]).tolist()
+    ['same']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "columns": [StrOptions({"auto"}), dict, list],
+        "classes": ["array-like", None],
+        "interactions": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
+        "weights": [StrOptions({"column", "column-class"})],
+        "polish": ["boolean", StrOptions({"auto"})],
+        "regularization": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "class_alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "class_prior": ["array-like", None],
+        "half_life": [None, Interval(Real, 0, None, closed="neither")],
+    }
+    _model_type = WeightedModel
+
+    def __init__(
+        self,
+        columns: Any = "auto",
+        *,
+        classes: ArrayLike | None = None,
+        interactions: int | Literal["auto"] = "auto",
+        weights: Literal["column", "column-class"] = "column-class",
+        polish: bool | Literal["auto"] = "auto",
+        regularization: float | Literal["auto"] = "auto",
+        class_alpha: float | Literal["auto"] = 1.0,
+        class_prior: ArrayLike | None = None,
+        half_life: float | None = None,
+    ) -> None:
+        self.columns = columns
+        self.classes = classes
+        self.interactions = interactions
+        self.weights = weights
+        self.polish = polish
+        self.regularization = regularization
+        self.class_alpha = class_alpha
+        self.class_prior = class_prior
+        self.half_life = half_life
+
+    # ---- reading the tally -----------------------------------------------------------------------
+    def _reading(self, what: Declared) -> Reading:
+        declared: dict[Any, Any] = {**what.families, **what.groups}
+        for name, family in declared.items():
+            plain = type(family) in (Categorical, Bernoulli) or family is None
+            given = [
+                field
+                for field in ("alpha", "prior", "unseen")
+                if getattr(family, field, None) is not None
+            ]
+            if not plain or given:
+                why = f"{given[0]}= of its own" if plain else "cells of its own choice"
+                raise ValueError(
+                    f"columns= gives {name!r} the family {family!r}, but WeightedNaiveBayes reads "
+                    f"a column as {why if not plain else 'levels whose smoothing it chooses'}: "
+                    "declare Categorical(levels=…), Bernoulli(), or None to leave a column out; "
+                    "NaiveBayes takes any family"
+                )
+        return Reading(what, 1.0, "mean", "ignore", "level")
+
+    def _weighted(self) -> WeightedModel:
+        model = self._fitted()
+        assert isinstance(model, WeightedModel)
+        return model
+
+    def _weighting(self, name: str) -> Weighting:
+        model = self._attribute(name)
+        if model.chosen.weighting is None:
+            raise AttributeError(
+                f"{self._name} has no {name} yet: weights are learned on rows of two classes or "
+                "more, by fit, the first partial_fit, or reweight"
+            )
+        return model.chosen.weighting
+
+    # ---- learning weights ------------------------------------------------------------------------
+    @property
+    def chooses_on_rows(self) -> bool:
+        """Whether something is chosen on rows: always."""
+        return True
+
+    def _choose(self, x: Table, own: NDArray[np.intp], weight: Array | None) -> None:
+        model = self._weighted()
+        weight = np.ones(len(own)) if weight is None else weight
+        if weight.min(initial=0.0) < 0.0:
+            raise ValueError(
+                "weights are learned on rows of weights from 0 on, got "
+                f"{weight.min().item()!r}: leave out rows that only take others away"
+            )
+        need_learned(model, own, weight)
+        kept = np.flatnonzero(weight > 0.0)
+        if len(kept) < len(own):
+            x, own, weight = x.take(kept), own[kept], weight[kept]
+        model.chosen = Chosen(weighting=self._learned(model, x, own, weight))
+
+    def _learned(
+        self, model: WeightedModel, x: Table, own: NDArray[np.intp], weight: Array
+    ) -> Weighting | None:
+        """What is learned on rows; None of rows of less than two classes."""
+        counts = model.tally.classes.count
+        present = np.flatnonzero(counts > 0.0)
+        if len(np.unique(own)) < 2:
+            return None
+        rows = counts[present]
+        held = held_columns(taken(model.tally, present))
+        out = left_out(model, held)
+        columns = [cells_of(name, held, rows) for name in model.names if name not in out]
+        cells = np.empty((len(columns), x.n_rows), dtype=np.int32)
+        for j, column in enumerate(columns):
+            cells[j] = column.codes(x.columns.get(column.name, Empty(x.n_rows)))
+        codes = np.searchsorted(present, own).astype(np.int32)
+        learned = learn(
+            columns,
+            LearningRows(cells, codes, weight, len(present)),
+            rows,
+            interactions=None if self.interactions == "auto" else int(self.interactions),
+            by_class=self.weights == "column-class",
+            polish=bool(self.polish),
+            penalty=None if self.regularization == "auto" else float(self.regularization),
+        )
+        given = self.class_prior is not None
+        log_prior = np.log(rows / rows.sum()) if given else model.log_prior[present]
+        return Weighting(
+            learned=without_rows(learned),
+            classes=model.schema.classes[present],
+            shift=learned.offset - log_prior,
+            apart=_apart(learned, cells, weight),
+            figures=_figures(learned, codes, weight, rows),
+        )
+
+    def _kept(self, chosen: Chosen) -> Chosen:
+        return chosen
+
+    def reweight(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learns cells, weights, pairs and corrections again, on rows that were learned.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns)
+            Rows that the model has learned, all or a fair sample of them.
+        y : array-like (n_rows,)
+        sample_weight : array-like (n_rows,), optional
+            The weights that they were learned with.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the rows weigh more than the model holds of their class (a NegativeTally): they
+            cannot have been learned. The estimator is then as it was before.
+        """
+        with self._unchanged_on_error():
+            self._validate_params()
+            old = self._weighted()
+            model = old.with_tally(old.tally)
+            self._model = model
+            model.reading = self._reading(model.reading.declared)
+            x = self._read_rows(X)
+            labels = read_labels(y, x, self._name)
+            own = codes_of(labels, model.schema.classes).astype(np.intp)
+            self._choose(x, own, read_weights(sample_weight, x))
+        return self
+
+    def count_from(
+        self,
+        counted: NaiveBayes,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Takes the counts of a :class:`NaiveBayes`, and learns weights on rows that it counted.
+
+        For counts that were made elsewhere: in batches, or merged from parts on many machines.
+
+        Parameters
+        ----------
+        counted : fitted NaiveBayes
+            It keeps its counts.
+        X : table (n_rows, n_columns)
+            Rows that it has counted, all or a fair sample of them.
+        y : array-like (n_rows,)
+        sample_weight : array-like (n_rows,), optional
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`reweight`.
+        """
+        if not isinstance(counted, NaiveBayes):
+            raise TypeError(f"count_from takes a NaiveBayes, got a {type(counted).__name__}")
+        with self._unchanged_on_error():
+            self._validate_params()
+            theirs = counted._fitted()
+            for name in ("_rows", "feature_names_in_", "n_features_in_"):
+                self.__dict__.pop(name, None)
+            self._hold(counted.tally_, theirs.names, theirs.reading.declared)
+            self._note_names(theirs.names, "feature_names_in_" in counted.__dict__)
+            self.reweight(X, y, sample_weight)
+        return self
+
+    def _open_rows(self, x: Any) -> Any:
+        if "_model" not in self.__dict__:
+            raise ValueError(
+                "weights are learned on rows, and rows learned one by one are not kept: begin with "
+                "fit or partial_fit"
+            )
+        return super()._open_rows(x)
+
+    def _row_scorer(self) -> Any:
+        return None  # pairs look at two columns at once
+
+    # ---- predicting ------------------------------------------------------------------------------
+    def _fresh(self) -> None:
+        """A warning where weights are older than the counts."""
+        if self._fitted().chosen.stale:
+            warn_user(
+                "weights and pairs were learned before the counts last changed: call "
+                "reweight(X, y) with rows that were learned",
+                StaleWarning,
+            )
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        self._fresh()
+        return super().predict(X)
+
+    def _posterior(self, X: Any, *, log: bool) -> Array:
+        self._fresh()
+        return super()._posterior(X, log=log)
+
+    def predict_joint_log_proba(self, X: Any) -> Array:
+        self._fresh()
+        return super().predict_joint_log_proba(X)
+
+    # ---- reading the model -----------------------------------------------------------------------
+    @property
+    def weights_(self) -> Any:
+        """The weight of each term, as a frame: term, weight, and for more than two classes the
+        weight in each class."""
+        weighting = self._weighting("weights_")
+        by_class = weighting.learned.weights.by_class()
+        held: dict[str, Any] = {
+            "term": weighting.names,
+            "weight": weighting.learned.weights.terms.copy(),
+        }
+        if len(weighting.classes) > 2:
+            for label, weight in zip(weighting.classes.tolist(), by_class, strict=True):
+                name = str(label)
+                held[f"{name} (class)" if name in ("term", "weight") else name] = weight.copy()
+        return frame(held)
+
+    @property
+    def interactions_(self) -> list[tuple[str, str]]:
+        """The pairs of columns that have a table of their own, in the order they were taken."""
+        return self._weighting("interactions_").pairs
+
+    @property
+    def tables_(self) -> dict[Any, Any]:
+        """What each cell of a term adds to each class, in nats, as a frame by column name or pair
+        of names."""
+        weighting = self._weighting("tables_")
+        now = self._weighted().now
+        assert now is not None
+        keys = [*(column.name for column in now.columns), *weighting.pairs]
+        labels = [str(label) for label in self.classes_.tolist()]
+        return {key: term_frame(now.score, t, labels) for t, key in enumerate(keys)}
+
+    @property
+    def offsets_(self) -> Array:
+        """log P(k) + b_k, float64 (n_classes,), in nats."""
+        self._weighting("offsets_")
+        offset: Array = self._weighted().score.offset.copy()
+        return offset
+
+    @property
+    def log_loss_(self) -> float:
+        """Leave-one-out log-loss of the rows that weights were learned on, in nats a row."""
+        return self._weighting("log_loss_").figures.log_loss
+
+    @property
+    def accuracy_(self) -> float:
+        """Leave-one-out accuracy of the rows that weights were learned on."""
+        return self._weighting("accuracy_").figures.accuracy
+
+    @property
+    def schema_(self) -> Any:
+        model = self._attribute("schema_")
+        assert isinstance(model, WeightedModel)
+        return frame(schema_columns(model))
+
+    def explain(self, X: Any) -> Explanation:
+        """What each term adds to the score of each class.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns)
+
+        Returns
+        -------
+        Explanation
+            Its columns are the terms: columns, then pairs as "a × b".
+            ``base + contributions.sum(axis=2)`` is :meth:`predict_joint_log_proba`.
+        """
+        self._fresh()
+        model = self._weighted()
+        x = self._read_rows(X)
+        weighting = model.chosen.weighting
+        names = [] if weighting is None else weighting.names
+        score = model.score
+        return Explanation(score.offset.copy(), score.contributions(x), model.schema.classes, names)
+
+    def summary(self, most: int = 10) -> str:
+        """The model in words: how good it is, what it goes by, and what it leaves out.
+
+        Parameters
+        ----------
+        most : int, default=10
+            How many terms are told.
+        """
+        weighting = self._weighting("summary")
+        now = self._weighted().now
+        assert now is not None
+        return summary_of(weighting, now, self.classes_, self._fitted().chosen.stale, most)
+
+
+def _apart(learned: Learned, cells: NDArray[np.int32], weight: Array) -> Array:
+    """How far apart each term sets the classes, on average over rows, in nats."""
+    total = weight.sum()
+    found = np.zeros(len(learned.tables))
+    codes = [*cells, *(pair.codes(cells) for pair in learned.pairs)]
+    for t, (table, cell) in enumerate(zip(learned.tables, codes, strict=True)):
+        spread = table.max(axis=1) - table.min(axis=1)
+        there = cell >= 0
+        held = np.bincount(cell[there], weight[there], len(table))
+        found[t] = float(held @ spread) / total
+    return found
+
+
+def _figures(learned: Learned, codes: NDArray[np.int32], weight: Array, rows: Array) -> Figures:
+    log_proba, index = learned.log_proba, np.arange(len(codes))
+    total = float(weight.sum())
+    prior = np.log(rows / rows.sum())
+    return Figures(
+        rows=total,
+        log_loss=float(-(weight @ log_proba[index, codes]) / total),
+        accuracy=float(weight @ (log_proba.argmax(axis=1) == codes)) / total,
+        prior_log_loss=float(-(weight @ prior[codes]) / total),
+    )

@@ -1,0 +1,196 @@
+"""A weighted model in words and frames: its columns, the cells of its tables, a summary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.errors import warn_user
+from tallybayes.estimators.frames import frame
+from tallybayes.estimators.table_reading import is_identifier
+from tallybayes.estimators.weighted_model import WeightedModel
+from tallybayes.estimators.weighting import Weighting, WeightingNow
+from tallybayes.tally import LevelCounts
+from tallybayes.weighted.cells import ColumnCells
+from tallybayes.weighted.counts import Held
+from tallybayes.weighted.score import WeightedScore
+
+__all__ = ["cell_labels", "left_out", "schema_columns", "summary_of", "term_frame"]
+
+GAP = "(gap)"
+LEAST = 0.005  # nats below which a term says nothing worth telling
+
+
+def left_out(model: WeightedModel, held: Held) -> dict[str, str]:
+    """The columns that are not learned from, and why."""
+    out: dict[str, str] = {}
+    for name in model.names:
+        if model.reading.declared.left_out(name):
+            out[name] = "declared"
+        elif name not in held:
+            out[name] = "no value was seen"
+        else:
+            counts = held[name][1]
+            declared = name in model.reading.declared.families
+            if isinstance(counts, LevelCounts) and not declared and is_identifier(counts.counts):
+                out[name] = "all texts are different"
+                warn_user(
+                    f"column {name!r} is left out: its {int(counts.counts.sum())} texts are all "
+                    "different, as an identifier's are. Declare a family for it in columns= to "
+                    "use it, or columns={...: None} to silence this"
+                )
+    return out
+
+
+def schema_columns(model: WeightedModel) -> dict[str, list[Any]]:
+    """What was decided about each column, as columns of a frame."""
+    weighting, holds = model.chosen.weighting, model.holds
+    learned: dict[str, int] = {}
+    if weighting is not None:
+        learned = {c.name: j for j, c in enumerate(weighting.learned.columns)}
+    rows = []
+    for name in model.names:
+        kind = {"levels": "texts", "grid": "numbers"}.get(holds.get(name, ""), "nothing yet")
+        if model.reading.declared.left_out(name):
+            rows.append((name, "anything", 0, 0.0, "left out: declared"))
+        elif weighting is None or name not in learned:
+            why = "came after the weights" if kind != "nothing yet" else "no value was seen"
+            if weighting is not None and kind == "texts":
+                why = "all texts are different, or came after the weights"
+            rows.append((name, kind, 0, 0.0, f"left out: {why}"))
+        else:
+            j = learned[name]
+            weight = float(weighting.learned.weights.terms[j])
+            rows.append(
+                (name, kind, weighting.learned.columns[j].n_cells, weight, _why(weighting, j))
+            )
+    names = ("column", "holds", "cells", "weight", "why")
+    return {key: [row[i] for row in rows] for i, key in enumerate(names)}
+
+
+def _why(weighting: Weighting, j: int) -> str:
+    learned = weighting.learned
+    if j in learned.duplicates:
+        return f"left out: the same as {learned.columns[learned.duplicates[j]].name!r}"
+    choice = learned.choices[j]
+    smoothed = f"smoothed by {choice.strength:g} rows"
+    if choice.kernel == "cells":
+        smoothed += f" and over {choice.width:g} cells"
+    elif choice.kernel == "rank":
+        smoothed += f" and over {choice.width:.0%} of the rows"
+    return smoothed + ", by leave-one-out"
+
+
+def cell_labels(column: ColumnCells) -> list[str]:
+    """The cells of a column in words."""
+    if column.edges is None:
+        return [*(column.levels or []), GAP]
+    return [*(_between(column.edges, i, i) for i in range(len(column.edges) + 1)), GAP]
+
+
+def _between(edges: NDArray[np.float64], first: int, last: int) -> str:
+    """The numbers in the cells from one to another, in words."""
+    if last < first or not len(edges):
+        return "any number"
+    above = f"{edges[first - 1]:.6g}" if first else ""
+    below = f"{edges[last]:.6g}" if last < len(edges) else ""
+    if above and below:
+        return f"{above} to {below}"
+    return f"above {above}" if above else f"up to {below}" if below else "any number"
+
+
+def _coarse_labels(column: ColumnCells, cells: NDArray[np.int32]) -> list[str]:
+    """The coarser cells of a column in a pair, in words."""
+    labels = cell_labels(column)
+    found = []
+    for cell in range(int(cells.max()) + 1):
+        members = np.flatnonzero(cells == cell).tolist()
+        if not members:
+            found.append("(none)")
+        elif column.edges is not None and members[-1] < len(labels) - 1:
+            found.append(_between(column.edges, members[0], members[-1]))
+        elif len(members) <= 3:
+            found.append(", ".join(labels[m] for m in members))
+        else:
+            found.append(f"{len(members)} other levels")
+    return found
+
+
+def term_frame(score: WeightedScore, t: int, labels: list[str]) -> Any:
+    """A term's table as a frame: its cells, and what each adds to each class, in nats."""
+    n = len(score.columns)
+    held: dict[str, Any] = {}
+    if t < n:
+        column = score.columns[t]
+        held[column.name] = cell_labels(column)
+    else:
+        pair = score.pairs[t - n]
+        first, second = score.columns[pair.first], score.columns[pair.second]
+        one = _coarse_labels(first, pair.maps[0])
+        other = _coarse_labels(second, pair.maps[1])
+        held[first.name] = [a for a in one for _ in other]
+        held[second.name] = [b for _ in one for b in other]
+    for k, label in enumerate(labels):
+        held[f"{label} (class)" if label in held else label] = score.tables[t][:, k].copy()
+    return frame(held)
+
+
+def summary_of(
+    weighting: Weighting, now: WeightingNow, classes: NDArray[Any], stale: bool, most: int
+) -> str:
+    """The model in words."""
+    figures, names = weighting.figures, weighting.names
+    n_columns, labels = len(now.columns), [str(label) for label in classes.tolist()]
+    order = np.argsort(-weighting.apart, kind="stable").tolist()
+    speaking = [t for t in order if weighting.apart[t] >= LEAST]
+    n_pairs = sum(t >= n_columns for t in speaking)
+    lines = [
+        f"{len(labels)} classes ({_listed(labels, 6)}) told apart by "
+        f"{len(speaking) - n_pairs} of {n_columns} columns and {n_pairs} pairs of columns.",
+        f"On {figures.rows:,.10g} rows, each predicted by the others: {figures.accuracy:.1%} "
+        f"right, log-loss {figures.log_loss:.4f} nats a row (by class frequencies alone: "
+        f"{figures.prior_log_loss:.4f}).",
+    ]
+    if stale:
+        lines.append("The counts have changed since; reweight(X, y) learns the weights again.")
+    if speaking:
+        lines.append("What it goes by, and how far apart that sets the classes on average (nats):")
+    for place, t in enumerate(speaking[:most], 1):
+        lines.append(f"{place:3}. {names[t]}: {weighting.apart[t]:.2f}. {_told(now, t, labels)}")
+    if len(speaking) > most:
+        lines.append(f"     … and {len(speaking) - most} more.")
+    silent = [names[t] for t in order if t < n_columns and weighting.apart[t] < LEAST]
+    if silent:
+        lines.append(f"Left out, or next to nothing: {_listed(silent, 12)}.")
+    return "\n".join(lines)
+
+
+def _listed(names: list[str], most: int) -> str:
+    if len(names) <= most:
+        return ", ".join(names)
+    return ", ".join(names[:most]) + f" and {len(names) - most} more"
+
+
+def _told(now: WeightingNow, t: int, labels: list[str]) -> str:
+    """The cell of a term that speaks most for a class, and the one for the class it favours least
+    often."""
+    table, n = now.score.tables[t], len(now.columns)
+    if t < n:
+        words = cell_labels(now.columns[t])
+        held = now.columns[t].counts.sum(axis=1)
+        table = np.where(held[:, None] > 0.0, table, 0.0)
+    else:
+        pair = now.score.pairs[t - n]
+        first, second = now.columns[pair.first], now.columns[pair.second]
+        one = _coarse_labels(first, pair.maps[0])
+        other = _coarse_labels(second, pair.maps[1])
+        words = [f"{a} with {b}" for a in one for b in other]
+    best = np.argmax(table.max(axis=1))
+    k = int(table[best].argmax())
+    told = f"{words[best]} speaks for {labels[k]} ({table[best, k]:+.2f})"
+    others = np.where(np.arange(table.shape[1]) == k, -np.inf, table)
+    against = np.argmax(others.max(axis=1))
+    c = int(others[against].argmax())
+    return f"{told}, {words[against]} for {labels[c]} ({table[against, c]:+.2f})."

@@ -1,0 +1,185 @@
+"""What a weighted model has learned on rows, and what it says under the counts as they are now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.tally import TableTally
+from tallybayes.weighted.cells import ColumnCells
+from tallybayes.weighted.counts import counted_again, held_columns
+from tallybayes.weighted.learned import Learned, tables_of
+from tallybayes.weighted.score import WeightedScore
+from tallybayes.weighted.tables import ColumnTable, column_table
+from tallybayes.weighted.weights import Weights
+
+__all__ = ["Figures", "Weighting", "WeightingNow", "apply_weighting", "taken", "without_rows"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """How well the learning rows are predicted, each by the others.
+
+    Parameters
+    ----------
+    rows : float
+        Weight of the rows.
+    log_loss : float
+        Mean −log P(own class), in nats.
+    accuracy : float
+    prior_log_loss : float
+        The log-loss of the class shares alone.
+    """
+
+    rows: float
+    log_loss: float
+    accuracy: float
+    prior_log_loss: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Weighting:
+    """What was learned on rows. It holds no row.
+
+    Parameters
+    ----------
+    learned : Learned
+        Without the rows' probabilities.
+    classes : array (n_learned,)
+        The labels that had rows.
+    shift : float64 array (n_learned,)
+        Class offsets b: what is added to the log-prior, in nats.
+    apart : float64 array (n_terms,)
+        How far apart each term sets the classes, on average over the learning rows, in nats.
+    figures : Figures
+    """
+
+    learned: Learned
+    classes: NDArray[Any]
+    shift: Array
+    apart: Array
+    figures: Figures
+
+    @property
+    def names(self) -> list[str]:
+        """The terms by name: columns, then pairs as "a × b"."""
+        columns = [column.name for column in self.learned.columns]
+        return columns + [" × ".join(pair) for pair in self.pairs]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The pairs of columns, by name."""
+        columns = self.learned.columns
+        return [(columns[p.first].name, columns[p.second].name) for p in self.learned.pairs]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WeightingNow:
+    """A weighting under the counts of a tally.
+
+    Parameters
+    ----------
+    columns : list of ColumnCells
+        With the counts of the classes that have rows.
+    present : index array (n_present,)
+        Those classes.
+    share : float64 array (n_present,)
+        Their shares.
+    tables : list of ColumnTable
+        Of the columns, for the classes that have rows.
+    by_class : float64 array (n_classes, n_terms)
+        The weights.
+    score : WeightedScore
+    """
+
+    columns: list[ColumnCells]
+    present: Index
+    share: Array
+    tables: list[ColumnTable]
+    by_class: Array
+    score: WeightedScore
+
+
+def _wide(table: Array, at: Index, n_classes: int) -> Array:
+    """A table (n_cells, n) as (n_cells, n_classes), 0 in other classes."""
+    wide = np.zeros((len(table), n_classes))
+    wide[:, at] = table
+    return wide
+
+
+def taken(tally: TableTally, classes: Index) -> TableTally:
+    """The counts of some classes, in a schema that still names all."""
+    parts = tuple(group.take(classes) for group in tally.groups)
+    return TableTally(tally.schema, tally.classes.take(classes), parts)
+
+
+def apply_weighting(weighting: Weighting, tally: TableTally, log_prior: Array) -> WeightingNow:
+    """The weighting under the counts of a tally.
+
+    The tables of columns follow the counts. Weights, pairs and corrections are as learned: a class
+    that came since has the weights that classes share, and in pairs says nothing of its own; a
+    level that came since is in no pair and is not corrected. A class without rows says of a column
+    what all rows say.
+
+    Parameters
+    ----------
+    weighting : Weighting
+    tally : TableTally
+    log_prior : float64 array (n_classes,)
+    """
+    learned, n = weighting.learned, len(log_prior)
+    rows = tally.classes.count
+    present = np.flatnonzero(rows > 0.0)
+    held = held_columns(taken(tally, present))
+    share = rows[present] / rows[present].sum()
+    columns = [counted_again(column, held, rows[present]) for column in learned.columns]
+    tables = [
+        column_table(column, share, choice)
+        for column, choice in zip(columns, learned.choices, strict=True)
+    ]
+    at = np.searchsorted(tally.schema.classes, weighting.classes)
+    deviations = np.zeros((n, len(learned.weights.terms)))
+    deviations[at] = learned.weights.deviations
+    shift = np.zeros(n)
+    shift[at] = weighting.shift
+    weights = Weights(learned.weights.terms, deviations, shift, learned.weights.scale)
+    full = [_wide(table.full, present, n) for table in tables]
+    full += [_wide(pair.full, at, n) for pair in learned.pairs]
+    corrections = None
+    if learned.corrections is not None:
+        corrections = [
+            _with_new_levels(_wide(more, at, n), len(table))
+            for more, table in zip(learned.corrections, full, strict=True)
+        ]
+    score = WeightedScore(
+        columns, learned.pairs, tables_of(full, weights, corrections), log_prior + shift
+    )
+    return WeightingNow(
+        columns=columns,
+        present=present,
+        share=share,
+        tables=tables,
+        by_class=weights.by_class(),
+        score=score,
+    )
+
+
+def _with_new_levels(table: Array, n_cells: int) -> Array:
+    """A table with 0 for the levels that came since, before the gap."""
+    more = n_cells - len(table)
+    if not more:
+        return table
+    return np.insert(table, [len(table) - 1] * more, 0.0, axis=0)
+
+
+def without_rows(learned: Learned) -> Learned:
+    """What was learned, without the rows' probabilities and the counts of cells."""
+    nothing = np.zeros((0, learned.log_proba.shape[1]))
+    columns = [replace(c, counts=np.zeros_like(c.counts)) for c in learned.columns]
+    return replace(learned, log_proba=nothing, columns=columns)

@@ -1,0 +1,419 @@
+"""WeightedNaiveBayes: what is learned, what stays exact, and what it tells."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
+
+from tallybayes import GaussianNB, NaiveBayes, WeightedNaiveBayes, leave_one_out, load
+from tallybayes.errors import IncompatibleTallies, NegativeTally, StaleWarning
+from tallybayes.families import Bernoulli, Categorical, Gaussian
+
+
+def table(n, seed, n_classes=3):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n)
+    text = np.array(list("uvw"))[(y + (rng.random(n) < 0.3)) % 3].astype(object)
+    text[rng.random(n) < 0.1] = None
+    number = rng.normal(y, 1.0)
+    number[rng.random(n) < 0.05] = np.nan
+    x = pd.DataFrame({"a": number, "b": text, "noise": rng.normal(size=n)})
+    return x, np.array(list("xyz"))[y]
+
+
+def exclusive(n, seed):
+    """Two columns that tell by their pair alone."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(0, 2, n), rng.integers(0, 2, n)
+    y = np.where(rng.random(n) < 0.9, a ^ b, 1 - (a ^ b))
+    x = pd.DataFrame({"a": np.array(["n", "y"])[a], "b": np.array(["n", "y"])[b]})
+    return x, y
+
+
+def counts_of(tally):
+    """What is counted exactly: classes, levels, and the grid of numbers."""
+    held = {"classes": tally.classes.count.tolist()}
+    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+        if columns.kind == "grid":
+            held[columns.names] = (group.shift, group.keys.tolist(), group.counts.tolist())
+        elif columns.kind == "levels":
+            by_level = zip(columns.levels[0].tolist(), group.counts.T.tolist(), strict=True)
+            held[columns.names] = dict(by_level)
+    return held
+
+
+def log_loss(log_proba, y, classes):
+    return -log_proba[np.arange(len(y)), np.searchsorted(classes, y)].mean()
+
+
+KINDS = ["constant", "number", "text", "gap", "label"]
+X, Y = table(500, 1)
+MORE, MORE_Y = table(200, 2)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return WeightedNaiveBayes().fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def paired():
+    x, y = exclusive(400, 0)
+    return WeightedNaiveBayes().fit(x, y)
+
+
+# ---- what is learned -----------------------------------------------------------------------------
+def test_it_is_about_as_good_where_columns_are_independent(model):
+    plain = NaiveBayes().fit(X, Y).predict_log_proba(MORE)
+    weighted = model.predict_log_proba(MORE)
+    classes = model.classes_
+    assert log_loss(weighted, MORE_Y, classes) <= log_loss(plain, MORE_Y, classes) + 0.03
+    np.testing.assert_allclose(np.exp(weighted).sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_a_copied_column_is_not_counted_twice(model):
+    twice = X.assign(**{f"b{i}": X["b"] for i in range(5)})
+    more = MORE.assign(**{f"b{i}": MORE["b"] for i in range(5)})
+    classes = model.classes_
+    alone = log_loss(model.predict_log_proba(MORE), MORE_Y, classes)
+    plain = log_loss(NaiveBayes().fit(twice, Y).predict_log_proba(more), MORE_Y, classes)
+    copied = log_loss(WeightedNaiveBayes().fit(twice, Y).predict_log_proba(more), MORE_Y, classes)
+    assert plain > 1.5 * alone
+    assert abs(copied / alone - 1.0) < 0.03
+
+
+def test_a_pair_is_found(paired):
+    assert paired.interactions_ == [("a", "b")]
+    x, y = exclusive(400, 1)
+    assert paired.score(x, y) > 0.85
+    assert NaiveBayes().fit(*exclusive(400, 0)).score(x, y) < 0.65
+
+
+def test_interactions_can_be_left_out():
+    x, y = exclusive(400, 0)
+    assert WeightedNaiveBayes(interactions=0).fit(x, y).interactions_ == []
+    wide = pd.concat([x, x.add_suffix("2").sample(frac=1.0, random_state=0, ignore_index=True)])
+    wide = pd.concat([x, exclusive(400, 5)[0].add_suffix("2")], axis=1)
+    assert len(WeightedNaiveBayes(interactions=1).fit(wide, y).interactions_) == 1
+
+
+def test_weights_are_not_negative_and_by_class_where_asked(model):
+    weights = model.weights_
+    assert weights["term"].tolist()[:3] == ["a", "b", "noise"]
+    assert (weights["weight"] >= 0.0).all()
+    assert list(weights.columns) == ["term", "weight", "x", "y", "z"]
+    assert (weights[["x", "y", "z"]].std(axis=1) > 0.0).any()
+    shared = WeightedNaiveBayes(weights="column").fit(X, Y).weights_
+    for name in "xyz":
+        assert shared[name].tolist() == shared["weight"].tolist()
+
+
+def test_two_classes_have_one_weight_a_term():
+    x, y = table(300, 0, 2)
+    assert list(WeightedNaiveBayes().fit(x, y).weights_.columns) == ["term", "weight"]
+
+
+def test_strong_regularization_holds_weights_near_its_centre():
+    weights = WeightedNaiveBayes(regularization=1e6, interactions=0).fit(X, Y).weights_
+    np.testing.assert_allclose(weights["weight"], 0.3, atol=1e-3)
+
+
+def test_polish_can_be_left_out():
+    x, y = table(1500, 3)
+    plain = WeightedNaiveBayes(polish=False).fit(x, y)
+    assert plain._model.chosen.weighting.learned.corrections is None
+
+
+def test_order_of_rows_and_frame_library_do_not_matter():
+    few = {"interactions": 0, "polish": False, "regularization": 1.0}
+    one = WeightedNaiveBayes(**few).fit(X, Y)
+    order = np.random.default_rng(0).permutation(len(Y))
+    other = WeightedNaiveBayes(**few).fit(pl.from_pandas(X.iloc[order]), Y[order])
+    np.testing.assert_allclose(
+        other.predict_proba(pl.from_pandas(MORE)), one.predict_proba(MORE), atol=1e-4
+    )
+
+
+def test_weight_two_is_two_rows():
+    few = {"interactions": 0, "polish": False, "regularization": 1.0}
+    twice = WeightedNaiveBayes(**few).fit(pd.concat([X, X]), np.concatenate([Y, Y]))
+    heavy = WeightedNaiveBayes(**few).fit(X, Y, sample_weight=np.full(len(Y), 2.0))
+    np.testing.assert_allclose(heavy.predict_proba(MORE), twice.predict_proba(MORE), atol=1e-3)
+    kept = np.arange(len(Y)) % 3 > 0
+    some = WeightedNaiveBayes(**few).fit(X, Y, sample_weight=kept.astype(float))
+    apart = WeightedNaiveBayes(**few).fit(X[kept], Y[kept])
+    np.testing.assert_allclose(some.predict_proba(MORE), apart.predict_proba(MORE), atol=1e-3)
+
+
+# ---- what stays exact ----------------------------------------------------------------------------
+def test_its_tally_is_that_of_the_unweighted(model):
+    assert model.tally_ == NaiveBayes().fit(X, Y).tally_
+
+
+def test_counts_are_exact_under_the_present_weights(model):
+    grown = copy.copy(model).partial_fit(MORE, MORE_Y)
+    both, labels = pd.concat([X, MORE]), np.concatenate([Y, MORE_Y])
+    assert counts_of(grown.tally_) == counts_of(NaiveBayes().fit(both, labels).tally_)
+    assert grown.weights_.equals(model.weights_)
+    with pytest.warns(StaleWarning, match="reweight"):
+        changed = grown.predict_proba(MORE)
+    assert np.abs(changed - model.predict_proba(MORE)).max() > 1e-3  # the tables follow the counts
+    grown.forget(MORE, MORE_Y)
+    with pytest.warns(StaleWarning):
+        np.testing.assert_array_equal(grown.predict_proba(MORE), model.predict_proba(MORE))
+
+
+def test_reweighting_on_all_rows_is_fitting(model):
+    part = WeightedNaiveBayes().fit(X[:300], Y[:300])
+    part.partial_fit(X[300:], Y[300:]).reweight(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # not stale any more
+        np.testing.assert_array_equal(part.predict_proba(MORE), model.predict_proba(MORE))
+
+
+def test_counts_of_a_plain_model_can_be_weighted(model):
+    plain = NaiveBayes().fit(X, Y)
+    twin = WeightedNaiveBayes().count_from(plain, X, Y)
+    np.testing.assert_array_equal(twin.predict_proba(MORE), model.predict_proba(MORE))
+    twin.partial_fit(MORE, MORE_Y)
+    assert plain.tally_ == model.tally_  # it keeps its own
+    with pytest.raises(TypeError, match="takes a NaiveBayes, got a GaussianNB"):
+        WeightedNaiveBayes().count_from(GaussianNB(), X, Y)
+
+
+def test_parts_merge(model):
+    merged = WeightedNaiveBayes().fit(X[:250], Y[:250])
+    merged += WeightedNaiveBayes().fit(X[250:], Y[250:])
+    assert counts_of(merged.tally_) == counts_of(model.tally_)
+    with pytest.warns(StaleWarning):
+        merged.predict(MORE)
+    with pytest.raises(IncompatibleTallies, match="cannot take in a NaiveBayes"):
+        merged.merge(NaiveBayes().fit(X, Y))
+
+
+def test_new_classes_and_levels(model):
+    grown = copy.copy(model)
+    grown.partial_fit(pd.DataFrame({"a": [0.0, 1.0], "b": ["new", None], "noise": 0.0}), ["q", "q"])
+    assert grown.classes_.tolist() == ["q", "x", "y", "z"]
+    with pytest.warns(StaleWarning):
+        proba = grown.predict_proba(MORE)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    assert (proba[:, 0] < 0.1).mean() > 0.9
+    assert "new" in grown.tables_["b"]["b"].tolist()
+
+
+def test_rows_one_by_one(model):
+    grown = copy.copy(model)
+    rows = MORE.to_dict("records")
+    for row, label in zip(rows, MORE_Y.tolist(), strict=True):
+        grown.learn_one(row, label)
+    plain = NaiveBayes().fit(X, Y).partial_fit(MORE, MORE_Y)
+    assert counts_of(grown.tally_) == counts_of(plain.tally_)
+    with pytest.warns(StaleWarning):
+        assert grown.predict_one(rows[0]) == grown.predict(MORE[:1])[0]
+    with pytest.warns(StaleWarning):
+        shares = grown.predict_proba_one(rows[0])
+    assert sum(shares.values()) == pytest.approx(1.0)
+    grown.forget_one(rows[0], MORE_Y[0])
+
+
+def test_a_file_predicts_the_same(model, paired, tmp_path):
+    for one, rows in ((model, MORE), (paired, exclusive(50, 3)[0])):
+        one.save(tmp_path / "model.tally")
+        again = load(tmp_path / "model.tally")
+        np.testing.assert_array_equal(again.predict_proba(rows), one.predict_proba(rows))
+        assert again.interactions_ == one.interactions_
+        assert again.summary() == one.summary()
+        assert again.weights_.equals(one.weights_)
+    again.partial_fit(rows, exclusive(50, 3)[1])
+
+
+def test_leaving_a_row_out_is_what_learning_looked_at():
+    few = {"interactions": 0, "polish": False}
+    model = WeightedNaiveBayes(**few).fit(X, Y)
+    left = leave_one_out(model, X, Y)
+    assert log_loss(left, Y, model.classes_) == pytest.approx(model.log_loss_, abs=5e-3)
+    # the columns' counts without the row, everything else as learned
+    for i in (0, 7):
+        one = copy.copy(model).forget(X[i : i + 1], Y[i : i + 1])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StaleWarning)
+            without = one.predict_log_proba(X[i : i + 1])[0]
+        np.testing.assert_allclose(left[i], without, atol=0.02)
+
+
+# ---- what it tells -------------------------------------------------------------------------------
+def test_explanations_add_up(model, paired):
+    for one, rows in ((model, MORE), (paired, exclusive(50, 3)[0])):
+        told = one.explain(rows)
+        joint = one.predict_joint_log_proba(rows)
+        np.testing.assert_allclose(told.base + told.contributions.sum(axis=2), joint, rtol=1e-12)
+        np.testing.assert_array_equal(told.base, one.offsets_)
+    assert told.columns == ["a", "b", "a × b"]
+
+
+def test_tables_are_what_is_added(paired):
+    tables, rows = paired.tables_, exclusive(50, 3)[0]
+    joint = np.tile(paired.offsets_, (len(rows), 1))
+    for key, values in tables.items():
+        names = [key] if isinstance(key, str) else list(key)
+        found = rows[names].merge(values, on=names, how="left")
+        joint += found[["0", "1"]].to_numpy()
+    np.testing.assert_allclose(joint, paired.predict_joint_log_proba(rows), rtol=1e-12)
+
+
+def test_an_unseen_level_says_nothing_and_a_gap_is_evidence():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    x = pd.DataFrame({"a": np.where(rng.random(400) < np.where(y, 0.8, 0.1), None, "here")})
+    model = WeightedNaiveBayes().fit(x, y)
+    told = model.explain(pd.DataFrame({"a": ["never", None]})).contributions
+    assert not told[0].any()
+    assert told[1, 1, 0] > 0.3
+
+
+def test_the_summary_is_readable(model, paired):
+    text = model.summary(most=1)
+    assert text.startswith("3 classes (x, y, z) told apart by ")
+    assert "On 500 rows, each predicted by the others:" in text
+    assert "\n  1. b: " in text
+    assert "more." in text
+    assert "a × b" in paired.summary()
+
+
+def test_the_schema_says_what_was_decided():
+    x = X.assign(id=[f"row {i}" for i in range(len(X))], empty=None, out=1.0)
+    with pytest.warns(UserWarning, match="column 'id' is left out: its 500 texts are all differ"):
+        model = WeightedNaiveBayes({"out": None}).fit(x, Y)
+    schema = model.schema_.set_index("column")
+    assert schema.loc["a", "holds"] == "numbers"
+    assert "by leave-one-out" in schema.loc["a", "why"]
+    assert schema.loc["id", "why"].startswith("left out: all texts are different")
+    assert schema.loc["empty", "why"] == "left out: no value was seen"
+    assert schema.loc["out", "why"] == "left out: declared"
+    assert model.predict_proba(x).shape == (500, 3)
+
+
+# ---- priors --------------------------------------------------------------------------------------
+def test_another_class_prior_moves_the_odds(model):
+    other = model.with_class_prior([0.8, 0.1, 0.1])
+    moved = other.predict_joint_log_proba(MORE) - model.predict_joint_log_proba(MORE)
+    shift = np.log([0.8, 0.1, 0.1]) - model.class_log_prior_
+    np.testing.assert_allclose(moved, np.tile(shift, (len(MORE), 1)), atol=1e-9)
+
+
+def test_a_class_that_may_occur():
+    model = WeightedNaiveBayes(classes=["x", "y", "z", "never"]).fit(X, Y)
+    proba = model.predict_proba(MORE)
+    assert proba.shape == (200, 4)
+    assert (proba[:, 0] > 0.0).all()
+    assert (proba[:, 0] < 0.5).all()
+
+
+# ---- degenerate and bad input --------------------------------------------------------------------
+def test_one_class_only():
+    model = WeightedNaiveBayes().fit(X, np.zeros(len(X), dtype=int))
+    assert model.predict(MORE).tolist() == [0] * len(MORE)
+    np.testing.assert_array_equal(model.predict_proba(MORE), 1.0)
+    with pytest.raises(AttributeError, match="no weights_ yet: weights are learned on rows of two"):
+        _ = model.weights_
+
+
+@given(
+    st.integers(2, 12),
+    st.integers(2, 4),
+    st.lists(
+        st.sampled_from(["constant", "number", "text", "gap", "label"]), min_size=1, max_size=4
+    ),
+    st.integers(0, 1000),
+)
+@settings(max_examples=40, deadline=None)
+def test_small_and_strange_tables(n, n_classes, kinds, seed):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n)
+    columns = {
+        "constant": np.full(n, 3.5),
+        "number": rng.normal(size=n) * 10.0 ** rng.integers(-5, 5),
+        "text": rng.choice(list("abc"), n),
+        "gap": np.full(n, np.nan),
+        "label": y.astype(float),
+    }
+    x = pd.DataFrame({f"{kind}{j}": columns[kind] for j, kind in enumerate(kinds)})
+    model = WeightedNaiveBayes().fit(x, y)
+    proba = model.predict_log_proba(x)
+    assert np.isfinite(proba).all()
+    np.testing.assert_allclose(np.exp(proba).sum(axis=1), 1.0, rtol=1e-9)
+
+
+def test_a_column_that_tells_everything():
+    x = pd.DataFrame({"a": np.repeat(["u", "v"], 50), "n": np.repeat([0.0, 1.0], 50)})
+    model = WeightedNaiveBayes().fit(x, np.repeat([0, 1], 50))
+    proba = model.predict_proba(x)
+    assert (proba[:50, 0] > 0.97).all()
+    assert (proba[50:, 1] > 0.97).all()
+
+
+def test_it_works_inside_scikit_learn():
+    assert cross_val_score(WeightedNaiveBayes(), X, Y, cv=3).mean() > 0.7
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"a": Gaussian()}, "columns= gives 'a' the family Gaussian"),
+        ({"b": Categorical(alpha=2.0)}, "levels whose smoothing it chooses"),
+    ],
+)
+def test_families_that_it_does_not_take(columns, message):
+    with pytest.raises(ValueError, match=message):
+        WeightedNaiveBayes(columns).fit(X, Y)
+
+
+def test_families_that_it_takes():
+    rows = X.assign(yes=np.where(X["a"] > 0, "yes", "no"))
+    columns = {"yes": Bernoulli(), "b": Categorical(levels=["u", "v", "w", "x"]), "noise": None}
+    assert WeightedNaiveBayes(columns).fit(rows, Y).score(rows, Y) > 0.7
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"interactions": -1},
+        {"interactions": "many"},
+        {"weights": "row"},
+        {"regularization": 0.0},
+        {"polish": "no"},
+    ],
+)
+def test_bad_parameters(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        WeightedNaiveBayes(**wrong).fit(X, Y)
+
+
+def test_a_refused_call_changes_nothing(model):
+    twin = copy.copy(model)
+    before = twin.predict_proba(MORE)
+    with pytest.raises(NegativeTally, match="more than the"):
+        twin.reweight(pd.concat([X, MORE]), np.concatenate([Y, MORE_Y]))
+    with pytest.raises(ValueError, match="weights from 0 on"):
+        twin.reweight(X, Y, sample_weight=np.where(np.arange(len(Y)), 1.0, -1.0))
+    with pytest.raises(ValueError, match="infinity"):
+        twin.partial_fit(X.assign(a=np.inf), Y)
+    np.testing.assert_array_equal(twin.predict_proba(MORE), before)
+
+
+def test_before_fitting():
+    with pytest.raises(NotFittedError):
+        WeightedNaiveBayes().predict(X)
+    with pytest.raises(ValueError, match="begin with fit or partial_fit"):
+        WeightedNaiveBayes().learn_one({"a": 1.0}, "x")
+    assert not hasattr(WeightedNaiveBayes(), "weights_")
