@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,7 +93,7 @@ def test_a_row_is_taken_out_of_its_column():
     share = classes / classes.sum()
     column, cells = columns[2], rows.cells[2]
     table = column_table(column, share)
-    values = column_values(table, cells, rows.y)
+    values = column_values(table, rows, 2, share)
     v, k = int(cells[0]), int(rows.y[0])
     counts = column.counts.copy()
     m = counts[v].sum()
@@ -107,7 +109,7 @@ def test_a_row_is_taken_out_of_its_column():
 
 def test_a_pair_that_tells_only_together_is_found():
     columns, rows, classes = cells_of(*mixed(1500))
-    alone = learn(columns, rows, classes, rounds=0, polish=False)
+    alone = learn(columns, rows, classes, interactions=0, polish=False)
     together = learn(columns, rows, classes, polish=False)
     names = [c.name for c in columns]
     found = {frozenset((names[p.first], names[p.second])) for p in together.pairs}
@@ -149,3 +151,30 @@ def test_few_rows_and_classes(n_classes):
     p = proba(learned, rows.cells)
     assert np.isfinite(p).all()
     assert all(np.isfinite(t).all() for t in learned.tables)
+
+
+def test_tables_for_the_same_counts_are_the_tables_learned():
+    columns, rows, classes = cells_of(*mixed(1500))
+    share, rng = classes / classes.sum(), np.random.default_rng(0)
+    learned = learn(columns, rows, classes)
+    for table, expected in zip(learned.term_tables(columns, share), learned.tables, strict=True):
+        np.testing.assert_allclose(table, expected, rtol=0, atol=1e-12)
+    more = [rng.normal(size=table.shape) for table in learned.tables]
+    corrected = replace(learned, corrections=more).term_tables(columns, share)
+    added = sum(abs(c - t).sum() for c, t in zip(corrected, learned.tables, strict=True))
+    assert added > 1.0
+
+
+def test_no_more_pairs_than_asked_for():
+    columns, rows, classes = cells_of(*mixed(1500))
+    assert len(learn(columns, rows, classes, interactions=1).pairs) == 1
+    assert not learn(columns, rows, classes, interactions=0).pairs
+
+
+def test_log_probabilities_of_the_learning_rows_sum_to_one():
+    columns, rows, classes = cells_of(*mixed(600))
+    learned = learn(columns, rows, classes)
+    assert learned.log_proba.shape == (600, 2)
+    np.testing.assert_allclose(np.exp(learned.log_proba).sum(axis=1), 1.0, rtol=1e-12)
+    fitted = np.log(proba(learned, rows.cells)[np.arange(600), rows.y]).mean()
+    assert learned.log_proba[np.arange(600), rows.y].mean() < fitted  # rows are taken out

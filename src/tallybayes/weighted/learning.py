@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 from threadpoolctl import threadpool_limits
 
 from tallybayes.weighted.cells import ColumnCells
+from tallybayes.weighted.learned import Learned, tables_of
 from tallybayes.weighted.pairs import Pairs, PairTerm
 from tallybayes.weighted.polish import correction
 from tallybayes.weighted.rows import LearningRows, column_values
@@ -18,32 +18,8 @@ from tallybayes.weighted.weights import Terms, Weights, learn_weights, scores_of
 __all__ = ["Learned", "learn"]
 
 Array = NDArray[np.float64]
-Cells = NDArray[np.int32]
 
 ROUNDS = 8
-
-
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """A weighted model.
-
-    Parameters
-    ----------
-    columns : list of ColumnCells
-    pairs : list of PairTerm
-    weights : Weights
-        Of the columns, then of the pairs.
-    tables : list of float64 arrays (n_cells, n_classes)
-        What each term adds, weighted, corrected and centred over classes, in nats.
-    offset : float64 array (n_classes,)
-        log p + b.
-    """
-
-    columns: list[ColumnCells]
-    pairs: list[PairTerm]
-    weights: Weights
-    tables: list[Array]
-    offset: Array
 
 
 def _proba(scores: Array) -> Array:
@@ -59,8 +35,10 @@ def learn(
     rows: LearningRows,
     classes: Array,
     *,
-    rounds: int = ROUNDS,
+    interactions: int | None = None,
+    by_class: bool = True,
     polish: bool = True,
+    penalty: float | None = None,
 ) -> Learned:
     """Learns weights, pairs and corrections.
 
@@ -72,62 +50,105 @@ def learn(
         All rows, or a fair sample.
     classes : float64 array (n_classes,)
         Rows of each class, above 0.
-    rounds : int
-        Rounds of pairs; 0 for none.
+    interactions : int, optional
+        At most so many pairs; 0 for none. Unless given, as many as help.
+    by_class : bool
+        Whether weights may deviate by class, for more than two classes.
     polish : bool
+        Whether cells are corrected at last.
+    penalty : float, optional
+        γ; chosen by cross-validation unless given.
     """
+    p = classes / classes.sum()
     with threadpool_limits(1, user_api="blas"):  # many small products: threads would only wait
-        return _learned(columns, rows, classes / classes.sum(), rounds, polish)
+        return _Learning(columns, rows, p, by_class, penalty).learned(interactions, polish)
 
 
-def _learned(
-    columns: list[ColumnCells], rows: LearningRows, share: Array, rounds: int, polish: bool
-) -> Learned:
-    log_share = np.log(share)
-    terms = Terms(rows.n_classes, rows.n)
-    full: list[Array] = []
-    for column, cells in zip(columns, rows.cells, strict=True):
-        table: ColumnTable = column_table(column, share)
-        terms.add(column_values(table, cells, rows.y), pair=False)
-        full.append(table.full)
-    weights = learn_weights(terms, rows, None, log_share)
-    taken: list[PairTerm] = []
-    if rounds and len(columns) > 1:
-        pairs = Pairs(columns, rows, share)
-        for _ in range(rounds):
-            proba = _proba(scores_of(terms.values, weights, log_share))
-            found = pairs.best(proba, max(4, len(columns)))
+class _Learning:
+    """The terms so far, and their weights."""
+
+    def __init__(
+        self,
+        columns: list[ColumnCells],
+        rows: LearningRows,
+        p: Array,
+        by_class: bool,
+        penalty: float | None,
+    ) -> None:
+        self.columns, self.rows, self.p = columns, rows, p
+        self.log_share = np.log(p)
+        self.by_class, self.penalty = by_class, penalty
+        self.terms = Terms(rows.n_classes, rows.n)
+        self.weights: Weights | None = None
+        self.pairs: list[PairTerm] = []
+        self.column_tables: list[ColumnTable] = []
+        for j, column in enumerate(columns):
+            table = column_table(column, p)
+            self.terms.add(column_values(table, rows, j, p), pair=False)
+            self.column_tables.append(table)
+
+    def learn_weights(self) -> Weights:
+        self.weights = learn_weights(
+            self.terms,
+            self.rows,
+            self.weights,
+            self.log_share,
+            by_class=self.by_class,
+            penalty=self.penalty,
+        )
+        return self.weights
+
+    def scores(self, weights: Weights) -> Array:
+        return scores_of(self.terms.values, weights, self.log_share)
+
+    def add_pairs(self, weights: Weights, interactions: int | None) -> Weights:
+        """Rounds of pairs and of weights."""
+        pairs = Pairs(self.columns, self.rows, self.p)
+        for _ in range(ROUNDS):
+            most = max(4, len(self.columns))
+            if interactions is not None:
+                most = min(most, interactions - len(self.pairs))
+            found = pairs.best(_proba(self.scores(weights)), most) if most else []
             if not found:
                 break
-            for term in found:
-                terms.add(term.values, pair=True)
-                taken.append(term)
-                full.append(term.full)
-            weights = learn_weights(terms, rows, weights, log_share)
-    by_class = weights.by_class()
-    tables = [
-        by_class[:, t] * (table - table.mean(axis=1, keepdims=True)) for t, table in enumerate(full)
-    ]
-    if polish:
-        added = _correction(rows, taken, tables, scores_of(terms.values, weights, log_share))
-        if added is not None:
-            tables = [table + more for table, more in zip(tables, added, strict=True)]
-    return Learned(columns, taken, weights, tables, log_share + weights.offsets)
+            for term, values in found:
+                self.terms.add(values, pair=True)
+                self.pairs.append(term)
+            weights = self.learn_weights()
+        return weights
 
+    def learned(self, interactions: int | None, polish: bool) -> Learned:
+        weights = self.learn_weights()
+        if interactions != 0 and len(self.columns) > 1:
+            weights = self.add_pairs(weights, interactions)
+        full = [t.full for t in self.column_tables] + [pair.full for pair in self.pairs]
+        scores = np.ascontiguousarray(self.scores(weights).T)
+        corrections = self.corrected(full, scores) if polish else None
+        return Learned(
+            columns=self.columns,
+            choices=[table.choice for table in self.column_tables],
+            pairs=self.pairs,
+            weights=weights,
+            corrections=corrections,
+            tables=tables_of(full, weights, corrections),
+            offset=self.log_share + weights.offsets,
+            log_proba=scores - logsumexp(scores, axis=1, keepdims=True),
+        )
 
-def _correction(
-    rows: LearningRows, pairs: list[PairTerm], tables: list[Array], scores: Array
-) -> list[Array] | None:
-    start = np.cumsum([0, *(len(table) for table in tables)])
-    codes = [*rows.cells, *(pair.codes(rows.cells) for pair in pairs)]
-    cells = np.stack(
-        [np.where(c < 0, -1, c + begin) for c, begin in zip(codes, start[:-1], strict=True)], axis=1
-    ).astype(np.int32)
-    added = correction(
-        np.ascontiguousarray(cells),
-        np.ascontiguousarray(scores.T),
-        rows.y,
-        rows.weight,
-        int(start[-1]),
-    )
-    return None if added is None else np.split(added, start[1:-1])
+    def corrected(self, full: list[Array], scores: Array) -> list[Array] | None:
+        """Corrections of all cells, added to the scores too."""
+        start = np.cumsum([0, *(len(table) for table in full)])
+        cells = [*self.rows.cells, *(pair.codes(self.rows.cells) for pair in self.pairs)]
+        numbered = np.stack(
+            [np.where(c < 0, -1, c + begin) for c, begin in zip(cells, start[:-1], strict=True)],
+            axis=1,
+        ).astype(np.int32)
+        rows = self.rows
+        added = correction(numbered, scores, rows.y, rows.weight, int(start[-1]))
+        if added is None:
+            return None
+        added -= added.mean(axis=1, keepdims=True)
+        split = np.split(added, start[1:-1])
+        for more, c in zip(split, cells, strict=True):
+            scores[c >= 0] += more[c[c >= 0]]
+        return split

@@ -23,6 +23,7 @@ __all__ = ["PairTerm", "Pairs"]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
+Values = NDArray[np.float32]
 
 COARSE, FINE = 8, 16
 STRENGTHS = (1.0, 4.0, 16.0)
@@ -46,8 +47,6 @@ class PairTerm:
         Log-ratios with every row, in nats.
     gain : float
         When it was taken, in nats.
-    values : float32 array (n_classes, n_rows)
-        What it says of the learning rows, each taken out, centred over classes.
     """
 
     first: int
@@ -56,7 +55,6 @@ class PairTerm:
     sizes: tuple[int, int]
     full: Array
     gain: float
-    values: NDArray[np.float32]
 
     def codes(self, cells: Cells) -> Cells:
         """The joint cell of rows, of cells (n_columns, n_rows); −1 where one is."""
@@ -107,9 +105,10 @@ class Pairs:
         ]
         self.count = len(self.open)
 
-    def best(self, proba: Array, most: int) -> list[PairTerm]:
+    def best(self, proba: Array, most: int) -> list[tuple[PairTerm, Values]]:
         """The best pairs that are not taken yet, at most so many, each worth its place; they are
-        taken.
+        taken. Beside each what it says of the learning rows, each taken out, centred over classes,
+        float32 (n_classes, n_rows).
 
         Parameters
         ----------
@@ -182,7 +181,7 @@ class Pairs:
                 found.append(_Found(gain, i, j, True, strength, width))
         return found
 
-    def _term(self, f: _Found, proba: Array) -> PairTerm:
+    def _term(self, f: _Found, proba: Array) -> tuple[PairTerm, Values]:
         cells, C, E = self._joint(f.first, f.second, f.fine, proba)
         C = self._smoothed(f.first, f.second, f.fine, f.width, C)
         E = self._smoothed(f.first, f.second, f.fine, f.width, E)
@@ -195,7 +194,7 @@ class Pairs:
         maps = self.maps[f.fine][f.first], self.maps[f.fine][f.second]
         sizes = int(maps[0].max()) + 1, int(maps[1].max()) + 1
         full = np.log((C + t) / (E + t))
-        return PairTerm(f.first, f.second, maps, sizes, full, f.gain, values)
+        return PairTerm(f.first, f.second, maps, sizes, full, f.gain), values
 
 
 def _kernel(n: int, width: float) -> Array:

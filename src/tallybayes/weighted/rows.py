@@ -14,6 +14,8 @@ __all__ = ["LearningRows", "column_values"]
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
 
+LEAST = 1e-9  # of a smoothed count that rounding has left at or below zero
+
 
 @dataclass(frozen=True, eq=False)
 class LearningRows:
@@ -24,6 +26,7 @@ class LearningRows:
     cells : int32 array (n_columns, n_rows)
     y : int32 array (n_rows,)
     weight : float64 array (n_rows,)
+        A row of weight 2 is two equal rows, one of weight 0 is none.
     n_classes : int
     """
 
@@ -36,6 +39,11 @@ class LearningRows:
     def n(self) -> int:
         return len(self.y)
 
+    @property
+    def removed(self) -> Array:
+        """What leaving a row out takes from a count: one row, or as much of it as there is."""
+        return np.minimum(self.weight, 1.0)
+
     def take(self, rows: NDArray[np.intp]) -> LearningRows:
         """Some rows."""
         return LearningRows(
@@ -46,12 +54,27 @@ class LearningRows:
         )
 
 
-def column_values(table: ColumnTable, cells: Cells, y: Cells) -> NDArray[np.float32]:
+def column_values(
+    table: ColumnTable, rows: LearningRows, column: int, share: Array
+) -> NDArray[np.float32]:
     """What a column says of each row with the row taken out, centred over classes, float32
-    (n_classes, n_rows); 0 where the cell is −1."""
-    rows = np.arange(len(y))
-    values = table.other[cells]
-    values[rows, y] = table.own[cells, y]
+    (n_classes, n_rows); 0 where the cell is −1.
+
+    Only the count of the row's own class differs from the table: m, which all classes have in
+    common, is lost in the centring.
+
+    Parameters
+    ----------
+    table : ColumnTable
+    rows : LearningRows
+    column : int
+    share : float64 array (n_classes,)
+        p.
+    """
+    cells, index = rows.cells[column], np.arange(rows.n)
+    values = np.log(table.smoothed / share)[cells]
+    own = table.smoothed[cells, rows.y] - rows.removed
+    values[index, rows.y] = np.log(np.maximum(own, LEAST) / share[rows.y])
     values -= values.mean(axis=1, keepdims=True)
     values[cells < 0] = 0.0
     return np.ascontiguousarray(values.T.astype(np.float32))

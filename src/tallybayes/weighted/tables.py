@@ -16,31 +16,52 @@ from numpy.typing import NDArray
 
 from tallybayes.weighted.cells import ColumnCells
 
-__all__ = ["ColumnTable", "column_table", "spread"]
+__all__ = ["ColumnTable", "TableChoice", "column_table", "spread"]
 
 Array = NDArray[np.float64]
 
 STRENGTHS = 0.25 * 2.0 ** np.arange(12)
-WIDTHS = (1.0, 2.0, 4.0, 8.0, 16.0)  # in cells
+WIDTHS = (2.0, 4.0, 8.0, 16.0)  # in cells
 RANK_WIDTHS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)  # in shares of the rows
 LEAST = 1e-300
 
 
-@dataclass(frozen=True, eq=False)
-class ColumnTable:
-    """A column's log-ratios (n_cells, n_classes), in nats.
+@dataclass(frozen=True)
+class TableChoice:
+    """How a column's counts are smoothed: plain values that a file can hold.
 
     Parameters
     ----------
-    full : array
-        With every row.
-    own, other : arrays
-        For a row that is taken out: of its class, and of the other classes.
+    kernel : {"none", "cells", "rank"}
+        Whether neighbouring cells of a number are summed, and what their distance is measured in:
+        cells, or the share of the rows that lies between them.
+    width : float
+        Of the triangular kernel, in that unit; 1 cell is none.
+    strength : float
+        a, in rows.
+    """
+
+    kernel: str
+    width: float
+    strength: float
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnTable:
+    """A column's log-ratios.
+
+    Parameters
+    ----------
+    full : float64 array (n_cells, n_classes)
+        T, with every row, in nats.
+    smoothed : float64 array (n_cells, n_classes)
+        C + a·p: counts over neighbouring cells, and the prior.
+    choice : TableChoice
     """
 
     full: Array
-    own: Array
-    other: Array
+    smoothed: Array
+    choice: TableChoice
 
 
 def spread(position: Array, width: float) -> Array:
@@ -61,7 +82,26 @@ def _smoothed(counts: Array, rows: Array, p: Array) -> tuple[float, float]:
     return float(scores[best]), float(STRENGTHS[best])
 
 
-def column_table(cells: ColumnCells, p: Array) -> ColumnTable:
+def _candidates(cells: ColumnCells) -> list[tuple[str, float]]:
+    """Kernels and widths worth trying."""
+    if not cells.is_number or cells.n_cells <= 2:
+        return [("none", 1.0)]
+    return [("none", 1.0), *(("cells", w) for w in WIDTHS), *(("rank", w) for w in RANK_WIDTHS)]
+
+
+def _over_neighbours(counts: Array, kernel: str, width: float) -> Array:
+    """Counts summed over neighbouring cells; the last, the gap, is by itself."""
+    if kernel == "none":
+        return counts
+    position = np.arange(len(counts) - 1, dtype=np.float64)
+    if kernel == "rank":
+        weight = counts[:-1].sum(axis=1)
+        share = weight / max(weight.sum(), LEAST)
+        position = np.cumsum(share) - 0.5 * share
+    return np.vstack([spread(position, width) @ counts[:-1], counts[-1:]])
+
+
+def column_table(cells: ColumnCells, p: Array, choice: TableChoice | None = None) -> ColumnTable:
     """The table of a column.
 
     Parameters
@@ -69,25 +109,18 @@ def column_table(cells: ColumnCells, p: Array) -> ColumnTable:
     cells : ColumnCells
     p : float64 array (n_classes,)
         Shares of the classes.
+    choice : TableChoice, optional
+        Chosen by leave-one-out unless given.
     """
-    rows = cells.counts
-    candidates = [rows]
-    if cells.is_number and len(rows) > 2:
-        weight = rows[:-1].sum(axis=1)
-        share = weight / max(weight.sum(), LEAST)
-        rank = np.cumsum(share) - 0.5 * share
-        index = np.arange(len(rank), dtype=np.float64)
-        positions = [(index, w) for w in WIDTHS[1:]] + [(rank, w) for w in RANK_WIDTHS]
-        for position, width in positions:
-            candidates.append(np.vstack([spread(position, width) @ rows[:-1], rows[-1:]]))
-    found = [(*_smoothed(c, rows, p), c) for c in candidates]
-    _, a, counts = max(found, key=lambda f: f[0])
-    m = counts.sum(axis=1, keepdims=True)
-    with_prior = counts + a * p
-    without = np.maximum(with_prior - 1.0, 1e-9)
-    less = np.maximum(m - 1.0 + a, 1e-9)
-    return ColumnTable(
-        full=np.log(with_prior / (m + a) / p),
-        own=np.log(without / less / p),
-        other=np.log(with_prior / less / p),
-    )
+    if choice is None:
+        found = []
+        for kernel, width in _candidates(cells):
+            counts = _over_neighbours(cells.counts, kernel, width)
+            found.append((*_smoothed(counts, cells.counts, p), kernel, width))
+        _, strength, kernel, width = max(found, key=lambda f: f[0])
+        choice = TableChoice(kernel, width, strength)
+    a = choice.strength
+    counts = _over_neighbours(cells.counts, choice.kernel, choice.width)
+    smoothed = counts + a * p
+    full = np.log(smoothed / (counts.sum(axis=1, keepdims=True) + a) / p)
+    return ColumnTable(full, smoothed, choice)

@@ -104,11 +104,12 @@ def _solved(
     start: Weights,
     log_share: Array,
     scale: float,
+    by_class: bool,
     steps: int,
 ) -> Weights:
     """Weights of the least penalised log-loss on some rows."""
     n_classes, d, n = values.shape
-    deviating = n_classes > 2
+    deviating = by_class and n_classes > 2
     ridge = np.where(pair, PAIR, 1.0) * scale
     residual = np.empty((n_classes, n), dtype=np.float32)
     threads = get_num_threads()
@@ -147,7 +148,12 @@ def _solved(
 
 
 def _validated_scale(
-    values: Values, rows: LearningRows, pair: NDArray[np.bool_], start: Weights, log_share: Array
+    values: Values,
+    rows: LearningRows,
+    pair: NDArray[np.bool_],
+    start: Weights,
+    log_share: Array,
+    by_class: bool,
 ) -> float:
     """γ by cross-validation."""
     if rows.n < FEWEST:
@@ -161,7 +167,7 @@ def _validated_scale(
         inside, outside = values[:, :, train], values[:, :, test]
         now = start
         for i, scale in enumerate(SCALES):
-            args = (rows.y[train], rows.weight[train], pair, now, log_share, scale, 60)
+            args = (rows.y[train], rows.weight[train], pair, now, log_share, scale, by_class, 60)
             now = _solved(inside, *args)
             scores = scores_of(outside, now, log_share)
             scratch = np.empty(scores.shape, dtype=np.float32)
@@ -172,7 +178,13 @@ def _validated_scale(
 
 
 def learn_weights(
-    terms: Terms, rows: LearningRows, start: Weights | None, log_share: Array
+    terms: Terms,
+    rows: LearningRows,
+    start: Weights | None,
+    log_share: Array,
+    *,
+    by_class: bool = True,
+    penalty: float | None = None,
 ) -> Weights:
     """The weights of all terms.
 
@@ -184,6 +196,10 @@ def learn_weights(
         Of the first terms, as they were before others came.
     log_share : float64 array (n_classes,)
         log p.
+    by_class : bool
+        Whether there are deviations, for more than two classes.
+    penalty : float, optional
+        γ; by cross-validation unless given.
     """
     d, n_classes = len(terms), rows.n_classes
     pair = np.array(terms.pair, dtype=bool)
@@ -199,9 +215,11 @@ def learn_weights(
         start.scale,
     )
     values = terms.values
-    scale = _validated_scale(values, rows, pair, start, log_share)
+    scale = penalty
+    if scale is None:
+        scale = _validated_scale(values, rows, pair, start, log_share, by_class)
     y, weight = rows.y, rows.weight
     if rows.n > MOST_ROWS:
         some = np.sort(np.random.default_rng(0).permutation(rows.n)[:MOST_ROWS])
         values, y, weight = np.ascontiguousarray(values[:, :, some]), y[some], weight[some]
-    return _solved(values, y, weight, pair, start, log_share, scale, STEPS)
+    return _solved(values, y, weight, pair, start, log_share, scale, by_class, STEPS)

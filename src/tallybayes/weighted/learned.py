@@ -1,0 +1,91 @@
+"""What learning gives: terms, their weights and tables; and the tables for other counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.weighted.cells import ColumnCells
+from tallybayes.weighted.pairs import PairTerm
+from tallybayes.weighted.tables import TableChoice, column_table
+from tallybayes.weighted.weights import Weights
+
+__all__ = ["Learned", "tables_of"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Learned:
+    """A weighted model. Its terms are the columns, then the pairs.
+
+    Parameters
+    ----------
+    columns : list of ColumnCells
+    choices : list of TableChoice
+        How each column's counts are smoothed.
+    pairs : list of PairTerm
+    weights : Weights
+    corrections : list of float64 arrays (n_cells, n_classes), optional
+        What the last correction adds to each weighted table, in nats, centred over classes.
+    tables : list of float64 arrays (n_cells, n_classes)
+        What each term adds, weighted, corrected and centred over classes, in nats.
+    offset : float64 array (n_classes,)
+        log p + b.
+    log_proba : float64 array (n_rows, n_classes)
+        Normalised log-probabilities of the learning rows. Each row is taken out of the counts of
+        every column and pair, exactly. What the row has still helped to choose is a little
+        optimistic: the weights (few), which pairs there are, the widths, and above all the
+        corrections, which are added as they are.
+    duplicates : dict of int to int
+        Columns with the same cells as an earlier one in all rows, and that one; they weigh 0.
+    """
+
+    columns: list[ColumnCells]
+    choices: list[TableChoice]
+    pairs: list[PairTerm]
+    weights: Weights
+    corrections: list[Array] | None
+    tables: list[Array]
+    offset: Array
+    log_proba: Array
+    duplicates: dict[int, int] = field(default_factory=dict)
+
+    def term_tables(self, columns: list[ColumnCells], p: Array) -> list[Array]:
+        """The tables for new counts of the same cells: those of columns follow the counts, under
+        the choices made; pairs, weights and corrections stay as they were learned.
+
+        Parameters
+        ----------
+        columns : list of ColumnCells
+        p : float64 array (n_classes,)
+            Shares of the classes.
+        """
+        full = [
+            column_table(column, p, choice).full
+            for column, choice in zip(columns, self.choices, strict=True)
+        ]
+        return tables_of(full + [pair.full for pair in self.pairs], self.weights, self.corrections)
+
+
+def tables_of(full: list[Array], weights: Weights, corrections: list[Array] | None) -> list[Array]:
+    """Log-ratios weighted, corrected and centred over classes.
+
+    Parameters
+    ----------
+    full : list of float64 arrays (n_cells, n_classes)
+    weights : Weights
+    corrections : list of float64 arrays (n_cells, n_classes), optional
+    """
+    by_class = weights.by_class()
+    tables = [by_class[:, t] * _centred(table) for t, table in enumerate(full)]
+    if corrections is not None:
+        tables = [table + more for table, more in zip(tables, corrections, strict=True)]
+    return [_centred(table) for table in tables]
+
+
+def _centred(table: Array) -> Array:
+    centred: Array = table - table.mean(axis=1, keepdims=True)
+    return centred
