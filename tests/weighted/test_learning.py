@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -153,11 +155,14 @@ def test_few_rows_and_classes(n_classes):
 
 def test_tables_for_the_same_counts_are_the_tables_learned():
     columns, rows, classes = cells_of(*mixed(1500))
+    share, rng = classes / classes.sum(), np.random.default_rng(0)
     learned = learn(columns, rows, classes)
-    assert learned.corrections is not None
-    again = learned.term_tables(columns, classes / classes.sum())
-    for table, expected in zip(again, learned.tables, strict=True):
+    for table, expected in zip(learned.term_tables(columns, share), learned.tables, strict=True):
         np.testing.assert_allclose(table, expected, rtol=0, atol=1e-12)
+    more = [rng.normal(size=table.shape) for table in learned.tables]
+    corrected = replace(learned, corrections=more).term_tables(columns, share)
+    added = sum(abs(c - t).sum() for c, t in zip(corrected, learned.tables, strict=True))
+    assert added > 1.0
 
 
 def test_no_more_pairs_than_asked_for():
