@@ -75,7 +75,7 @@ def test_one_column_twice():
 
 def test_parameters_reach_the_model(run, files):
     words = ("--column", "age=binned(bins=5)", "--column", "pay=gaussian(ddof=1)")
-    run("fit", "comma.csv", "--target", "buys", *words, "--no-estimate")
+    run("fit", "--plain", "comma.csv", "--target", "buys", *words, "--no-estimate")
     by_name = {c["column"]: c for c in run("show", "comma.tally", "--json").document["columns"]}
     assert by_name["age"]["family"] == "binned, 5 bins"
     assert load("comma.tally").columns["pay"] == Gaussian(ddof=1)
@@ -94,7 +94,16 @@ def test_a_column_that_is_left_out_is_not_asked_for(run, tmp_path):
 
 
 def test_a_date_with_a_family_for_numbers(run, files):
-    words = ("fit", "comma.csv", "--target", "buys", "--column", "since=gaussian", "--json")
+    words = (
+        "fit",
+        "--plain",
+        "comma.csv",
+        "--target",
+        "buys",
+        "--column",
+        "since=gaussian",
+        "--json",
+    )
     found = {c["column"]: c for c in run(*words).document["columns"]}
     assert (found["since"]["holds"], found["since"]["family"]) == ("dates", "Gaussian")
     assert run("predict", "comma.tally", "comma.csv", "--proba").out == (
@@ -105,7 +114,18 @@ def test_a_date_with_a_family_for_numbers(run, files):
 def test_a_family_for_numbers_waits_for_the_first_value(run, tmp_path):
     lines = ["late,y", *(f",{'ab'[i % 2]}" for i in range(200)), "2020-01-01,a", "2021-01-01,b"]
     (tmp_path / "t.csv").write_text("\n".join(lines))
-    words = ("fit", "t.csv", "-t", "y", "--column", "late=binned", "--block", 200, "--json")
+    words = (
+        "fit",
+        "--plain",
+        "t.csv",
+        "-t",
+        "y",
+        "--column",
+        "late=binned",
+        "--block",
+        200,
+        "--json",
+    )
     assert run(*words).document["columns"][0]["holds"] == "dates"
 
 
@@ -114,7 +134,7 @@ def test_a_number_among_texts_has_one_spelling(run, tmp_path, block):
     cells = ["3.0", "3", "3.00", "2.50", "2.5", "x", "007", "7", "-0.0", "1e3", "true", "TRUE"]
     lines = ["c,y", *(f"{c},{'ab'[i % 2]}" for i, c in enumerate(cells * 9))]
     (tmp_path / "t.csv").write_text("\n".join(lines))
-    run("fit", "t.csv", "-t", "y", "--no-estimate", "--block", block)
+    run("fit", "--plain", "t.csv", "-t", "y", "--no-estimate", "--block", block)
     (table,) = run("show", "t.tally", "--tables", "--json").document["tables"]
     assert set(table["rows"]) == {"3", "2.5", "x", "007", "7", "0", "1e3", "True"}
 
@@ -130,9 +150,12 @@ def decimal_commas(tmp_path, name="t.csv"):
 
 def test_decimal_commas(run, tmp_path):
     name = decimal_commas(tmp_path)
-    assert "--decimal , reads it" in run("fit", name, "-t", "y", "--no-estimate").err
-    assert "decimal" not in run("fit", name, "-t", "y", "--decimal", ",", "--no-estimate").err
-    run("fit", "point.csv", "-t", "y", "--no-estimate")
+    assert "--decimal , reads it" in run("fit", "--plain", name, "-t", "y", "--no-estimate").err
+    assert (
+        "decimal"
+        not in run("fit", "--plain", name, "-t", "y", "--decimal", ",", "--no-estimate").err
+    )
+    run("fit", "--plain", "point.csv", "-t", "y", "--no-estimate")
     expected = run("predict", "point.tally", "point.csv", "--proba").out
     # a model knows how its data was written, and an option overrides
     assert run("predict", "t.tally", name, "--proba").out == expected
@@ -159,7 +182,7 @@ def test_merging_learns_what_a_column_without_values_holds(run, tmp_path):
     (tmp_path / "dates.csv").write_text("when,x,y\n2020-01-01,1,a\n2021-01-01,2,b\n")
     for options in ((), ("--column", "when=gaussian")):
         for name in ("gaps", "dates"):
-            run("fit", f"{name}.csv", "-t", "y", "--no-estimate", *options)
+            run("fit", "--plain", f"{name}.csv", "-t", "y", "--no-estimate", *options)
         for pair in (("gaps.tally", "dates.tally"), ("dates.tally", "gaps.tally")):
             run("merge", *pair, "-o", "both.tally")
             assert run("show", "both.tally", "--json").document["columns"][0]["holds"] == "dates"

@@ -22,7 +22,7 @@ def model(run, files):
 
 def test_fit_shows_what_was_understood_and_honest_numbers(run, files):
     result = run("fit", "comma.csv", "--target", "buys")
-    for text in ("age", "dates", "categorical, 3 levels", "comma.tally", "240 rows"):
+    for text in ("age", "dates", "3 levels, weight 0.", "comma.tally", "240 rows"):
         assert text in result.out
     for text in ("leave-one-out", "accuracy", "log-loss", "Confusions", "Most telling"):
         assert text in result.out
@@ -38,7 +38,7 @@ def test_fit_as_a_document(run, files):
     by_name = {c["column"]: c for c in found["columns"]}
     assert by_name["since"]["holds"] == "dates"
     assert by_name["age"]["holds"] == "numbers"
-    assert by_name["home"]["family"] == "categorical, 3 levels"
+    assert by_name["home"]["family"].startswith("3 levels, weight 0.")
     assert 0.0 < by_name["job"]["gaps"] < 0.25
     estimate = found["estimate"]
     assert estimate["measured_on"] == "leave-one-out"
@@ -63,7 +63,7 @@ def test_cross_validation_is_honest(run, tmp_path):
 
 
 def test_the_estimate_is_leave_one_out(run, files):
-    found = run("fit", "table.parquet", "--target", "buys", "--json").document
+    found = run("fit", "--plain", "table.parquet", "--target", "buys", "--json").document
     table = pq.read_table("table.parquet")
     y = np.array(table.column("buys").to_pylist())
     x = table.drop_columns(["buys"])
@@ -77,7 +77,7 @@ def test_the_estimate_is_leave_one_out(run, files):
 
 @pytest.mark.parametrize("words", [["--alpha", "auto"], ["--calibrate", "temperature"]])
 def test_smoothing_and_calibration_are_chosen_on_all_rows(run, files, words):
-    run("fit", "table.parquet", "--target", "buys", "-o", "m.tally", *words)
+    run("fit", "--plain", "table.parquet", "--target", "buys", "-o", "m.tally", *words)
     table = pq.read_table("table.parquet")
     x, y = table.drop_columns(["buys"]), np.array(table.column("buys").to_pylist())
     given = {words[0].strip("-"): words[1]}
@@ -98,7 +98,7 @@ def test_fit_measures_on_a_test_file(run, files):
 
 def test_fit_takes_families_and_leaves_columns_out(run, files):
     words = ("--column", "age=gaussian", "--column", "job=none", "--column", "active=categorical")
-    found = run("fit", "comma.csv", "--target", "buys", *words, "--json").document
+    found = run("fit", "--plain", "comma.csv", "--target", "buys", *words, "--json").document
     by_name = {c["column"]: c for c in found["columns"]}
     assert by_name["age"]["family"] == "Gaussian"
     assert by_name["age"]["why"] == "declared"
@@ -198,23 +198,85 @@ def test_update_and_forget_are_inverse(run, files, tmp_path):
 
 
 def test_merge_is_fit_of_all(run, files):
-    run("fit", "half.csv", "--target", "buys", "-o", "a.tally")
-    run("fit", "rest.csv", "--target", "buys", "-o", "b.tally")
+    run("fit", "--plain", "half.csv", "--target", "buys", "-o", "a.tally")
+    run("fit", "--plain", "rest.csv", "--target", "buys", "-o", "b.tally")
     assert run("merge", "a.tally", "b.tally", "-o", "c.tally", "--json").document["rows"] == 240
     merged = run("predict", "c.tally", "comma.csv", "--proba").out
-    whole = run("predict", _fitted(run, "comma.csv"), "comma.csv", "--proba").out
+    run("fit", "--plain", "comma.csv", "--target", "buys", "-o", "whole.tally", "--no-estimate")
+    whole = run("predict", "whole.tally", "comma.csv", "--proba").out
     assert _numbers(merged) == pytest.approx(_numbers(whole), rel=1e-9)
 
 
-def test_show(run, model):
-    text = run("show", model, "--tables").out
+def test_show(run, files):
+    run("fit", "comma.csv", "--plain", "--target", "buys", "-o", "p.tally", "--no-estimate")
+    text = run("show", "p.tally", "--tables").out
     for part in ("240 rows, 6 columns", "alpha=1.0", "工程师", "P(level | class)"):
         assert part in text
-    found = run("show", model, "--tables", "--json").document
+    found = run("show", "p.tally", "--tables", "--json").document
     assert found["target"] == "buys"
     tables = {t["column"]: t for t in found["tables"]}
     assert sum(tables["home"]["values"]["ja"]) == pytest.approx(1.0)
-    assert "tables" not in run("show", model, "--json").document
+    assert "tables" not in run("show", "p.tally", "--json").document
+
+
+def test_show_a_weighted_model(run, model):
+    text = run("show", model, "--tables").out
+    for part in ("240 rows, 6 columns", "interactions='auto'", "工程师", "weight 0.", "in nats"):
+        assert part in text
+    found = run("show", model, "--tables", "--json").document
+    tables = {t["column"]: t for t in found["tables"]}
+    values = load(model).tables_["home"]
+    assert tables["home"]["rows"] == values["home"].tolist()
+    assert tables["home"]["values"]["ja"] == pytest.approx(values["ja"].tolist())
+    assert "how far apart" in found["telling"]["measure"]
+
+
+@pytest.fixture
+def exclusive(tmp_path):
+    """Two columns that tell by their pair alone."""
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 2, (2, 400))
+    lines = [
+        f"{i},{j},{i ^ j if rng.random() < 0.9 else 1 - (i ^ j)}" for i, j in zip(a, b, strict=True)
+    ]
+    (tmp_path / "xor.csv").write_text("\n".join(["a,b,y", *lines]))
+    (tmp_path / "first.csv").write_text("\n".join(["a,b,y", *lines[:200]]))
+    (tmp_path / "second.csv").write_text("\n".join(["a,b,y", *lines[200:]]))
+
+
+def test_pairs_are_found_shown_and_explained(run, exclusive):
+    words = ("--column", "a=categorical", "--column", "b=categorical")
+    estimate = run("fit", "xor.csv", "-t", "y", *words, "--json").document["estimate"]
+    assert estimate["accuracy"] > 0.85
+    assert "a × b" in run("show", "xor.tally").out
+    told = run("explain", "xor.tally", "xor.csv", "--row", 0, "--json").document
+    by_name = {c["column"]: c for c in told["columns"]}
+    row = (by_name["a"]["value"], by_name["b"]["value"])
+    assert by_name["a × b"]["value"] == [str(value) for value in row]
+    total = told["base"]["1"] + sum(c["contribution"]["1"] for c in told["columns"])
+    other = told["base"]["0"] + sum(c["contribution"]["0"] for c in told["columns"])
+    odds = told["probability"]["1"] / told["probability"]["0"]
+    assert np.exp(total - other) == pytest.approx(odds)
+    assert "a × b" in run("explain", "xor.tally", "xor.csv", "--row", 0).out
+    run("fit", "xor.csv", "-t", "y", *words, "--interactions", 0, "-o", "none.tally")
+    assert "a × b" not in run("show", "none.tally").out
+
+
+def test_weights_are_learned_again(run, exclusive):
+    run("fit", "first.csv", "-t", "y", "--no-estimate")
+    run("update", "first.tally", "second.csv")
+    assert "reweight" in run("predict", "first.tally", "second.csv").err
+    assert "400" in run("reweight", "first.tally", "xor.csv").out
+    assert run("predict", "first.tally", "second.csv").err == ""
+    run("fit", "xor.csv", "-t", "y", "--no-estimate")
+    np.testing.assert_array_equal(
+        load("first.tally").predict_proba([{"a": 1, "b": 0}]),
+        load("xor.tally").predict_proba([{"a": 1, "b": 0}]),
+    )
+    run("fit", "xor.csv", "-t", "y", "--plain", "-o", "plain.tally")
+    assert "is a plain model" in run("reweight", "plain.tally", "xor.csv", code=1).line
+    line = run("reweight", "first.tally", "xor.csv", "--target", "z", code=1).line
+    assert "no column 'z'" in line
 
 
 def test_a_model_from_python_needs_its_target_named(run, files, tmp_path):

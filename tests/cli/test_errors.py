@@ -55,19 +55,36 @@ def test_bad_training_data(run, write, tmp_path, text, parts):
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
+        (["--alpha", "2"], ["--alpha is for --plain"]),
+        (["--calibrate", "isotonic"], ["--calibrate is for --plain"]),
+        (["--missing", "level"], ["--missing is for --plain", "gaps as evidence"]),
+        (["--column", "age=gaussian"], ["'age=gaussian' is for --plain", "age=none"]),
+        (["--interactions", "-1"], ["--interactions '-1'", "nor auto"]),
+    ],
+)
+def test_what_a_weighted_model_decides_by_itself(run, files, words, parts):
+    line = run("fit", "comma.csv", "--target", "buys", *words, code=2).line
+    for part in parts:
+        assert part in line
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
         ([], ["--target"]),
         (["--target", "buys", "--colum", "x"], ["--colum"]),
         (["--target", "buys", "--column", "age=gausian"], ["gaussian", "Did you mean"]),
         (["--target", "buys", "--column", "age"], ["NAME=FAMILY"]),
         (["--target", "buys", "--alpha", "x"], ["--alpha"]),
         (["--target", "buys", "--missing", "x"], ["ignore", "level"]),
+        (["--target", "buys", "--interactions", "2"], ["leave --plain away"]),
         (["--target", "buys", "--delimiter", "ab"], ["--delimiter"]),
         (["--target", "buys", "--format", "xls"], ["parquet"]),
         (["--target", "buys", "--encoding", "xls"], ["--encoding"]),
     ],
 )
 def test_usage(run, files, words, parts):
-    line = run("fit", "comma.csv", *words, code=2).line
+    line = run("fit", "--plain", "comma.csv", *words, code=2).line
     for part in parts:
         assert part in line
 
@@ -82,14 +99,14 @@ def test_more_usage(run, files, model):
 
 
 def test_an_unknown_column_lists_columns_and_families(run, files):
-    words = ("fit", "comma.csv", "--target", "buys", "--column", "agee=gaussian")
+    words = ("fit", "--plain", "comma.csv", "--target", "buys", "--column", "agee=gaussian")
     line = run(*words, code=1).line
     for part in ("'agee'", "age, pay, job", "gaussian, categorical", "Did you mean 'age'?"):
         assert part in line
 
 
 def test_a_declared_number_that_is_none_has_its_line(run, files, tmp_path):
-    words = ("fit", "comma.csv", "--target", "buys", "--column", "home=gaussian")
+    words = ("fit", "--plain", "comma.csv", "--target", "buys", "--column", "home=gaussian")
     assert "line 2: column 'home'" in run(*words, code=1).line
 
 
@@ -268,7 +285,7 @@ def test_tables_in_terminals_of_any_width(run, files, model, monkeypatch):
         monkeypatch.setenv("COLUMNS", str(columns))
         text = run("show", model, "--tables").out
         assert max(map(len, text.splitlines())) <= widest
-        for word in ("numbers", "categorical", "Classes"):
+        for word in ("numbers", "levels", "Classes"):
             assert word in text
 
 

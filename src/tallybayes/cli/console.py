@@ -97,6 +97,14 @@ class Bar:
             self._shown.update(task, total=total, completed=batch.done or 0.0, description=text)
         self._shown.update(task, total=1.0, completed=1.0)
 
+    @contextmanager
+    def during(self, what: str) -> Iterator[None]:
+        """Shows that something of unknown length is going on."""
+        task = None if self._shown is None else self._shown.add_task(what, total=None)
+        yield
+        if task is not None and self._shown is not None:
+            self._shown.update(task, total=1.0, completed=1.0)
+
 
 @contextmanager
 def progress() -> Iterator[Bar]:

@@ -20,12 +20,15 @@ from tallybayes.cli.reading.cells import Kind, Misfit
 from tallybayes.cli.reading.source import Source
 from tallybayes.errors import StaleWarning
 from tallybayes.estimators.naive_bayes import NaiveBayes
+from tallybayes.estimators.table_classifier import TableClassifier
 from tallybayes.estimators.validation import leave_one_out
+from tallybayes.estimators.weighted import WeightedNaiveBayes
 from tallybayes.families import Bernoulli, Categorical
 
 __all__ = ["Counting"]
 
 SAMPLE = 1 << 15  # rows on which smoothing and calibration are chosen, at most
+WEIGHTED_SAMPLE = 1 << 17  # rows on which weights and pairs are learned, at most
 MANY = 100  # rows of a first batch from which on labels must repeat
 
 
@@ -39,13 +42,16 @@ class Counting:
     target : str
     families : dict
         Declared families; None leaves the column out.
+    plain : bool
+        Whether the model is a NaiveBayes, else a WeightedNaiveBayes.
     options : dict
-        Of NaiveBayes.
+        Of that model.
     """
 
     source: Source
     target: str
     families: dict[str, Any]
+    plain: bool
     options: dict[str, Any]
 
     def __post_init__(self) -> None:
@@ -56,7 +62,7 @@ class Counting:
                 self.kinds[name] = "text" if is_text else "number or date"
         self.names: list[str] | None = None
 
-    def run(self, bar: Bar) -> NaiveBayes:
+    def run(self, bar: Bar) -> TableClassifier:
         """Counts the file.
 
         Where a later batch shows that a column holds texts after all, or that there are more
@@ -157,31 +163,34 @@ class Counting:
         columns |= {n: pa.nulls(rows) for n in self.families if not self._wanted(n)}
         return Labelled(Batch(pa.table(columns), batch.first, batch.done), labels)
 
-    def _new(self) -> NaiveBayes:
-        return NaiveBayes(columns=dict(self.families) or "auto", **self.options)
-
-    def _count(self, bar: Bar) -> NaiveBayes:
-        model = NaiveBayes(columns=dict(self.families) or "auto", **self.options)
-        sample = Sample()
+    def _count(self, bar: Bar) -> TableClassifier:
+        columns: Any = dict(self.families) or "auto"
+        model = NaiveBayes(columns, **(self.options if self.plain else {}))
+        on_rows = model.chooses_on_rows or not self.plain
+        sample = Sample(SAMPLE if self.plain else WEIGHTED_SAMPLE)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StaleWarning)  # what is chosen on rows comes last
             for rows in self._batches(bar, "counting"):
                 with self.source.locating(rows.batch):
                     model.partial_fit(rows.batch.table, rows.labels)
-                if model.chooses_on_rows:
+                if on_rows:
                     sample.add(rows)
-            if model.chooses_on_rows:
+            if not self.plain:
+                with bar.during("learning weights"):
+                    weighted = WeightedNaiveBayes(columns, **self.options)
+                    return weighted.count_from(model, *sample.rows())
+            if on_rows:
                 model.recalibrate(*sample.rows())
         return model
 
-    def model_file(self, model: NaiveBayes) -> ModelFile:
+    def model_file(self, model: TableClassifier) -> ModelFile:
         """The model with what its file holds besides."""
         kinds = {n: k for n, k in self.kinds.items() if n != self.target}
         spelling = self.source.spelling
         return ModelFile(model, self.target, kinds, spelling.gaps, spelling.decimal)
 
     def predictions(
-        self, model: NaiveBayes, bar: Bar
+        self, model: TableClassifier, bar: Bar
     ) -> Iterator[tuple[NDArray[Any], NDArray[np.float64]]]:
         """Labels, and log-probabilities of each row by the counts of all others."""
         with warnings.catch_warnings():
@@ -194,7 +203,8 @@ class Sample:
     """A fair sample of rows: those whose number has a hash below a bound, which is halved when they
     become too many; so batches do not matter, nor any period in the data."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
+        self.most = most
         self.parts: list[tuple[NDArray[np.uint64], pa.Table, NDArray[Any]]] = []
         self.bound = np.uint64(2**64 - 1)
 
@@ -203,7 +213,7 @@ class Sample:
         first = np.uint64(rows.batch.first)
         marks = _hashed(first + np.arange(len(rows.labels), dtype=np.uint64))
         self._keep(marks, rows.batch.table, rows.labels)
-        while sum(len(marks) for marks, _, _ in self.parts) > SAMPLE:
+        while sum(len(marks) for marks, _, _ in self.parts) > self.most:
             self.bound >>= np.uint64(1)
             parts, self.parts = self.parts, []
             for part in parts:

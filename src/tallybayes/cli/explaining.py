@@ -27,9 +27,12 @@ def explain(model: str, data: str, row: int, reading: Reading, json: bool) -> No
     with source.locating(batch):
         explanation = file.model.explain(batch.table)
         proba = file.model.predict_proba(batch.table)[0]
-    used = [j for j, reading in enumerate(file.table.columns_read) if reading.part is not None]
-    names = [file.names[j] for j in used]
-    values = {n: _shown(batch.table.column(n)[0].as_py()) for n in names}
+    speaking = {" × ".join(p.columns): p.columns for p in file.pairs}
+    alone = {r.name for r in file.table.columns_read if r.part is not None}
+    told = explanation.columns
+    used = [j for j, name in enumerate(told) if name in alone or name in speaking]
+    names = [told[j] for j in used]
+    values = {n: _value(batch, speaking.get(n, (n,))) for n in names}
     shares = explanation.contributions[0][:, used]
     order = np.argsort(-proba, kind="stable")
     best, other = int(order[0]), int(order[1]) if len(order) > 1 else int(order[0])
@@ -54,6 +57,12 @@ def _row(file: ModelFile, source: Source, row: int) -> Batch:
             if row < seen:
                 return Batch(batch.table.slice(row - batch.first, 1), row)
     raise Failure(f"{source.name} has {seen:,} rows, from 0 to {seen - 1:,}: there is no row {row}")
+
+
+def _value(batch: Batch, columns: tuple[str, ...]) -> Any:
+    """What the row holds in a column, or in the two of a pair."""
+    found = [_shown(batch.table.column(name)[0].as_py()) for name in columns]
+    return found[0] if len(found) == 1 else [None if v is None else str(v) for v in found]
 
 
 def _shown(value: Any) -> Any:
@@ -115,7 +124,8 @@ def _say(
             " " * 12 + "│" + "█" * size if nats > 0 else " " * (12 - size) + "█" * size + "│"
         )
         bar.stylize("green" if nats > 0 else "red")
-        cell = "" if name == "(class prior)" else "(gap)" if value is None else str(value)
+        values = value if isinstance(value, list) else [value]
+        cell = " × ".join("(gap)" if v is None else str(v) for v in values)
         if len(cell) > 30:
             cell = cell[:29] + "…"
         lines.append([name, " ".join(cell.split()), f"{nats:+.3f}", bar])

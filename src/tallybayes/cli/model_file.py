@@ -1,4 +1,4 @@
-"""A model file of the command line: a NaiveBayes, and how its data was read."""
+"""A model file of the command line: a model of a table, and how its data was read."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from tallybayes.cli.reading.batch import Batch, gathered
 from tallybayes.cli.reading.cells import GAPS, Kind, Misfit
 from tallybayes.cli.reading.source import Source
 from tallybayes.estimators.files import load_with_extra, save
-from tallybayes.estimators.naive_bayes import NaiveBayes
+from tallybayes.estimators.table_classifier import TableClassifier
 from tallybayes.estimators.table_model import TableModel
+from tallybayes.estimators.weighted_words import Term
 from tallybayes.tables.objects import as_text
 
 __all__ = ["Labelled", "ModelFile", "labels_of", "need_folder", "need_place", "need_target"]
@@ -93,7 +94,7 @@ class ModelFile:
 
     Parameters
     ----------
-    model : NaiveBayes
+    model : NaiveBayes or WeightedNaiveBayes
     target : str or None
         The label's column; None for a model that was not saved by the command line.
     kinds : dict
@@ -104,7 +105,7 @@ class ModelFile:
         Of numbers in CSV.
     """
 
-    model: NaiveBayes
+    model: TableClassifier
     target: str | None
     kinds: dict[str, Kind | None] = field(default_factory=dict)
     gaps: tuple[str, ...] = GAPS
@@ -128,10 +129,10 @@ class ModelFile:
                 "by tallybayes fit, and stands before the data"
             )
         model, extra = load_with_extra(path)
-        if not isinstance(model, NaiveBayes):
+        if not isinstance(model, TableClassifier):
             raise Failure(
-                f"{path} holds a {type(model).__name__}; the command line works with NaiveBayes "
-                "models, such as tallybayes fit makes. Use this one from Python"
+                f"{path} holds a {type(model).__name__}; the command line works with models of "
+                "tables, such as tallybayes fit makes. Use this one from Python"
             )
         mine = extra.get("cli", {})
         gaps, decimal = tuple(mine.get("gaps", GAPS)), mine.get("decimal", ".")
@@ -162,6 +163,11 @@ class ModelFile:
         state = self.model._fitted()
         assert isinstance(state, TableModel)
         return state
+
+    @property
+    def pairs(self) -> list[Term]:
+        """The pairs of columns that say something of their own."""
+        return [p for p in self.table.parts if isinstance(p, Term) and len(p.columns) == 2]
 
     @property
     def names(self) -> list[str]:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tallybayes.cli.console import table
 from tallybayes.cli.model_file import ModelFile
-from tallybayes.cli.telling import MEASURE, Telling, gap_shares
+from tallybayes.cli.telling import Telling, gap_shares
 
 __all__ = ["class_table", "columns_document", "columns_table", "telling_table"]
 
@@ -36,6 +36,10 @@ def columns_document(file: ModelFile) -> list[dict[str, Any]]:
 
 
 USUAL = ("best by leave-one-out", "texts are levels")
+HOW_WEIGHTED = (
+    "Numbers are put into cells, and neighbouring cells smoothed; texts and gaps are levels. "
+    "Weights are learned by leave-one-out."
+)
 HOW = (
     "Numbers are read as what tells the classes apart best by leave-one-out, texts as levels; "
     "--column says otherwise."
@@ -44,21 +48,22 @@ HOW = (
 
 def columns_table(file: ModelFile) -> Any:
     """The columns for people; what is remarkable about one has a remark."""
-    rows = []
+    rows, weighted = [], file.table.chosen.weighting is not None
     for column in columns_document(file):
         style = "" if column["used"] else "dim"
         why = column["why"].partition(" (")[0]
-        remark = "" if why in USUAL else why
+        remark = "" if why in USUAL or why.startswith("smoothed by") else why
         family = column["family"]
         if family.startswith("smooth density"):
             family = "smooth density"  # of so many cells, which machines are told
         holds = "" if column["holds"] == "anything" else column["holds"]
         cells = [column["column"], holds, family, _percent(column["gaps"]), remark]
         rows.append([Text(cell, style=style) for cell in cells])
+    how = HOW_WEIGHTED if weighted else HOW
     heads = ["column", "holds", "read as", ">gaps", "remark"]
     while not any(row[-1].plain for row in rows):  # without gaps or remarks no such column
         heads, rows = heads[:-1], [row[:-1] for row in rows]
-    return Group(table("What was understood", heads, rows), Text(HOW, style="dim"), Text())
+    return Group(table("What was understood", heads, rows), Text(how, style="dim"), Text())
 
 
 def _percent(share: float | None) -> str:
@@ -83,7 +88,7 @@ def class_table(file: ModelFile, target: str | None) -> Any:
     return table(title, ["class", ">rows", ">prior"], rows)
 
 
-def telling_table(found: list[Telling], most: int = 10) -> Any:
+def telling_table(found: list[Telling], measure: str, most: int = 10) -> Any:
     """The most telling columns with bars."""
     top = max((t.nats for t in found), default=0.0)
     rows = [
@@ -97,5 +102,5 @@ def telling_table(found: list[Telling], most: int = 10) -> Any:
     more = f", {most} of {len(found)}" if len(found) > most else ""
     return Group(
         table(f"Most telling columns{more}", ["column", ">nats", ""], rows),
-        Text(MEASURE, style="dim"),
+        Text(measure, style="dim"),
     )

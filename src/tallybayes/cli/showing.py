@@ -14,8 +14,7 @@ from tallybayes.cli.schema_view import (
     columns_table,
     telling_table,
 )
-from tallybayes.cli.telling import MEASURE, most_telling
-from tallybayes.engines.table_parts import Part
+from tallybayes.cli.telling import measure_of, most_telling
 
 __all__ = ["show"]
 
@@ -28,7 +27,7 @@ def show(model: str, tables: bool, json: bool) -> None:
     file = ModelFile.load(model)
     telling = most_telling(file)
     settings = {k: v for k, v in file.model.get_params().items() if k != "columns"}
-    parts = file.table.score.parts
+    parts = file.table.parts
     if json:
         content: dict[str, Any] = {
             "model": model,
@@ -37,7 +36,7 @@ def show(model: str, tables: bool, json: bool) -> None:
             "classes": dict(zip(file.classes, file.model.class_count_.tolist(), strict=True)),
             "options": settings,
             "columns": columns_document(file),
-            "telling": {"measure": MEASURE, "columns": [t._asdict() for t in telling]},
+            "telling": {"measure": measure_of(file), "columns": [t._asdict() for t in telling]},
         }
         if tables:
             content["tables"] = [_parameters(part, file.classes) for part in parts]
@@ -49,14 +48,14 @@ def show(model: str, tables: bool, json: bool) -> None:
         Text(given, style="dim"),
         columns_table(file),
         class_table(file, file.target),
-        telling_table(telling),
+        telling_table(telling, measure_of(file)),
     )
     if tables:
         for part in parts:
             say(_table(_parameters(part, file.classes), file.classes))
 
 
-def _parameters(part: Part, classes: list[str]) -> dict[str, Any]:
+def _parameters(part: Any, classes: list[str]) -> dict[str, Any]:
     """A column's parameters: rows of names, and of numbers by class."""
     what, names, values = part.described()
     return {

@@ -1,9 +1,11 @@
-"""Which columns tell the most about the class, each by itself, read from the tally.
+"""Which columns tell the most about the class, read from the model.
 
-The measure is honest about noise: with each row predicted from the counts without it (exact
-leave-one-out), how far the column alone lowers the log-loss below that of the class shares, in nats
-a row. It estimates the mutual information of column and class from below, and is negative for a
-column that misleads, such as an identifier.
+Of a plain model, each column by itself, by a measure that is honest about noise: with each row
+predicted from the counts without it (exact leave-one-out), how far the column alone lowers the
+log-loss below that of the class shares, in nats a row. It estimates the mutual information of
+column and class from below, and is negative for a column that misleads, such as an identifier.
+
+Of a weighted model, how far apart each term sets the classes, on average over rows.
 """
 
 from __future__ import annotations
@@ -19,9 +21,10 @@ from tallybayes.families.bins import quantile_bins
 from tallybayes.families.loo import law_likelihood
 from tallybayes.tally import GridCounts, LevelCounts
 
-__all__ = ["MEASURE", "Telling", "gap_shares", "most_telling"]
+__all__ = ["MEASURE", "Telling", "gap_shares", "measure_of", "most_telling"]
 
 MEASURE = "leave-one-out gain in log-loss of the column alone, nats a row"
+APART = "how far apart a column or pair sets the classes, nats on average over rows"
 SIZES = (2, 4, 8, 16, 32, 64)
 
 Array = NDArray[np.float64]
@@ -41,12 +44,22 @@ def _gain(counts: Array, alpha: float, classes: Array) -> float:
     return alone - law_likelihood(everything, family.law(everything), classes)
 
 
+def measure_of(file: ModelFile) -> str:
+    """What the numbers of :func:`most_telling` are."""
+    return MEASURE if file.table.chosen.weighting is None else APART
+
+
 def most_telling(file: ModelFile) -> list[Telling]:
-    """The columns in use, the most telling first."""
+    """The columns in use, the most telling first; of a weighted model its pairs, too."""
+    weighting = file.table.chosen.weighting
+    if weighting is not None:
+        apart = zip(weighting.names, weighting.apart.tolist(), strict=True)
+        return sorted((Telling(*t) for t in apart if t[1] > 0.0), key=lambda t: -t.nats)
     model, tally = file.model, file.model.tally_
     rows = file.rows
     classes = np.exp(model.class_log_prior_) * max(rows, 1.0)
-    alpha = 1.0 if model.alpha == "auto" else max(float(model.alpha), 1e-10)
+    given = getattr(model, "alpha", 1.0)
+    alpha = 1.0 if given == "auto" else max(float(given), 1e-10)
     used = {reading.name for reading in file.table.columns_read if reading.part is not None}
     found = []
     for columns, counts in zip(tally.schema.groups, tally.groups, strict=True):

@@ -23,7 +23,7 @@ from tallybayes.cli.schema_view import (
     telling_table,
 )
 from tallybayes.cli.scoring import figures_of
-from tallybayes.cli.telling import MEASURE, Telling, most_telling
+from tallybayes.cli.telling import Telling, measure_of, most_telling
 
 __all__ = ["Wish", "fit"]
 
@@ -39,8 +39,10 @@ class Wish:
         None for TRAIN's name with the suffix .tally.
     families : dict
         Declared families by column; None leaves the column out.
+    plain : bool
+        Whether the model is a NaiveBayes, else a WeightedNaiveBayes.
     settings : dict
-        Of NaiveBayes.
+        Of that model.
     test : str or None
         A file to measure on.
     estimate : bool
@@ -52,6 +54,7 @@ class Wish:
     target: str
     output: str | None
     families: dict[str, Any]
+    plain: bool
     settings: dict[str, Any]
     test: str | None
     estimate: bool
@@ -65,7 +68,7 @@ def fit(wish: Wish, reading: Reading) -> None:
     source = reading.open(wish.train)
     if wish.test not in (None, "-"):
         reading.open(wish.test)  # what is wrong with it is known before the work
-    counting = Counting(source, wish.target, wish.families, wish.settings)
+    counting = Counting(source, wish.target, wish.families, wish.plain, wish.settings)
     with progress() as bar:
         model = counting.run(bar)
         file = counting.model_file(model)
@@ -88,7 +91,7 @@ def fit(wish: Wish, reading: Reading) -> None:
         return
     if figures is not None:
         say(*figures.tables())
-    say(telling_table(telling))
+    say(telling_table(telling, measure_of(file)))
 
 
 def _document(
@@ -101,7 +104,7 @@ def _document(
         "classes": dict(zip(file.classes, file.model.class_count_.tolist(), strict=True)),
         "columns": columns_document(file),
         "estimate": None if figures is None else figures.document(),
-        "telling": {"measure": MEASURE, "columns": [t._asdict() for t in telling]},
+        "telling": {"measure": measure_of(file), "columns": [t._asdict() for t in telling]},
     }
     document("fit", content)
 

@@ -51,6 +51,11 @@ class TableClassifier(RowByRow):
     _model_type: type[TableModel] = TableModel
 
     # ---- what a subclass says --------------------------------------------------------------------
+    @property
+    @abstractmethod
+    def chooses_on_rows(self) -> bool:
+        """Whether something is chosen on rows, by `fit`."""
+
     @abstractmethod
     def _reading(self, what: Declared) -> Reading:
         """How a tally is read, from the parameters as they are now."""

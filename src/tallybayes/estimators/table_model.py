@@ -86,16 +86,13 @@ class TableModel(Model):
         return read_columns(self.tally, self.names, classes, self.reading)
 
     @property
+    def parts(self) -> list[Any]:
+        """What adds to the score, each once."""
+        return list({id(r.part): r.part for r in self.columns_read if r.part is not None}.values())
+
+    @property
     def score(self) -> TableScore:
-        return self.once(  # type: ignore[no-any-return]
-            "score",
-            lambda: TableScore(
-                list(
-                    {id(r.part): r.part for r in self.columns_read if r.part is not None}.values()
-                ),
-                self.log_prior,
-            ),
-        )
+        return self.once("score", lambda: TableScore(self.parts, self.log_prior))  # type: ignore[no-any-return]
 
     def rescale(self, scale: float) -> None:
         """Multiplies alpha in the columns that follow it, families and bins as they are."""

@@ -78,7 +78,7 @@ class ColumnReading:
         "texts", "numbers", "counts" or "nothing yet".
     family : str
     why : str
-    part : Part or None
+    part : Part or Term, optional
         None for a column that does not count; columns of a group share one.
     alpha : float or None
         The strength of smoothing, in rows, where it was chosen.
@@ -88,7 +88,7 @@ class ColumnReading:
     holds: str
     family: str
     why: str
-    part: Part | None
+    part: Any
     alpha: float | None = None
 
 

@@ -21,7 +21,7 @@ from tallybayes.estimators.table_classifier import TableClassifier
 from tallybayes.estimators.table_model import Chosen
 from tallybayes.estimators.table_reading import Reading
 from tallybayes.estimators.weighted_model import WeightedModel
-from tallybayes.estimators.weighted_words import left_out, schema_columns, summary_of, term_frame
+from tallybayes.estimators.weighted_words import left_out, summary_of, term_frame
 from tallybayes.estimators.weighting import Figures, Weighting, taken, without_rows
 from tallybayes.families import Bernoulli, Categorical
 from tallybayes.tables import Empty, Table
@@ -241,6 +241,7 @@ class WeightedNaiveBayes(TableClassifier):
             shift=learned.offset - log_prior,
             apart=_apart(learned, cells, weight),
             figures=_figures(learned, codes, weight, rows),
+            out=out,
         )
 
     def _kept(self, chosen: Chosen) -> Chosen:
@@ -382,9 +383,12 @@ class WeightedNaiveBayes(TableClassifier):
         weighting = self._weighting("tables_")
         now = self._weighted().now
         assert now is not None
-        keys = [*(column.name for column in now.columns), *weighting.pairs]
+        names = [*((column.name,) for column in now.columns), *weighting.pairs]
         labels = [str(label) for label in self.classes_.tolist()]
-        return {key: term_frame(now.score, t, labels) for t, key in enumerate(keys)}
+        return {
+            (name if len(name) == 2 else name[0]): term_frame(now.score, t, name, labels)
+            for t, name in enumerate(names)
+        }
 
     @property
     def offsets_(self) -> Array:
@@ -402,12 +406,6 @@ class WeightedNaiveBayes(TableClassifier):
     def accuracy_(self) -> float:
         """Leave-one-out accuracy of the rows that weights were learned on."""
         return self._weighting("accuracy_").figures.accuracy
-
-    @property
-    def schema_(self) -> Any:
-        model = self._attribute("schema_")
-        assert isinstance(model, WeightedModel)
-        return frame(schema_columns(model))
 
     def explain(self, X: Any) -> Explanation:
         """What each term adds to the score of each class.

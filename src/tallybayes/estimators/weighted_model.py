@@ -8,7 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.estimators.table_model import TableModel
+from tallybayes.estimators.table_reading import ColumnReading
+from tallybayes.estimators.weighted_words import Term, columns_read, terms_of
 from tallybayes.estimators.weighting import WeightingNow, apply_weighting
+from tallybayes.families.class_prior import PriorWithout
 from tallybayes.tables import Table
 from tallybayes.weighted.rows import LEAST
 from tallybayes.weighted.score import WeightedScore
@@ -34,12 +37,23 @@ class WeightedModel(TableModel):
             return None
         return apply_weighting(weighting, self.tally, self.log_prior)
 
+    def _read_columns(self) -> list[ColumnReading]:
+        return columns_read(self)
+
+    @property
+    def parts(self) -> list[Term]:
+        return terms_of(self)
+
     @property
     def score(self) -> Any:
         now = self.now
         if now is None:
             return self.once("score", lambda: WeightedScore([], [], [], self.log_prior))
         return now.score
+
+    def log_prior_without(self, own: NDArray[np.int64], weight: Array) -> PriorWithout:
+        """The log-prior as it is: the class offsets were learned beside it."""
+        return PriorWithout(self.log_prior, self.log_prior[own])
 
     def likelihood_without(self, x: Table, own: NDArray[np.int64], weight: Array) -> Array:
         """What the terms add after each row itself is taken out of the columns' counts, (n_rows,

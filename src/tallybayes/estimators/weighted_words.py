@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import warn_user
 from tallybayes.estimators.frames import frame
-from tallybayes.estimators.table_reading import is_identifier
-from tallybayes.estimators.weighted_model import WeightedModel
+from tallybayes.estimators.table_reading import ColumnReading, is_identifier
 from tallybayes.estimators.weighting import Weighting, WeightingNow
+from tallybayes.parameters import Description
 from tallybayes.tally import LevelCounts
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.counts import Held
 from tallybayes.weighted.score import WeightedScore
 
-__all__ = ["cell_labels", "left_out", "schema_columns", "summary_of", "term_frame"]
+if TYPE_CHECKING:
+    from tallybayes.estimators.weighted_model import WeightedModel
+
+__all__ = [
+    "Term",
+    "cell_labels",
+    "columns_read",
+    "left_out",
+    "summary_of",
+    "term_frame",
+    "terms_of",
+]
 
 GAP = "(gap)"
 LEAST = 0.005  # nats below which a term says nothing worth telling
@@ -44,36 +56,72 @@ def left_out(model: WeightedModel, held: Held) -> dict[str, str]:
     return out
 
 
-def schema_columns(model: WeightedModel) -> dict[str, list[Any]]:
-    """What was decided about each column, as columns of a frame."""
+@dataclass(frozen=True, eq=False)
+class Term:
+    """One term of the score, for those who show it.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        One, or the two of a pair.
+    now : WeightingNow
+    place : int
+    """
+
+    columns: tuple[str, ...]
+    now: WeightingNow
+    place: int
+
+    def described(self) -> Description:
+        """What its cells add, in words."""
+        words = _cells_in_words(self.now.score, self.place)
+        names = [" with ".join(parts) for parts in zip(*words, strict=True)]
+        what = "what it adds to the score of each class, in nats"
+        return Description(what, names, self.now.score.tables[self.place].T.copy())
+
+
+def terms_of(model: WeightedModel) -> list[Term]:
+    """The terms that say something: columns, then pairs."""
+    now, weighting = model.now, model.chosen.weighting
+    if now is None or weighting is None:
+        return []
+    keys = [*((column.name,) for column in now.columns), *weighting.pairs]
+    return [Term(keys[t], now, t) for t in now.score.speaking]
+
+
+def columns_read(model: WeightedModel) -> list[ColumnReading]:
+    """What was decided about each column, and why."""
     weighting, holds = model.chosen.weighting, model.holds
+    terms = {term.columns[0]: term for term in terms_of(model) if len(term.columns) == 1}
     learned: dict[str, int] = {}
     if weighting is not None:
         learned = {c.name: j for j, c in enumerate(weighting.learned.columns)}
-    rows = []
+    found = []
     for name in model.names:
         kind = {"levels": "texts", "grid": "numbers"}.get(holds.get(name, ""), "nothing yet")
         if model.reading.declared.left_out(name):
-            rows.append((name, "anything", 0, 0.0, "left out: declared"))
+            found.append(ColumnReading(name, "anything", "left out", "declared", None))
         elif weighting is None or name not in learned:
-            why = "came after the weights" if kind != "nothing yet" else "no value was seen"
-            if weighting is not None and kind == "texts":
-                why = "all texts are different, or came after the weights"
-            rows.append((name, kind, 0, 0.0, f"left out: {why}"))
+            why = "no weights are learned yet" if weighting is None else "came after the weights"
+            if kind == "nothing yet":
+                why = "no value was seen"
+            elif weighting is not None and name in weighting.out:
+                why = weighting.out[name]
+            found.append(ColumnReading(name, kind, "left out", why, None))
         else:
             j = learned[name]
-            weight = float(weighting.learned.weights.terms[j])
-            rows.append(
-                (name, kind, weighting.learned.columns[j].n_cells, weight, _why(weighting, j))
-            )
-    names = ("column", "holds", "cells", "weight", "why")
-    return {key: [row[i] for row in rows] for i, key in enumerate(names)}
+            cells = weighting.learned.columns[j].n_cells
+            weight = weighting.learned.weights.terms[j]
+            what = f"{cells - 1} {'levels' if kind == 'texts' else 'cells'}"
+            family = f"{what}, weight {weight:.2f}" if name in terms else "left out"
+            found.append(ColumnReading(name, kind, family, _why(weighting, j), terms.get(name)))
+    return found
 
 
 def _why(weighting: Weighting, j: int) -> str:
     learned = weighting.learned
     if j in learned.duplicates:
-        return f"left out: the same as {learned.columns[learned.duplicates[j]].name!r}"
+        return f"the same as {learned.columns[learned.duplicates[j]].name!r}"
     choice = learned.choices[j]
     smoothed = f"smoothed by {choice.strength:g} rows"
     if choice.kernel == "cells":
@@ -118,20 +166,20 @@ def _coarse_labels(column: ColumnCells, cells: NDArray[np.int32]) -> list[str]:
     return found
 
 
-def term_frame(score: WeightedScore, t: int, labels: list[str]) -> Any:
-    """A term's table as a frame: its cells, and what each adds to each class, in nats."""
+def _cells_in_words(score: WeightedScore, t: int) -> list[list[str]]:
+    """The cells of a term in words, by each of its columns."""
     n = len(score.columns)
-    held: dict[str, Any] = {}
     if t < n:
-        column = score.columns[t]
-        held[column.name] = cell_labels(column)
-    else:
-        pair = score.pairs[t - n]
-        first, second = score.columns[pair.first], score.columns[pair.second]
-        one = _coarse_labels(first, pair.maps[0])
-        other = _coarse_labels(second, pair.maps[1])
-        held[first.name] = [a for a in one for _ in other]
-        held[second.name] = [b for _ in one for b in other]
+        return [cell_labels(score.columns[t])]
+    pair = score.pairs[t - n]
+    one = _coarse_labels(score.columns[pair.first], pair.maps[0])
+    other = _coarse_labels(score.columns[pair.second], pair.maps[1])
+    return [[a for a in one for _ in other], [b for _ in one for b in other]]
+
+
+def term_frame(score: WeightedScore, t: int, names: tuple[str, ...], labels: list[str]) -> Any:
+    """A term's table as a frame: its cells, and what each adds to each class, in nats."""
+    held: dict[str, Any] = dict(zip(names, _cells_in_words(score, t), strict=True))
     for k, label in enumerate(labels):
         held[f"{label} (class)" if label in held else label] = score.tables[t][:, k].copy()
     return frame(held)
@@ -177,16 +225,10 @@ def _told(now: WeightingNow, t: int, labels: list[str]) -> str:
     """The cell of a term that speaks most for a class, and the one for the class it favours least
     often."""
     table, n = now.score.tables[t], len(now.columns)
+    words = [" with ".join(parts) for parts in zip(*_cells_in_words(now.score, t), strict=True)]
     if t < n:
-        words = cell_labels(now.columns[t])
         held = now.columns[t].counts.sum(axis=1)
         table = np.where(held[:, None] > 0.0, table, 0.0)
-    else:
-        pair = now.score.pairs[t - n]
-        first, second = now.columns[pair.first], now.columns[pair.second]
-        one = _coarse_labels(first, pair.maps[0])
-        other = _coarse_labels(second, pair.maps[1])
-        words = [f"{a} with {b}" for a in one for b in other]
     best = np.argmax(table.max(axis=1))
     k = int(table[best].argmax())
     told = f"{words[best]} speaks for {labels[k]} ({table[best, k]:+.2f})"

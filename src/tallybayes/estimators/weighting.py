@@ -58,6 +58,8 @@ class Weighting:
     apart : float64 array (n_terms,)
         How far apart each term sets the classes, on average over the learning rows, in nats.
     figures : Figures
+    out : dict of str to str
+        The columns that were not learned from, and why.
     """
 
     learned: Learned
@@ -65,6 +67,7 @@ class Weighting:
     shift: Array
     apart: Array
     figures: Figures
+    out: dict[str, str]
 
     @property
     def names(self) -> list[str]:

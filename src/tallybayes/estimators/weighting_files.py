@@ -45,6 +45,7 @@ def plain_weighting(weighting: Weighting) -> tuple[dict[str, Any], Arrays]:
     header = {
         "classes": weighting.classes,
         "figures": asdict(weighting.figures),
+        "out": weighting.out,
         "scale": weights.scale,
         "corrected": learned.corrections is not None,
         "duplicates": learned.duplicates,
@@ -95,4 +96,5 @@ def restored_weighting(header: dict[str, Any], arrays: Arrays) -> Weighting:
         shift=held["shift"],
         apart=held["apart"],
         figures=Figures(**header["figures"]),
+        out=header["out"],
     )

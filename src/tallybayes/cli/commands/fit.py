@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,6 +10,8 @@ from tallybayes.cli import options
 from tallybayes.cli.failures import USAGE, Failure
 
 __all__ = ["run"]
+
+PLAIN = "Plain naive Bayes"
 
 
 @options.reads
@@ -32,29 +34,49 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="NAME=FAMILY",
-            help="gaussian, categorical, bernoulli, poisson, binned or smooth, with parameters as "
-            "in 'age=binned(bins=16)', or none to leave it out; for a column that is not to be "
-            "decided for. May be repeated.",
+            help="categorical, or none to leave the column out; with --plain also gaussian, "
+            "bernoulli, poisson, binned or smooth, with parameters as in 'age=binned(bins=16)'. "
+            "May be repeated.",
         ),
     ] = None,
-    alpha: Annotated[
+    interactions: Annotated[
         str,
         typer.Option(
             metavar="NUMBER|auto",
-            help="Smoothing of the counts of levels and bins, in rows; auto chooses it by "
+            help="Pairs of columns at most; auto takes as many as leave-one-out says help.",
+        ),
+    ] = "auto",
+    plain: Annotated[
+        bool,
+        typer.Option(
+            "--plain", help="Naive Bayes without weights and pairs; what follows is for it."
+        ),
+    ] = False,
+    alpha: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|auto",
+            rich_help_panel=PLAIN,
+            help="Smoothing of the counts of levels and bins, in rows, else 1; auto chooses it by "
             "leave-one-out.",
         ),
-    ] = "1",
+    ] = None,
     calibrate: Annotated[
         str | None,
         typer.Option(
             metavar="temperature|isotonic",
+            rich_help_panel=PLAIN,
             help="Correct the probabilities by leave-one-out predictions.",
         ),
     ] = None,
     missing: Annotated[
-        str, typer.Option(metavar="ignore|level", help="Gaps say nothing, or are evidence.")
-    ] = "ignore",
+        str | None,
+        typer.Option(
+            metavar="ignore|level",
+            rich_help_panel=PLAIN,
+            help="Gaps say nothing, as is usual, or are evidence.",
+        ),
+    ] = None,
     test: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Measure on these rows, which training did not see."),
@@ -65,7 +87,15 @@ def run(
     ] = True,
     json: options.Json = False,
 ) -> None:
-    """Train a model on a file."""
+    """Train a model on a file.
+
+    The model is naive Bayes with weighted columns, and with pairs of columns where they help.
+    """
+    if not plain:
+        _need_plain(alpha=alpha, calibrate=calibrate, missing=missing)
+    elif interactions != "auto":
+        raise Failure("--interactions is for weighted models: leave --plain away", USAGE)
+    missing = missing or "ignore"
     if missing not in ("ignore", "level"):
         raise Failure(f"--missing {missing!r} is neither ignore nor level", USAGE)
     if calibrate not in (None, "temperature", "isotonic"):
@@ -79,8 +109,43 @@ def run(
     families = column_families(column)
     from tallybayes.cli.training import Wish, fit
 
-    settings = {"alpha": _alpha(alpha), "missing": missing, "calibrate": calibrate}
-    fit(Wish(train, target, output, families, settings, test, estimate, json), reading)
+    settings: dict[str, Any]
+    if plain:
+        settings = {"alpha": _alpha(alpha or "1"), "missing": missing, "calibrate": calibrate}
+    else:
+        _need_levels(column, families)
+        settings = {"interactions": _interactions(interactions)}
+    fit(Wish(train, target, output, families, plain, settings, test, estimate, json), reading)
+
+
+def _need_plain(**given: str | None) -> None:
+    """Raises where something is asked for that a weighted model chooses by itself."""
+    for name, value in given.items():
+        if value is not None:
+            what = "takes gaps as evidence" if name == "missing" else "chooses that by itself"
+            raise Failure(f"--{name} is for --plain: a weighted model {what}", USAGE)
+
+
+def _need_levels(column: list[str] | None, families: dict[str, Any]) -> None:
+    """Raises where a column is declared as something that a weighted model does not read."""
+    from tallybayes.families import Bernoulli, Categorical
+
+    for text, (name, family) in zip(column or [], families.items(), strict=True):
+        plain = family in (None, Categorical(levels=getattr(family, "levels", None)), Bernoulli())
+        if not plain:
+            raise Failure(
+                f"--column {text!r} is for --plain: a weighted model reads numbers as cells and "
+                f"smooths levels as it sees fit; it takes {name}=categorical and {name}=none",
+                USAGE,
+            )
+
+
+def _interactions(text: str) -> int | str:
+    if text != "auto" and not text.isdecimal():
+        raise Failure(
+            f"--interactions {text!r} is neither a whole number from 0 on nor auto", USAGE
+        )
+    return text if text == "auto" else int(text)
 
 
 def _alpha(text: str) -> float | str:

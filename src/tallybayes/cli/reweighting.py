@@ -1,0 +1,50 @@
+"""Learning again what is learned on rows, under the counts as they are."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from tallybayes.cli.console import document, progress, say
+from tallybayes.cli.counting import WEIGHTED_SAMPLE, Sample
+from tallybayes.cli.failures import Failure
+from tallybayes.cli.locking import alone
+from tallybayes.cli.model_file import ModelFile, need_place
+from tallybayes.cli.options import Reading
+from tallybayes.estimators.calibrated import Calibrated
+from tallybayes.estimators.weighted import WeightedNaiveBayes
+
+__all__ = ["reweight"]
+
+
+def reweight(
+    model: str, data: str, output: str | None, target: str | None, reading: Reading, json: bool
+) -> None:
+    """Learns again on rows that were counted; the file changes at the end, at once."""
+    path = output or model
+    need_place(path)
+    with alone(path):
+        file = ModelFile.load(model)
+        if not file.model.chooses_on_rows:
+            raise Failure(
+                f"{model} is a plain model without calibration: nothing in it is learned on rows "
+                "but the counts, which are exact"
+            )
+        sample = Sample(WEIGHTED_SAMPLE)
+        source = reading.open(data, file)
+        with progress() as bar:
+            for rows in file.labelled(source, bar, "reading", target):
+                sample.add(rows)
+            if not sample.parts:
+                raise Failure(f"{source.name} has no rows to learn from")
+            table, labels = sample.rows()
+            labels = file.own_labels(labels)
+            with bar.during("learning weights"):
+                if isinstance(file.model, WeightedNaiveBayes):
+                    file.model.reweight(table, labels)
+                elif isinstance(file.model, Calibrated):
+                    file.model.recalibrate(table, labels)
+        file.save(path)
+    if json:
+        document("reweight", {"model": path, "rows": len(labels), "rows_counted": file.rows})
+        return
+    say(Text(f"learned on {len(labels):,} rows; {path} holds {file.rows:,.10g} as before"))
