@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.pairs import PairTerm
 from tallybayes.weighted.tables import TableChoice, column_table
-from tallybayes.weighted.weights import Weights
+from tallybayes.weighted.terms import Weights
 
 __all__ = ["Learned", "tables_of"]
 

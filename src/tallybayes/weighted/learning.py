@@ -13,7 +13,8 @@ from tallybayes.weighted.pairs import Pairs, PairTerm
 from tallybayes.weighted.polish import correction
 from tallybayes.weighted.rows import LearningRows, column_values
 from tallybayes.weighted.tables import ColumnTable, column_table
-from tallybayes.weighted.weights import Terms, Weights, learn_weights, scores_of
+from tallybayes.weighted.terms import Terms, Weights, scores_of
+from tallybayes.weighted.weights import learn_weights
 
 __all__ = ["Learned", "learn"]
 
@@ -99,7 +100,7 @@ class _Learning:
         return self.weights
 
     def scores(self, weights: Weights) -> Array:
-        return scores_of(self.terms.values, weights, self.log_share)
+        return scores_of(self.terms.values, weights.by_class(), self.log_share + weights.offsets)
 
     def add_pairs(self, weights: Weights, interactions: int | None) -> Weights:
         """Rounds of pairs and of weights."""

@@ -4,44 +4,83 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.special import softmax
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
+from tallybayes.weighted.descent import descend
 
 __all__ = ["correction"]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
 
-RIDGES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
+RIDGES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 STEPS = 40
+NEARLY = 0.1  # nats: what the last step may gain
+HOPELESS = 1.1  # times the loss without correction: a lower ridge is not tried
 WORTH = 1.0  # nats that a correction has to gain
 
 
-def _solved(
-    cells: Cells, scores: Array, y: Cells, weight: Array, ridge: float, start: Array
-) -> Array:
-    gradient = np.empty_like(start)
+class _Rows:
+    """Rows whose cells are corrected.
+
+    Parameters
+    ----------
+    cells : int32 array (n_rows, n_terms)
+        Numbered over all terms; −1 for none.
+    scores : float64 array (n_rows, n_classes)
+    y : int32 array (n_rows,)
+    weight : float64 array (n_rows,)
+    n_cells : int
+    """
+
+    def __init__(self, cells: Cells, scores: Array, y: Cells, weight: Array, n_cells: int) -> None:
+        self.cells, self.scores, self.y, self.weight = cells, scores, y, weight
+        self.shape = n_cells, scores.shape[1]
+
+    def take(self, rows: NDArray[np.bool_]) -> _Rows:
+        cells, scores = self.cells[rows], self.scores[rows]
+        return _Rows(cells, scores, self.y[rows], self.weight[rows], self.shape[0])
+
+    def loss(self, q: Array) -> tuple[float, Array]:
+        """Log-loss under corrections q (n_cells, n_classes), and its gradient."""
+        gradient = np.zeros(self.shape)
+        loss = _kernels.correction_gradient(
+            self.cells, self.scores, self.y, self.weight, q, gradient, get_num_threads()
+        )
+        return loss, gradient
+
+    def curvature(self) -> Array:
+        """The diagonal of the Hessian in q, at q = 0."""
+        p = softmax(self.scores, axis=1)
+        p *= (1.0 - p) * self.weight[:, None]
+        diagonal = np.zeros(self.shape)
+        some = self.cells >= 0
+        for k in range(self.shape[1]):
+            spread = np.broadcast_to(p[:, k, None], self.cells.shape)[some]
+            diagonal[:, k] = np.bincount(self.cells[some], spread, self.shape[0])
+        return diagonal
+
+
+def _solved(rows: _Rows, curvature: Array, ridge: float, start: Array) -> Array:
+    """q of the least ridge-penalised loss, from where it starts."""
+    inverse = 1.0 / (curvature + 2.0 * ridge).ravel()
 
     def objective(q: Array) -> tuple[float, Array]:
-        gradient[:] = 0.0
-        now = q.reshape(start.shape)
-        loss = _kernels.correction_gradient(
-            cells, scores, y, weight, now, gradient, get_num_threads()
-        )
-        return loss + ridge * float((q * q).sum()), (gradient + 2.0 * ridge * now).ravel()
+        now = q.reshape(rows.shape)
+        loss, gradient = rows.loss(now)
+        return loss + ridge * float(q @ q), (gradient + 2.0 * ridge * now).ravel()
 
-    found = minimize(
-        objective, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": STEPS}
+    found = descend(
+        objective,
+        start.ravel(),
+        lambda _: lambda gradient: inverse * gradient,
+        refresh=STEPS,
+        steps=STEPS,
+        worth=NEARLY,
     )
-    solved: Array = found.x.reshape(start.shape)
-    return solved
-
-
-def _loss(cells: Cells, scores: Array, y: Cells, weight: Array, q: Array) -> float:
-    scratch = np.zeros_like(q)
-    return _kernels.correction_gradient(cells, scores, y, weight, q, scratch, get_num_threads())
+    return found.reshape(rows.shape)
 
 
 def correction(cells: Cells, scores: Array, y: Cells, weight: Array, n_cells: int) -> Array | None:
@@ -57,33 +96,31 @@ def correction(cells: Cells, scores: Array, y: Cells, weight: Array, n_cells: in
     weight : float64 array (n_rows,)
     n_cells : int
     """
-    n, n_classes = scores.shape
-    nothing = np.zeros((n_cells, n_classes))
-    fold = np.random.default_rng(2).permutation(n) % 5
-    loss = np.zeros(len(RIDGES) + 1)
-    for f in range(5 if n < 2000 else 1):
-        train, test = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
-        outside = (
-            np.ascontiguousarray(cells[test]),
-            np.ascontiguousarray(scores[test]),
-            y[test],
-            weight[test],
-        )
-        loss[0] += _loss(*outside, nothing)
-        inside = (
-            np.ascontiguousarray(cells[train]),
-            np.ascontiguousarray(scores[train]),
-            y[train],
-            weight[train],
-        )
-        q = nothing
-        for i, ridge in enumerate(RIDGES):
-            q = _solved(*inside, ridge, q)
-            loss[i + 1] += _loss(*outside, q)
-    best = int(np.argmin(loss))
-    if best == 0 or loss[0] - loss[best] <= WORTH:
+    rows = _Rows(cells, scores, y, weight, n_cells)
+    ridge = _validated(rows)
+    if ridge is None:
         return None
-    q = nothing
-    for ridge in RIDGES[:best]:
-        q = _solved(cells, scores, y, weight, ridge, q)
-    return q
+    curvature, q = rows.curvature(), np.zeros(rows.shape)
+    return _solved(rows, curvature, ridge, q)
+
+
+def _validated(rows: _Rows) -> float | None:
+    """The ridge of cross-validation; None if no correction is worth it."""
+    n = len(rows.y)
+    fold = np.random.default_rng(2).permutation(n) % 5
+    parts = [(rows.take(fold != f), rows.take(fold == f)) for f in range(5 if n < 2000 else 1)]
+    nothing = np.zeros(rows.shape)
+    without = sum(test.loss(nothing)[0] for _, test in parts)
+    starts = [nothing] * len(parts)
+    curvatures = [train.curvature() for train, _ in parts]
+    best, least = None, without - WORTH
+    for ridge in RIDGES:
+        loss = 0.0
+        for f, (train, test) in enumerate(parts):
+            starts[f] = _solved(train, curvatures[f], ridge, starts[f])
+            loss += test.loss(starts[f])[0]
+        if loss < least:
+            best, least = ridge, loss
+        elif loss > HOPELESS * without:
+            break
+    return best

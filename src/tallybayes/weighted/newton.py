@@ -1,0 +1,80 @@
+"""Weights that all classes share: Newton's method under w ≥ 0.
+
+D. Bertsekas, Projected Newton methods for optimization problems with simple constraints, SIAM J.
+Control and Optimization 20 (1982): weights at 0 that would fall stay, the others take a Newton
+step, which ends at 0 where it would cross it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import minimize
+
+from tallybayes.weighted.descent import HALVINGS, NOISE
+from tallybayes.weighted.objective import Loss
+from tallybayes.weighted.terms import Weights
+
+__all__ = ["shared_weights"]
+
+Array = NDArray[np.float64]
+
+MOST = 600  # parameters, of Newton's method
+
+
+def shared_weights(loss: Loss, start: Weights, *, steps: int, worth: float) -> Weights:
+    """Weights w and offsets b of the least penalised log-loss, without deviations.
+
+    Parameters
+    ----------
+    loss : Loss
+    start : Weights
+    steps : int
+        At most.
+    worth : float
+        In nats; it stops when a step is expected to gain less.
+    """
+    d = len(start.terms)
+    q = np.concatenate([start.terms, start.offsets])
+    found = _newton(loss, q, d, steps, worth) if len(q) <= MOST else _limited(loss, q, d, worth)
+    return Weights(found[:d], np.zeros_like(start.deviations), found[d:], loss.scale)
+
+
+def _newton(loss: Loss, q: Array, d: int, steps: int, worth: float) -> Array:
+    value, gradient = loss.shared(q)
+    for _ in range(steps):
+        free = np.ones(len(q), dtype=bool)
+        free[:d] = (q[:d] > 0.0) | (gradient[:d] < 0.0)
+        hessian = loss.shared_curvature(q)[np.ix_(free, free)]
+        step = np.zeros(len(q))
+        step[free] = -cho_solve(cho_factor(hessian), gradient[free])
+        slope = float(gradient @ step)
+        if -0.5 * slope <= max(worth, NOISE * abs(value)):
+            break
+        length = 1.0
+        for _ in range(HALVINGS):
+            there = q + length * step
+            np.maximum(there[:d], 0.0, out=there[:d])
+            lower, steeper = loss.shared(there)
+            if lower <= value + 1e-4 * float(gradient @ (there - q)) + 0.1 * NOISE * abs(value):
+                break
+            length *= 0.5
+        else:
+            break
+        q, value, gradient = there, lower, steeper
+    return q
+
+
+def _limited(loss: Loss, q: Array, d: int, worth: float) -> Array:
+    """L-BFGS-B, where a Hessian would be too large."""
+    found = minimize(
+        loss.shared,
+        q,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, None)] * d + [(None, None)] * (len(q) - d),
+        options={"maxiter": 200, "maxfun": 400, "ftol": worth / max(1.0, abs(loss.shared(q)[0]))},
+    )
+    at: Array = found.x
+    return at
