@@ -303,6 +303,29 @@ def test_the_schema_says_what_was_decided():
     assert model.predict_proba(x).shape == (500, 3)
 
 
+def test_a_short_model_tells_its_price(model, paired):
+    short = model.simplify(X, Y, max_terms=1)
+    assert short._model.score.speaking == [1]
+    assert short.weights_["weight"].tolist()[0] == 0.0
+    assert short.price_ > 0.02
+    assert short.tally_ == model.tally_
+    assert f"price of {short.price_:.4f} nats" in short.summary()
+    told = short.explain(MORE)
+    joint = short.predict_joint_log_proba(MORE)
+    np.testing.assert_allclose(told.base + told.contributions.sum(axis=2), joint, rtol=1e-12)
+    x, y = exclusive(400, 0)
+    pair = paired.simplify(x, y, max_terms=1)
+    assert pair.interactions_ == [("a", "b")]
+    assert abs(pair.price_) < 0.02
+    assert pair.score(*exclusive(400, 1)) > 0.85
+    assert abs(model.simplify(X, Y, max_terms=100).price_) < 0.02
+    with pytest.raises(ValueError, match="whole number from 1 on, got 0"):
+        model.simplify(X, Y, max_terms=0)
+    with pytest.raises(NegativeTally):
+        model.simplify(pd.concat([X, X]), np.concatenate([Y, Y]), max_terms=2)
+    assert not hasattr(model, "price_")
+
+
 # ---- priors --------------------------------------------------------------------------------------
 def test_another_class_prior_moves_the_odds(model):
     other = model.with_class_prior([0.8, 0.1, 0.1])

@@ -201,6 +201,8 @@ def summary_of(
         f"right, log-loss {figures.log_loss:.4f} nats a row (by class frequencies alone: "
         f"{figures.prior_log_loss:.4f}).",
     ]
+    if figures.price is not None:
+        lines.append(f"It was made short at the price of {figures.price:.4f} nats a row.")
     if stale:
         lines.append("The counts have changed since; reweight(X, y) learns the weights again.")
     if speaking:

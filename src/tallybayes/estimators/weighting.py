@@ -14,7 +14,7 @@ from tallybayes.weighted.counts import counted_again, held_columns
 from tallybayes.weighted.learned import Learned, tables_of
 from tallybayes.weighted.score import WeightedScore
 from tallybayes.weighted.tables import ColumnTable, column_table
-from tallybayes.weighted.weights import Weights
+from tallybayes.weighted.terms import Weights
 
 __all__ = ["Figures", "Weighting", "WeightingNow", "apply_weighting", "taken", "without_rows"]
 
@@ -35,12 +35,15 @@ class Figures:
     accuracy : float
     prior_log_loss : float
         The log-loss of the class shares alone.
+    price : float, optional
+        Of a simplified model: how much higher its log-loss is.
     """
 
     rows: float
     log_loss: float
     accuracy: float
     prior_log_loss: float
+    price: float | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -13,7 +13,7 @@ from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.learned import Learned
 from tallybayes.weighted.pairs import PairTerm
 from tallybayes.weighted.tables import TableChoice
-from tallybayes.weighted.weights import Weights
+from tallybayes.weighted.terms import Weights
 
 __all__ = ["plain_weighting", "restored_weighting"]
 
