@@ -5,7 +5,7 @@
 #include <nanobind/ndarray.h>
 
 #include <stdexcept>
-
+#include <vector>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -31,26 +31,41 @@ LabelledRows labelled(const InArray<i32, 1>& y, const InArray<double, 1>& weight
 }
 
 void screen(InArray<std::uint8_t, 2> codes, InArray<i64, 1> size, InArray<i32, 2> pairs,
-            InArray<i32, 1> y, InArray<double, 1> weight, InArray<double, 2> P,
+            InArray<i32, 1> y, InArray<float, 1> weight, InArray<float, 2> P,
             InArray<double, 2> strength, OutArray<double, 2> gains, int threads) {
-    const LabelledRows rows = labelled(y, weight, P);
+    need(y.shape(0) == P.shape(0) && weight.shape(0) == P.shape(0), "rows differ");
     need(codes.shape(1) == P.shape(0) && codes.shape(0) == size.shape(0), "codes differ");
     need(pairs.shape(1) == 2 && gains.shape(0) == pairs.shape(0), "pairs differ");
     need(strength.shape(1) == P.shape(1) && gains.shape(1) == strength.shape(0),
          "strengths differ");
     nb::gil_scoped_release release;
-    screen_pairs(rows, codes.data(), size.data(), pairs.data(), pairs.shape(0), strength.data(),
-                 strength.shape(0), gains.data(), threads);
+    screen_pairs(y.data(), weight.data(), P.data(), P.shape(0), P.shape(1), codes.data(),
+                 size.data(), pairs.data(), pairs.shape(0), strength.data(), strength.shape(0),
+                 gains.data(), threads);
 }
 
-void count(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> weight,
-           InArray<double, 2> P, OutArray<double, 2> C, OutArray<double, 2> E) {
+void sum(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> weight, InArray<double, 2> P,
+         OutArray<double, 3> sums) {
     const LabelledRows rows = labelled(y, weight, P);
-    need(cells.shape(0) == P.shape(0) && C.shape(1) == P.shape(1) && E.shape(1) == P.shape(1) &&
-             C.shape(0) == E.shape(0),
+    need(cells.shape(0) == P.shape(0) && sums.shape(0) == 3 && sums.shape(2) == P.shape(1),
          "shapes differ");
+    const i64 part = sums.shape(1) * sums.shape(2);
     nb::gil_scoped_release release;
-    count_residuals(rows, GivenCell{cells.data()}, C.data(), E.data());
+    sum_pair(rows.y, rows.weight, rows.P, rows.n, rows.classes, GivenCell{cells.data()},
+             Sums<double>{sums.data(), sums.data() + part, sums.data() + 2 * part});
+}
+
+double estimate(OutArray<double, 3> sums, InArray<double, 2> C, InArray<double, 2> E,
+             InArray<double, 1> strength) {
+    need(sums.shape(0) == 3 && sums.shape(1) == C.shape(0) && sums.shape(2) == C.shape(1) &&
+             E.shape(0) == C.shape(0) && E.shape(1) == C.shape(1) &&
+             strength.shape(0) == C.shape(1),
+         "shapes differ");
+    const i64 part = sums.shape(1) * sums.shape(2);
+    nb::gil_scoped_release release;
+    std::vector<double> room(2 * C.shape(1));
+    return cell_gain(Sums<double>{sums.data(), sums.data() + part, sums.data() + 2 * part},
+                     C.data(), E.data(), C.shape(0), C.shape(1), strength.data(), room.data());
 }
 
 double gain(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> weight,
@@ -102,7 +117,8 @@ double correction(InArray<i32, 2> cells, InArray<double, 2> S, InArray<i32, 1> y
 void bind_pairs(nb::module_& m) {
     m.def("screen_pairs", &screen, "codes"_a, "size"_a, "pairs"_a, "y"_a, "weight"_a, "P"_a,
           "strength"_a, "gains"_a, "threads"_a);
-    m.def("count_residuals", &count, "cells"_a, "y"_a, "weight"_a, "P"_a, "C"_a, "E"_a);
+    m.def("sum_pair", &sum, "cells"_a, "y"_a, "weight"_a, "P"_a, "sums"_a);
+    m.def("cell_gain", &estimate, "sums"_a, "C"_a, "E"_a, "strength"_a);
     m.def("residual_gain", &gain, "cells"_a, "y"_a, "weight"_a, "P"_a, "C"_a, "E"_a, "strength"_a);
     m.def("residual_values", &values, "cells"_a, "y"_a, "weight"_a, "P"_a, "C"_a, "E"_a,
           "strength"_a, "out"_a, "threads"_a);

@@ -33,11 +33,15 @@ some = given(
 @some
 def test_residuals_of_cells(seed, n, n_classes, n_cells, weighted):
     cells, y, weight, proba, t = rows(seed, n, n_classes, n_cells, weighted)
-    C, E = twin.counted(cells, y, weight, proba, n_cells)
-    c, e = np.zeros_like(C), np.zeros_like(E)
-    _kernels.count_residuals(cells, y, weight, proba, c, e)
-    np.testing.assert_allclose(c, C, rtol=1e-14)
-    np.testing.assert_allclose(e, E, rtol=1e-13)
+    sums = twin.counted(cells, y, weight, proba, n_cells)
+    C, E, _ = sums
+    found = np.zeros_like(sums)
+    _kernels.sum_pair(cells, y, weight, proba, found)
+    np.testing.assert_allclose(found, sums, rtol=1e-13)
+    kernel = np.random.default_rng(seed).uniform(size=(n_cells, n_cells)) + np.eye(n_cells)
+    for c, e in ((C, E), (kernel @ C, kernel @ E)):
+        about = _kernels.cell_gain(sums, c, e, t)
+        assert about == pytest.approx(twin.estimate(sums, c, e, t), rel=1e-10, abs=1e-10)
     gain = _kernels.residual_gain(cells, y, weight, proba, C, E, t)
     expected = twin.gain(cells, y, weight, proba, C, E, t)
     assert gain == pytest.approx(expected, rel=1e-11, abs=1e-11)
@@ -60,17 +64,38 @@ def test_pairs_are_screened_as_their_joint_cells(seed, n, n_classes, n_cells, we
     for threads in (1, 2, 8):
         gains = np.empty((3, 2))
         _kernels.screen_pairs(
-            codes, size.astype(np.int64), pairs, y, weight, proba, strengths, gains, threads
+            codes,
+            size.astype(np.int64),
+            pairs,
+            y,
+            weight.astype(np.float32),
+            proba.astype(np.float32),
+            strengths,
+            gains,
+            threads,
         )
         found[threads] = gains
     assert np.array_equal(found[1], found[2])
     assert np.array_equal(found[1], found[8])
     for q, (i, j) in enumerate(pairs):
         joint = codes[i].astype(np.int32) * size[j] + codes[j]
-        C, E = twin.counted(joint, y, weight, proba, size[i] * size[j])
+        sums = twin.counted(joint, y, weight, proba, size[i] * size[j])
         for s, strength in enumerate(strengths):
-            expected = twin.gain(joint, y, weight, proba, C, E, strength)
-            assert found[1][q, s] == pytest.approx(expected, rel=1e-11, abs=1e-11)
+            expected = twin.estimate(sums, sums[0], sums[1], strength)
+            assert found[1][q, s] == pytest.approx(expected, rel=1e-3, abs=1e-3)
+
+
+@some
+def test_the_estimate_is_the_gain_where_rows_of_a_cell_and_class_are_alike(
+    seed, n, n_classes, n_cells, weighted
+):
+    """Of two classes: then nothing is lost by knowing the sums only."""
+    cells, y, weight, _, t = rows(seed, n, 2, n_cells, weighted=False)
+    proba = np.random.default_rng(seed).dirichlet(np.ones(2), (n_cells + 1, 2))[cells, y]
+    sums = twin.counted(cells, y, weight, proba, n_cells)
+    C, E = np.ascontiguousarray(sums[0]), np.ascontiguousarray(sums[1])
+    gain = _kernels.residual_gain(cells, y, weight, proba, C, E, t)
+    assert _kernels.cell_gain(sums, C, E, t) == pytest.approx(gain, rel=1e-9, abs=1e-9)
 
 
 @some

@@ -27,8 +27,10 @@ Values = NDArray[np.float32]
 
 COARSE, FINE = 8, 16
 STRENGTHS = (1.0, 4.0, 16.0)
+MIDDLE = 1  # of the strengths, which pairs are screened with
 WIDTHS = (1.0, 2.0, 4.0)
 MOST_CELLS = 1500
+THOROUGH = 20_000  # rows times classes up to which every way is tried under every strength
 MARGIN = 0.7  # times log(number of pairs): what a pair has to gain, in nats
 
 
@@ -119,75 +121,89 @@ class Pairs:
         if not self.open:
             return []
         candidates = np.array(self.open, dtype=np.int32)
-        gains = np.empty((len(candidates), len(STRENGTHS)))
+        gains = np.empty((len(candidates), 1))
         _kernels.screen_pairs(
             self.codes,
             self.size,
             candidates,
             self.rows.y,
-            self.rows.weight,
-            proba,
-            self.strengths,
+            self.rows.weight.astype(np.float32),
+            proba.astype(np.float32),
+            self.strengths[MIDDLE : MIDDLE + 1],
             gains,
             get_num_threads(),
         )
-        order = np.argsort(-gains.max(axis=1), kind="stable")[: 2 * most]
-        found = []
-        for q in order.tolist():
-            i, j = self.open[q]
-            top = int(np.argmax(gains[q]))
-            first = _Found(float(gains[q, top]), i, j, False, STRENGTHS[top], 1.0)
-            found.append(max([first, *self._tried(i, j, proba)], key=lambda f: f.gain))
+        order = np.argsort(-gains[:, 0], kind="stable")[: 2 * most]
+        found = [self._tried(self.open[q], proba) for q in order.tolist()]
         least = MARGIN * np.log(max(self.count, 1))
         kept = [f for f in sorted(found, key=lambda f: -f.gain)[:most] if f.gain > least]
         taken = {(f.first, f.second) for f in kept}
         self.open = [pair for pair in self.open if pair not in taken]
         return [self._term(f, proba) for f in kept]
 
-    def _joint(self, i: int, j: int, fine: bool, proba: Array) -> tuple[Cells, Array, Array]:
+    def _joint(self, i: int, j: int, fine: bool) -> tuple[Cells, int]:
+        """The cell of each row, and how many there are."""
         a, b = self.maps[fine][i], self.maps[fine][j]
         width = int(b.max()) + 1
-        ci, cj = self.rows.cells[i], self.rows.cells[j]
-        cells = (a[ci] * width + b[cj]).astype(np.int32)
-        C = np.zeros(((int(a.max()) + 1) * width, self.rows.n_classes))
-        E = np.zeros_like(C)
-        _kernels.count_residuals(cells, self.rows.y, self.rows.weight, proba, C, E)
-        return cells, C, E
+        cells = (a[self.rows.cells[i]] * width + b[self.rows.cells[j]]).astype(np.int32)
+        return cells, (int(a.max()) + 1) * width
 
-    def _smoothed(self, i: int, j: int, fine: bool, width: float, C: Array) -> Array:
-        """Counts spread over neighbouring cells of numbers, the gap by itself."""
-        if width <= 1.0:
-            return C
+    def _summed(self, cells: Cells, n_cells: int, proba: Array) -> Array:
+        """C, E and what of E is of the own class, (3, n_cells, n_classes)."""
+        sums = np.zeros((3, n_cells, self.rows.n_classes))
+        _kernels.sum_pair(cells, self.rows.y, self.rows.weight, proba, sums)
+        return sums
+
+    def _smoothed(
+        self, i: int, j: int, fine: bool, width: float, sums: Array
+    ) -> tuple[Array, Array]:
+        """C and E over neighbouring cells of numbers, the gap by itself."""
         a, b = (int(self.maps[fine][q].max()) + 1 for q in (i, j))
-        cube = C.reshape(a, b, -1)
-        if self.columns[i].is_number:
-            cube = np.einsum("xa,abk->xbk", _kernel(a, width), cube)
-        if self.columns[j].is_number:
-            cube = np.einsum("yb,abk->ayk", _kernel(b, width), cube)
-        return np.ascontiguousarray(cube.reshape(C.shape))
+        cube = sums[:2].reshape(2, a, b, -1)
+        if width > 1.0 and self.columns[i].is_number:
+            cube = np.matmul(_kernel(a, width), cube.reshape(2, a, -1)).reshape(cube.shape)
+        if width > 1.0 and self.columns[j].is_number:
+            cube = np.matmul(_kernel(b, width), cube)
+        flat = cube.reshape(2, a * b, -1)
+        return flat[0], flat[1]
 
-    def _tried(self, i: int, j: int, proba: Array) -> list[_Found]:
-        """A pair with more cells and kernels, where it has numbers."""
-        if not (self.columns[i].is_number or self.columns[j].is_number):
-            return []
-        if (int(self.maps[True][i].max()) + 1) * (int(self.maps[True][j].max()) + 1) > MOST_CELLS:
-            return []
-        cells, C, E = self._joint(i, j, True, proba)
-        found = []
-        for width in WIDTHS:
-            c, e = self._smoothed(i, j, True, width, C), self._smoothed(i, j, True, width, E)
-            for strength, t in zip(STRENGTHS, self.strengths, strict=True):
-                gain = _kernels.residual_gain(cells, self.rows.y, self.rows.weight, proba, c, e, t)
-                found.append(_Found(gain, i, j, True, strength, width))
-        return found
+    def _tried(self, pair: tuple[int, int], proba: Array) -> _Found:
+        """A pair with few cells, and, where it has numbers, with more cells and kernels: the best.
+        Of many rows the other strengths are tried only on what is best under the middle one."""
+        i, j = pair
+        rows, ways = self.rows, []
+        number = self.columns[i].is_number or self.columns[j].is_number
+        for fine in (False, True) if number else (False,):
+            cells, n_cells = self._joint(i, j, fine)
+            if n_cells > MOST_CELLS:
+                continue
+            sums = self._summed(cells, n_cells, proba)
+            for width in WIDTHS if fine else WIDTHS[:1]:
+                ways.append((fine, width, cells, *self._smoothed(i, j, fine, width, sums)))
+
+        def gain(way: tuple[bool, float, Cells, Array, Array], s: int) -> float:
+            _, _, cells, C, E = way
+            t = self.strengths[s]
+            return _kernels.residual_gain(cells, rows.y, rows.weight, proba, C, E, t)
+
+        if rows.n * rows.n_classes > THOROUGH:
+            ways = [max(ways, key=lambda way: gain(way, MIDDLE))]
+        found = [
+            (gain(way, s), -index, strength)
+            for index, way in enumerate(ways)
+            for s, strength in enumerate(STRENGTHS)
+        ]
+        best, index, strength = max(found)
+        fine, width, *_ = ways[-index]
+        return _Found(best, i, j, fine, strength, width)
 
     def _term(self, f: _Found, proba: Array) -> tuple[PairTerm, Values]:
-        cells, C, E = self._joint(f.first, f.second, f.fine, proba)
-        C = self._smoothed(f.first, f.second, f.fine, f.width, C)
-        E = self._smoothed(f.first, f.second, f.fine, f.width, E)
-        t = self.strengths[STRENGTHS.index(f.strength)]
-        values = np.empty((self.rows.n_classes, self.rows.n), dtype=np.float32)
         rows = self.rows
+        cells, n_cells = self._joint(f.first, f.second, f.fine)
+        sums = self._summed(cells, n_cells, proba)
+        C, E = self._smoothed(f.first, f.second, f.fine, f.width, sums)
+        t = self.strengths[STRENGTHS.index(f.strength)]
+        values = np.empty((rows.n_classes, rows.n), dtype=np.float32)
         _kernels.residual_values(
             cells, rows.y, rows.weight, proba, C, E, t, values, get_num_threads()
         )
