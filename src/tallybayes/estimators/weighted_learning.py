@@ -121,16 +121,17 @@ def simplified_weighting(
         )
     cells, codes = now.score.cells(x), np.searchsorted(now.present, own).astype(np.int32)
     counts = model.tally.classes.count[now.present]
+    left = model.likelihood_without(x, own, weight)
+    full = posterior_without(left, own, model.log_prior_without(own, weight))[:, now.present]
     learned = simplified(
         replace(before.learned, columns=now.columns),
         LearningRows(cells, codes, weight, len(now.present)),
         counts,
+        np.exp(full),
         most,
         by_class=wishes.by_class,
         penalty=wishes.penalty,
     )
-    left = model.likelihood_without(x, own, weight)
-    full = posterior_without(left, own, model.log_prior_without(own, weight))[:, now.present]
     price = _figures(learned.log_proba, codes, weight, counts).log_loss
     price -= _figures(full, codes, weight, counts).log_loss
     return replace(

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.table_reading import ColumnReading
@@ -13,7 +14,6 @@ from tallybayes.estimators.weighted_words import Term, columns_read, terms_of
 from tallybayes.estimators.weighting import WeightingNow, apply_weighting
 from tallybayes.families.class_prior import PriorWithout
 from tallybayes.tables import Table
-from tallybayes.weighted.rows import LEAST
 from tallybayes.weighted.score import WeightedScore
 
 __all__ = ["WeightedModel"]
@@ -56,8 +56,8 @@ class WeightedModel(TableModel):
         return PriorWithout(self.log_prior, self.log_prior[own])
 
     def likelihood_without(self, x: Table, own: NDArray[np.int64], weight: Array) -> Array:
-        """What the terms add after each row itself is taken out of the columns' counts, (n_rows,
-        n_classes), in nats; pairs and corrections as they are."""
+        """What the terms add after each row itself is taken out of what columns and pairs count,
+        (n_rows, n_classes), in nats; weights and corrections as they are."""
         found = np.zeros((x.n_rows, len(self.log_prior)))
         now = self.now
         if now is None:
@@ -70,21 +70,31 @@ class WeightedModel(TableModel):
 
 
 def _terms_without(now: WeightingNow, x: Table, own: NDArray[np.int64], weight: Array) -> Array:
-    cells = now.score.cells(x)
-    index, local = np.arange(x.n_rows), np.searchsorted(now.present, own)
-    removed = np.minimum(weight, 1.0)
+    """What the terms add to rows, each without itself."""
+    cells, local = now.score.cells(x), np.searchsorted(now.present, own)
+    removed, n = np.minimum(weight, 1.0), len(now.tables)
     scores: Array = now.score.contributions(x).sum(axis=2)
-    for j, table in enumerate(now.tables):
-        if j not in now.score.speaking:
-            continue
-        left = table.smoothed[cells[j]]
-        whole = left.sum(axis=1, keepdims=True) - removed[:, None]
-        left[index, local] -= removed
-        change = np.log(np.maximum(left, LEAST) / np.maximum(whole, LEAST) / now.share)
-        change -= table.full[cells[j]]
-        change[cells[j] < 0] = 0.0
-        wide = np.zeros_like(scores)
-        wide[:, now.present] = change
-        wide -= wide.mean(axis=1, keepdims=True)
-        scores += now.by_class[:, j] * wide
+    for j in (t for t in now.score.speaking if t < n):
+        left = now.tables[j].without(cells[j], local, removed, now.share)
+        scores += _change(now, j, left - now.tables[j].full[cells[j]], cells[j], now.present)
+    if len(now.score.speaking) and now.score.speaking[-1] >= n:
+        proba = softmax(scores + now.score.offset, axis=1)[:, now.learned]
+        place = np.searchsorted(now.learned, own)
+        for t in (t for t in now.score.speaking if t >= n):
+            pair = now.score.pairs[t - n]
+            codes = pair.codes(cells)
+            left = pair.without(codes, place, removed, proba)
+            scores += _change(now, t, left - pair.full[codes], codes, now.learned)
     return scores
+
+
+def _change(
+    now: WeightingNow, t: int, change: Array, codes: NDArray[np.int32], at: NDArray[np.intp]
+) -> Array:
+    """How the score changes, (n_rows, n_classes), where a term's log-ratios of the classes `at`
+    do."""
+    change[codes < 0] = 0.0
+    wide = np.zeros((len(change), len(now.by_class)))
+    wide[:, at] = change
+    wide -= wide.mean(axis=1, keepdims=True)
+    return now.by_class[:, t] * wide

@@ -97,6 +97,8 @@ class WeightingNow:
         Those classes.
     share : float64 array (n_present,)
         Their shares.
+    learned : index array (n_learned,)
+        The classes that had rows when weights were learned.
     tables : list of ColumnTable
         Of the columns, for the classes that have rows.
     by_class : float64 array (n_classes, n_terms)
@@ -107,6 +109,7 @@ class WeightingNow:
     columns: list[ColumnCells]
     present: Index
     share: Array
+    learned: Index
     tables: list[ColumnTable]
     by_class: Array
     score: WeightedScore
@@ -170,6 +173,7 @@ def apply_weighting(weighting: Weighting, tally: TableTally, log_prior: Array) -
         columns=columns,
         present=present,
         share=share,
+        learned=at,
         tables=tables,
         by_class=weights.by_class(),
         score=score,

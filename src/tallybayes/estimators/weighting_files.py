@@ -36,7 +36,8 @@ def plain_weighting(weighting: Weighting) -> tuple[dict[str, Any], Arrays]:
         if column.edges is not None:
             arrays[f"weighting.edges{j}"] = column.edges
     for i, pair in enumerate(learned.pairs):
-        arrays[f"weighting.full{i}"] = pair.full
+        arrays[f"weighting.counted{i}"] = pair.counted
+        arrays[f"weighting.expected{i}"] = pair.expected
         arrays[f"weighting.first{i}"], arrays[f"weighting.second{i}"] = pair.maps
     for t, table in enumerate(learned.tables):
         arrays[f"weighting.table{t}"] = table
@@ -72,7 +73,8 @@ def restored_weighting(header: dict[str, Any], arrays: Arrays) -> Weighting:
             second,
             (held[f"first{i}"], held[f"second{i}"]),
             (rows, cols),
-            held[f"full{i}"],
+            held[f"counted{i}"],
+            held[f"expected{i}"],
             gain,
         )
         for i, (first, second, rows, cols, gain) in enumerate(header["pairs"])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.weighted.cells import ColumnCells, coarse
-from tallybayes.weighted.rows import LearningRows
+from tallybayes.weighted.rows import LEAST, LearningRows
 from tallybayes.weighted.tables import spread
 
 __all__ = ["PairTerm", "Pairs"]
@@ -45,8 +45,8 @@ class PairTerm:
     maps : two int32 arrays (n_cells,)
         The coarser cell of each cell.
     sizes : (int, int)
-    full : float64 array (sizes[0]·sizes[1], n_classes)
-        Log-ratios with every row, in nats.
+    counted, expected : float64 arrays (sizes[0]·sizes[1], n_classes)
+        C + t and E + t.
     gain : float
         When it was taken, in nats.
     """
@@ -55,8 +55,35 @@ class PairTerm:
     second: int
     maps: tuple[Cells, Cells]
     sizes: tuple[int, int]
-    full: Array
+    counted: Array
+    expected: Array
     gain: float
+
+    @property
+    def full(self) -> Array:
+        """Log-ratios with every row, float64 (n_cells, n_classes), in nats."""
+        return np.log(self.counted / self.expected)
+
+    def without(self, codes: Cells, y: NDArray[np.intp], removed: Array, proba: Array) -> Array:
+        """What the pair says of rows that it was made of, each taken out of both sums, float64
+        (n_rows, n_classes), in nats; 0 where the cell is −1.
+
+        Parameters
+        ----------
+        codes : int32 array (n_rows,)
+            Their joint cells.
+        y : int array (n_rows,)
+        removed : float64 array (n_rows,)
+            What each takes out of a count.
+        proba : float64 array (n_rows, n_classes)
+            P as it is now, in place of what it was when the pair was taken.
+        """
+        counted = self.counted[codes]
+        counted[np.arange(len(y)), y] -= removed
+        expected = self.expected[codes] - removed[:, None] * proba
+        said = np.log(np.maximum(counted, LEAST) / np.maximum(expected, LEAST))
+        said[codes < 0] = 0.0
+        return said
 
     def codes(self, cells: Cells) -> Cells:
         """The joint cell of rows, of cells (n_columns, n_rows); −1 where one is."""
@@ -209,8 +236,7 @@ class Pairs:
         )
         maps = self.maps[f.fine][f.first], self.maps[f.fine][f.second]
         sizes = int(maps[0].max()) + 1, int(maps[1].max()) + 1
-        full = np.log((C + t) / (E + t))
-        return PairTerm(f.first, f.second, maps, sizes, full, f.gain), values
+        return PairTerm(f.first, f.second, maps, sizes, C + t, E + t, f.gain), values
 
 
 def _kernel(n: int, width: float) -> Array:

@@ -28,17 +28,16 @@ Values = NDArray[np.float32]
 AT_ONCE = 0.3  # of the terms too many, left out before weights are learned again
 
 
-def _term_values(learned: Learned, rows: LearningRows, p: Array, t: int) -> Values:
-    """What a term says of the rows, centred over classes, float32 (n_classes, n_rows): a column of
-    each row without itself, a pair as it is."""
+def _term_values(learned: Learned, rows: LearningRows, p: Array, t: int, proba: Array) -> Values:
+    """What a term says of the rows, each without itself, centred over classes, float32 (n_classes,
+    n_rows)."""
     n = len(learned.columns)
     if t < n:
         table = column_table(learned.columns[t], p, learned.choices[t])
         return column_values(table, rows, t, p)
     pair = learned.pairs[t - n]
-    codes = pair.codes(rows.cells)
-    values = (pair.full - pair.full.mean(axis=1, keepdims=True))[codes]
-    values[codes < 0] = 0.0
+    values = pair.without(pair.codes(rows.cells), rows.y.astype(np.intp), rows.removed, proba)
+    values -= values.mean(axis=1, keepdims=True)
     return np.ascontiguousarray(values.T.astype(np.float32))
 
 
@@ -61,6 +60,7 @@ def simplified(
     learned: Learned,
     rows: LearningRows,
     classes: Array,
+    proba: Array,
     most: int,
     *,
     by_class: bool = True,
@@ -76,6 +76,8 @@ def simplified(
         Rows that were counted, not too many: what every term says of each is held.
     classes : float64 array (n_classes,)
         Rows of each class, above 0.
+    proba : float64 array (n_rows, n_classes)
+        What the model says of them, each predicted by the others.
     most : int
         Terms.
     by_class, penalty
@@ -85,7 +87,7 @@ def simplified(
     log_share, n = np.log(p), len(learned.columns)
     kept = [t for t, table in enumerate(learned.tables) if table.any()]
     with threadpool_limits(1, user_api="blas"):
-        held = {t: _term_values(learned, rows, p, t) for t in kept}
+        held = {t: _term_values(learned, rows, p, t, proba) for t in kept}
         while True:
             terms = Terms(rows.n_classes, rows.n)
             for t in kept:
