@@ -20,7 +20,7 @@ __all__ = ["WeightedModel"]
 
 Array = NDArray[np.float64]
 
-CHUNK = 1 << 16  # rows that are scored at once
+CHUNK = 1 << 21  # contributions that are held at once
 
 
 class WeightedModel(TableModel):
@@ -63,8 +63,9 @@ class WeightedModel(TableModel):
         if now is None:
             return found
         found += now.score.offset - self.log_prior
-        for start in range(0, x.n_rows, CHUNK):
-            rows = slice(start, start + CHUNK)
+        step = max(1, CHUNK // (len(self.log_prior) * max(len(now.score.tables), 1)))
+        for start in range(0, x.n_rows, step):
+            rows = slice(start, start + step)
             found[rows] += _terms_without(now, x.take(rows), own[rows], weight[rows])
         return found
 
@@ -73,18 +74,22 @@ def _terms_without(now: WeightingNow, x: Table, own: NDArray[np.int64], weight: 
     """What the terms add to rows, each without itself."""
     cells, local = now.score.cells(x), np.searchsorted(now.present, own)
     removed, n = np.minimum(weight, 1.0), len(now.tables)
-    scores: Array = now.score.contributions(x).sum(axis=2)
+    shares = now.score.contributions(x)
     for j in (t for t in now.score.speaking if t < n):
         left = now.tables[j].without(cells[j], local, removed, now.share)
-        scores += _change(now, j, left - now.tables[j].full[cells[j]], cells[j], now.present)
-    if len(now.score.speaking) and now.score.speaking[-1] >= n:
-        proba = softmax(scores + now.score.offset, axis=1)[:, now.learned]
-        place = np.searchsorted(now.learned, own)
-        for t in (t for t in now.score.speaking if t >= n):
-            pair = now.score.pairs[t - n]
-            codes = pair.codes(cells)
-            left = pair.without(codes, place, removed, proba)
-            scores += _change(now, t, left - pair.full[codes], codes, now.learned)
+        shares[:, :, j] += _change(
+            now, j, left - now.tables[j].full[cells[j]], cells[j], now.present
+        )
+    columns: Array = shares[:, :, :n].sum(axis=2)
+    # what was expected of a row when its pair was taken: by the columns, or by them and other pairs
+    proba = softmax(columns + now.score.offset, axis=1)[:, now.learned]
+    place = np.searchsorted(now.learned, own)
+    for t in (t for t in now.score.speaking if t >= n):
+        pair = now.score.pairs[t - n]
+        codes = pair.codes(cells)
+        left = pair.without(codes, place, removed, proba)
+        shares[:, :, t] += _change(now, t, left - pair.full[codes], codes, now.learned)
+    scores: Array = shares.sum(axis=2)
     return scores
 
 
