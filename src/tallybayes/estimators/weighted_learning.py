@@ -92,12 +92,13 @@ def learned_weighting(
         polish=wishes.polish,
         penalty=wishes.penalty,
     )
+    at = learned.tested
     return Weighting(
         learned=without_rows(learned),
         classes=model.schema.classes[present],
         shift=learned.offset - _log_prior(model, wishes, present),
         apart=_apart(learned, cells, weight),
-        figures=_figures(learned.log_proba, codes, weight, rows),
+        figures=_figures(learned.log_proba, codes[at], weight[at], rows),
         out=out,
     )
 

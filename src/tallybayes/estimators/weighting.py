@@ -192,4 +192,4 @@ def without_rows(learned: Learned) -> Learned:
     """What was learned, without the rows' probabilities and the counts of cells."""
     nothing = np.zeros((0, learned.log_proba.shape[1]))
     columns = [replace(c, counts=np.zeros_like(c.counts)) for c in learned.columns]
-    return replace(learned, log_proba=nothing, columns=columns)
+    return replace(learned, tested=np.arange(0), log_proba=nothing, columns=columns)

@@ -89,6 +89,7 @@ def restored_weighting(header: dict[str, Any], arrays: Arrays) -> Weighting:
         corrections=corrections,
         tables=[held[f"table{t}"] for t in terms],
         offset=held["offset"],
+        tested=np.arange(0),
         log_proba=np.zeros((0, n_classes)),
         duplicates=header["duplicates"],
     )

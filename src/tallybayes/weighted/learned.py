@@ -34,11 +34,13 @@ class Learned:
         What each term adds, weighted, corrected and centred over classes, in nats.
     offset : float64 array (n_classes,)
         log p + b.
-    log_proba : float64 array (n_rows, n_classes)
-        Normalised log-probabilities of the learning rows. Each row is taken out of the counts of
-        every column and pair, exactly. What the row has still helped to choose is a little
-        optimistic: the weights (few), which pairs there are, the widths, and above all the
-        corrections, which are added as they are.
+    tested : index array (n_tested,)
+        The learning rows that are predicted: all, but of many rows with corrections a fifth.
+    log_proba : float64 array (n_tested, n_classes)
+        Normalised log-probabilities of these rows. Each is taken out of the counts of
+        every column and pair, exactly, and corrected by what was learned without its fold. What
+        the row has still helped to choose is a little optimistic: the weights (few), which pairs
+        there are, the widths.
     duplicates : dict of int to int
         Columns with the same cells as an earlier one in all rows, and that one; they weigh 0.
     """
@@ -50,6 +52,7 @@ class Learned:
     corrections: list[Array] | None
     tables: list[Array]
     offset: Array
+    tested: NDArray[np.intp]
     log_proba: Array
     duplicates: dict[int, int] = field(default_factory=dict)
 

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.learned import Learned, tables_of
 from tallybayes.weighted.pairs import Pairs, PairTerm
-from tallybayes.weighted.polish import correction
+from tallybayes.weighted.polish import Correction, correction
 from tallybayes.weighted.rows import LearningRows, column_values
 from tallybayes.weighted.tables import ColumnTable, column_table
 from tallybayes.weighted.terms import Terms, Weights, scores_of
@@ -124,7 +124,14 @@ class _Learning:
             weights = self.add_pairs(weights, interactions)
         full = [t.full for t in self.column_tables] + [pair.full for pair in self.pairs]
         scores = np.ascontiguousarray(self.scores(weights).T)
-        corrections = self.corrected(full, scores) if polish else None
+        tested = np.arange(self.rows.n)
+        found = self.corrected(full, scores) if polish else None
+        corrections = None
+        if found is not None:
+            tested = found.tested
+            added = found.cells - found.cells.mean(axis=1, keepdims=True)
+            corrections = np.split(added, np.cumsum([len(table) for table in full])[:-1])
+            scores = scores[tested] + found.left_out
         return Learned(
             columns=self.columns,
             choices=[table.choice for table in self.column_tables],
@@ -133,11 +140,12 @@ class _Learning:
             corrections=corrections,
             tables=tables_of(full, weights, corrections),
             offset=self.log_share + weights.offsets,
+            tested=tested,
             log_proba=scores - logsumexp(scores, axis=1, keepdims=True),
         )
 
-    def corrected(self, full: list[Array], scores: Array) -> list[Array] | None:
-        """Corrections of all cells, added to the scores too."""
+    def corrected(self, full: list[Array], scores: Array) -> Correction | None:
+        """Corrections of all cells."""
         start = np.cumsum([0, *(len(table) for table in full)])
         cells = [*self.rows.cells, *(pair.codes(self.rows.cells) for pair in self.pairs)]
         numbered = np.stack(
@@ -145,11 +153,4 @@ class _Learning:
             axis=1,
         ).astype(np.int32)
         rows = self.rows
-        added = correction(numbered, scores, rows.y, rows.weight, int(start[-1]))
-        if added is None:
-            return None
-        added -= added.mean(axis=1, keepdims=True)
-        split = np.split(added, start[1:-1])
-        for more, c in zip(split, cells, strict=True):
-            scores[c >= 0] += more[c[c >= 0]]
-        return split
+        return correction(numbered, scores, rows.y, rows.weight, int(start[-1]))

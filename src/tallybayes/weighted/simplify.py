@@ -122,5 +122,6 @@ def simplified(
         corrections=None,
         tables=tables_of(full + [pair.full for pair in pairs], wide, None),
         offset=log_share + weights.offsets,
+        tested=np.arange(rows.n),
         log_proba=scores - logsumexp(scores, axis=1, keepdims=True),
     )
