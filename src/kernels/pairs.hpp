@@ -17,7 +17,7 @@ namespace tb {
 struct LabelledRows {
     const i32* y;
     const double* weight;
-    const double* P;  // (n, classes)
+    const float* P;  // (n, classes)
     i64 n, classes;
     double removed(i64 i) const { return weight[i] < 1.0 ? weight[i] : 1.0; }
 };
@@ -58,7 +58,8 @@ double residual_gain(const LabelledRows& rows, const Cell& cell, const double* C
         const i64 v = cell(i);
         if (v < 0) continue;
         const double w = rows.weight[i], less = rows.removed(i);
-        const double *p = rows.P + i * K, *c = C + v * K, *e = E + v * K;
+        const float* p = rows.P + i * K;
+        const double *c = C + v * K, *e = E + v * K;
         double total = 0.0, mine = 1.0;
         for (i64 k = 0; k < K; ++k) {
             const bool own = k == rows.y[i];
@@ -93,12 +94,13 @@ struct Sums {
 };
 
 template <class Real, class Cell>
-void sum_pair(const i32* y, const Real* weight, const Real* P, i64 n, i64 K, const Cell& cell,
+void sum_pair(const i32* y, const Real* weight, const float* P, i64 n, i64 K, const Cell& cell,
               const Sums<Real>& sums) {
     for (i64 i = 0; i < n; ++i) {
         const i64 v = cell(i);
         if (v < 0) continue;
-        const Real w = weight[i], *p = P + i * K;
+        const Real w = weight[i];
+        const float* p = P + i * K;
         Real* e = sums.E + v * K;
         for (i64 k = 0; k < K; ++k) e[k] += w * p[k];
         sums.C[v * K + y[i]] += w;
@@ -163,28 +165,29 @@ inline void screen_pairs(const i32* y, const float* weight, const float* P, i64 
     });
 }
 
-// What each row's cell says of each class with the row taken out, centred over classes: (classes, n)
+// What each row's cell says of each class with so much of the row taken out, centred over classes:
+// (classes, n).
 template <class Cell>
-void residual_values(const LabelledRows& rows, const Cell& cell, const double* C, const double* E,
-                     const double* t, float* values, int allowed) {
-    const i64 K = rows.classes, step = 4096, tasks = (rows.n + step - 1) / step;
-    run_tasks(tasks, threads_for(rows.n * K * 8, tasks, allowed), [&](i64 task, int) {
+void residual_values(const i32* y, const double* removed, const float* P, i64 n, i64 K,
+                     const Cell& cell, const double* C, const double* E, const double* t,
+                     float* values, int allowed) {
+    const i64 step = 4096, tasks = (n + step - 1) / step;
+    run_tasks(tasks, threads_for(n * K * 8, tasks, allowed), [&](i64 task, int) {
         std::vector<double> z(K);
-        const i64 end = (task + 1) * step < rows.n ? (task + 1) * step : rows.n;
+        const i64 end = (task + 1) * step < n ? (task + 1) * step : n;
         for (i64 i = task * step; i < end; ++i) {
             const i64 v = cell(i);
             double mean = 0.0;
             for (i64 k = 0; k < K; ++k) {
                 z[k] = 0.0;
                 if (v < 0) continue;
-                const double less = rows.removed(i);
-                const double expected = E[v * K + k] - less * rows.P[i * K + k];
-                const double count = C[v * K + k] - (k == rows.y[i] ? less : 0.0);
+                const double expected = E[v * K + k] - removed[i] * P[i * K + k];
+                const double count = C[v * K + k] - (k == y[i] ? removed[i] : 0.0);
                 z[k] = std::log(((count > 0.0 ? count : 0.0) + t[k]) /
                                 ((expected > 0.0 ? expected : 0.0) + t[k]));
                 mean += z[k] / static_cast<double>(K);
             }
-            for (i64 k = 0; k < K; ++k) values[k * rows.n + i] = static_cast<float>(z[k] - mean);
+            for (i64 k = 0; k < K; ++k) values[k * n + i] = static_cast<float>(z[k] - mean);
         }
     });
 }

@@ -40,7 +40,7 @@ def estimate(sums, c, e, t):
 def _ratios(i, cells, y, weight, proba, C, E, t):
     """(C + t) / (E + t) of row i's cell, the row taken out of both."""
     less = min(weight[i], 1.0)
-    count, expected = C[cells[i]].copy(), E[cells[i]] - less * proba[i]
+    count, expected = C[cells[i]].copy(), E[cells[i]] - less * proba[i].astype(float)
     count[y[i]] -= less
     return (np.maximum(count, 0.0) + t) / (np.maximum(expected, 0.0) + t)
 

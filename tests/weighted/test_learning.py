@@ -93,7 +93,7 @@ def test_a_row_is_taken_out_of_its_column():
     share = classes / classes.sum()
     column, cells = columns[2], rows.cells[2]
     table = column_table(column, share)
-    values = column_values(table, rows, 2, share)
+    values = column_values(table, cells, rows.y, rows.removed, share)
     v, k = int(cells[0]), int(rows.y[0])
     counts = column.counts.copy()
     m = counts[v].sum()

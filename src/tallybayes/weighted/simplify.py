@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from threadpoolctl import threadpool_limits
 
 from tallybayes.weighted.learned import Learned, tables_of
-from tallybayes.weighted.rows import LearningRows, column_values
+from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.tables import column_table
 from tallybayes.weighted.terms import Terms, Weights, scores_of
 from tallybayes.weighted.weights import learn_weights
@@ -31,12 +31,15 @@ AT_ONCE = 0.3  # of the terms too many, left out before weights are learned agai
 def _term_values(learned: Learned, rows: LearningRows, p: Array, t: int, proba: Array) -> Values:
     """What a term says of the rows, each without itself, centred over classes, float32 (n_classes,
     n_rows)."""
-    n = len(learned.columns)
+    n, y, removed = len(learned.columns), rows.y.astype(np.intp), rows.removed
     if t < n:
+        codes = rows.cells[t]
         table = column_table(learned.columns[t], p, learned.choices[t])
-        return column_values(table, rows, t, p)
-    pair = learned.pairs[t - n]
-    values = pair.without(pair.codes(rows.cells), rows.y.astype(np.intp), rows.removed, proba)
+        values = table.without(codes, y, removed, p)
+        values[codes < 0] = 0.0
+    else:
+        pair = learned.pairs[t - n]
+        values = pair.without(pair.codes(rows.cells), y, removed, proba)
     values -= values.mean(axis=1, keepdims=True)
     return np.ascontiguousarray(values.T.astype(np.float32))
 

@@ -22,7 +22,6 @@ Array = NDArray[np.float64]
 Values = NDArray[np.float32]
 
 SCALES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
-MOST_ROWS = 25_000  # on which weights are learned
 HOPELESS = 1.02  # times the least loss: a lower scale is not tried
 VALIDATED = 12_000  # rows of cross-validation
 FEWEST = 1000  # rows from which the scale is chosen
@@ -114,8 +113,5 @@ def learn_weights(
         tried = SCALES if first else SCALES[max(at - 1, 0) : at + 2]
         start = _validated(values, rows, pair, start, log_share, deviating, tried)
         scale = start.scale
-    y, weight = rows.y, rows.weight
-    if rows.n > MOST_ROWS:
-        some = np.sort(np.random.default_rng(0).permutation(rows.n)[:MOST_ROWS])
-        values, y, weight = np.ascontiguousarray(values[:, :, some]), y[some], weight[some]
-    return _solved(Loss(values, y, weight, pair, log_share, scale), start, deviating, WORTH)
+    loss = Loss(values, rows.y, rows.weight, pair, log_share, scale)
+    return _solved(loss, start, deviating, WORTH)
