@@ -128,7 +128,6 @@ def simplified_weighting(
         replace(before.learned, columns=now.columns),
         LearningRows(cells, codes, weight, len(now.present)),
         counts,
-        np.exp(full),
         most,
         by_class=wishes.by_class,
         penalty=wishes.penalty,

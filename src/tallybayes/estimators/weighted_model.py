@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.table_reading import ColumnReading
@@ -14,13 +14,16 @@ from tallybayes.estimators.weighted_words import Term, columns_read, terms_of
 from tallybayes.estimators.weighting import WeightingNow, apply_weighting
 from tallybayes.families.class_prior import PriorWithout
 from tallybayes.tables import Table
+from tallybayes.weighted.learned import Learned
+from tallybayes.weighted.leaving import rows_taken_out
+from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.score import WeightedScore
+from tallybayes.weighted.terms import Weights
 
 __all__ = ["WeightedModel"]
 
 Array = NDArray[np.float64]
-
-CHUNK = 1 << 21  # contributions that are held at once
+Cells = NDArray[np.int32]
 
 
 class WeightedModel(TableModel):
@@ -58,48 +61,30 @@ class WeightedModel(TableModel):
     def likelihood_without(self, x: Table, own: NDArray[np.int64], weight: Array) -> Array:
         """What the terms add after each row itself is taken out of what columns and pairs count,
         (n_rows, n_classes), in nats; weights and corrections as they are."""
-        found = np.zeros((x.n_rows, len(self.log_prior)))
-        now = self.now
-        if now is None:
-            return found
-        found += now.score.offset - self.log_prior
-        step = max(1, CHUNK // (len(self.log_prior) * max(len(now.score.tables), 1)))
-        for start in range(0, x.n_rows, step):
-            rows = slice(start, start + step)
-            found[rows] += _terms_without(now, x.take(rows), own[rows], weight[rows])
+        now, weighting = self.now, self.chosen.weighting
+        if now is None or weighting is None:
+            return np.zeros((x.n_rows, len(self.log_prior)))
+        cells = now.score.cells(x)
+        found: Array = now.score.joint(x) - self.log_prior
+        found[:, now.present] += _change(now, weighting.learned, cells, own, weight)
         return found
 
 
-def _terms_without(now: WeightingNow, x: Table, own: NDArray[np.int64], weight: Array) -> Array:
-    """What the terms add to rows, each without itself."""
-    cells, local = now.score.cells(x), np.searchsorted(now.present, own)
-    removed, n = np.minimum(weight, 1.0), len(now.tables)
-    shares = now.score.contributions(x)
-    for j in (t for t in now.score.speaking if t < n):
-        left = now.tables[j].without(cells[j], local, removed, now.share)
-        shares[:, :, j] += _change(
-            now, j, left - now.tables[j].full[cells[j]], cells[j], now.present
-        )
-    columns: Array = shares[:, :, :n].sum(axis=2)
-    # what was expected of a row when its pair was taken: by the columns, or by them and other pairs
-    proba = softmax(columns + now.score.offset, axis=1)[:, now.learned]
-    place = np.searchsorted(now.learned, own)
-    for t in (t for t in now.score.speaking if t >= n):
-        pair = now.score.pairs[t - n]
-        codes = pair.codes(cells)
-        left = pair.without(codes, place, removed, proba)
-        shares[:, :, t] += _change(now, t, left - pair.full[codes], codes, now.learned)
-    scores: Array = shares.sum(axis=2)
-    return scores
-
-
 def _change(
-    now: WeightingNow, t: int, change: Array, codes: NDArray[np.int32], at: NDArray[np.intp]
+    now: WeightingNow, learned: Learned, cells: Cells, own: NDArray[np.int64], weight: Array
 ) -> Array:
-    """How the score changes, (n_rows, n_classes), where a term's log-ratios of the classes `at`
-    do."""
-    change[codes < 0] = 0.0
-    wide = np.zeros((len(change), len(now.by_class)))
-    wide[:, at] = change
-    wide -= wide.mean(axis=1, keepdims=True)
-    return now.by_class[:, t] * wide
+    """How the scores of the classes that have rows change when each row is taken out."""
+    same = np.array_equal(now.present, now.learned)
+    pairs = learned.pairs if same else []  # which know the classes that weights were learned for
+    rounds = learned.rounds if same else []
+    y = np.searchsorted(now.present, own).astype(np.int32)
+    at = now.by_class[now.present, : len(now.tables) + len(pairs)]
+    weights = Weights(np.zeros(at.shape[1]), at, np.zeros(len(at)), 1.0)
+    out = LearningRows(cells, y, weight, len(now.present))
+    kept = replace(out, weight=np.zeros(len(y)))
+    left, whole = (
+        rows_taken_out(now.tables, pairs, rounds, rows, now.share).scores(weights)
+        for rows in (out, kept)
+    )
+    change: Array = left - whole
+    return change

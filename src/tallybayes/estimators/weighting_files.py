@@ -39,6 +39,10 @@ def plain_weighting(weighting: Weighting) -> tuple[dict[str, Any], Arrays]:
         arrays[f"weighting.counted{i}"] = pair.counted
         arrays[f"weighting.expected{i}"] = pair.expected
         arrays[f"weighting.first{i}"], arrays[f"weighting.second{i}"] = pair.maps
+    for r, then in enumerate(learned.rounds):
+        arrays[f"weighting.round{r}.terms"] = then.terms
+        arrays[f"weighting.round{r}.deviations"] = then.deviations
+        arrays[f"weighting.round{r}.offsets"] = then.offsets
     for t, table in enumerate(learned.tables):
         arrays[f"weighting.table{t}"] = table
     for t, more in enumerate(learned.corrections or []):
@@ -48,11 +52,12 @@ def plain_weighting(weighting: Weighting) -> tuple[dict[str, Any], Arrays]:
         "figures": asdict(weighting.figures),
         "out": weighting.out,
         "scale": weights.scale,
+        "round_scales": [then.scale for then in learned.rounds],
         "corrected": learned.corrections is not None,
         "duplicates": learned.duplicates,
         "columns": [[column.name, column.levels] for column in learned.columns],
         "choices": [asdict(choice) for choice in learned.choices],
-        "pairs": [[p.first, p.second, *p.sizes, p.gain] for p in learned.pairs],
+        "pairs": [[p.first, p.second, *p.sizes, p.gain, p.round] for p in learned.pairs],
     }
     return header, arrays
 
@@ -76,8 +81,9 @@ def restored_weighting(header: dict[str, Any], arrays: Arrays) -> Weighting:
             held[f"counted{i}"],
             held[f"expected{i}"],
             gain,
+            round,
         )
-        for i, (first, second, rows, cols, gain) in enumerate(header["pairs"])
+        for i, (first, second, rows, cols, gain, round) in enumerate(header["pairs"])
     ]
     terms = range(len(columns) + len(pairs))
     corrections = [held[f"correction{t}"] for t in terms] if header["corrected"] else None
@@ -85,6 +91,15 @@ def restored_weighting(header: dict[str, Any], arrays: Arrays) -> Weighting:
         columns=columns,
         choices=[TableChoice(**choice) for choice in header["choices"]],
         pairs=pairs,
+        rounds=[
+            Weights(
+                held[f"round{r}.terms"],
+                held[f"round{r}.deviations"],
+                held[f"round{r}.offsets"],
+                scale,
+            )
+            for r, scale in enumerate(header["round_scales"])
+        ],
         weights=Weights(held["terms"], held["deviations"], held["offsets"], header["scale"]),
         corrections=corrections,
         tables=[held[f"table{t}"] for t in terms],

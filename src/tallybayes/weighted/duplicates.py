@@ -54,12 +54,15 @@ def with_duplicates(
     p : float64 array (n_classes,)
         Shares of the classes.
     """
-    d, pairs = len(columns), len(learned.pairs)
-    place = np.array([*kept, *range(d, d + pairs)], dtype=np.intp)
-    terms = np.zeros(d + pairs)
-    terms[place] = learned.weights.terms
-    deviations = np.zeros((len(p), d + pairs))
-    deviations[:, place] = learned.weights.deviations
+    d = len(columns)
+
+    def spread(weights: Weights) -> Weights:
+        taken = len(weights.terms) - len(kept)
+        place = np.array([*kept, *range(d, d + taken)], dtype=np.intp)
+        terms, deviations = np.zeros(d + taken), np.zeros((len(p), d + taken))
+        terms[place], deviations[:, place] = weights.terms, weights.deviations
+        return replace(weights, terms=terms, deviations=deviations)
+
     at = dict(zip(kept, range(len(kept)), strict=True))
 
     def widened(tables: list[Array]) -> list[Array]:
@@ -77,7 +80,8 @@ def with_duplicates(
         columns=columns,
         choices=choices,
         pairs=[replace(q, first=kept[q.first], second=kept[q.second]) for q in learned.pairs],
-        weights=Weights(terms, deviations, learned.weights.offsets, learned.weights.scale),
+        rounds=[spread(weights) for weights in learned.rounds],
+        weights=spread(learned.weights),
         corrections=None if corrections is None else widened(corrections),
         tables=widened(learned.tables),
         duplicates=duplicates,

@@ -27,6 +27,8 @@ class Learned:
     choices : list of TableChoice
         How each column's counts are smoothed.
     pairs : list of PairTerm
+    rounds : list of Weights
+        Of the terms there were, when each round of pairs was taken.
     weights : Weights
     corrections : list of float64 arrays (n_cells, n_classes), optional
         What the last correction adds to each weighted table, in nats, centred over classes.
@@ -48,6 +50,7 @@ class Learned:
     columns: list[ColumnCells]
     choices: list[TableChoice]
     pairs: list[PairTerm]
+    rounds: list[Weights]
     weights: Weights
     corrections: list[Array] | None
     tables: list[Array]

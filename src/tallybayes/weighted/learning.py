@@ -102,6 +102,7 @@ class _Learning:
         self.terms = Terms(n_classes, len(self.index))
         for table, cells in zip(tables, self.sample.cells, strict=True):
             self.terms.add(column_values(table, cells, self.sample.y, self.removed, p), pair=False)
+        self.rounds: list[Weights] = []
         self.weights = self.learn_weights(None)
 
     def learn_weights(self, start: Weights | None) -> Weights:
@@ -130,13 +131,14 @@ class _Learning:
                 left = min(left, interactions - len(self.scores.pairs))
             if left <= 0:
                 return
+            self.rounds.append(self.weights)
             proba = self.scores.proba(self.weights)
             some = proba[self.index]
             found = pairs.best(some, left)
             if not found:
                 return
             for choice in found:
-                counted = pairs.counted(choice, self.rows, proba)
+                counted = pairs.counted(choice, self.rows, proba, len(self.rounds) - 1)
                 values = pair_values(counted, self.sample, self.removed, some)
                 self.terms.add(values, pair=True)
                 self.scores.pairs.append(counted)
@@ -160,6 +162,7 @@ class _Learning:
             columns=self.columns,
             choices=[table.choice for table in tables],
             pairs=pairs,
+            rounds=self.rounds,
             weights=weights,
             corrections=corrections,
             tables=tables_of(full, weights, corrections),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.weighted.cells import ColumnCells, coarse
-from tallybayes.weighted.rows import LEAST, LearningRows
+from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.tables import spread
 
 __all__ = ["CountedPair", "PairTerm", "Pairs", "joint_cells", "pair_values"]
@@ -52,6 +52,8 @@ class PairTerm:
         C + t and E + t.
     gain : float
         When it was taken, in nats.
+    round : int
+        In which it was taken, from 0.
     """
 
     first: int
@@ -61,32 +63,12 @@ class PairTerm:
     counted: Array
     expected: Array
     gain: float
+    round: int
 
     @property
     def full(self) -> Array:
         """Log-ratios with every row, float64 (n_cells, n_classes), in nats."""
         return np.log(self.counted / self.expected)
-
-    def without(self, codes: Cells, y: NDArray[np.intp], removed: Array, proba: Array) -> Array:
-        """What the pair says of rows that it was made of, each taken out of both sums, float64
-        (n_rows, n_classes), in nats; 0 where the cell is −1.
-
-        Parameters
-        ----------
-        codes : int32 array (n_rows,)
-            Their joint cells.
-        y : int array (n_rows,)
-        removed : float64 array (n_rows,)
-            What each takes out of a count.
-        proba : float64 array (n_rows, n_classes)
-            P as it is now, in place of what it was when the pair was taken.
-        """
-        counted = self.counted[codes]
-        counted[np.arange(len(y)), y] -= removed
-        expected = self.expected[codes] - removed[:, None] * proba
-        said = np.log(np.maximum(counted, LEAST) / np.maximum(expected, LEAST))
-        said[codes < 0] = 0.0
-        return said
 
     def codes(self, cells: Cells) -> Cells:
         """The joint cell of rows, of cells (n_columns, n_rows); −1 where one is."""
@@ -251,7 +233,7 @@ class Pairs:
         fine, width, *_ = ways[-index]
         return _Found(best, i, j, fine, strength, width)
 
-    def counted(self, f: _Found, rows: LearningRows, proba: Values) -> CountedPair:
+    def counted(self, f: _Found, rows: LearningRows, proba: Values, round: int) -> CountedPair:
         """A pair, counted on these rows.
 
         Parameters
@@ -259,6 +241,7 @@ class Pairs:
         f : one of what :meth:`best` found
         rows : LearningRows
         proba : float32 array (n_rows, n_classes)
+        round : int
         """
         cells, n_cells = self._joint(f.first, f.second, f.fine, rows.cells)
         sums = _summed(cells, n_cells, rows, proba)
@@ -266,7 +249,7 @@ class Pairs:
         t = self.strengths[STRENGTHS.index(f.strength)]
         maps = self.maps[f.fine][f.first], self.maps[f.fine][f.second]
         sizes = int(maps[0].max()) + 1, int(maps[1].max()) + 1
-        term = PairTerm(f.first, f.second, maps, sizes, C + t, E + t, f.gain)
+        term = PairTerm(f.first, f.second, maps, sizes, C + t, E + t, f.gain, round)
         return CountedPair(term, np.ascontiguousarray(C), np.ascontiguousarray(E), t, proba)
 
 

@@ -64,6 +64,16 @@ class RowScores:
                 codes, y, removed, proba, pair.C, pair.E, pair.prior, w, into, threads
             )
 
+    def values(self, term: int) -> Shares:
+        """What a term says of the rows, centred over classes, float32 (n_classes, n_rows)."""
+        d = len(self.tables)
+        n_terms = d + len(self.pairs)
+        alone = np.zeros((n_terms, self.rows.n_classes))
+        alone[term] = 1.0
+        scores = np.zeros((self.rows.n, self.rows.n_classes))
+        self._add(slice(0, self.rows.n), alone, scores)
+        return np.ascontiguousarray(scores.T.astype(np.float32))
+
     def proba(self, weights: Weights) -> Shares:
         """P, float32 (n_rows, n_classes)."""
         return np.exp(log_normalised(self.scores(weights))).astype(np.float32)

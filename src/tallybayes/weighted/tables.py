@@ -24,7 +24,6 @@ STRENGTHS = 0.25 * 2.0 ** np.arange(12)
 WIDTHS = (2.0, 4.0, 8.0, 16.0)  # in cells
 RANK_WIDTHS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)  # in shares of the rows
 LEAST = 1e-300
-LEFT = 1e-9  # of a smoothed count that rounding has left at or below zero
 
 
 @dataclass(frozen=True)
@@ -63,25 +62,6 @@ class ColumnTable:
     full: Array
     smoothed: Array
     choice: TableChoice
-
-    def without(
-        self, cells: NDArray[np.int32], y: NDArray[np.intp], removed: Array, p: Array
-    ) -> Array:
-        """T for rows that were counted, each taken out, float64 (n_rows, n_classes), in nats.
-
-        Parameters
-        ----------
-        cells : int32 array (n_rows,)
-        y : int array (n_rows,)
-        removed : float64 array (n_rows,)
-            What each takes out of a count.
-        p : float64 array (n_classes,)
-        """
-        left = self.smoothed[cells]
-        whole = left.sum(axis=1, keepdims=True) - removed[:, None]
-        left[np.arange(len(y)), y] -= removed
-        ratio: Array = np.log(np.maximum(left, LEFT) / np.maximum(whole, LEFT) / p)
-        return ratio
 
 
 def spread(position: Array, width: float) -> Array:
