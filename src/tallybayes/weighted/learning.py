@@ -16,7 +16,7 @@ from tallybayes.weighted.polish import Correction, correction
 from tallybayes.weighted.row_scores import RowScores, log_normalised
 from tallybayes.weighted.rows import LearningRows, column_values
 from tallybayes.weighted.sampling import sampled
-from tallybayes.weighted.tables import column_table
+from tallybayes.weighted.tables import SILENT, column_table
 from tallybayes.weighted.terms import Terms, Weights
 from tallybayes.weighted.weights import learn_weights
 
@@ -29,9 +29,11 @@ MOST_PAIRS = 100  # of a round
 MOST_PAIRED = 400  # columns among which pairs are looked for
 MOST_ROWS = 25_000  # that weights are learned on
 MOST_VALUES = 100_000_000  # of terms, rows and classes
-MOST_DEVIATIONS = 20_000
+MOST_DEVIATIONS = 4_000
 MOST_CORRECTED = 10_000_000  # cells of rows that corrections are learned on
-MOST_CORRECTIONS = 2_000_000
+MOST_STEPS = 50_000_000  # those times classes
+MOST_CORRECTIONS = 1_000_000  # cells times classes
+NOISY = 30  # columns say nothing that gain less than log(30·columns / rows)
 
 
 def learn(
@@ -61,13 +63,15 @@ def learn(
         At most so many pairs; 0 for none. Unless given, as many as help.
     by_class : bool
         Whether weights may deviate by class, for more than two classes. They do not where they
-        would be more than 20,000.
+        would be more than 4,000.
     polish : bool
         Whether cells are corrected at last.
     penalty : float, optional
         γ; chosen by cross-validation unless given.
     """
     p = classes / classes.sum()
+    if rows.n_classes == 1:
+        return _of_one_class(columns, rows)
     kept, duplicates = distinct(rows.cells)
     if duplicates:
         rows = replace(rows, cells=np.ascontiguousarray(rows.cells[kept]))
@@ -75,6 +79,21 @@ def learn(
         learning = _Learning([columns[j] for j in kept], rows, p, by_class, penalty)
         learned = learning.learned(interactions, polish)
     return with_duplicates(learned, columns, kept, duplicates, p) if duplicates else learned
+
+
+def _of_one_class(columns: list[ColumnCells], rows: LearningRows) -> Learned:
+    """Nothing is to be learned."""
+    nothing = [np.zeros((column.n_cells, 1)) for column in columns]
+    return Learned(
+        columns=columns,
+        choices=[SILENT] * len(columns),
+        pairs=[],
+        weights=Weights(np.zeros(len(columns)), np.zeros((1, len(columns))), np.zeros(1), 1.0),
+        corrections=None,
+        tables=nothing,
+        offset=np.zeros(1),
+        log_proba=np.zeros((rows.n, 1)),
+    )
 
 
 class _Learning:
@@ -97,7 +116,9 @@ class _Learning:
         self.index, stands = sampled(rows.y, rows.weight, n_classes, max(1, min(MOST_ROWS, room)))
         self.removed = rows.removed[self.index]
         self.sample = replace(rows.take(self.index), weight=stands)
-        tables = [column_table(column, p) for column in columns]
+        worth = float(np.log(max(d * NOISY / max(rows.n, 1), 1e-9)))
+        tables = [column_table(c, p, worth=worth if worth > 0 else -np.inf) for c in columns]
+        self.silent = np.array([table.choice == SILENT for table in tables], dtype=bool)
         self.scores = RowScores(rows, p, tables)
         self.terms = Terms(n_classes, len(self.index))
         for table, cells in zip(tables, self.sample.cells, strict=True):
@@ -119,16 +140,19 @@ class _Learning:
         """The columns that say most of the learning rows."""
         if len(self.columns) <= most:
             return np.arange(len(self.columns))
-        said = self.weights.terms * (self.terms.values**2).mean(axis=(0, 2)) ** 0.5
+        said = (~self.silent) * self.weights.terms * (self.terms.values**2).mean(axis=(0, 2)) ** 0.5
         return np.sort(np.argsort(-said, kind="stable")[:most])
 
     def add_pairs(self, interactions: int | None) -> None:
         """Rounds of pairs and of weights."""
+        d, most = len(self.columns), ROUNDS * self.most
+        if interactions is not None:
+            most = min(most, interactions)
+        if self.by_class and self.rows.n_classes > 2:
+            most = min(most, max(d, MOST_DEVIATIONS // self.rows.n_classes - d - 1))
         pairs = Pairs(self.columns, self.sample, self.p, self.loudest(MOST_PAIRED))
         for _ in range(ROUNDS):
-            left = self.most
-            if interactions is not None:
-                left = min(left, interactions - len(self.scores.pairs))
+            left = min(self.most, most - len(self.scores.pairs))
             if left <= 0:
                 return
             self.rounds.append(self.weights)
@@ -148,6 +172,8 @@ class _Learning:
         if interactions != 0 and len(self.columns) > 1:
             self.add_pairs(interactions)
         tables, weights = self.scores.tables, self.weights
+        weights.terms[: len(tables)][self.silent] = 0.0
+        weights.deviations[:, : len(tables)][:, self.silent] = 0.0
         pairs = [pair.term for pair in self.scores.pairs]
         full = [table.full for table in tables] + [pair.full for pair in pairs]
         scores = self.scores.scores(weights)
@@ -178,7 +204,7 @@ class _Learning:
         rows, start = self.rows, np.cumsum([0, *(len(table) for table in full)])
         if start[-1] * rows.n_classes > MOST_CORRECTIONS or not full:
             return None
-        most = max(1, MOST_CORRECTED // len(full))
+        most = max(1, min(MOST_CORRECTED, MOST_STEPS // rows.n_classes) // len(full))
         index, stands = sampled(rows.y, rows.weight, rows.n_classes, most)
         some = rows.take(index).cells
         cells = [*some, *(pair.codes(some) for pair in pairs)]
