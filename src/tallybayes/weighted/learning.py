@@ -88,10 +88,12 @@ def _of_one_class(columns: list[ColumnCells], rows: LearningRows) -> Learned:
         columns=columns,
         choices=[SILENT] * len(columns),
         pairs=[],
+        rounds=[],
         weights=Weights(np.zeros(len(columns)), np.zeros((1, len(columns))), np.zeros(1), 1.0),
         corrections=None,
         tables=nothing,
         offset=np.zeros(1),
+        tested=np.arange(rows.n),
         log_proba=np.zeros((rows.n, 1)),
     )
 
