@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 GAP = "(gap)"
+NOTHING = "No column tells the classes apart better than chance could on so few rows"
 LEAST = 0.005  # nats below which a term says nothing worth telling
 
 
@@ -201,6 +202,8 @@ def summary_of(
         f"right, log-loss {figures.log_loss:.4f} nats a row (by class frequencies alone: "
         f"{figures.prior_log_loss:.4f}).",
     ]
+    if not speaking:
+        lines.append(f"{NOTHING}: every prediction is the most frequent class.")
     if figures.price is not None:
         lines.append(f"It was made short at the price of {figures.price:.4f} nats a row.")
     if stale:
