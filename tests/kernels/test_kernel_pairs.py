@@ -120,6 +120,24 @@ def test_loss_and_gradients(seed, n, n_classes, n_cells, weighted):
     np.testing.assert_allclose(into, gradient, rtol=1e-9, atol=1e-9)
 
 
+@some
+def test_scores_of_rows(seed, n, n_classes, n_cells, weighted):
+    cells, y, weight, proba, t = rows(seed, n, n_classes, n_cells, weighted)
+    rng, removed = np.random.default_rng(seed), np.minimum(weight, 1.0)
+    C, E, _ = (np.ascontiguousarray(s) for s in twin.counted(cells, y, weight, proba, n_cells))
+    W, share = rng.normal(size=n_classes), rng.dirichlet(np.ones(n_classes))
+    start = rng.normal(size=(n, n_classes))
+    scores = start.copy()
+    smoothed = C + rng.choice([0.0, 3.0]) * share
+    _kernels.add_column(cells, y, removed, smoothed, share, 1e-9, W, scores, 2)
+    expected = start + twin.column_scores(cells, y, removed, smoothed, share, 1e-9, W)
+    np.testing.assert_allclose(scores, expected, rtol=1e-10, atol=1e-9)
+    scores = start.copy()
+    _kernels.add_pair(cells, y, removed, proba, C, E, t, W, scores, 2)
+    expected = start + twin.pair_scores(cells, y, removed, proba, C, E, t, W)
+    np.testing.assert_allclose(scores, expected, rtol=1e-8, atol=1e-8)
+
+
 def test_many_rows_give_the_same_on_any_number_of_threads():
     cells, y, weight, proba, _ = rows(1, 50_000, 3, 40, weighted=True)
     scores = np.ascontiguousarray(np.log(proba.T.astype(float)))
@@ -134,5 +152,10 @@ def test_many_rows_give_the_same_on_any_number_of_threads():
             _kernels.softmax_residuals(scores, y, weight, out, threads),
             _kernels.correction_gradient(joint, by_row, y, weight, q, gradient, threads),
         )
-        found.append((losses, out.tobytes(), gradient.tobytes()))
+        added, one = np.zeros_like(by_row), np.ones(3)
+        C, E = np.full((40, 3), 1300.0), np.full((40, 3), 1200.0)
+        removed = np.minimum(weight, 1.0)
+        _kernels.add_column(cells, y, removed, C, one / 3, 1e-9, one, added, threads)
+        _kernels.add_pair(cells, y, removed, proba, C, E, one, one, added, threads)
+        found.append((losses, out.tobytes(), gradient.tobytes(), added.tobytes()))
     assert all(f == found[0] for f in found)

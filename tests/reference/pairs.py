@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["correction", "counted", "estimate", "gain", "softmax", "values"]
+__all__ = [
+    "column_scores",
+    "correction",
+    "counted",
+    "estimate",
+    "gain",
+    "pair_scores",
+    "softmax",
+    "values",
+]
 
 
 def counted(cells, y, weight, proba, n_cells):
@@ -87,3 +96,20 @@ def correction(cells, scores, y, weight, q):
         for v in row[row >= 0]:
             gradient[v] += residual[:, i]
     return loss, gradient
+
+
+def column_scores(cells, y, removed, C, p, least, W):
+    """W·z of each row, z = log of a column's smoothed counts without the row over p, centred."""
+    out = np.zeros((len(y), len(p)))
+    for i, v in enumerate(cells):
+        if v >= 0:
+            count = C[v].copy()
+            count[y[i]] -= removed[i]
+            z = np.log(np.maximum(count, least) / p)
+            out[i] = W * (z - z.mean())
+    return out
+
+
+def pair_scores(cells, y, removed, proba, C, E, t, W):
+    """W·z of each row, z as of :func:`values`."""
+    return W * values(cells, y, removed, proba, C, E, t).T

@@ -118,7 +118,7 @@ class _Learning:
         self.index, stands = sampled(rows.y, rows.weight, n_classes, max(1, min(MOST_ROWS, room)))
         self.removed = rows.removed[self.index]
         self.sample = replace(rows.take(self.index), weight=stands)
-        worth = float(np.log(max(d * NOISY / max(rows.n, 1), 1e-9)))
+        worth = np.log(max(NOISY * d / max(float(rows.weight.sum()), 1.0), 1e-9))
         tables = [column_table(c, p, worth=worth if worth > 0 else -np.inf) for c in columns]
         self.silent = np.array([table.choice == SILENT for table in tables], dtype=bool)
         self.scores = RowScores(rows, p, tables)

@@ -24,6 +24,7 @@ Values = NDArray[np.float32]
 SCALES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 HOPELESS = 1.02  # times the least loss: a lower scale is not tried
 VALIDATED = 12_000  # rows of cross-validation
+THOROUGH = 5_000_000  # values up to which each fold of few rows is left out once
 FEWEST = 1000  # rows from which the scale is chosen
 STEPS = 200
 WORTH = 1e-6  # nats: what the last step may gain
@@ -46,11 +47,12 @@ def _validated(
 ) -> Weights:
     """Weights under the γ of cross-validation, as some of the rows have them."""
     order = np.random.default_rng(1).permutation(rows.n)[:VALIDATED]
-    folds = 5 if len(order) < 1500 else 3
+    thorough = len(order) < 1500 and values.size < THOROUGH
+    folds = 5 if thorough else 3
     fold = np.arange(len(order)) % folds
     parts = [
         (np.sort(order[fold != f]), np.sort(order[fold == f]))
-        for f in range(folds if len(order) < 1500 else 1)
+        for f in range(folds if thorough else 1)
     ]
     inside = [values[:, :, train] for train, _ in parts]
     outside = [values[:, :, test] for _, test in parts]
