@@ -310,8 +310,8 @@ def test_nothing_but_a_model_is_overwritten_by_a_model(run, files, model, tmp_pa
 
 
 def test_columns_that_tell_nothing_are_said(run, tmp_path):
-    rng = np.random.default_rng(0)
-    lines = [f"{a},{'uv'[b]},{'xy'[k]}" for a, b, k in rng.integers(0, 2, (60, 3)).tolist()]
-    (tmp_path / "noise.csv").write_text("\n".join(["a,b,y", *lines]) + "\n")
+    bits = np.random.default_rng(0).integers(0, 2, (16, 4)).tolist()
+    lines = [f"{a},{'uv'[b]},{c},{'xy'[k]}" for a, b, c, k in bits]
+    (tmp_path / "noise.csv").write_text("\n".join(["a,b,c,y", *lines]) + "\n")
     assert "better than chance" in run("fit", "noise.csv", "-t", "y").err
     assert "better than chance" not in run("fit", "noise.csv", "-t", "y", "--plain").err
