@@ -197,7 +197,8 @@ def summary_of(
     n_pairs = sum(t >= n_columns for t in speaking)
     lines = [
         f"{len(labels)} classes ({_listed(labels, 6)}) told apart by "
-        f"{len(speaking) - n_pairs} of {n_columns} columns and {n_pairs} pairs of columns.",
+        f"{len(speaking) - n_pairs} of {n_columns} columns and "
+        f"{n_pairs} pair{'' if n_pairs == 1 else 's'} of columns.",
         f"On {figures.rows:,.10g} rows, each predicted by the others: {figures.accuracy:.1%} "
         f"right, log-loss {figures.log_loss:.4f} nats a row (by class frequencies alone: "
         f"{figures.prior_log_loss:.4f}).",
