@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import check_estimator
 
 from tallybayes import GaussianNB, NaiveBayes, WeightedNaiveBayes, leave_one_out, load
 from tallybayes.errors import IncompatibleTallies, NegativeTally, StaleWarning
@@ -55,6 +56,10 @@ def log_loss(log_proba, y, classes):
     return -log_proba[np.arange(len(y)), np.searchsorted(classes, y)].mean()
 
 
+ROUNDED = {
+    "check_sample_weight_equivalence_on_dense_data": "weights are learned from float32 values, "
+    "within a millionth of a nat of the least log-loss; the check asks for seven digits",
+}
 KINDS = ["constant", "number", "text", "gap", "label"]
 X, Y = table(500, 1)
 MORE, MORE_Y = table(200, 2)
@@ -383,6 +388,22 @@ def test_a_column_that_tells_everything():
     proba = model.predict_proba(x)
     assert (proba[:50, 0] > 0.97).all()
     assert (proba[50:, 1] > 0.97).all()
+
+
+def test_check_estimator_passes():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # identifiers of the checks' data
+        check_estimator(WeightedNaiveBayes(), expected_failed_checks=ROUNDED)
+
+
+def test_rows_of_weight_zero_and_two_where_the_checks_ask_for_more_digits():
+    """What ROUNDED names, to the digits that learning has."""
+    weight = np.where(np.arange(len(Y)) < 100, 2.0, 1.0)
+    heavy = WeightedNaiveBayes(regularization=1.0).fit(X, Y, sample_weight=weight)
+    twice = WeightedNaiveBayes(regularization=1.0).fit(
+        pd.concat([X, X[:100]]), np.concatenate([Y, Y[:100]])
+    )
+    np.testing.assert_allclose(heavy.predict_proba(MORE), twice.predict_proba(MORE), atol=1e-5)
 
 
 def test_it_works_inside_scikit_learn():
