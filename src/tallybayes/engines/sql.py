@@ -105,6 +105,8 @@ class SourceColumn:
         if self.kind == "category":
             name = f"CAST({name} AS VARCHAR)"
         number = f"CAST({name} AS DOUBLE)"
+        if self.kind in ("boolean", "integer", "decimal"):
+            return number
         return f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
 
     def level(self) -> tuple[str, str]:
