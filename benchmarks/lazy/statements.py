@@ -84,7 +84,7 @@ WAYS = {
 def measure(
     connection: Any, batches: Mapping[str, Sequence[Mapping[str, Any]]], repeats: int
 ) -> list[tuple[str, dict[str, float]]]:
-    """Median seconds of each way, for each batch of questions, the ways in turn.
+    """Median processor seconds of each way, for each batch of questions, the ways in turn.
 
     Parameters
     ----------
@@ -99,9 +99,9 @@ def measure(
             asked = {name: [row[name] for row in questions] for name in LEVELS}
             for way, write in WAYS.items():
                 text = write(asked)
-                start = time.perf_counter()
+                start = time.process_time()
                 connection.sql(text).fetchall()
-                seconds.setdefault((way, what), []).append(time.perf_counter() - start)
+                seconds.setdefault((way, what), []).append(time.process_time() - start)
     return [
         (way, {what: statistics.median(seconds[way, what]) for what in batches}) for way in WAYS
     ]
