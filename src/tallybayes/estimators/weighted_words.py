@@ -45,9 +45,10 @@ def left_out(model: WeightedModel, held: Held) -> dict[str, str]:
         elif name not in held:
             out[name] = "no value was seen"
         else:
-            counts = held[name][1]
+            levels, counts = held[name]
             declared = name in model.reading.declared.families
-            if isinstance(counts, LevelCounts) and not declared and is_identifier(counts.counts):
+            texts = isinstance(counts, LevelCounts) and not declared
+            if texts and is_identifier(counts.counts, len(levels), len(levels)):
                 out[name] = "all texts are different"
                 warn_user(
                     f"column {name!r} is left out: its {int(counts.counts.sum())} texts are all "
