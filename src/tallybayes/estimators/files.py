@@ -26,6 +26,7 @@ from tallybayes.estimators.table_reading import Reading
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import (
     ClassCounts,
+    CrossMoments,
     FeatureSums,
     GridCounts,
     LevelCounts,
@@ -47,6 +48,7 @@ def _grid(shift: Any, keys: Any, counts: Any, budget: Any) -> Tally:
 
 
 TALLIES: dict[str, Callable[..., Tally]] = {
+    "cross": CrossMoments,
     "grid": _grid,
     "levels": LevelCounts,
     "moments": Moments,
