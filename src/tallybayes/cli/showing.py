@@ -15,6 +15,7 @@ from tallybayes.cli.schema_view import (
     telling_table,
 )
 from tallybayes.cli.telling import MEASURE, most_telling
+from tallybayes.engines.table_correlated import CorrelatedPart
 from tallybayes.engines.table_parts import Part
 
 __all__ = ["show"]
@@ -56,7 +57,7 @@ def show(model: str, tables: bool, json: bool) -> None:
             say(_table(_parameters(part, file.classes), file.classes))
 
 
-def _parameters(part: Part, classes: list[str]) -> dict[str, Any]:
+def _parameters(part: Part | CorrelatedPart, classes: list[str]) -> dict[str, Any]:
     """A column's parameters: rows of names, and of numbers by class."""
     what, names, values = part.described()
     return {
