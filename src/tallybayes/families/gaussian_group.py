@@ -18,14 +18,7 @@ the formulas of :mod:`tallybayes.families.gaussian`.
 A class of too few rows (n ≤ ddof; with the parameters integrated out n ≤ d) has the covariance of
 all classes together. Singular covariances: :mod:`tallybayes.families.covariance`.
 
-Leave-one-out is a change of rank one: with a = x − m, c = nw / (n − w), Σ = sS + E,
-
-    S − c a aᵀ,   |Σ − s c a aᵀ| = |Σ| (1 − s c aᵀΣ⁻¹a),
-    (Σ − s c a aᵀ)⁻¹ = Σ⁻¹ + s c uuᵀ / (1 − s c aᵀu),   u = Σ⁻¹a
-
-(determinant lemma; Sherman and Morrison, 1950). The ridge changes by some 1/n of itself, of which
-the first order is taken. Rows for which this could be off by more than 1e-12 (singular covariances,
-a class of few rows, a row that makes most of its class's spread) are read again without the row.
+Leave-one-out: :mod:`tallybayes.families.left_out`.
 """
 
 from __future__ import annotations
@@ -38,9 +31,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from tallybayes.families.covariance import Scatter, Shape, log_density, log_of_distance, shaped
+from tallybayes.families.covariance import Scatter, Shape, log_of_distance, shaped
 from tallybayes.families.draws import log_gamma
-from tallybayes.families.gaussian import Gaussian, Statistics
+from tallybayes.families.gaussian import Gaussian
+from tallybayes.families.left_out import LeftOut
 from tallybayes.families.priors_of_vectors import NormalInverseWishart
 from tallybayes.families.rising import log_rising
 from tallybayes.parameters import Description, TriangularTerms, gap_patterns
@@ -51,11 +45,6 @@ __all__ = ["GaussianGroup"]
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
-
-WELL = 1e-4  # smallest eigenvalue of correlations with which an inverse is precise enough
-FIRST_ORDER = 1e-6  # relative change of a covariance of which the square is neglected
-REST = 1e-3  # share of a class's spread that has to be left by a row that is taken out
-CELLS = 1 << 20  # numbers of the intermediate results of rows that are read again
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +80,7 @@ class GaussianGroup:
         pooled = tally.pooled()
         everyone = Scatter(pooled.n[0], *(part[0] for part in pooled.mean_and_scatter()))
         group = cls(family, names, Scatter(tally.n, *tally.mean_and_scatter()), everyone)
-        group._scales(group.own.n, everyone.n)  # refused now, if at all
+        group.scales(group.own.n, everyone.n)  # refused now, if at all
         return group
 
     @property
@@ -103,20 +92,20 @@ class GaussianGroup:
         return "Student-t" if self.family.estimate == "posterior" else "Gaussian"
 
     @property
-    def _prior(self) -> NormalInverseWishart | None:
+    def prior(self) -> NormalInverseWishart | None:
         prior = self.family.prior
         assert prior is None or isinstance(prior, NormalInverseWishart)
         return prior
 
     # ---- estimates -------------------------------------------------------------------------------
-    def _scales(self, n: Array, rows: Array) -> tuple[Array, Array | None, Mask]:
+    def scales(self, n: Array, rows: Array) -> tuple[Array, Array | None, Mask]:
         """s of Σ = sS + E and the degrees of freedom for classes of weight n, and which of them
         have too few rows, so that S is that of all classes together; `rows` is the weight of all.
         """
         d, posterior = self.d, self.family.estimate == "posterior"
-        if self._prior is not None:
-            self._prior.of(d)
-            strength, freedom = self._prior.strength + n, self._prior.freedom + n
+        if self.prior is not None:
+            self.prior.of(d)
+            strength, freedom = self.prior.strength + n, self.prior.freedom + n
             few = np.zeros(np.shape(n), dtype=bool)
             if posterior:
                 left = freedom - d + 1.0
@@ -128,7 +117,7 @@ class GaussianGroup:
                 raise ValueError(
                     "the posterior mean of the covariance is undefined for a class of so few rows: "
                     f"it needs freedom + n > d + 1, and the prior's freedom is "
-                    f"{self._prior.freedom:g} for {d} columns; give a prior of more freedom, or "
+                    f"{self.prior.freedom:g} for {d} columns; give a prior of more freedom, or "
                     "estimate='map' or 'posterior'"
                 )
             return 1.0 / left, None, few
@@ -142,30 +131,30 @@ class GaussianGroup:
 
     def _centred(self, own: Scatter, everyone: Scatter) -> tuple[Array, Array, Array]:
         """Centre, strength and sum of squares and products of classes: under the prior, if any."""
-        if self._prior is None:
+        if self.prior is None:
             blank = (own.n == 0.0)[..., None]
             return np.where(blank, everyone.mean, own.mean), own.n, own.squares
-        centre, strength, _, scale = self._prior.posterior(*own)
+        centre, strength, _, scale = self.prior.posterior(*own)
         return centre, strength, scale
 
-    def _ridge(self, variance: Array) -> Array:
+    def ridge(self, variance: Array) -> Array:
         return self.family.var_smoothing * variance
 
-    def _read(self, own: Scatter, everyone: Scatter) -> Shape:
+    def expected(self, own: Scatter, everyone: Scatter) -> Shape:
         """What a row of a class is expected to be, elementwise; leading shapes are equal."""
-        scale, freedom, few = self._scales(own.n, everyone.n)
+        scale, freedom, few = self.scales(own.n, everyone.n)
         centre, _, squares = self._centred(own, everyone)
         squares = np.where(few[..., None, None], everyone.squares, squares)
         covariance = scale[..., None, None] * squares
         variance = everyone.variance
-        np.einsum("...jj->...j", covariance)[...] += self._ridge(variance)
+        np.einsum("...jj->...j", covariance)[...] += self.ridge(variance)
         return shaped(centre, covariance, variance, self.family.min_variance, freedom)
 
     @cached_property
     def shape(self) -> Shape:
         """What a row of each class is expected to be."""
         wide = (np.broadcast_to(p, (len(self.own.n), *p.shape)) for p in self.everyone)
-        return self._read(self.own, Scatter(*wide))
+        return self.expected(self.own, Scatter(*wide))
 
     # ---- scores ----------------------------------------------------------------------------------
     def terms(self, there: tuple[int, ...]) -> TriangularTerms:
@@ -217,9 +206,9 @@ class GaussianGroup:
         ValueError
             Without a prior: an improper one has no evidence.
         """
-        if self._prior is None:
+        if self.prior is None:
             raise ValueError("a Gaussian without a prior has no evidence")
-        return float(self._prior.log_evidence(*self.own).sum())
+        return float(self.prior.log_evidence(*self.own).sum())
 
     def drawn(self, x: Array, rng: Any, n: int) -> Array:
         """log p(x | c) of rows (n_rows, d), NaN for gaps, under (μ, Σ) drawn from their posterior,
@@ -254,9 +243,9 @@ class GaussianGroup:
 
     def _posterior(self) -> tuple[Array, Array, Array, Array]:
         """Centre, strength, degrees of freedom and the root of the scale of the posterior."""
-        ridge = self._ridge(self.everyone.variance)
-        if self._prior is not None:
-            centre, strength, freedom, scale = self._prior.posterior(*self.own)
+        ridge = self.ridge(self.everyone.variance)
+        if self.prior is not None:
+            centre, strength, freedom, scale = self.prior.posterior(*self.own)
             scale = scale + freedom[:, None, None] * np.diag(ridge)
             return centre, strength, freedom, np.asarray(np.linalg.cholesky(scale), np.float64)
         few = self.own.n <= self.d
@@ -270,92 +259,9 @@ class GaussianGroup:
         root = np.sqrt(many)[:, None, None] * least.deviation[:, :, None] * least.factor
         return centre, strength, many - 1.0, root
 
-    # ---- leave-one-out ---------------------------------------------------------------------------
-    @cached_property
-    def _inverse(self) -> tuple[Array, Array, Mask]:
-        """Σ⁻¹ (n_classes, d, d), log |Σ| and for which classes the closed form is precise."""
-        shape = self.shape
-        terms = self.terms(tuple(range(self.d)))
-        inverse = np.swapaxes(terms.rotation, -1, -2) @ terms.rotation
-        few = self._scales(self.own.n, self.everyone.n)[2]
-        fine = (shape.least > WELL) & ~few & (self.own.n > 0.0)
-        return inverse, shape.log_det, fine & (self.family.min_variance == 0.0)
-
     def without(self, x: Array, own: Index, weight: Array) -> Array:
-        squares = np.einsum("jj->j", self.everyone.squares)
-        everyone = Statistics(self.everyone.n, self.everyone.mean, squares)
-        left = everyone.without(x, weight[:, None])
-        ridge = self._ridge(left.variance)
-        scores = np.empty((len(x), len(self.own.n)))
-        again = np.empty(scores.shape, dtype=bool)
-        for k in range(scores.shape[1]):
-            scores[:, k], again[:, k] = self._others(x, k, ridge)
-            mine = np.flatnonzero(own == k)
-            scores[mine, k], again[mine, k] = self._downdated(
-                x[mine], k, weight[mine], ridge[mine], left.n[mine, 0]
-            )
-        rows, classes = np.nonzero(again)
-        step = max(1, CELLS // (self.d * self.d))
-        for start in range(0, len(rows), step):
-            i, of = rows[start : start + step], classes[start : start + step]
-            taken = np.where(own[i] == of, weight[i], 0.0)
-            scores[i, of] = self._again(x[i], of, taken, weight[i])
-        return scores
+        return self._left_out.scores(x, own, weight)
 
-    def _others(self, x: Array, k: int, ridge: Array) -> tuple[Array, Mask]:
-        """log p(x | k) of rows that class k does not hold, after the ridge has changed; and for
-        which of them this is not precise enough."""
-        inverse, log_det, fine = self._inverse
-        apart = x - self.shape.centre[k]
-        u = apart @ inverse[k]
-        moved = ridge - self._ridge(self.everyone.variance)
-        diagonal = np.einsum("jj->j", inverse[k])
-        distance = (apart * u).sum(axis=1) - (moved * u**2).sum(axis=1)
-        freedom = None if self.shape.freedom is None else self.shape.freedom[k]
-        log = log_of_distance(distance, log_det[k] + moved @ diagonal, self.d, freedom)
-        return log, (np.abs(moved) @ diagonal > FIRST_ORDER) | ~fine[k]
-
-    def _downdated(
-        self, x: Array, k: int, weight: Array, ridge: Array, everyone: Array
-    ) -> tuple[Array, Mask]:
-        """log p(x | k) of rows that class k holds, each after it is taken out; and for which of
-        them this is not precise enough."""
-        inverse, log_det, fine = self._inverse
-        if not fine[k] or not len(x):
-            return np.zeros(len(x)), np.ones(len(x), dtype=bool)
-        n = self.own.n[k]
-        left = n - weight
-        some = left > 2.0**-40 * n
-        left = np.where(some, left, 1.0)
-        strength = n if self._prior is None else self._prior.strength + n
-        rest = strength - np.where(some, weight, 0.0)
-        was = self._scales(self.own.n, self.everyone.n)[0][k]
-        scale, freedom, few = self._scales(left, everyone)
-        grown = scale / was
-        apart = x - self.shape.centre[k]
-        u = apart @ inverse[k]
-        distance = (apart * u).sum(axis=1)
-        share = was * strength * weight / rest
-        shrunk = 1.0 - share * distance
-        again = ~some | few | (shrunk < REST)
-        shrunk = np.where(again, 1.0, shrunk)
-        moved = ridge / grown[:, None] - self._ridge(self.everyone.variance)
-        diagonal = np.einsum("jj->j", inverse[k]) + (share / shrunk)[:, None] * u**2
-        log = log_det[k] + np.log(shrunk) + self.d * np.log(grown) + (moved * diagonal).sum(axis=1)
-        distance = distance / shrunk - (moved * (u / shrunk[:, None]) ** 2).sum(axis=1)
-        distance = distance / grown * (strength / rest) ** 2  # from the mean of the others
-        again |= (np.abs(moved) * diagonal).sum(axis=1) > FIRST_ORDER
-        return log_of_distance(distance, log, self.d, freedom), again
-
-    def _again(self, x: Array, k: Index, taken: Array, weight: Array) -> Array:
-        """log p(x | k) of rows, read from the sums that are left when each is taken out: `taken` of
-        its class k, `weight` of all together."""
-        own = Scatter(*(part[k] for part in self.own))
-        left = own.without(x, taken)
-        there = taken > 0.0
-        own = Scatter(
-            np.where(there, left.n, own.n),
-            np.where(there[:, None], left.mean, own.mean),
-            np.where(there[:, None, None], left.squares, own.squares),
-        )
-        return log_density(x, self._read(own, self.everyone.without(x, weight)))
+    @cached_property
+    def _left_out(self) -> LeftOut:
+        return LeftOut(self)
