@@ -402,6 +402,7 @@ i64 normalise_(OutTable<double> scores, const InVector<double>& fallback, bool p
 
 void bind_bins(nb::module_& m);   // in bins.cpp
 void bind_pairs(nb::module_& m);  // in pairs.cpp
+void bind_cross(nb::module_& m);  // in cross.cpp
 void bind_texts(nb::module_& m);  // in texts.cpp
 
 NB_MODULE(_kernels, m) {
@@ -498,6 +499,7 @@ NB_MODULE(_kernels, m) {
     nb::set_leak_warnings(false);  // objects that live to the end of the process are no leak
     bind_rows(m);
     bind_pairs(m);
+    bind_cross(m);
     bind_without(m);
     m.def("normalise", &normalise_, "scores"_a.noconvert(), "fallback"_a, "probability"_a,
           "log_evidence"_a.none().noconvert(), "threads"_a);

@@ -4,14 +4,17 @@
 // the kernels. A row is read in full before anything is counted, so that a refused row counts nowhere.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <vector>
 
+#include "cross.hpp"
 #include "grid.hpp"
 #include "moments.hpp"
 #include "bind.hpp"
@@ -156,6 +159,32 @@ struct CountedColumn {
     std::vector<GridTable> grids;       // [class]
 };
 
+// Columns whose products are counted, too, of rows that have all of them.
+struct CountedGroup {
+    struct ClassTotals {
+        Double2 n{0.0, 0.0};
+        std::vector<Double2> s1, s2;
+    };
+    std::vector<std::size_t> members;
+    bool started = false, whole = false;  // whether the row being read has every member
+    std::vector<double> origin, row;
+    std::vector<Double2> delta;
+    std::vector<ClassTotals> totals;  // [class]
+
+    i64 size() const { return static_cast<i64>(members.size()); }
+    void add(std::size_t k, double w) {
+        if (!started) started = true, origin = row;
+        while (totals.size() <= k) {
+            totals.emplace_back();
+            totals.back().s1.assign(members.size(), Double2{0.0, 0.0});
+            totals.back().s2.assign(static_cast<std::size_t>(pairs_of(size())), Double2{0.0, 0.0});
+        }
+        ClassTotals& t = totals[k];
+        add_cross_row(row.data(), w, origin.data(), size(), delta.data(), t.n, t.s1.data(),
+                      t.s2.data());
+    }
+};
+
 class RowCounter {
 public:
     RowCounter(nb::list names, std::vector<int> holds, std::vector<int> least,
@@ -176,6 +205,16 @@ public:
         for (nb::handle level : levels) rank_of(column.rank, level, column.levels);
     }
 
+    // columns, by their numbers, that are counted together
+    void add_group(std::vector<std::size_t> members) {
+        CountedGroup group;
+        for (std::size_t j : members)
+            if (j >= columns_.size()) throw nb::index_error("a group has a column that is not there");
+        group.row.resize(members.size()), group.delta.resize(members.size());
+        group.members = std::move(members);
+        groups_.push_back(std::move(group));
+    }
+
     void learn(nb::dict row, nb::handle label, double w) {
         const std::size_t k = class_of(label);
         const std::size_t before = columns_.size();
@@ -185,6 +224,7 @@ public:
             if (has_other_keys(row)) return learn(with_text_keys(row), label, w);
             read_new_columns(row, k, w);
         }
+        for (auto& group : groups_) read_group(group, k, w);
         if (k == classes_.size()) rank_of(class_rank_, label, classes_);
         if (class_count_.size() <= k) class_count_.resize(k + 1, 0.0);
         class_count_[k] += w;
@@ -207,9 +247,12 @@ public:
                 column.grids[k].add(values_[j], 0, w);
             }
         }
+        for (auto& group : groups_)
+            if (group.whole) group.add(k, w);
     }
 
-    // classes, class counts, and for each column: name, holds, and what was counted
+    // classes, class counts, for each column: name, holds, and what was counted; and for each group
+    // its origin and n, n's rest, S1 and S2 (each hi and lo) of each class, or None
     nb::tuple counted() const {
         nb::list columns;
         for (auto& column : columns_) {
@@ -233,7 +276,24 @@ public:
                                               array_of(moments), grids, column.dates == DATES));
             }
         }
-        return nb::make_tuple(list_of(classes_), array_of(class_count_), columns);
+        nb::list groups;
+        for (auto& group : groups_) {
+            if (!group.started) {
+                groups.append(nb::none());
+                continue;
+            }
+            nb::list classes;
+            for (auto& t : group.totals) {
+                std::vector<double> flat{t.n.hi, t.n.lo};
+                for (auto* sums : {&t.s1, &t.s2}) {
+                    for (const Double2& s : *sums) flat.push_back(s.hi);
+                    for (const Double2& s : *sums) flat.push_back(s.lo);
+                }
+                classes.append(array_of(flat));
+            }
+            groups.append(nb::make_tuple(array_of(group.origin), classes));
+        }
+        return nb::make_tuple(list_of(classes_), array_of(class_count_), columns, groups);
     }
 
     nb::list names() const {
@@ -304,6 +364,25 @@ private:
         decided_[j] = holds;
         return true;
     }
+    // The values of a group, to be counted when all of the row is read.
+    void read_group(CountedGroup& group, std::size_t k, double w) {
+        group.whole = w != 0.0;
+        for (std::size_t i = 0; i < group.members.size(); ++i) {
+            group.row[i] = values_[group.members[i]];
+            group.whole &= group.row[i] == group.row[i];
+        }
+        if (!group.whole || !group.started) return;
+        for (i64 i = 0; i < group.size(); ++i) {
+            const auto at = static_cast<std::size_t>(i);
+            const double apart = group.row[at] - group.origin[at];
+            const double sum = k < group.totals.size()
+                                   ? group.totals[k].s2[static_cast<std::size_t>(pair_at(i, i))].hi
+                                   : 0.0;
+            if (!is_finite(sum + w * apart * apart))
+                refuse(columns_[group.members[at]],
+                       "a number with which the sum of squares overflows; rescale");
+        }
+    }
     // Keys that no row had before are columns, if the row is accepted.
     void read_new_columns(nb::dict& row, std::size_t k, double w) {
         const std::size_t before = columns_.size();
@@ -337,6 +416,7 @@ private:
     bool typed_;  // whether families are declared by type, which the first value of a column tells
     nb::object check_label_;
     std::vector<CountedColumn> columns_;
+    std::vector<CountedGroup> groups_;
     nb::dict known_;  // their names
     nb::dict class_rank_;
     std::vector<nb::object> classes_;
@@ -349,10 +429,11 @@ private:
 // ---- scoring -------------------------------------------------------------------------------------
 using InVector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using InTable = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using InRotation = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 struct ScoredColumn {
     nb::object name;
-    enum Kind { levels, bins, quadratic, function } kind;
+    enum Kind { levels, bins, quadratic, function } kind = function;
     nb::dict entry;              // levels: text → entry of the table
     i64 unseen = 0;              // levels: the entry of a text it does not hold, −1 to refuse
     std::vector<double> edges;   // bins
@@ -365,6 +446,19 @@ struct ScoredColumn {
 std::vector<double> values_of(const InVector& a) {
     return std::vector<double>(a.data(), a.data() + a.shape(0));
 }
+
+struct ScoredGroup {  // columns that are scored together
+    std::vector<ScoredColumn> members;
+    std::vector<double> mean, rotation, constant, freedom, row;
+    nb::object call;  // of rows with gaps, NaN
+    i64 classes = 0;
+
+    Triangular terms() const {
+        return {mean.data(), rotation.data(), constant.data(),
+                freedom.empty() ? nullptr : freedom.data(), classes,
+                static_cast<i64>(members.size())};
+    }
+};
 
 class RowScorer {
 public:
@@ -395,6 +489,29 @@ public:
         column.least = least;
         take(column, gap, gap, gap, gap, gap);
         column.call = function;
+    }
+
+    // a triangular score of several columns; `function` takes the list of their values, NaN for
+    // gaps, and gives a score for each class
+    void add_group(nb::list names, InTable mean, InRotation rotation, InTable constant,
+                   std::optional<InVector> freedom, nb::object function) {
+        const std::size_t K = prior_.size(), d = nb::len(names);
+        const bool fits = mean.shape(0) == K && mean.shape(1) == d && constant.shape(0) == K &&
+                          constant.shape(1) == d && rotation.shape(0) == K &&
+                          rotation.shape(1) == d && rotation.shape(2) == d &&
+                          (!freedom || freedom->shape(0) == K);
+        if (!fits) throw nb::value_error("the group has other classes or columns");
+        ScoredGroup group;
+        for (nb::handle name : names) {
+            group.members.emplace_back();
+            group.members.back().name = nb::borrow(name);
+        }
+        group.mean.assign(mean.data(), mean.data() + mean.size());
+        group.rotation.assign(rotation.data(), rotation.data() + rotation.size());
+        group.constant.assign(constant.data(), constant.data() + constant.size());
+        if (freedom) group.freedom = values_of(*freedom);
+        group.row.resize(d), group.call = function, group.classes = static_cast<i64>(K);
+        groups_.push_back(std::move(group));
     }
 
     const std::vector<double>& score(nb::dict row) {
@@ -429,6 +546,7 @@ public:
                 }
             }
         }
+        for (auto& group : groups_) found += add_group_scores(group, row);
         if (row.size() > found && has_other_keys(row)) return score(with_text_keys(row));
         return scores_;
     }
@@ -452,6 +570,26 @@ public:
     }
 
 private:
+    // how many of a group's columns the row has
+    std::size_t add_group_scores(ScoredGroup& group, nb::dict& row) {
+        std::size_t found = 0, there = 0;
+        for (std::size_t j = 0; j < group.members.size(); ++j) {
+            const nb::handle held = value_at(row, group.members[j].name);
+            found += held.is_valid();
+            group.row[j] = number_of(group.members[j], reader_.read(held));
+            there += group.row[j] == group.row[j];
+        }
+        if (there == group.row.size()) {
+            group.terms().score(group.row.data(), scores_.data(), nullptr);
+        } else if (there) {
+            nb::list values;
+            for (double x : group.row) values.append(x);
+            const auto shares = nb::cast<std::vector<double>>(group.call(values));
+            if (shares.size() != scores_.size()) throw nb::value_error("one score a class is needed");
+            for (std::size_t k = 0; k < shares.size(); ++k) scores_[k] += shares[k];
+        }
+        return found;
+    }
     ScoredColumn& add(nb::object name, ScoredColumn::Kind kind) {
         columns_.emplace_back();
         columns_.back().name = name;
@@ -507,6 +645,7 @@ private:
     std::vector<double> prior_, scores_;
     i64 fallback_;
     std::vector<ScoredColumn> columns_;
+    std::vector<ScoredGroup> groups_;
 };
 
 }  // namespace
@@ -518,6 +657,7 @@ void bind_rows(nb::module_& m) {
              "names"_a, "holds"_a, "least"_a, "dates"_a, "typed"_a, "budget"_a, "convert"_a,
              "as_text"_a, "check_label"_a)
         .def("declare", &RowCounter::declare, "column"_a, "levels"_a, "most"_a)
+        .def("add_group", &RowCounter::add_group, "columns"_a)
         .def("learn", &RowCounter::learn, "row"_a, "label"_a, "weight"_a)
         .def("counted", &RowCounter::counted)
         .def_prop_ro("names", &RowCounter::names)
@@ -531,6 +671,8 @@ void bind_rows(nb::module_& m) {
              "mean"_a, "scale"_a, "gap"_a, "least"_a)
         .def("add_function", &RowScorer::add_function, "name"_a, "function"_a, "gap"_a,
              "least"_a)
+        .def("add_group", &RowScorer::add_group, "names"_a, "mean"_a, "rotation"_a, "constant"_a,
+             "freedom"_a.none(), "function"_a)
         .def("posterior", &RowScorer::posterior, "row"_a)
         .def("best", &RowScorer::best, "row"_a);
 }

@@ -130,6 +130,75 @@ def centre_moments(
     mean: _F8,
     squares: _F8,
 ) -> None: ...
+def cross_dense(
+    x: _F8,
+    codes: _I4,
+    weights: _F8 | None,
+    origin: _F8,
+    n: _F8,
+    s1_hi: _F8,
+    s1_lo: _F8,
+    s2_hi: _F8,
+    s2_lo: _F8,
+    n_lo: _F8,
+    threads: int,
+) -> int: ...
+def add_cross(
+    n: _F8,
+    s1_hi: _F8,
+    s1_lo: _F8,
+    s2_hi: _F8,
+    s2_lo: _F8,
+    n_lo: _F8,
+    other_n: _F8,
+    other_s1_hi: _F8,
+    other_s1_lo: _F8,
+    other_s2_hi: _F8,
+    other_s2_lo: _F8,
+    other_n_lo: _F8,
+    factor: float,
+) -> None: ...
+def rebase_cross(
+    n: _F8,
+    s1_hi: _F8,
+    s1_lo: _F8,
+    s2_hi: _F8,
+    s2_lo: _F8,
+    n_lo: _F8,
+    old_origin: _F8,
+    new_origin: _F8,
+) -> None: ...
+def centre_cross(
+    n: _F8,
+    s1_hi: _F8,
+    s1_lo: _F8,
+    s2_hi: _F8,
+    s2_lo: _F8,
+    n_lo: _F8,
+    origin: _F8,
+    residue: float,
+    mean: _F8,
+    scatter: _F8,
+) -> None: ...
+def flatten_cross(
+    n: _F8,
+    s1_hi: _F8,
+    s1_lo: _F8,
+    s2_hi: _F8,
+    s2_lo: _F8,
+    n_lo: _F8,
+    marked: NDArray[np.uint8],
+) -> None: ...
+def score_triangular(
+    x: _F8,
+    mean: _F8,
+    rotation: _F8,
+    constant: _F8,
+    freedom: _F8 | None,
+    scores: _F8,
+    shares: _F8 | None,
+    threads: int,
+) -> None: ...
 def normalise(
     scores: _F8, fallback: _F8, probability: bool, log_evidence: _F8 | None, threads: int
 ) -> int: ...
@@ -273,7 +342,8 @@ class RowCounter:
     ) -> None: ...
     def declare(self, column: int, levels: list[str], most: int) -> None: ...
     def learn(self, row: Any, label: Any, weight: float) -> None: ...
-    def counted(self) -> tuple[list[Any], _F8, list[Any]]: ...
+    def add_group(self, columns: list[int]) -> None: ...
+    def counted(self) -> tuple[list[Any], _F8, list[Any], list[Any]]: ...
 
 class RowScorer:
     def __init__(self, log_prior: _F8, fallback: int, convert: Any, as_text: Any) -> None: ...
@@ -291,6 +361,15 @@ class RowScorer:
     ) -> None: ...
     def add_function(
         self, name: str, function: Callable[[float], list[float]], gap: _F8, least: int
+    ) -> None: ...
+    def add_group(
+        self,
+        names: list[str],
+        mean: _F8,
+        rotation: _F8,
+        constant: _F8,
+        freedom: _F8 | None,
+        function: Callable[[list[float]], list[float]],
     ) -> None: ...
     def posterior(self, row: Any) -> list[float]: ...
     def best(self, row: Any) -> int: ...

@@ -13,7 +13,7 @@ from tallybayes.errors import IncompatibleTallies
 
 __all__ = ["Columns", "Kind", "Schema", "SomeLevels"]
 
-Kind = Literal["levels", "sums", "moments", "grid"]
+Kind = Literal["levels", "sums", "moments", "grid", "cross"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -22,7 +22,7 @@ class Columns:
 
     Parameters
     ----------
-    kind : {"levels", "sums", "moments", "grid"}
+    kind : {"levels", "sums", "moments", "grid", "cross"}
         The kind of tally they need.
     n_features : int
     names : tuple of str, optional
@@ -36,7 +36,8 @@ class Columns:
     levels : tuple of arrays, optional
         For levels: the declared values of each column, in the order of their codes.
     origin : float64 array (n_features,), optional
-        For moments: the fixed origin c of Σ(x−c) and Σ(x−c)².
+        For moments and cross moments: the fixed origin c of Σ(x−c) and Σ(x−c)², or of
+        Σ(x−c)(x−c)ᵀ.
     open : bool
         For levels of a table's column: levels may be added and are joined by value. Gaps are not
         counted: they are what is left of the class counts.

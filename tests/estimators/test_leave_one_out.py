@@ -29,6 +29,7 @@ from tallybayes.families import (
     Gaussian,
     Multinomial,
     NormalInverseGamma,
+    NormalInverseWishart,
     Poisson,
 )
 
@@ -136,6 +137,14 @@ TABLES = {
         "h": None,
         "c": None,
         "b": Bernoulli(alpha=0.5),
+    },
+    "groups, correlated": {
+        ("g", "h"): Gaussian(covariance="full", var_smoothing=1e-3),
+        ("p", "q"): Gaussian(
+            covariance="full", prior=NormalInverseWishart(1.0, 1.0, 4.0, 1.0), estimate="posterior"
+        ),
+        "c": Categorical(levels=LEVELS),
+        "b": None,
     },
     "groups, integrated": {
         ("p", "q"): Multinomial(estimate="posterior"),

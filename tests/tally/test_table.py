@@ -16,11 +16,11 @@ from tallybayes.tally import ClassCounts, FeatureSums, TableTally
 from tallybayes.testing.laws import in_mean_and_squares
 from tallybayes.testing.strategies import data_sets
 
-KINDS = ("levels", "sums", "moments")
+KINDS = ("levels", "sums", "moments", "cross")
 alike = in_mean_and_squares(2.0**-26)
 
 
-def counted(kind, x, y, origin=None):
+def counted(kind, x, y):
     """A tally of these rows with the classes and levels that they happen to have."""
     classes, codes = np.unique(y, return_inverse=True)
     d = x.shape[1]
@@ -28,7 +28,7 @@ def counted(kind, x, y, origin=None):
         kind=kind,
         n_features=d,
         n_levels=np.zeros(d, dtype=np.int64) if kind == "levels" else None,
-        origin=(x[0].astype(float) if origin is None else origin) if kind == "moments" else None,
+        origin=x[0].astype(float) if kind in ("moments", "cross") else None,
     )
     found = MemoryEngine().collect(
         columns, x, codes.astype(np.int32), len(classes), None, whose="a test"
@@ -46,7 +46,8 @@ def aligned(*tables):
 @st.composite
 def parts(draw, kind, count):
     """Tallies of the parts of one data set, and of all of it."""
-    family = {"levels": "categorical", "sums": "multinomial", "moments": "gaussian"}[kind]
+    families = {"levels": "categorical", "sums": "multinomial"}
+    family = families.get(kind, "gaussian")
     x, y, _ = draw(data_sets(family, min_rows=count, of_weights=("none",)))
     cuts = sorted(draw(st.lists(st.integers(1, len(x) - 1), min_size=count - 1, unique=True)))
     edges = [0, *cuts[: count - 1], len(x)]

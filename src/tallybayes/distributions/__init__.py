@@ -17,6 +17,7 @@ from tallybayes.distributions.joint import Joint
 from tallybayes.distributions.levels import IndependentCategorical
 from tallybayes.distributions.rows import IndependentBernoulli, IndependentNormal
 from tallybayes.distributions.table import ProductOfColumns
+from tallybayes.distributions.vectors import GroupOfNumbers
 
 __all__ = [
     "Categorical",
@@ -24,6 +25,7 @@ __all__ = [
     "Column",
     "Distribution",
     "GroupOfCounts",
+    "GroupOfNumbers",
     "IndependentBernoulli",
     "IndependentCategorical",
     "IndependentNormal",

@@ -268,6 +268,6 @@ def _polya_entropy(a: Array, n: int) -> float:
     return float(gammaln(total + n) - gammaln(total) - expected)
 
 
-def names_of(columns: Sequence[Column | GroupOfCounts]) -> list[str]:
+def names_of(columns: Sequence[ClassConditional]) -> list[str]:
     """The columns' names; those of a group one by one."""
     return [name for column in columns for name in column.features]

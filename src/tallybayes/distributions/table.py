@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes.distributions.base import ClassConditional, Index, shown
 from tallybayes.distributions.columns import Column, GroupOfCounts, NumberColumn, names_of
+from tallybayes.distributions.vectors import GroupOfNumbers
 from tallybayes.tables import Table
 
 __all__ = ["ProductOfColumns"]
@@ -25,7 +26,7 @@ class ProductOfColumns(ClassConditional):
 
     Parameters
     ----------
-    columns : sequence of Column and GroupOfCounts
+    columns : sequence of Column, GroupOfCounts and GroupOfNumbers
         Those that count.
     classes : array (n_classes,)
     read : callable
@@ -35,7 +36,7 @@ class ProductOfColumns(ClassConditional):
 
     Attributes
     ----------
-    columns : list of Column and GroupOfCounts
+    columns : list of Column, GroupOfCounts and GroupOfNumbers
     features : list of str
 
     Examples
@@ -54,7 +55,7 @@ class ProductOfColumns(ClassConditional):
 
     def __init__(
         self,
-        columns: Sequence[Column | GroupOfCounts],
+        columns: Sequence[Column | GroupOfCounts | GroupOfNumbers],
         classes: NDArray[Any],
         read: Callable[[Any], Table],
         write: Callable[[dict[str, Any], int], Any],
@@ -64,7 +65,7 @@ class ProductOfColumns(ClassConditional):
         self._read = read
         self._write = write
 
-    def __getitem__(self, name: str) -> Column | GroupOfCounts:
+    def __getitem__(self, name: str) -> Column | GroupOfCounts | GroupOfNumbers:
         for column in self.columns:
             if name in column.features:
                 return column
@@ -145,7 +146,13 @@ class ProductOfColumns(ClassConditional):
         return {name: values.tolist()[0] for name, values in drawn.items()}
 
     def _numbers(self, of: str) -> dict[str, Array]:
-        return {c.name: getattr(c, of)() for c in self.columns if isinstance(c, NumberColumn)}
+        found: dict[str, Array] = {}
+        for column in self.columns:
+            if isinstance(column, NumberColumn):
+                found[column.name] = getattr(column, of)()
+            elif isinstance(column, GroupOfNumbers):
+                found |= dict(zip(column.features, getattr(column, of)().T, strict=True))
+        return found
 
     def mean(self) -> dict[str, Array]:
         """E x of each column of numbers, (n_classes,), by name; groups of counts have one given

@@ -15,7 +15,7 @@ from tallybayes.engines.faults import raise_fault, raise_unseen
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import Linear, Lookup, Parameters, Quadratic
 from tallybayes.schema import Columns
-from tallybayes.tally import ClassCounts, FeatureSums, LevelCounts, Moments, Tally
+from tallybayes.tally import ClassCounts, CrossMoments, FeatureSums, LevelCounts, Moments, Tally
 from tallybayes.tally.base import is_residue
 
 __all__ = ["MemoryEngine", "readable"]
@@ -122,6 +122,10 @@ class MemoryEngine:
             assert columns.origin is not None
             tally = Moments.zeros(n_classes, columns.origin)
             fault = self._moments(columns, x, codes, weights, classes, tally, whose)
+        elif columns.kind == "cross":
+            assert columns.origin is not None
+            tally = CrossMoments.zeros(n_classes, columns.origin)
+            fault = self._cross(x, codes, weights, tally)
         else:
             return self._levels(columns, x, codes, weights, classes, whose)
         if fault:
@@ -237,6 +241,15 @@ class MemoryEngine:
             if not fault:
                 _kernels.rebase_moments(*tally.totals, np.zeros_like(tally.origin), tally.origin)
         if not fault and not all(np.isfinite(a).all() for a in (tally.s1_hi, tally.s2_hi)):
+            fault = _kernels.NOT_FINITE
+        return int(fault)
+
+    def _cross(self, x: Any, codes: Codes, weights: Array | None, tally: CrossMoments) -> int:
+        dense = x.toarray() if sparse.issparse(x) else x
+        wide = np.ascontiguousarray(dense, dtype=np.float64)
+        threads = get_num_threads()
+        fault = _kernels.cross_dense(wide, codes, weights, tally.origin, *tally.totals, threads)
+        if not fault and not (np.isfinite(tally.s1_hi).all() and np.isfinite(tally.s2_hi).all()):
             fault = _kernels.NOT_FINITE
         return int(fault)
 

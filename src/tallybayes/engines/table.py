@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn, TypeVar
 
@@ -13,14 +13,22 @@ from tallybayes import _kernels
 from tallybayes.engines.memory import MemoryEngine
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import IncompatibleTallies
-from tallybayes.schema import Columns, Schema
+from tallybayes.schema import Columns, Kind, Schema
 from tallybayes.tables import Numbers, Table, Texts
 from tallybayes.tables.columns import EXACT, LARGEST, text_of_number
-from tallybayes.tally import GridCounts, LevelCounts, Moments, TableTally, Tally
+from tallybayes.tally import (
+    CrossMoments,
+    GridCounts,
+    LevelCounts,
+    Moments,
+    TableTally,
+    Tally,
+)
 from tallybayes.tally.grid import BUDGET
 
 __all__ = [
     "collect_table",
+    "cross_group",
     "level_group",
     "merged_tables",
     "number_groups",
@@ -171,12 +179,45 @@ def _sums(
     return columns, counted.tally
 
 
+def cross_group(names: tuple[str, ...], tally: CrossMoments) -> Group:
+    """A group of columns of numbers with their cross moments."""
+    columns = Columns(kind="cross", n_features=len(names), names=names, origin=tally.origin)
+    return columns, tally
+
+
+def _cross(
+    names: tuple[str, ...], table: Table, codes: Codes, n_classes: int, weights: Weights
+) -> Group:
+    """Cross moments of a group of columns, of the rows that have all of them."""
+    matrix = np.full((table.n_rows, len(names)), np.nan)
+    for j, name in enumerate(names):
+        column = table.columns[name]
+        if isinstance(column, Numbers):
+            matrix[:, j] = column.values
+            if np.isinf(matrix[:, j]).any():
+                raise_infinite(name, column.values)
+    whole = ~np.isnan(matrix).any(axis=1)
+    if not whole.all():
+        matrix, codes = np.ascontiguousarray(matrix[whole]), codes[whole]
+        weights = None if weights is None else weights[whole]
+    used = matrix if weights is None else matrix[weights != 0.0]
+    origin = used[0].copy() if len(used) else np.zeros(len(names))
+    tally = CrossMoments.zeros(n_classes, origin)
+    threads = get_num_threads()
+    fault = _kernels.cross_dense(matrix, codes, weights, origin, *tally.totals, threads)
+    if fault or not np.isfinite(tally.s2_hi).all():
+        squares = np.abs(tally.columns().s2_hi).max(axis=0, initial=0.0)
+        size = np.maximum(np.abs(matrix).max(axis=0, initial=0.0), np.sqrt(squares))
+        raise_too_large(names[int(np.argmax(np.where(np.isnan(size), np.inf, size)))])
+    return cross_group(names, tally)
+
+
 def collect_table(
     table: Table,
     classes: NDArray[Any],
     codes: Codes,
     weights: Weights,
-    together: Iterable[tuple[str, ...]] = (),
+    together: Mapping[tuple[str, ...], Kind] | None = None,
 ) -> TableTally:
     """The tally of a table's rows, in a schema of its own.
 
@@ -188,8 +229,9 @@ def collect_table(
     codes : int32 array (n_rows,)
         Index of each row's class.
     weights : float64 array (n_rows,), optional
-    together : iterable of tuple of str
-        Groups of columns whose sums are counted, in place of each column by itself.
+    together : mapping of tuple of str to {"sums", "cross"}, optional
+        Groups of columns whose sums, or cross moments, are counted, in place of each column by
+        itself.
 
     Raises
     ------
@@ -197,8 +239,11 @@ def collect_table(
         For an infinite number.
     """
     n = len(classes)
-    sums = [_sums(names, table, codes, n, weights) for names in together]
-    grouped = {name for columns, _ in sums for name in columns.names or ()}
+    count: dict[str, Callable[..., Group]] = {"sums": _sums, "cross": _cross}
+    whole = [
+        count[kind](names, table, codes, n, weights) for names, kind in (together or {}).items()
+    ]
+    grouped = {name for columns, _ in whole for name in columns.names or ()}
     alone = {k: c for k, c in table.columns.items() if k not in grouped}
     texts = {k: c for k, c in alone.items() if isinstance(c, Texts)}
     numbers = {k: c for k, c in alone.items() if isinstance(c, Numbers)}
@@ -211,7 +256,7 @@ def collect_table(
         lambda item: _numbers(*item, codes, n, weights, everyone), numbers.items(), table.n_rows
     )
     by_name.update(zip(numbers, counted, strict=True))
-    groups = [group for name in table.columns for group in by_name.get(name, [])] + sums
+    groups = [group for name in table.columns for group in by_name.get(name, [])] + whole
     schema = Schema(classes, tuple(columns for columns, _ in groups), by_name=True)
     counts = MemoryEngine().class_counts(codes, n, weights)
     return TableTally(schema, counts, tuple(tally for _, tally in groups))
@@ -278,4 +323,7 @@ def merged_tables(a: TableTally, b: TableTally) -> TableTally:
     for columns, group in zip(both.schema.groups, both.groups, strict=True):
         if isinstance(group, Moments) and not np.isfinite(group.s2_hi).all():
             raise_too_large(columns.names[0] if columns.names else "")
+        if isinstance(group, CrossMoments) and not np.isfinite(group.s2_hi).all():
+            wrong = ~np.isfinite(group.columns().s2_hi).all(axis=0)
+            raise_too_large(columns.names[int(np.argmax(wrong))] if columns.names else "")
     return both

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
+from tallybayes.engines.table_correlated import CorrelatedPart
 from tallybayes.engines.table_parts import LookupPart, Part
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.tables import Table
@@ -22,12 +24,12 @@ class TableScore:
 
     Parameters
     ----------
-    parts : list of Part
+    parts : sequence of Part and CorrelatedPart
     log_prior : float64 array (n_classes,)
     """
 
-    def __init__(self, parts: list[Part], log_prior: Array) -> None:
-        self.parts = parts
+    def __init__(self, parts: Sequence[Part | CorrelatedPart], log_prior: Array) -> None:
+        self.parts = list(parts)
         self.log_prior = log_prior
         self.fallback = int(np.argmax(log_prior))
         self.lookups: list[Any] = [p for p in parts if isinstance(p, LookupPart)]
@@ -76,6 +78,9 @@ class TableScore:
         else:
             self.scorer.score_codes(self._entries(x), self.start, scores, None, get_num_threads())
         for part in self.others:
+            if isinstance(part, CorrelatedPart):
+                scores += part.score(x)
+                continue
             for share in part.contributions(x).values():
                 scores += share
         return scores

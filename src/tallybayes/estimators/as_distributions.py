@@ -176,13 +176,21 @@ def _table(estimator: Any, model: TableModel) -> Any:
 
 
 def _column(model: TableModel, what: str, part: Any) -> Any:
-    from tallybayes.distributions import GroupOfCounts, LevelColumn, NumberColumn
+    from tallybayes.distributions import (
+        GroupOfCounts,
+        GroupOfNumbers,
+        LevelColumn,
+        NumberColumn,
+    )
     from tallybayes.distributions.laws import BinsLaw, law_of
+    from tallybayes.engines.table_correlated import CorrelatedPart
     from tallybayes.engines.table_parts import BinsPart, CountsPart, DensityPart, LevelsPart
 
     classes = model.schema.classes
     if isinstance(part, CountsPart):
         return GroupOfCounts(part, classes)
+    if isinstance(part, CorrelatedPart):
+        return GroupOfNumbers(part, classes)
     if isinstance(part, LevelsPart):
         return LevelColumn(part.name, what, part, classes)
     gap = None if part.gaps is None else np.exp(part.gaps.log_prob()[:, 0])

@@ -16,9 +16,11 @@ from tallybayes.families import (
     Categorical,
     Gaussian,
     Multinomial,
+    NormalInverseWishart,
     Poisson,
     Smooth,
 )
+from tallybayes.schema import Kind
 from tallybayes.tables import Empty, Table
 from tallybayes.tables.objects import as_text
 
@@ -78,6 +80,20 @@ class Declared:
     by_type: tuple[tuple[tuple[str, ...], Any], ...] = ()
 
     @property
+    def together(self) -> dict[tuple[str, ...], Kind]:
+        """What is counted of each group."""
+        return {
+            names: "cross" if isinstance(family, Gaussian) else "sums"
+            for names, family in self.groups.items()
+        }
+
+    @property
+    def correlated(self) -> set[str]:
+        """Columns that are in a group of numbers with their products."""
+        together = self.together.items()
+        return {name for names, kind in together if kind == "cross" for name in names}
+
+    @property
     def grouped(self) -> set[str]:
         """Columns that are in a group."""
         return {name for names in self.groups for name in names}
@@ -122,7 +138,8 @@ class Declared:
         family = self.families.get(name)
         if isinstance(family, Gaussian) and family.transform == "log":
             return 2
-        return int(isinstance(family, Poisson) or name in self.grouped)
+        counts = name in self.grouped and name not in self.correlated
+        return int(isinstance(family, Poisson) or counts)
 
     def levels(self, name: str) -> list[str] | None:
         """The declared levels of a column, as texts."""
@@ -194,6 +211,8 @@ def _need_family(key: Any, family: Any) -> None:
             f"columns= gives {key!r} a {type(family).__name__}, which is for a group of columns: "
             "name them in a tuple, ('w1', 'w2')"
         )
+    if isinstance(family, Gaussian) and family.full:
+        _need_group_of_numbers(key)
     if family is not None and not isinstance(
         family, TEXT_FAMILIES + NUMBER_FAMILIES + GROUP_FAMILIES
     ):
@@ -210,6 +229,31 @@ def _need_family(key: Any, family: Any) -> None:
                 f"columns= gives {key!r} the level {twice!r} twice, among {levels}: 1, 1.0 and '1' "
                 "are one level of a table; name each once"
             )
+
+
+def _need_group_of_numbers(key: Any) -> None:
+    """Raises ValueError where a full covariance is given to what is no group of columns."""
+    if isinstance(key, tuple):
+        if len(key) == 1:
+            raise ValueError(
+                f"columns= gives the group {key!r} a Gaussian with covariance='full', but one "
+                f"column has no covariance: name it by itself, {key[0]!r}"
+            )
+        twice = [name for name in key if key.count(name) > 1]
+        if twice:
+            raise ValueError(f"columns= names {twice[0]!r} twice in the group {key!r}")
+    elif isinstance(key, list) or _kinds_of(key) is not None:
+        raise ValueError(
+            f"columns= gives {key!r} a Gaussian with covariance='full', which is for a group of "
+            "columns: name them in a tuple, ('height', 'weight'), or give each column by itself "
+            "covariance='diag'"
+        )
+
+
+def is_group(family: Any, named: list[str]) -> bool:
+    """Whether columns with this family are read together."""
+    full = isinstance(family, Gaussian) and family.full
+    return isinstance(family, GROUP_FAMILIES) or (full and len(named) > 1)
 
 
 def declared(columns: Any, names: list[str]) -> Declared:
@@ -244,9 +288,13 @@ def declared(columns: Any, names: list[str]) -> Declared:
                 raise ValueError(
                     f"columns= names {name!r}, which X does not have; its columns are {names}"
                 )
-        if isinstance(family, GROUP_FAMILIES):
+        if is_group(family, named):
             groups[tuple(named)] = family
+            if isinstance(family, Gaussian) and isinstance(family.prior, NormalInverseWishart):
+                family.prior.of(len(named))  # refused now, if it is for other columns
         else:
+            if isinstance(family, Gaussian):
+                family = family.of_one_column()
             by_name.update(dict.fromkeys(named, family))
     grouped = [name for names in groups for name in names]
     for name in grouped:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
+from tallybayes.engines.table_correlated import CorrelatedPart
 from tallybayes.engines.table_parts import BinsPart, CountsPart, DensityPart, LevelsPart
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.families import Bernoulli, Categorical
@@ -42,6 +43,8 @@ def table_evidence(model: TableModel) -> float:
             total += _of_counts(part)
         elif isinstance(part, DensityPart):
             total += _of_density(part, model)
+        elif isinstance(part, CorrelatedPart):
+            total += _of_correlated(part)
         elif isinstance(part, LevelsPart):
             total += _of_levels(part, model)
         else:
@@ -124,6 +127,17 @@ def _of_density(part: DensityPart, model: TableModel) -> float:
             "declare Poisson(prior=Gamma(…)), or give an alpha above 0",
         )
     return density.log_evidence() - float((rows * gammaln(grid.values() + 1.0)).sum())
+
+
+def _of_correlated(part: CorrelatedPart) -> float:
+    """Of the rows that have all columns of the group."""
+    group: Any = part.correlated
+    if group.family.prior is None:
+        raise _improper(
+            f"the group {part.columns!r} is read as a Gaussian without a prior",
+            "declare Gaussian(covariance='full', prior=NormalInverseWishart(…))",
+        )
+    return float(group.log_evidence())
 
 
 def _grid(name: str, model: TableModel) -> GridCounts:

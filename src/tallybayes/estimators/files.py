@@ -29,6 +29,7 @@ from tallybayes.estimators.weighting_files import plain_weighting, restored_weig
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import (
     ClassCounts,
+    CrossMoments,
     FeatureSums,
     GridCounts,
     LevelCounts,
@@ -58,6 +59,7 @@ def _grid(shift: Any, keys: Any, counts: Any, budget: Any) -> Tally:
 
 
 TALLIES: dict[str, Callable[..., Tally]] = {
+    "cross": CrossMoments,
     "grid": _grid,
     "levels": LevelCounts,
     "moments": Moments,

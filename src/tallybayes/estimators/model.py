@@ -18,7 +18,7 @@ from tallybayes.families import ClassPrior
 from tallybayes.families.class_prior import PriorWithout
 from tallybayes.parameters import Parameters
 from tallybayes.schema import Columns, Schema
-from tallybayes.tally import ClassCounts, Moments, TableTally
+from tallybayes.tally import ClassCounts, CrossMoments, Moments, TableTally
 
 __all__ = ["ENGINE", "Model"]
 
@@ -233,11 +233,11 @@ class Model:
         most = dict(self.most_squares)
         columns = (None, *rest.schema.groups)
         for group, part, was in zip(columns, rest.parts, before.parts, strict=True):
-            if not isinstance(part, Moments) or group is None:
+            if not isinstance(part, Moments | CrossMoments) or group is None:
                 part.settle(was)
                 continue
-            assert isinstance(was, Moments)
+            assert isinstance(was, type(part))
             held = np.abs(was.mean_and_squares()[1]).max(axis=0, initial=0.0)
             most[group.key] = np.maximum(held, most.get(group.key, 0.0))
-            part.settle(was, most[group.key])
+            part.settle(was, most[group.key])  # type: ignore[arg-type]  # one kind, as asserted
         return most

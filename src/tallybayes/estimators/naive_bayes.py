@@ -33,9 +33,10 @@ class NaiveBayes(Calibrated, AsDistributions):
     columns : "auto", mapping or list of pairs, default="auto"
         Families by column, for example ``{"age": Gaussian(), "job": Categorical(), "id": None}``;
         None leaves a column out. A key may be a type (bool, int, float, str, datetime.date, or a
-        dtype), a tuple of names for a group, ``("w1", "w2"): Multinomial()``, and in a list of
-        pairs a list of names. A column's type is that of the first rows in which it has a value.
-        Columns not named are decided for.
+        dtype), a tuple of names for a group, ``("w1", "w2"): Multinomial()`` or
+        ``("alcohol", "hue"): Gaussian(covariance="full")``, and in a list of pairs a list of names.
+        A column's type is that of the first rows in which it has a value. Columns not named are
+        decided for.
     classes : array-like, optional
         Classes that may occur; others may still come.
     alpha : float or "auto", default=1.0
@@ -46,7 +47,7 @@ class NaiveBayes(Calibrated, AsDistributions):
     class_prior : array-like (n_classes,), optional
         A class prior that no count changes; it sums to 1. Needs ``class_alpha=0``.
     missing : {"ignore", "level"}, default="ignore"
-        Gaps are left out of the product, or are evidence themselves.
+        Gaps are left out of the product, or are evidence themselves; in a group they never are.
     unseen : {"smooth", "ignore", "error"}, default="smooth"
         What predicting does with a level that training did not have: give it the probability
         α / (n_cj + α·N_j), leave the column out of the product, or raise.

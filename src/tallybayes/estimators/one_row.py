@@ -6,21 +6,29 @@ the model is next read. So learning costs no reading, and reading sees every row
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.table import Group, level_group, number_groups
+from tallybayes.engines.table import Group, cross_group, level_group, number_groups
+from tallybayes.engines.table_correlated import CorrelatedPart
 from tallybayes.engines.table_parts import BinsPart, CountsPart, DensityPart, LevelsPart
 from tallybayes.engines.table_score import TableScore
 from tallybayes.estimators.declarations import Declared
 from tallybayes.estimators.labels import labels_and_codes, read_labels, sorted_labels
-from tallybayes.schema import Columns, Schema
+from tallybayes.schema import Columns, Kind, Schema
 from tallybayes.tables.objects import as_scalar, as_text
-from tallybayes.tally import ClassCounts, FeatureSums, GridCounts, Moments, TableTally
+from tallybayes.tally import (
+    ClassCounts,
+    CrossMoments,
+    FeatureSums,
+    GridCounts,
+    Moments,
+    TableTally,
+)
 from tallybayes.tally.grid import BUDGET
 
 __all__ = ["LabelRule", "counted_rows", "row_counter", "row_scorer"]
@@ -69,9 +77,12 @@ def row_counter(
     held = {name: group for group in groups if group.names for name in group.names}
     kinds = {name: group.kind for name, group in held.items()}
     holds, dates = [], []
+    correlated = what.correlated
     for name in names:
         if what.is_text(name):
             dates.append(ANY)
+        elif name in correlated:
+            dates.append(PLAIN)
         elif name in held:
             dates.append(DATES if held[name].dates else PLAIN)
         else:
@@ -97,6 +108,10 @@ def row_counter(
                 found = held[name].levels if name in held else None
                 levels = [] if found is None else found[0].tolist()
             counter.declare(j, levels, most)
+    at = {name: j for j, name in enumerate(names)}
+    for members, kind in what.together.items():
+        if kind == "cross":
+            counter.add_group([at[name] for name in members])
     return counter
 
 
@@ -109,11 +124,11 @@ def _by_class(parts: list[Array], order: NDArray[np.intp]) -> Array:
 
 
 def counted_rows(
-    counter: _kernels.RowCounter, together: Iterable[tuple[str, ...]] = ()
+    counter: _kernels.RowCounter, together: Mapping[tuple[str, ...], Kind]
 ) -> TableTally:
     """What a counter has counted, as a tally in a schema of its own; `together` are groups of
-    columns, whose sums are what counts."""
-    labels, class_count, columns = counter.counted()
+    columns, whose sums or cross moments are what counts."""
+    labels, class_count, columns, crossed = counter.counted()
     array = np.array(labels)
     if array.ndim != 1 or array.dtype.kind not in "iufbU" or array.tolist() != labels:
         array = np.empty(len(labels), dtype=object)
@@ -127,7 +142,12 @@ def counted_rows(
         by_name[name] = read(name, counts, order)
     grouped = {name for names in together for name in names}
     groups = [g for name, part in by_name.items() if name not in grouped for g in part]
-    groups += [_sums(names, by_name, len(order)) for names in together]
+    whole = iter(crossed)
+    for names, kind in together.items():
+        if kind == "sums":
+            groups.append(_sums(names, by_name, len(order)))
+        else:
+            groups.append(_cross(names, next(whole), order))
     schema = Schema(classes, tuple(columns for columns, _ in groups), by_name=True)
     return TableTally(schema, ClassCounts(class_count[order]), tuple(tally for _, tally in groups))
 
@@ -169,6 +189,22 @@ def _sums(names: tuple[str, ...], counted: dict[str, list[Group]], n_classes: in
     return columns, FeatureSums(sums)
 
 
+def _cross(names: tuple[str, ...], counted: Any, order: NDArray[np.intp]) -> Group:
+    """Cross moments of a group of columns, from the totals of each class."""
+    d = len(names)
+    if counted is None:
+        return cross_group(names, CrossMoments.zeros(len(order), np.zeros(d)))
+    origin, totals = counted
+    pairs = d * (d + 1) // 2
+    wide = np.zeros((len(order), 2 + 2 * d + 2 * pairs))
+    for row, flat in zip(wide, totals, strict=False):  # later classes have no counts
+        row[:] = flat
+    parts = np.split(wide[order], np.cumsum([1, 1, d, d, pairs]), axis=1)
+    n, n_lo, s1_hi, s1_lo, s2_hi, s2_lo = (np.ascontiguousarray(part) for part in parts)
+    tally = CrossMoments(origin, n.ravel(), s1_hi, s1_lo, s2_hi, s2_lo, n_lo.ravel())
+    return cross_group(names, tally)
+
+
 def row_scorer(score: TableScore, what: Declared) -> _kernels.RowScorer | None:
     """The compiled score of one row as a dict; None where a part looks at several columns at once
     and has no linear form."""
@@ -184,6 +220,8 @@ def row_scorer(score: TableScore, what: Declared) -> _kernels.RowScorer | None:
             scorer.add_bins(part.name, part.edges, np.ascontiguousarray(part.table.T))
         elif isinstance(part, DensityPart):
             _add_density(scorer, part, what.least(part.name))
+        elif isinstance(part, CorrelatedPart):
+            _add_correlated(scorer, part)
         elif not _add_counts(scorer, part):
             return None
     return scorer
@@ -200,6 +238,13 @@ def _add_density(scorer: _kernels.RowScorer, part: DensityPart, least: int) -> N
         return
     constant, slope, mean, scale = terms
     scorer.add_quadratic(part.name, constant + there, slope, mean, scale, gap, least)
+
+
+def _add_correlated(scorer: _kernels.RowScorer, part: CorrelatedPart) -> None:
+    terms = part.correlated.terms(tuple(range(len(part.columns))))
+    scorer.add_group(
+        list(part.columns), *terms, lambda values: part.scored(np.array([values]))[0].tolist()
+    )
 
 
 def _add_counts(scorer: _kernels.RowScorer, part: CountsPart) -> bool:

@@ -74,7 +74,7 @@ class RowByRow(TallyClassifier):
         rows = self.__dict__.pop("_rows")
         try:
             what, names = self.__dict__["_row_declared"], rows.names
-            batch = counted_rows(rows, what.groups)
+            batch = counted_rows(rows, what.together)
             if self.half_life is not None:
                 batch = batch * (1.0 / self._growth(rows.rows - 1))
             if "_model" in self.__dict__:

@@ -122,7 +122,7 @@ class TableClassifier(RowByRow):
     def _counted(
         self, table: Table, classes: NDArray[Any], codes: Any, weights: Any, what: Declared
     ) -> TableTally:
-        return collect_table(table, classes, codes, weights, what.groups)
+        return collect_table(table, classes, codes, weights, what.together)
 
     def _count_afresh(
         self, classes: NDArray[Any], x: RowsToCount, codes: NDArray[np.int32], weights: Any

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.engines.table_correlated import CorrelatedPart
 from tallybayes.engines.table_parts import BinsPart, CountsPart, DensityPart, LevelsPart, Part
 from tallybayes.errors import warn_user
 from tallybayes.estimators.declarations import Declared
@@ -18,12 +19,13 @@ from tallybayes.families.cells import CellLaw
 from tallybayes.families.choice import choose
 from tallybayes.families.counts import MultinomialCounts
 from tallybayes.families.densities import GaussianDensity
+from tallybayes.families.gaussian_group import GaussianGroup
 from tallybayes.families.poisson import PoissonDensity
 from tallybayes.families.priors import Estimate
 from tallybayes.families.strength import Criterion, best_alpha, density_score, each, law_score
 from tallybayes.parameters import Density, Unseen
 from tallybayes.schema import SomeLevels
-from tallybayes.tally import FeatureSums, GridCounts, LevelCounts, Moments, TableTally
+from tallybayes.tally import CrossMoments, FeatureSums, GridCounts, LevelCounts, Moments, TableTally
 
 __all__ = [
     "IDENTIFIER_ROWS",
@@ -79,7 +81,7 @@ class ColumnReading:
         "texts", "numbers", "counts" or "nothing yet".
     family : str
     why : str
-    part : Part or Term, optional
+    part : Part, CorrelatedPart or Term, optional
         None for a column that does not count; columns of a group share one.
     alpha : float or None
         The strength of smoothing, in rows, where it was chosen.
@@ -277,6 +279,8 @@ class _Reader:
     # ---- groups ----------------------------------------------------------------------------------
     def read_group(self, names: tuple[str, ...], family: Any) -> dict[str, ColumnReading]:
         """The columns of a group, by name."""
+        if isinstance(family, Gaussian):
+            return self._correlated(names, family)
         if (names, "sums") in self.here:
             tally = self.here[names, "sums"][1]
         else:
@@ -291,6 +295,16 @@ class _Reader:
         what = f"{counts.what} of {len(names)} columns"
         what += _told(alpha)
         return {n: ColumnReading(n, "counts", what, "declared", part, alpha) for n in names}
+
+    def _correlated(self, names: tuple[str, ...], family: Gaussian) -> dict[str, ColumnReading]:
+        tally = self.here[names, "cross"][1] if (names, "cross") in self.here else None
+        if not isinstance(tally, CrossMoments) or not tally.n.any():
+            why = "no row was seen that has all columns of the group"
+            return {n: ColumnReading(n, "nothing yet", "left out", why, None) for n in names}
+        group = GaussianGroup.read(family, names, tally)
+        part = CorrelatedPart(columns=names, correlated=group, n_classes=len(self.rows))
+        what = group.described().what
+        return {n: ColumnReading(n, "numbers", what, "declared", part) for n in names}
 
 
 def _told(alpha: float | None) -> str:

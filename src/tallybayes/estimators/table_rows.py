@@ -95,8 +95,11 @@ def coerced(table: Table, holds: Mapping[str, str], what: Declared, learning: bo
         A ValueError: when learning, a level that is not among those declared.
     """
     columns: dict[str, Column] = {}
+    correlated = what.correlated
     for name, column in table.columns.items():
         numbers = what.is_number(name)
+        if name in correlated:
+            _need_no_dates(name, column)
         if not what.is_text(name) and (learning or name in holds):
             _need_one_kind(name, column, holds.get(name))
         if what.is_text(name) or holds.get(name) == "levels":
@@ -124,6 +127,15 @@ def _need_one_kind(name: str, column: Column, held: str | None) -> None:
         f"column {name!r} {mixed}: give all of it as dates, or declare it as Categorical() in "
         "columns="
     )
+
+
+def _need_no_dates(name: str, column: Column) -> None:
+    """Raises ValueError for dates among numbers whose products are counted."""
+    if isinstance(column, Numbers) and column.what == "date":
+        raise ValueError(
+            f"column {name!r} holds dates, but is in a group with covariance='full', which takes "
+            "numbers: declare it by itself, or give numbers of days"
+        )
 
 
 def _need_at_least(name: str, column: Numbers, least: int) -> None:

@@ -13,6 +13,7 @@ from tallybayes.families.multinomial import Multinomial
 from tallybayes.families.poisson import Poisson
 from tallybayes.families.priors import Beta, Dirichlet
 from tallybayes.families.priors_of_numbers import Gamma, NormalInverseGamma
+from tallybayes.families.priors_of_vectors import NormalInverseWishart
 from tallybayes.families.smooth import Smooth
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Gaussian",
     "Multinomial",
     "NormalInverseGamma",
+    "NormalInverseWishart",
     "Poisson",
     "Smooth",
 ]

@@ -80,9 +80,10 @@ class GaussianDensity:
         ValueError
             Without a prior: an improper one has no evidence.
         """
-        if self.family.prior is None:
+        prior = self.family.column_prior
+        if prior is None:
             raise ValueError("a Gaussian without a prior has no evidence")
-        return float(self.family.prior.log_evidence(*self.own).sum())
+        return float(prior.log_evidence(*self.own).sum())
 
     @property
     def what(self) -> str:
@@ -108,7 +109,7 @@ class GaussianDensity:
 
     def drawn(self, x: Array, rng: Any, n: int) -> Array:
         g, slope = self._in(x)
-        own, prior = self.own, self.family.prior
+        own, prior = self.own, self.family.column_prior
         if prior is not None:
             centre, strength, shape, scale = prior.posterior(*own)
         else:  # the reference prior 1/σ²; a class of one row has the spread of all together
@@ -164,7 +165,9 @@ class GaussianDensity:
         everyone = self.everyone.without(g, weight)
         epsilon = self._epsilon(everyone)
         moved = np.abs(epsilon - self._epsilon(self.everyone)).max(initial=0.0)
-        if (self.own.n == 0.0).any() or moved > UNMOVED * self.predictive.variance.min():
+        # a class without spread has what all classes together have of it
+        borrowed = (self.own.squares <= 0.0).any()
+        if borrowed or moved > UNMOVED * self.predictive.variance.min():
             wide = Statistics(*(part[:, None] for part in everyone))
             others = Statistics(*(np.broadcast_to(p, (len(x), len(p))) for p in self.own))
             predictive = self.family.predictive(others, wide, epsilon[:, None])

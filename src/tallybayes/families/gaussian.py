@@ -22,7 +22,7 @@ scale s² (1 + 1/n). Murphy (2007), Conjugate Bayesian analysis of the Gaussian 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from tallybayes.families.hyperparameters import Estimate, check_estimate, number
 from tallybayes.families.priors_of_numbers import NormalInverseGamma
+from tallybayes.families.priors_of_vectors import NormalInverseWishart
 from tallybayes.families.rising import log_rising
 from tallybayes.parameters import MomentsWithout, Quadratic
 from tallybayes.schema import Kind
@@ -109,14 +110,22 @@ class Gaussian:
         estimate. A class of no more rows than ddof uses the variance of all classes together.
     min_variance : float
         No variance is smaller, smoothed or not, in squared units of the column.
-    prior : NormalInverseGamma, optional
-        What is believed of mean and variance before the first row, for every column.
+    prior : NormalInverseGamma or NormalInverseWishart, optional
+        What is believed of mean and variance before the first row, for every column; of means and
+        covariance with a full covariance.
     estimate : {"mean", "map", "mle", "posterior"}
         The parameters' posterior mean, their mode, maximum likelihood, or the parameters integrated
         out. Without a prior the first three are one.
     transform : {"log", "yeo-johnson"}, optional
         x is Gaussian after this transform. For columns of a table; see
         :mod:`tallybayes.families.transforms`.
+    covariance : {"diag", "full"}
+        Each column by itself, or a group of columns of a table with a covariance for each class,
+        ``("height", "weight"): Gaussian(covariance="full")``; see
+        :mod:`tallybayes.families.gaussian_group`. There var_smoothing is a ridge, a share of each
+        column's own variance; min_variance holds in every direction; only rows with a value in
+        each of the columns are counted, and of a row with gaps the columns that are there are
+        scored. A single column has no covariance: it is read as with "diag".
     """
 
     kind: ClassVar[Kind] = "moments"
@@ -124,12 +133,18 @@ class Gaussian:
     relative_to: Literal["largest", "feature"] = "largest"
     ddof: float = 0.0
     min_variance: float = 0.0
-    prior: NormalInverseGamma | None = None
+    prior: NormalInverseGamma | NormalInverseWishart | None = None
     estimate: Estimate = "mean"
     transform: Literal["log", "yeo-johnson"] | None = None
+    covariance: Literal["diag", "full"] = "diag"
 
     def __post_init__(self) -> None:
-        check_estimate(self, NormalInverseGamma)
+        if self.covariance not in ("diag", "full"):
+            raise ValueError(
+                f"covariance is 'diag' (each column by itself) or 'full' (a group of columns "
+                f"together), got {self.covariance!r}"
+            )
+        check_estimate(self, NormalInverseWishart if self.full else NormalInverseGamma)
         for name in ("var_smoothing", "ddof", "min_variance"):
             rule = f"Gaussian takes a finite {name} from 0 on"
             value = number(rule, getattr(self, name))
@@ -140,6 +155,39 @@ class Gaussian:
             raise ValueError(f"relative_to is 'largest' or 'feature', got {self.relative_to!r}")
         if self.transform not in (None, "log", "yeo-johnson"):
             raise ValueError(f"transform is None, 'log' or 'yeo-johnson', got {self.transform!r}")
+        if self.full and self.transform is not None:
+            raise ValueError(
+                f"transform={self.transform!r} is for a single column: of a group with "
+                "covariance='full' the numbers are counted as they are; transform them before"
+            )
+
+    @property
+    def full(self) -> bool:
+        """Whether it is for a group of columns that are read together."""
+        return self.covariance == "full"
+
+    @property
+    def column_prior(self) -> NormalInverseGamma | None:
+        """The prior of a column by itself.
+
+        Raises
+        ------
+        ValueError
+            With a full covariance, which is for a group of columns.
+        """
+        if self.full or isinstance(self.prior, NormalInverseWishart):
+            raise ValueError(
+                "Gaussian(covariance='full') is for a group of columns of a NaiveBayes: "
+                "NaiveBayes(columns={('height', 'weight'): Gaussian(covariance='full')})"
+            )
+        return self.prior
+
+    def of_one_column(self) -> Gaussian:
+        """The family as it reads a single column, which has no covariance."""
+        prior = self.prior
+        if isinstance(prior, NormalInverseWishart):
+            prior = prior.of_one_column()
+        return replace(self, covariance="diag", prior=prior) if self.full else self
 
     def predictive(self, own: Statistics, everyone: Statistics, epsilon: Array) -> Predictive:
         """What a value of each class is expected to be, elementwise.
@@ -151,8 +199,9 @@ class Gaussian:
         epsilon : array
             Added to every variance.
         """
-        if self.prior is not None:
-            centre, squared, freedom = self._under(self.prior, own)
+        prior = self.column_prior
+        if prior is not None:
+            centre, squared, freedom = self._under(prior, own)
         else:
             centre, squared, freedom = self._by_rows(own, everyone)
         variance = squared + epsilon

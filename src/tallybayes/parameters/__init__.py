@@ -6,7 +6,16 @@ Parameters do not hold the class prior.
 
 from __future__ import annotations
 
-from tallybayes.parameters.columns import Cells, Counts, Density, Description, QuadraticTerms
+from tallybayes.parameters.columns import (
+    Cells,
+    Correlated,
+    Counts,
+    Density,
+    Description,
+    QuadraticTerms,
+    TriangularTerms,
+)
+from tallybayes.parameters.gaps import gap_patterns
 from tallybayes.parameters.scores import Linear, Lookup, Parameters, Quadratic, Unseen
 from tallybayes.parameters.without import (
     CellsWithout,
@@ -21,6 +30,7 @@ __all__ = [
     "Cells",
     "CellsWithout",
     "ComplementWithout",
+    "Correlated",
     "Counts",
     "Density",
     "Description",
@@ -32,6 +42,8 @@ __all__ = [
     "Quadratic",
     "QuadraticTerms",
     "SumsWithout",
+    "TriangularTerms",
     "Unseen",
     "Without",
+    "gap_patterns",
 ]

@@ -8,7 +8,15 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Cells", "Counts", "Density", "Description", "QuadraticTerms"]
+__all__ = [
+    "Cells",
+    "Correlated",
+    "Counts",
+    "Density",
+    "Description",
+    "QuadraticTerms",
+    "TriangularTerms",
+]
 
 Array = NDArray[np.float64]
 
@@ -21,6 +29,28 @@ class QuadraticTerms(NamedTuple):
     slope: Array
     mean: Array
     scale: Array
+
+
+class TriangularTerms(NamedTuple):
+    """score_c(x) = Σ_j constant_cj − ½ r_cj², r_c = R_c (x − mean_c), of d columns at once.
+
+    Column j adds what is said of it given the columns before it, so that the terms add up to the
+    score. With degrees of freedom ν the terms are those of a Student-t: in place of −½ r_cj²,
+    −½(ν+j) log(1 + q_j/ν) + ½(ν+j−1) log(1 + q_(j−1)/ν), q_j = r_c1² + … + r_cj².
+
+    Parameters
+    ----------
+    mean, constant : float64 arrays (n_classes, d)
+    rotation : float64 array (n_classes, d, d)
+        R, lower triangular.
+    freedom : float64 array (n_classes,), optional
+        ν.
+    """
+
+    mean: Array
+    rotation: Array
+    constant: Array
+    freedom: Array | None = None
 
 
 class Description(NamedTuple):
@@ -114,3 +144,21 @@ class Counts(Protocol):
 
     def described(self) -> Description:
         """The parameters in words; a value a column."""
+
+
+class Correlated(Protocol):
+    """A group of d columns of numbers of a table that are scored together."""
+
+    def terms(self, there: tuple[int, ...]) -> TriangularTerms:
+        """log p of some of the columns, by their numbers, whatever the others are."""
+
+    def without(self, x: Array, own: NDArray[np.intp], weight: Array) -> Array:
+        """log p(x | c), (n_rows, n_classes), of rows (n_rows, d) without gaps, after each row
+        itself is taken out; `own` is its class, `weight` its weight."""
+
+    def drawn(self, x: Array, rng: Any, n: int) -> Array:
+        """log p(x | c) of rows, NaN for gaps, under parameters drawn from their posterior, float64
+        (n, n_rows, n_classes)."""
+
+    def described(self) -> Description:
+        """The parameters in words."""

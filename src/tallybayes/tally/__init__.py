@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tallybayes.tally.base import Tally
 from tallybayes.tally.classes import ClassCounts
+from tallybayes.tally.cross import CrossMoments
 from tallybayes.tally.grid import GridCounts
 from tallybayes.tally.levels import LevelCounts
 from tallybayes.tally.moments import Moments
@@ -12,6 +13,7 @@ from tallybayes.tally.table import TableTally
 
 __all__ = [
     "ClassCounts",
+    "CrossMoments",
     "FeatureSums",
     "GridCounts",
     "LevelCounts",

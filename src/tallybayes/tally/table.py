@@ -11,6 +11,7 @@ from tallybayes.errors import IncompatibleTallies, NegativeTally
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally.base import NOTHING, Tally
 from tallybayes.tally.classes import ClassCounts
+from tallybayes.tally.cross import CrossMoments
 from tallybayes.tally.grid import GridCounts
 from tallybayes.tally.levels import LevelCounts
 from tallybayes.tally.moments import Moments
@@ -27,6 +28,9 @@ def zero_tally(columns: Columns, n_classes: int) -> Tally:
     if columns.kind == "moments":
         assert columns.origin is not None
         return Moments.zeros(n_classes, columns.origin)
+    if columns.kind == "cross":
+        assert columns.origin is not None
+        return CrossMoments.zeros(n_classes, columns.origin)
     if columns.kind == "grid":
         return GridCounts.zeros(n_classes)
     return FeatureSums.zeros(n_classes, columns.n_features)
@@ -117,7 +121,7 @@ class TableTally:
                     tally = tally.moved(columns.n_levels, _moves(mine, columns))
                 else:
                     tally = tally.widen(columns.n_levels)
-            if isinstance(tally, Moments):
+            if isinstance(tally, Moments | CrossMoments):
                 assert columns.origin is not None
                 if not np.array_equal(tally.origin, columns.origin):
                     tally = tally.rebased(columns.origin)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import IncompatibleTallies
-from tallybayes.tally import Moments, Tally
+from tallybayes.tally import CrossMoments, Moments, Tally
 
 __all__ = [
     "Equality",
@@ -111,7 +111,8 @@ def in_mean_and_squares(bound: float, *, counts: float = 0.0) -> Equality:
         Means may differ by `bound` standard deviations, and sums of squares by `bound` times the
         largest of both sides and of the terms. A spread below 2⁻⁸⁸ of the column's sum of squares
         about the origin, all classes together, is rounding of double-doubles and is not compared;
-        nor is a difference of means below 2⁻⁸⁸ of the distance to the origin.
+        nor is a difference of means below 2⁻⁸⁸ of the distance to the origin. A sum of products of
+        two columns may differ by the root of what their sums of squares may differ by.
     counts : float, default=0.0
         The relative bound for all else: n, class counts, level counts and feature sums.
 
@@ -138,12 +139,25 @@ def in_mean_and_squares(bound: float, *, counts: float = 0.0) -> Equality:
             and (np.abs(ss - ss_b) <= bound * squares + rounding).all()
         )
 
+    def same_products(a: CrossMoments, b: CrossMoments, terms: Sequence[CrossMoments]) -> bool:
+        scatter = [t.mean_and_scatter()[1] for t in (a, b, *terms)]
+        about = [t.columns().s2_hi for t in (a, b, *terms)]
+        squares = np.max([np.abs(np.einsum("kii->ki", s)) for s in scatter], axis=0)
+        rounding = 2.0**-88 * np.max([np.abs(s2).sum(axis=0) for s2 in about], axis=0)
+        size = np.sqrt(bound * squares + rounding)
+        return bool((np.abs(scatter[0] - scatter[1]) <= size[:, :, None] * size[:, None, :]).all())
+
     def same(left: Any, right: Any, terms: Sequence[Any] = ()) -> bool:
         if not exactly(left.zero(), right.zero()):
             return False
         for a, b, *others in zip(*map(parts_of, (left, right, *terms)), strict=True):
-            alike = same_moments if isinstance(a, Moments) else others_same
-            if not alike(a, b, others):
+            if isinstance(a, CrossMoments):
+                columns = [t.columns() for t in (a, b, *others)]
+                alike = same_moments(columns[0], columns[1], columns[2:])
+                fine = alike and same_products(a, b, others)
+            else:
+                fine = (same_moments if isinstance(a, Moments) else others_same)(a, b, others)
+            if not fine:
                 return False
         return True
 

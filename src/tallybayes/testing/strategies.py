@@ -37,10 +37,10 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-KindOfTally = Literal["classes", "levels", "sums", "moments"]
+KindOfTally = Literal["classes", "levels", "sums", "moments", "cross"]
 Family = Literal["gaussian", "categorical", "multinomial", "complement", "bernoulli"]
 
-KINDS: tuple[KindOfTally, ...] = ("classes", "levels", "sums", "moments")
+KINDS: tuple[KindOfTally, ...] = ("classes", "levels", "sums", "moments", "cross")
 FAMILIES: tuple[Family, ...] = (
     "gaussian",
     "categorical",
@@ -119,13 +119,13 @@ def columns(draw: st.DrawFn, kind: KindOfTally, *, whole: bool = False) -> Colum
     if kind == "sums":
         threshold = draw(st.sampled_from([None, None, 0.5]))
         return Columns(kind="sums", n_features=d, threshold=threshold)
-    if kind == "moments":
+    if kind in ("moments", "cross"):
         nearby = st.sampled_from([0.0, 0.0, 1.0, -7.0])
         origins = nearby if whole else st.one_of(nearby, st.sampled_from([1e9, -1e-9, 0.1]))
         return Columns(
-            kind="moments", n_features=d, origin=draw(hnp.arrays(np.float64, d, elements=origins))
+            kind=kind, n_features=d, origin=draw(hnp.arrays(np.float64, d, elements=origins))
         )
-    raise ValueError(f"kind must be one of 'levels', 'sums' and 'moments', got {kind!r}")
+    raise ValueError(f"kind must be one of 'levels', 'sums', 'moments' and 'cross', got {kind!r}")
 
 
 @st.composite
@@ -142,7 +142,7 @@ def _cells(draw: st.DrawFn, of: Columns, n: int, whole: bool) -> NDArray[Any]:
         share = draw(hnp.arrays(np.float64, (n, d), elements=st.floats(0.0, 0.99)))
         return np.floor(share * of.n_levels).astype(np.int64)
     if whole:
-        numbers = st.integers(-50, 50) if of.kind == "moments" else st.integers(0, 50)
+        numbers = st.integers(-50, 50) if of.kind in ("moments", "cross") else st.integers(0, 50)
         return draw(hnp.arrays(np.float64, (n, d), elements=numbers.map(float)))
     unit = draw(hnp.arrays(np.float64, (n, d), elements=st.floats(-4.0, 4.0, width=32)))
     scale = draw(hnp.arrays(np.float64, d, elements=st.sampled_from(SCALES)))
@@ -191,7 +191,7 @@ def tallies(
 
     Parameters
     ----------
-    kind : {"classes", "levels", "sums", "moments"}
+    kind : {"classes", "levels", "sums", "moments", "cross"}
     count : int
         How many.
     whole : bool
@@ -208,7 +208,7 @@ def table_tallies(
     """Tallies of whole models that share a schema of one to three groups of columns."""
     n_classes = draw(st.integers(1, 3))
     kinds: list[KindOfTally] = draw(
-        st.lists(st.sampled_from(("levels", "sums", "moments")), min_size=1, max_size=3)
+        st.lists(st.sampled_from(("levels", "sums", "moments", "cross")), min_size=1, max_size=3)
     )
     groups = tuple(draw(columns(kind, whole=whole)) for kind in kinds)
     schema = Schema(np.arange(n_classes), groups)

@@ -1,0 +1,104 @@
+"""A group of correlated columns of a table as a distribution, one for each class."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import psi
+
+from tallybayes.distributions.base import ArrayConditional, Index, stats
+from tallybayes.engines.table_correlated import CorrelatedPart
+from tallybayes.families.rising import log_rising
+
+__all__ = ["GroupOfNumbers"]
+
+Array = NDArray[np.float64]
+
+
+class GroupOfNumbers(ArrayConditional):
+    """x | c ~ N(μ_c, Σ_c), or a multivariate Student-t where the parameters are integrated out;
+    events are rows of the group's columns. A gap, NaN, is left out: what is there has the marginal
+    distribution.
+
+    Parameters
+    ----------
+    part : CorrelatedPart
+    classes : array (n_classes,)
+
+    Attributes
+    ----------
+    what : str
+        The family.
+    frozen : list of scipy.stats.multivariate_normal or multivariate_t
+        One a class.
+    """
+
+    def __init__(self, part: CorrelatedPart, classes: NDArray[Any]) -> None:
+        super().__init__(classes, part.columns)
+        self.part = part
+        self.what: str = part.correlated.what  # type: ignore[attr-defined]
+        shape = part.correlated.shape  # type: ignore[attr-defined]
+        self._centre: Array = shape.centre
+        self._root: Array = shape.deviation[:, :, None] * shape.factor
+        self._scale: Array = shape.covariance
+        self._log_det: Array = shape.log_det
+        self.freedom: Array | None = shape.freedom
+
+    @cached_property
+    def frozen(self) -> list[Any]:
+        """The classes one by one, of scipy.stats."""
+        each = zip(self._centre, self._scale, strict=True)
+        if self.freedom is None:
+            return [stats().multivariate_normal(mean, cov) for mean, cov in each]
+        return [
+            stats().multivariate_t(mean, cov, df=nu)
+            for (mean, cov), nu in zip(each, self.freedom, strict=True)
+        ]
+
+    def _log_prob(self, x: NDArray[Any]) -> Array:
+        infinite = np.isinf(x)
+        scores = self.part.scored(np.where(infinite, 0.0, x))
+        scores[infinite.any(axis=1)] = -np.inf
+        return scores
+
+    def draw(self, codes: Index, rng: Any, **more: Any) -> Array:
+        z = rng.standard_normal((len(codes), len(self.features)))
+        if self.freedom is not None:
+            nu = self.freedom[codes]
+            z = z * np.sqrt(nu / rng.chisquare(nu))[:, None]
+        return np.asarray(self._centre[codes] + np.einsum("nij,nj->ni", self._root[codes], z))
+
+    def mean(self) -> Array:
+        """E x, float64 (n_classes, n_columns); NaN where it does not exist."""
+        if self.freedom is None:
+            return self._centre.copy()
+        return np.where(self.freedom[:, None] > 1.0, self._centre, np.nan)
+
+    def covariance(self) -> Array:
+        """Cov x, float64 (n_classes, n_columns, n_columns); of a Student-t NaN where it does not
+        exist."""
+        if self.freedom is None:
+            return self._scale.copy()
+        nu = self.freedom[:, None, None]
+        exists = nu > 2.0
+        return np.where(exists, self._scale * nu / np.where(exists, nu - 2.0, 1.0), np.nan)
+
+    def variance(self) -> Array:
+        """Var x of each column, float64 (n_classes, n_columns)."""
+        return np.array(np.einsum("kjj->kj", self.covariance()))
+
+    def stddev(self) -> Array:
+        """The roots of :meth:`variance`."""
+        return np.sqrt(self.variance())
+
+    def entropy(self, **more: Any) -> Array:
+        """Differential entropy, in nats, float64 (n_classes,)."""
+        d = len(self.features)
+        if self.freedom is None:
+            return np.asarray(0.5 * (d * (1.0 + np.log(2.0 * np.pi)) + self._log_det))
+        half, nu = 0.5 * (self.freedom + d), self.freedom
+        constant = 0.5 * (d * np.log(nu * np.pi) + self._log_det) - log_rising(0.5 * nu, 0.5 * d)
+        return np.asarray(constant + half * (psi(half) - psi(0.5 * nu)))

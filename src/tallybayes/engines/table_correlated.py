@@ -1,0 +1,105 @@
+"""What a group of correlated columns of a table adds to the score of each class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _kernels
+from tallybayes.engines.table_parts import values_of
+from tallybayes.engines.threads import get_num_threads
+from tallybayes.parameters import Correlated, Description, gap_patterns
+from tallybayes.tables import Table
+
+__all__ = ["CorrelatedPart"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+CELLS = 1 << 19  # numbers of the intermediate results of a chunk of rows
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CorrelatedPart:
+    """A group of columns of numbers that are scored together.
+
+    A gap is left out: of a row with gaps the columns that are there are scored, by their own joint
+    distribution. Each column adds what is said of it given the columns before it in the group.
+
+    Parameters
+    ----------
+    columns : tuple of str
+    correlated : Correlated
+    n_classes : int
+    """
+
+    columns: tuple[str, ...]
+    correlated: Correlated
+    n_classes: int
+
+    def described(self) -> Description:
+        """The parameters in words."""
+        return self.correlated.described()
+
+    def matrix(self, x: Table) -> Array:
+        """Their numbers, float64 (n_rows, n_columns), NaN for gaps.
+
+        Raises
+        ------
+        ValueError
+            For infinity.
+        """
+        wide = np.empty((x.n_rows, len(self.columns)))
+        for j, name in enumerate(self.columns):
+            wide[:, j] = values_of(name, x.columns[name])
+        return wide
+
+    def scored(self, values: Array, shares: Array | None = None) -> Array:
+        """log p(x | c), (n_rows, n_classes), of rows (n_rows, n_columns), NaN for gaps; and what
+        each column adds, if there is room for it (n_rows, n_classes, n_columns), of zeros."""
+        scores = np.zeros((len(values), self.n_classes))
+        for there, rows in gap_patterns(values):
+            terms, whole = self.correlated.terms(there), len(rows) == len(values)
+            x = values if whole else values[rows]
+            x = np.ascontiguousarray(x[:, there]) if len(there) < x.shape[1] else x
+            some = scores if whole else np.zeros((len(rows), self.n_classes))
+            each = None if shares is None else np.zeros((*some.shape, len(there)))
+            _kernels.score_triangular(x, *terms, some, each, get_num_threads())
+            if not whole:
+                scores[rows] = some
+            if shares is not None and each is not None:
+                for i, j in enumerate(there):
+                    shares[rows, :, j] = each[:, :, i]
+        return scores
+
+    def score(self, x: Table) -> Array:
+        """log p(x | c), (n_rows, n_classes), in nats."""
+        return self.scored(self.matrix(x))
+
+    def contributions(self, x: Table) -> dict[str, Array]:
+        """What each column adds, (n_rows, n_classes), in nats, by name."""
+        values = self.matrix(x)
+        shares = np.zeros((x.n_rows, self.n_classes, len(self.columns)))
+        self.scored(values, shares)
+        return {name: shares[:, :, j] for j, name in enumerate(self.columns)}
+
+    def drawn(self, x: Table, rng: Any, n: int) -> Array:
+        """What they add under parameters drawn from their posterior, (n, n_rows, n_classes)."""
+        return self.correlated.drawn(self.matrix(x), rng, n)
+
+    def without(self, x: Table, own: Index, weight: Array) -> Array:
+        """What they add after each row itself is taken out, (n_rows, n_classes); a row with gaps
+        was not counted and takes nothing out."""
+        values = self.matrix(x)
+        whole = np.flatnonzero(~np.isnan(values).any(axis=1))
+        gaps = np.flatnonzero(np.isnan(values).any(axis=1))
+        scores = np.zeros((x.n_rows, self.n_classes))
+        scores[gaps] = self.scored(values[gaps])
+        step = max(1, CELLS // (self.n_classes * len(self.columns)))
+        for start in range(0, len(whole), step):
+            rows = whole[start : start + step]
+            scores[rows] = self.correlated.without(values[rows], own[rows], weight[rows])
+        return scores
