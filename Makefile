@@ -65,7 +65,7 @@ clean:
 %/installed-$(state): %/made
 	@echo 'Installing tallybayes into $*; compiling takes a minute or two'
 	@rm -f $*/installed-*
-	$*/bin/python -m pip install --quiet $(settings) '.[cli]'
+	$*/bin/python -m pip install --quiet $(settings) '.[cli,plots]'
 	@touch $@
 
 %/tools-$(tools): %/made
