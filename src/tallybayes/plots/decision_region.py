@@ -119,7 +119,15 @@ class DecisionRegionDisplay:
         name_places(ax, "y", second, self.rows)
         if self.title:
             put_title(ax, self.title)
-        self.legend_ = legend(ax, keys, self.classes.tolist(), title="predicted")
+        self.legend_ = legend(
+            ax,
+            keys,
+            self.classes.tolist(),
+            title="predicted",
+            loc="upper left",
+            bbox_to_anchor=(1.02, 1.0),
+            borderaxespad=0.0,
+        )
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
