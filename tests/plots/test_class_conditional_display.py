@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgb
 
 from plots.cases import CLASSES, X, Y, table_model, wine
 from tallybayes import BernoulliNB, CategoricalNB, MultinomialNB, NaiveBayes
-from tallybayes.families import Binned, Multinomial, Poisson, Smooth
+from tallybayes.families import Binned, Categorical, Gaussian, Multinomial, Poisson, Smooth
 from tallybayes.plots import ClassConditionalDisplay
 
 draw = ClassConditionalDisplay.from_estimator
@@ -35,6 +35,26 @@ def test_gaussian_curves_are_scipys(column):
     assert display.ax_.get_xlabel() == name
     assert display.ax_.get_ylabel() == f"p({name} | class)"
     assert display.rug_ == []
+
+
+def test_heavy_tails_are_cut_where_the_classes_are_still_seen():
+    rows, y = [[0.0], [1.0], [5.0], [6.5]], ["a", "a", "b", "b"]
+    model = NaiveBayes({"0": Gaussian(estimate="posterior")}).fit(rows, y)
+    display = draw(model, "0")
+    law = model.class_conditional_["0"].frozen
+    low, high = display.ax_.get_xlim()
+    assert low < law.ppf(0.1).min() < law.ppf(0.9).max() < high
+    assert high - low < 30 * (law.ppf(0.75) - law.ppf(0.25)).max()
+
+
+def test_many_long_levels_have_labels_that_fit():
+    names = [f"a level of a very long name, number {i}" for i in range(80)]
+    frame = [{"w": name} for name in names * 2]
+    display = draw(NaiveBayes({"w": Categorical()}).fit(frame, ["p"] * 80 + ["q"] * 80), "w")
+    labels = [t.get_text() for t in display.ax_.get_xticklabels()]
+    assert 20 < len(labels) < 60
+    assert all(len(label) == 25 for label in labels)
+    assert [len(bars) for bars in display.artists_] == [80, 80]
 
 
 def test_the_rug_is_the_rows_of_each_class():

@@ -109,6 +109,18 @@ def test_a_class_of_one_row_or_of_no_spread_has_no_estimate():
     alone.figure_.canvas.draw()
 
 
+def test_many_classes_leave_the_panels_room():
+    rng = np.random.default_rng(0)
+    display = PairPlot.from_predictions(rng.normal(size=(60, 2)), np.arange(60) % 12)
+    display.figure_.canvas.draw()
+    assert len(display.legend_.get_texts()) == 12
+    heights = [at.get_position().height for at in display.axes_.ravel()]
+    assert min(heights) > 0.35
+    inside = display.legend_.get_window_extent()
+    assert inside.x1 <= display.figure_.bbox.x1 + 1
+    assert inside.x0 >= display.axes_[0, -1].get_window_extent().x1
+
+
 def test_too_many_columns_are_refused():
     with pytest.raises(ValueError, match=r"13 columns are too many.*columns="):
         PairPlot.from_predictions(WINE.data, Y)

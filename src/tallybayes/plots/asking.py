@@ -72,7 +72,7 @@ def column_named(features: Sequence[Any], wanted: Any) -> Any:
     if isinstance(wanted, int) and not isinstance(wanted, bool) and 0 <= wanted < len(features):
         return features[wanted]
     listed = ", ".join(map(repr, list(features)[:20])) + (", …" if len(features) > 20 else "")
-    raise ValueError(f"there is no column {wanted!r} to draw; the columns are {listed}")
+    raise ValueError(f"there is no column {wanted!r} to draw; those that count are {listed}")
 
 
 def columns_named(features: Sequence[Any], wanted: Any, most: int) -> list[Any]:

@@ -72,15 +72,12 @@ class PairPlot:
             for look in looks
         ]
         corner = self.axes_[0, -1]
-        self.legend_ = legend(
-            corner,
-            keys,
-            panels.classes.tolist(),
-            title="class",
-            loc="upper left",
-            bbox_to_anchor=(1.02, 1.0),
-            borderaxespad=0.0,
-        )
+        where: Any = corner.figure
+        place: dict[str, Any] = {"loc": "outside right upper"}
+        if ax is not None:  # the figure has other axes
+            where = corner
+            place = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0}
+        self.legend_ = legend(where, keys, panels.classes.tolist(), title="class", **place)
         self.ax_, self.figure_ = self.axes_[-1, 0], corner.figure
         return self
 

@@ -26,6 +26,8 @@ LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 DISTINCT = 10
 """Colours of seaborn's "colorblind" palette; more classes take steps of cividis."""
 LETTERS = 12  # of tick labels, that an inch holds
+UPRIGHT = 7  # tick labels that an inch holds when they are turned
+LONGEST = 24  # letters of a tick label
 GAP = 0.06  # between the axes of a grid, as a share of one
 
 
@@ -111,12 +113,20 @@ def show_dates(ax: Any, along: str) -> None:
 
 def name_ticks(ax: Any, along: str, names: Sequence[Any]) -> None:
     """Ticks at 0, 1, … with names."""
-    said, families = drawable(names)
+    said, families = drawable(
+        name if len(name) <= LONGEST else f"{name[:LONGEST]}…" for name in map(str, names)
+    )
+    if along == "y":
+        ax.set_yticks(range(len(said)), said, fontfamily=families)
+        return
     inches = ax.get_position().width * ax.figure.get_figwidth()
-    long = along == "x" and sum(len(one) + 2 for one in said) > LETTERS * inches
-    put = ax.set_xticks if along == "x" else ax.set_yticks
-    turned = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if long else {}
-    put(range(len(said)), said, fontfamily=families, **turned)
+    every = max(1, round(len(said) / (UPRIGHT * inches)))
+    turned: dict[str, Any] = {}
+    if sum(len(one) + 2 for one in said) > LETTERS * inches:
+        steep = len(said) > 2 * inches
+        turned = {"rotation": 90} if steep else {"rotation": 30, "ha": "right"}
+        turned["rotation_mode"] = "default" if steep else "anchor"
+    ax.set_xticks(range(0, len(said), every), said[::every], fontfamily=families, **turned)
 
 
 def put_title(ax: Any, title: Any) -> None:

@@ -25,7 +25,8 @@ __all__ = ["LevelView", "NumberView", "View", "events_of", "number_view", "view_
 Array = NDArray[np.float64]
 
 DRAWN = 1000  # draws of each class that say where its values lie
-TAILS = (0.005, 0.995)
+TAILS = (0.0, 0.05, 0.95, 1.0)
+BEYOND = 0.45  # of the middle 90 %, on either side: a Gaussian to three standard deviations
 MARGIN = 0.08  # of the range, on either side
 POINTS = 400
 DISCRETE = {"poisson", "nbinom"}
@@ -88,7 +89,9 @@ class NumberView:
             of: Any = self.conditional
             drawn = of.sample(DRAWN, random_state=0)
             drawn = drawn[self.name] if isinstance(drawn, dict) else drawn.reshape(DRAWN, -1)
-            ends += np.nanquantile(drawn.astype(np.float64), TAILS, axis=0).ravel().tolist()
+            first, low, high, last = np.nanquantile(drawn.astype(np.float64), TAILS, axis=0)
+            more = BEYOND * (high - low)
+            ends += np.maximum(first, low - more).tolist() + np.minimum(last, high + more).tolist()
         if rows is not None:
             values = rows.numbers(self.name)
             ends += values[np.isfinite(values)].tolist()
@@ -97,7 +100,7 @@ class NumberView:
                 f"nothing says where column {self.name!r} lies: give rows with X that have values "
                 "in it"
             )
-        low, high = float(min(ends)), float(max(ends))
+        low, high = min(ends), max(ends)
         margin = MARGIN * (high - low) or 0.5
         if self.whole:
             return max(0.0, np.floor(low)), np.ceil(high)
