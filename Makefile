@@ -1,6 +1,5 @@
 # make demo   an environment, the package, and the command line on two tables
 # make test   the test tools, and every check
-# make examples   the articles, one script each; their pictures are saved in pictures/
 #
 # Both work in .venv; `make clean` removes what they made. A change in the source or in
 # pyproject.toml is installed before the next command runs; without one nothing is installed again.
@@ -25,15 +24,15 @@ state := $(shell find src CMakeLists.txt pyproject.toml README.md LICENSE -type 
 tools := $(shell cksum < pyproject.toml | cut -d ' ' -f 1)
 
 help:
-	@sed -n '1,6s/^# \{0,1\}//p' Makefile
+	@sed -n '1,5s/^# \{0,1\}//p' Makefile
 
 demo: $(venv)/installed-$(state)
 	$(python) examples/demo.py
 
+# the systems of the articles, one script each; their pictures go to build/pictures
 examples: $(venv)/installed-$(state)
 	@set -e; for script in examples/[1-5]_*.py; do \
-		echo "== $$script"; MPLBACKEND=agg $(python) "$$script"; \
-	done
+		echo "==== $$script"; $(python) $$script build/pictures; done
 
 test: lint types layers sanitize unit
 
@@ -58,7 +57,7 @@ bench: $(venv)/installed-$(state) $(venv)/tools-$(tools)
 	$(python) -m benchmarks speed
 
 clean:
-	rm -rf .venv build dist pictures .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 # ---- environments: one with the package as users get it, one with sanitized kernels -------------
 %/made:

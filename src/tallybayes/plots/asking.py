@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tallybayes.distributions import ClassConditional, Joint
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.plots.rows import Rows, class_codes, read_rows
 
 __all__ = [
     "class_conditional_of",
     "column_named",
     "columns_named",
-    "columns_trained",
     "joint_of",
     "need_fitted",
+    "rows_and_codes",
 ]
 
 
@@ -98,17 +102,41 @@ def columns_named(features: Sequence[Any], wanted: Any, most: int) -> list[Any]:
     return found
 
 
-def columns_trained(estimator: Any, features: Sequence[Any]) -> list[Any]:
-    """The columns of X as the estimator was trained with them; not all need count.
-
-    Parameters
-    ----------
-    estimator : fitted classifier
-    features : sequence
-        The columns that count.
-    """
+def _columns_trained(estimator: Any, features: Sequence[Any]) -> list[Any]:
+    """The columns of X as the estimator was trained with them; not all need count."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None:
         return list(names)
     n = estimator.n_features_in_
     return list(features) if len(features) == n else [str(j) for j in range(n)]
+
+
+def rows_and_codes(
+    estimator: Any, X: Any, y: Any, features: Sequence[Any], named: Sequence[Any]
+) -> tuple[Rows | None, NDArray[np.intp] | None]:
+    """Rows to draw and the index of each one's class; None without rows.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+    X : table or array (n_rows, n_columns), or None
+    y : array-like (n_rows,) or None
+        Their classes; those that the estimator predicts by default.
+    features : sequence
+        The columns that count.
+    named : sequence
+        Those that are drawn.
+
+    Raises
+    ------
+    ValueError
+        If X and y do not fit together, or to the estimator.
+    """
+    if X is None:
+        if y is not None:
+            raise ValueError("y is of the rows of X: give X, too")
+        return None, None
+    rows = read_rows(X, _columns_trained(estimator, features), named)
+    labels = estimator.predict(X) if y is None else y
+    _, codes = class_codes(labels, rows.n_rows, estimator.classes_)
+    return rows, codes

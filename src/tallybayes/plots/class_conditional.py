@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.plots.asking import class_conditional_of, columns_named, columns_trained
+from tallybayes.plots.asking import class_conditional_of, columns_named, rows_and_codes
 from tallybayes.plots.libraries import library
-from tallybayes.plots.rows import Rows, class_codes, read_rows
+from tallybayes.plots.rows import Rows
 from tallybayes.plots.shapes import (
     Bars,
     Contours,
@@ -172,13 +172,7 @@ class ClassConditionalDisplay:
         conditional = class_conditional_of(estimator)
         named = columns_named(conditional.features, columns, 2)
         views = [view_of(conditional, name) for name in named]
-        rows = codes = None
-        if X is not None:
-            rows = read_rows(X, columns_trained(estimator, conditional.features), named)
-            labels = estimator.predict(X) if y is None else y
-            _, codes = class_codes(labels, rows.n_rows, conditional.classes)
-        elif y is not None:
-            raise ValueError("y is of the rows of X: give X, too")
+        rows, codes = rows_and_codes(estimator, X, y, conditional.features, named)
         shape: Shape | Contours
         if len(views) == 1:
             shape = shape_of(views[0], rows)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions import ProductOfColumns
+from tallybayes.distributions import Joint, ProductOfColumns
 from tallybayes.estimators.frames import frame
 from tallybayes.plots.asking import (
     column_named,
     columns_named,
-    columns_trained,
     joint_of,
     need_fitted,
+    rows_and_codes,
 )
 from tallybayes.plots.class_conditional import name_places
 from tallybayes.plots.libraries import library
-from tallybayes.plots.rows import Rows, class_codes, read_rows
+from tallybayes.plots.rows import Rows, class_codes
 from tallybayes.plots.shapes import draw_points
 from tallybayes.plots.style import legend, looks_of, need_axes, put_title
 from tallybayes.plots.views import View, events_of, number_view
@@ -173,49 +173,16 @@ class DecisionRegionDisplay:
         ValueError
             For columns that are not there, not two, or both drawn and held.
         """
-        need_fitted(estimator)
-        joint = joint_of(estimator) if hasattr(estimator, "joint_") else None
-        features = joint.conditional.features if joint else estimator._feature_labels()
-        named = columns_named(features, columns, 2)
-        if len(named) != 2:
-            raise ValueError(f"regions are drawn over two columns, got {columns!r}")
-        fixed = {column_named(features, name): value for name, value in (held or {}).items()}
-        if set(fixed) & set(named):
-            raise ValueError(
-                f"column {next(iter(set(fixed) & set(named)))!r} is both drawn and held: held= is "
-                "for the others"
-            )
-        whole = len(named) + len(fixed) == len(features)
-        if joint is None and not whole:
-            raise TypeError(
-                f"{type(estimator).__name__} does not model p(x | class), so that no column can be "
-                f"left out: give held= a value for each column but {named[0]!r} and {named[1]!r}"
-            )
-        rows = codes = None
-        if X is not None:
-            rows = read_rows(X, columns_trained(estimator, features), named)
-            labels = estimator.predict(X) if y is None else y
-            _, codes = class_codes(labels, rows.n_rows, estimator.classes_)
-        elif y is not None:
-            raise ValueError("y is of the rows of X: give X, too")
-        views = [number_view(joint.conditional if joint else None, name) for name in named]
+        question = _Question.of(estimator, columns, held)
+        rows, codes = rows_and_codes(estimator, X, y, question.features, question.named)
+        views = question.views()
         grids = [view.grid(view.span(rows), points) for view in views]
         places = np.meshgrid(*grids)
         values: dict[Any, Any] = {
             view.name: view.values(at.ravel()) for view, at in zip(views, places, strict=True)
         }
-        values |= {name: np.full(places[0].size, value) for name, value in fixed.items()}
-        if whole:
-            predicted = estimator.predict(_rows_of(estimator, joint, features, values))
-        else:
-            assert joint is not None
-            part = joint.marginal(list(values))
-            predicted = part.best_class(events_of(part.conditional, values))
+        predicted = question.answer(values)
         _, regions = class_codes(predicted, len(predicted), estimator.classes_)
-        left_out = len(features) - len(values)
-        said = [f"{name} = {value}" for name, value in fixed.items()]
-        if left_out:
-            said.append(f"{left_out} other column{'s' if left_out > 1 else ''} left out")
         return cls(
             classes=estimator.classes_,
             views=views,
@@ -224,14 +191,84 @@ class DecisionRegionDisplay:
             regions=regions.reshape(places[0].shape),
             rows=rows,
             codes=codes,
-            title=", ".join(said),
+            title=question.title(),
         ).plot(ax)
 
 
-def _rows_of(estimator: Any, joint: Any, features: Sequence[Any], values: dict[Any, Any]) -> Any:
-    """Rows for ``predict``."""
-    if joint is not None and isinstance(joint.conditional, ProductOfColumns):
-        return events_of(joint.conditional, values)
-    if hasattr(estimator, "feature_names_in_"):
-        return frame({name: values[name] for name in features})
-    return np.column_stack([values[name] for name in features])
+class _Question(NamedTuple):
+    """What is asked of an estimator.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+    joint : Joint or None
+        p(x, y), where the estimator models it.
+    features : list
+        The columns that count.
+    named : list of two
+        Those that are drawn.
+    held : dict
+        Values of others.
+    """
+
+    estimator: Any
+    joint: Joint | None
+    features: list[Any]
+    named: list[Any]
+    held: dict[Any, Any]
+
+    @classmethod
+    def of(cls, estimator: Any, columns: Any, held: Mapping[Any, Any] | None) -> _Question:
+        need_fitted(estimator)
+        joint = joint_of(estimator) if hasattr(estimator, "joint_") else None
+        features = joint.conditional.features if joint else estimator._feature_labels()
+        named = columns_named(features, columns, 2)
+        if len(named) != 2:
+            raise ValueError(f"regions are drawn over two columns, got {columns!r}")
+        fixed = {column_named(features, name): value for name, value in (held or {}).items()}
+        for name in named:
+            if name in fixed:
+                raise ValueError(f"column {name!r} is both drawn and held: held= is for the others")
+        question = cls(estimator, joint, features, named, fixed)
+        if joint is None and question.left_out:
+            raise TypeError(
+                f"{type(estimator).__name__} does not model p(x | class), so that no column can be "
+                f"left out: give held= a value for each column but {named[0]!r} and {named[1]!r}"
+            )
+        return question
+
+    @property
+    def left_out(self) -> int:
+        """How many columns are neither drawn nor held."""
+        return len(self.features) - len(self.named) - len(self.held)
+
+    def title(self) -> str:
+        """What becomes of the columns that are not drawn."""
+        said = [f"{name} = {value}" for name, value in self.held.items()]
+        if self.left_out:
+            said.append(f"{self.left_out} other column{'s' * (self.left_out > 1)} left out")
+        return ", ".join(said)
+
+    def views(self) -> list[View]:
+        """The columns that are drawn."""
+        conditional = self.joint.conditional if self.joint else None
+        return [number_view(conditional, name) for name in self.named]
+
+    def answer(self, values: dict[Any, NDArray[Any]]) -> NDArray[Any]:
+        """The class of each place; `values` are those of the columns that are drawn."""
+        n = len(values[self.named[0]])
+        values = values | {name: np.full(n, value) for name, value in self.held.items()}
+        if self.left_out:
+            assert self.joint is not None
+            part = self.joint.marginal(list(values))
+            return part.best_class(events_of(part.conditional, values))
+        predicted: NDArray[Any] = self.estimator.predict(self._rows(values))
+        return predicted
+
+    def _rows(self, values: dict[Any, NDArray[Any]]) -> Any:
+        """Rows for ``predict``."""
+        if self.joint is not None and isinstance(self.joint.conditional, ProductOfColumns):
+            return events_of(self.joint.conditional, values)
+        if hasattr(self.estimator, "feature_names_in_"):
+            return frame({name: values[name] for name in self.features})
+        return np.column_stack([values[name] for name in self.features])

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tallybayes.plots.asking import class_conditional_of, columns_named, columns_trained
+from tallybayes.plots.asking import class_conditional_of, columns_named, rows_and_codes
 from tallybayes.plots.rows import Rows, class_codes, read_rows
 from tallybayes.plots.shapes import Bars, Shape, draw_estimates, shape_of
 from tallybayes.plots.style import Look
@@ -41,11 +41,12 @@ def panels_of_estimator(estimator: Any, X: Any, y: Any, columns: Any, most: int)
     """Rows, and the families that an estimator has fitted."""
     conditional = class_conditional_of(estimator)
     named = columns_named(conditional.features, columns, most)
-    rows = read_rows(X, columns_trained(estimator, conditional.features), named)
-    labels = estimator.predict(X) if y is None else y
-    classes, codes = class_codes(labels, rows.n_rows, conditional.classes)
+    rows, codes = rows_and_codes(estimator, X, y, conditional.features, named)
+    if rows is None or codes is None:
+        raise ValueError("points are drawn of rows: give X")
     views = [view_of(conditional, name) for name in named]
-    return Panels(classes, views, [shape_of(view, rows) for view in views], rows, codes)
+    shapes: list[Shape | None] = [shape_of(view, rows) for view in views]
+    return Panels(conditional.classes, views, shapes, rows, codes)
 
 
 def panels_of_rows(X: Any, y: ArrayLike, columns: Any, most: int) -> Panels:
