@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,15 +11,13 @@ from sklearn.utils import check_random_state
 
 from tallybayes.errors import StaleWarning, warn_user
 from tallybayes.estimators.calibration import Method, Temperature
-from tallybayes.estimators.declarations import Declared
 from tallybayes.estimators.evidence import table_evidence
 from tallybayes.estimators.intervals import drawn_posteriors, draws_of
 from tallybayes.estimators.labels import codes_of, read_labels
 from tallybayes.estimators.row_choices import alpha_on_rows, calibration_on_rows, need_learned
 from tallybayes.estimators.rows import read_weights
-from tallybayes.estimators.streaming import RowByRow
+from tallybayes.estimators.table_classifier import TableClassifier
 from tallybayes.estimators.table_model import Chosen, TableModel
-from tallybayes.estimators.table_reading import Reading
 from tallybayes.tables import Table
 
 __all__ = ["Calibrated", "Criterion"]
@@ -32,7 +29,7 @@ Array = NDArray[np.float64]
 Criterion = Literal["evidence", "loo_likelihood", "loo_log_loss"]
 
 
-class Calibrated(RowByRow):
+class Calibrated(TableClassifier):
     """Base of a table classifier with choices made on rows. Not for direct use."""
 
     alpha: float | Literal["auto"]
@@ -40,10 +37,6 @@ class Calibrated(RowByRow):
     calibrate: Method | None
 
     # ---- choosing --------------------------------------------------------------------------------
-    @abstractmethod
-    def _reading(self, what: Declared) -> Reading:
-        """How a tally is read, from the parameters as they are now."""
-
     @property
     def chooses_on_rows(self) -> bool:
         """Whether smoothing or calibration is chosen on rows, by :meth:`recalibrate` or `fit`."""

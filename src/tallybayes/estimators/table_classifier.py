@@ -1,0 +1,385 @@
+"""A classifier of tables: reading rows, learning, unlearning and merging them by column name."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
+from sklearn.utils.validation import _check_feature_names, _check_n_features
+
+from tallybayes.engines.table import collect_table, merged_tables
+from tallybayes.engines.threads import get_num_threads
+from tallybayes.errors import IncompatibleTallies
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.declarations import Declared, declared, names_declared
+from tallybayes.estimators.explanation import Explanation
+from tallybayes.estimators.frames import frame
+from tallybayes.estimators.labels import codes_of, labels_and_codes, read_labels
+from tallybayes.estimators.model import Model
+from tallybayes.estimators.rows import read_weights
+from tallybayes.estimators.streaming import RowByRow
+from tallybayes.estimators.table_model import Chosen, TableModel
+from tallybayes.estimators.table_reading import Reading, need_two_levels
+from tallybayes.estimators.table_rows import RowsToCount, rows_to_count, rows_to_score
+from tallybayes.schema import Columns, Schema
+from tallybayes.tables import Table, read_table
+from tallybayes.tally import TableTally
+
+__all__ = ["TableClassifier"]
+
+Array = NDArray[np.float64]
+
+
+def _with_classes(tally: TableTally, classes: Any) -> TableTally:
+    """A tally with classes that may occur, beside its own."""
+    if classes is None:
+        return tally
+    more, _ = labels_and_codes(np.asarray(classes).ravel())
+    return tally.aligned(tally.schema.join(Schema(more, (), by_name=True)))
+
+
+class TableClassifier(RowByRow):
+    """Base of the classifiers of tables. Not for direct use."""
+
+    columns: Any
+    class_alpha: Any
+    class_prior: Any
+    _model_type: type[TableModel] = TableModel
+
+    # ---- what a subclass says --------------------------------------------------------------------
+    @abstractmethod
+    def _reading(self, what: Declared) -> Reading:
+        """How a tally is read, from the parameters as they are now."""
+
+    @abstractmethod
+    def _choose(self, x: Table, own: NDArray[np.intp], weight: Array | None) -> None:
+        """Chooses what is chosen on rows, on rows that were counted with these weights."""
+
+    @abstractmethod
+    def _kept(self, chosen: Chosen) -> Chosen:
+        """Of choices made on rows, those that are asked for; stale where one is lacking."""
+
+    # ---- reading rows ----------------------------------------------------------------------------
+    def _declared(self, names: list[str]) -> tuple[list[str], Declared]:
+        names = list(dict.fromkeys([*names, *names_declared(self.columns)]))
+        return names, declared(self.columns, names)
+
+    def _table(self, x: Any) -> Table:
+        table = read_table(x, get_num_threads())
+        for size, axis in ((table.n_rows, "sample"), (len(table.columns), "feature")):
+            if not size:
+                raise ValueError(
+                    f"Found array with 0 {axis}(s) (shape={table.shape}) while a minimum of 1 is "
+                    f"required by {self._name}."
+                )
+        return table
+
+    def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
+        if first:
+            return self._first_rows(x, more_may_come=False)
+        table, model = self._table(x), self._fitted()
+        if not table.named:
+            _check_n_features(self, np.empty((1, len(table.columns))), reset=False)
+        read: Any = rows_to_count if learning else rows_to_score
+        records = table.named and isinstance(x, list | tuple)
+        return read(table, model.names, model.holds, model.reading.declared, records=records)
+
+    def _first_rows(self, x: Any, *, more_may_come: bool) -> RowsToCount:
+        """The rows that a model begins with; later dicts may have keys that these do not."""
+        table = self._table(x)
+        names, records = list(table.columns), table.named and isinstance(x, list | tuple)
+        has_names = table.named and not records and hasattr(x, "columns")
+        _check_feature_names(self, x if has_names else None, reset=True)
+        if records and more_may_come:
+            names, what = self._declared(names)
+        else:
+            what = declared(self.columns, names)
+        self._note_names(names, records)
+        return rows_to_count(table, names, {}, what, records=records)
+
+    def _note_names(self, names: list[str], named: bool) -> None:
+        """The columns as scikit-learn has them."""
+        self.n_features_in_ = len(names)
+        if named:
+            self.feature_names_in_ = np.array(names, dtype=object)
+
+    # ---- learning --------------------------------------------------------------------------------
+    def _family(self) -> Any:
+        return None
+
+    def _columns(self, x: Any) -> Columns:
+        raise AssertionError("a table has no single group of columns")
+
+    def _counted(
+        self, table: Table, classes: NDArray[Any], codes: Any, weights: Any, what: Declared
+    ) -> TableTally:
+        return collect_table(table, classes, codes, weights, what.groups)
+
+    def _count_afresh(
+        self, classes: NDArray[Any], x: RowsToCount, codes: NDArray[np.int32], weights: Any
+    ) -> Model:
+        aged = self._aged(weights, len(codes))
+        tally = self._counted(x, classes, codes, aged, x.declared)
+        if weights is not None and weights.min(initial=0.0) < 0.0:
+            tally.need_non_negative("fit with these negative weights")
+        self._hold(tally, x.names, x.declared)
+        self._choose_first(x, classes, codes, aged)
+        return self._fitted()
+
+    def _choose_first(
+        self, x: RowsToCount, known: NDArray[Any], codes: NDArray[np.int32], weights: Any
+    ) -> None:
+        """Chooses what is chosen on rows, on the first ones; `codes` are of the classes `known`."""
+        at = codes_of(known, self._fitted().schema.classes).astype(np.intp)
+        self._choose(Table(x.columns, x.n_rows, x.named), at[codes], weights)
+
+    def _hold(self, tally: TableTally, names: list[str], what: Declared) -> Model:
+        """Starts a model with a tally; `names` are all columns."""
+        tally = _with_classes(tally, self.classes)
+        need_two_levels(tally, what)
+        prior = self._class_prior(len(tally.schema.classes))
+        model = self._model_type(tally, None, prior, np.dtype(np.float64), self._name)
+        model.names = names
+        model.reading = self._reading(what)
+        self._model = model
+        return model
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Counts the rows of X afresh.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns)
+            pandas, polars or pyarrow table, anything with ``__arrow_c_stream__``, a list of dicts,
+            or an array.
+        y : array-like (n_rows,)
+            Class labels, without gaps.
+        sample_weight : array-like (n_rows,), optional
+            A row of weight w counts as w rows.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For bad parameters or data; the estimator is then as it was before.
+        """
+        waiting = self.__dict__.pop("_rows", None)  # rows learned before are replaced, too
+        try:
+            return super().fit(X, y, sample_weight)
+        except BaseException:
+            if waiting is not None:
+                self.__dict__["_rows"] = waiting
+            raise
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Counts the rows of X in addition. New classes and levels may come at any time.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns)
+            As for :meth:`fit`.
+        y : array-like (n_rows,)
+        classes : array-like, optional
+            Classes that may occur, beside those of y.
+        sample_weight : array-like (n_rows,), optional
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For bad parameters or data; the estimator is then as it was before.
+        """
+        if "_rows" in self.__dict__:
+            self._take_rows()
+        with self._unchanged_on_error():
+            first = "_model" not in self.__dict__
+            if first:
+                self._validate_params()
+                x = self._first_rows(X, more_may_come=True)
+            else:
+                x = self._read_rows(X, learning=True)
+            y = read_labels(y, x, self._name)
+            weights = read_weights(sample_weight, x)
+            known, codes = labels_and_codes(y)
+            aged = self._aged(weights, len(codes))
+            batch = _with_classes(self._counted(x, known, codes, aged, x.declared), classes)
+            if not first:
+                self._add_batch(batch, len(codes), weights, x.names, x.declared)
+            else:
+                if weights is not None and weights.min(initial=0.0) < 0.0:
+                    batch.need_non_negative("partial_fit with these negative weights")
+                self._hold(batch, x.names, x.declared)
+                self._choose_first(x, known, codes, aged)
+        return self
+
+    def _aged(self, weights: Any, n_rows: int) -> Any:
+        """Weights with the half-life: the last row weighs most."""
+        if self.half_life is None:
+            return weights
+        age = np.arange(n_rows - 1, -1, -1) / self.half_life
+        return 0.5**age if weights is None else weights * 0.5**age
+
+    def _add_batch(
+        self, batch: TableTally, n_rows: int, weights: Any, names: list[str], what: Declared
+    ) -> None:
+        tally = self._model.tally
+        if self.half_life is not None:
+            tally = tally * 0.5 ** (n_rows / self.half_life)
+        self._take(merged_tables(tally, batch), weights, names, what)
+
+    def _take(self, tally: TableTally, weights: Any, names: list[str], what: Declared) -> None:
+        """Holds another tally of the columns `names`, with the class prior for its classes."""
+        if weights is not None and weights.min(initial=0.0) < 0.0:
+            tally.need_non_negative("partial_fit with these negative weights")
+        self._validate_params()
+        model = self._fitted().with_tally(tally)
+        need_two_levels(tally, what)
+        model.prior = self._class_prior(len(tally.schema.classes))
+        model.names, model.reading = names, self._reading(what)
+        model.chosen = self._kept(model.chosen)
+        self._note_names(names, "feature_names_in_" in self.__dict__)
+        self._model = model
+
+    def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Takes rows away that were counted before: the inverse of `partial_fit`.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns)
+        y : array-like (n_rows,)
+        sample_weight : array-like (n_rows,), optional
+            The weights that the rows were learned with.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        NegativeTally
+            A ValueError: more would be taken away than was counted, as far as a count, n or a sum
+            of squares can show it. The estimator is then as it was before.
+        """
+        model = self._fitted()
+        x = self._read_rows(X)  # a text in a column of numbers was not learned as a text
+        y = read_labels(y, x, self._name)
+        weights = read_weights(sample_weight, x)
+        known, codes = labels_and_codes(y)
+        batch = self._counted(x, known, codes, weights, model.reading.declared)
+        rest = merged_tables(model.tally, batch * -1.0)
+        before = model.tally.aligned(rest.schema)
+        most_squares = model.settle(rest, before)
+        rest.need_non_negative("forget")
+        self._model = model.with_tally(rest.aligned(model.schema))
+        self._model.most_squares = most_squares
+        return self
+
+    def decay(self, factor: float) -> Self:
+        """Multiplies everything that was counted by a factor, so that newer rows weigh more.
+
+        A row learned with weight w weighs w·factor afterwards: to forget it later, pass that as its
+        sample_weight.
+
+        Parameters
+        ----------
+        factor : float
+            From 0 to 1.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If the factor is not from 0 to 1.
+        """
+        if not 0.0 <= factor <= 1.0:
+            raise ValueError(f"decay takes a factor from 0 to 1, got {factor!r}")
+        model = self._fitted()
+        self._model = model.with_tally(model.tally * float(factor))
+        return self
+
+    def merge(self, other: TallyClassifier) -> Self:
+        """Adds the rows that another model has counted, in place; see :class:`TallyClassifier`."""
+        mine = self._fitted()
+        if not isinstance(other, type(self)):
+            raise IncompatibleTallies(
+                f"a {self._name} cannot take in a {type(other).__name__}: merge models of one kind"
+            )
+        with self._unchanged_on_error():
+            theirs = other._fitted()
+            names = [*mine.names, *(n for n in theirs.names if n not in mine.names)]
+            what = mine.reading.declared.completed(theirs.reading.declared, mine.holds)
+            self._take(merged_tables(mine.tally, theirs.tally), None, names, what)
+        return self
+
+    # ---- reading the model -----------------------------------------------------------------------
+    @property
+    def schema_(self) -> Any:
+        """What was decided about each column, and why, as a frame."""
+        model = self._attribute("schema_")
+        readings = model.columns_read
+        return frame(
+            {
+                "column": [r.name for r in readings],
+                "holds": [r.holds for r in readings],
+                "family": [r.family for r in readings],
+                "why": [r.why for r in readings],
+            }
+        )
+
+    @property
+    def class_log_prior_(self) -> Array:
+        """log P(c), in nats, float64 (n_classes,)."""
+        return self._attribute("class_log_prior_").log_prior.copy()
+
+    def explain(self, X: Any) -> Explanation:
+        """What each column adds to the score of each class.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns)
+
+        Returns
+        -------
+        Explanation
+            ``base + contributions.sum(axis=2)`` is :meth:`predict_joint_log_proba`.
+        """
+        model = self._fitted()
+        x = self._read_rows(X)
+        shares = model.score.contributions(x)
+        contributions = np.zeros((x.n_rows, len(model.log_prior), len(model.names)))
+        for j, name in enumerate(model.names):
+            if name in shares:
+                contributions[:, :, j] = shares[name]
+        return Explanation(
+            model.log_prior.copy(), contributions, model.schema.classes, list(model.names)
+        )
+
+    def explain_one(self, row: Mapping[str, Any]) -> Explanation:
+        """:meth:`explain` of one row as a dict; ``print`` it for a readable table."""
+        return self.explain([dict(row)])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
