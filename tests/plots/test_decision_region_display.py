@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 
 from plots.cases import CLASSES, WINE, X, Y, table_model, wine
-from tallybayes import ComplementNB, GaussianNB, MultinomialNB
+from tallybayes import ComplementNB, GaussianNB, MultinomialNB, NaiveBayes
+from tallybayes.families import Gaussian
 from tallybayes.plots import DecisionRegionDisplay
 
 draw = DecisionRegionDisplay.from_estimator
@@ -109,6 +111,28 @@ def test_counts_with_the_others_held(estimator):
     assert (display.regions.ravel()[positive] == expected).all()
     with pytest.raises(TypeError, match=r"left out|share a total"):
         draw(model, [0, 1], rows, y)
+
+
+class WithoutDensities(NaiveBayes):
+    """A table model that only predicts."""
+
+    @property
+    def joint_(self):
+        raise AttributeError("joint_")
+
+
+def test_a_table_model_without_densities():
+    frame = pd.DataFrame({"size": [-3.0, -1.0, 2.0, 4.0], "sky": ["sun", "rain", "sun", "rain"]})
+    model = WithoutDensities({"size": Gaussian()}).fit(frame, ["a", "a", "b", "b"])
+    display = draw(model, ["size", "sky"], frame, points=9)
+    assert display.x[0] < -3.0
+    assert display.x[-1] > 4.0
+    names = [t.get_text() for t in display.ax_.get_yticklabels()]
+    expected = [[model.predict([{"size": v, "sky": s}])[0] for v in display.x] for s in names]
+    assert (np.array(["a", "b"])[display.regions] == expected).all()
+    more = WithoutDensities().fit(frame.assign(third=1.0), ["a", "a", "b", "b"])
+    with pytest.raises(TypeError, match=r"no column can be left out: give held="):
+        draw(more, ["size", "sky"], frame.assign(third=1.0))
 
 
 def test_one_class_is_one_region():

@@ -22,7 +22,7 @@ from tallybayes.plots.libraries import library
 from tallybayes.plots.rows import Rows, class_codes
 from tallybayes.plots.shapes import draw_points
 from tallybayes.plots.style import legend, looks_of, need_axes, put_title
-from tallybayes.plots.views import View, events_of, number_view
+from tallybayes.plots.views import View, events_of, region_view
 
 __all__ = ["DecisionRegionDisplay"]
 
@@ -175,7 +175,7 @@ class DecisionRegionDisplay:
         """
         question = _Question.of(estimator, columns, held)
         rows, codes = rows_and_codes(estimator, X, y, question.features, question.named)
-        views = question.views()
+        views = question.views(rows)
         grids = [view.grid(view.span(rows), points) for view in views]
         places = np.meshgrid(*grids)
         values: dict[Any, Any] = {
@@ -249,10 +249,10 @@ class _Question(NamedTuple):
             said.append(f"{self.left_out} other column{'s' * (self.left_out > 1)} left out")
         return ", ".join(said)
 
-    def views(self) -> list[View]:
+    def views(self, rows: Rows | None) -> list[View]:
         """The columns that are drawn."""
         conditional = self.joint.conditional if self.joint else None
-        return [number_view(conditional, name) for name in self.named]
+        return [region_view(conditional, name, rows) for name in self.named]
 
     def answer(self, values: dict[Any, NDArray[Any]]) -> NDArray[Any]:
         """The class of each place; `values` are those of the columns that are drawn."""

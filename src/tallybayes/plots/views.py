@@ -20,7 +20,7 @@ from tallybayes.distributions import (
 from tallybayes.distributions.laws import BinsLaw
 from tallybayes.plots.rows import Rows
 
-__all__ = ["LevelView", "NumberView", "View", "events_of", "number_view", "view_of"]
+__all__ = ["LevelView", "NumberView", "View", "events_of", "region_view", "view_of"]
 
 Array = NDArray[np.float64]
 
@@ -104,7 +104,9 @@ class NumberView:
         margin = MARGIN * (high - low) or 0.5
         if self.whole:
             return max(0.0, np.floor(low)), np.ceil(high)
-        return (0.5 * low if self.positive and low <= margin else low - margin), high + margin
+        return (
+            0.5 * low if self.positive and 0.0 <= low <= margin else low - margin
+        ), high + margin
 
     def grid(self, span: tuple[float, float], points: int = POINTS) -> Array:
         """Values to ask about, ascending."""
@@ -218,13 +220,29 @@ def view_of(conditional: ClassConditional, name: Any) -> View:
     return NumberView(name, alone)
 
 
-def number_view(conditional: ClassConditional | None, name: Any) -> View:
-    """One column as values that a row may have, where :func:`view_of` has shares of a total."""
-    if conditional is None or isinstance(conditional, Multinomial):
-        return NumberView(name, None, positive=True)
-    if isinstance(conditional, ProductOfColumns) and len(conditional[name].features) > 1:
-        return NumberView(name, None, positive=True)
-    return view_of(conditional, name)
+def region_view(conditional: ClassConditional | None, name: Any, rows: Rows | None) -> View:
+    """One column as values that a row may have, where :func:`view_of` has shares of a total or the
+    model has no densities.
+
+    Parameters
+    ----------
+    conditional : ClassConditional or None
+        Of all columns, where the model has one.
+    name : object
+    rows : Rows, optional
+        They say where such a column lies, and which levels it has.
+    """
+    counts = isinstance(conditional, Multinomial) or (
+        isinstance(conditional, ProductOfColumns) and isinstance(conditional[name], GroupOfCounts)
+    )
+    if conditional is not None and not counts:
+        return view_of(conditional, name)
+    if rows is not None and not rows.is_number(name):
+        levels = rows.levels(name)
+        return LevelView(name, levels, np.empty((0, len(levels))), levels)
+    values = np.zeros(1) if rows is None else rows.numbers(name)
+    positive = not bool((values < 0.0).any())
+    return NumberView(name, None, positive=positive)
 
 
 def _share(counts: Multinomial, name: Any) -> LevelView:
