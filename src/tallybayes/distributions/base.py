@@ -190,8 +190,8 @@ class ClassConditional(Distribution):
 
     def _marginal(self, index: list[int]) -> ClassConditional:
         raise TypeError(
-            f"the columns {shown(self.features)} are counts that share a total, which is given and "
-            "not modelled: some of them alone have no distribution; take all of them"
+            f"the columns {shown(self.features)} have a distribution together, and no part of it "
+            "can be taken by itself: take all of them"
         )
 
     def as_rows(self, drawn: Any, n: int) -> Any:

@@ -54,7 +54,7 @@ class NumberView:
     ----------
     name : object
     conditional : ClassConditional or None
-        Of this column alone; None where it has none, and rows say where it lies.
+        Of all columns; None where there is none, and rows say where the column lies.
     edges : float64 array (n_bins − 1,), optional
         Of a number in bins.
     whole : bool
@@ -86,10 +86,8 @@ class NumberView:
         have."""
         ends: list[float] = []
         if self.conditional is not None:
-            of: Any = self.conditional
-            drawn = of.sample(DRAWN, random_state=0)
-            drawn = drawn[self.name] if isinstance(drawn, dict) else drawn.reshape(DRAWN, -1)
-            first, low, high, last = np.nanquantile(drawn.astype(np.float64), TAILS, axis=0)
+            drawn = self._drawn(self.conditional).astype(np.float64)
+            first, low, high, last = np.nanquantile(drawn, TAILS, axis=0)
             more = BEYOND * (high - low)
             ends += np.maximum(first, low - more).tolist() + np.minimum(last, high + more).tolist()
         if rows is not None:
@@ -108,6 +106,13 @@ class NumberView:
             0.5 * low if self.positive and 0.0 <= low <= margin else low - margin
         ), high + margin
 
+    def _drawn(self, conditional: Any) -> NDArray[Any]:
+        """Draws of the column, (n, n_classes)."""
+        table = isinstance(conditional, ProductOfColumns)
+        conditional = conditional[self.name] if table else conditional.marginal([self.name])
+        drawn: NDArray[Any] = conditional.sample(DRAWN, random_state=0)
+        return drawn if drawn.ndim == 2 else drawn[..., conditional.features.index(self.name)]
+
     def grid(self, span: tuple[float, float], points: int = POINTS) -> Array:
         """Values to ask about, ascending."""
         if self.whole:
@@ -122,8 +127,8 @@ class NumberView:
     def prob(self, grid: Array) -> Array:
         """p(x | c), (n_classes, n_points)."""
         assert self.conditional is not None
-        values = {self.name: self.values(grid)}
-        prob: Array = self.conditional.prob(events_of(self.conditional, values)).T
+        alone = self.conditional.marginal([self.name])
+        prob: Array = alone.prob(events_of(alone, {self.name: self.values(grid)})).T
         return prob
 
 
@@ -205,8 +210,8 @@ def view_of(conditional: ClassConditional, name: Any) -> View:
             whole = column.frozen is not None and column.frozen.dist.name in DISCRETE
             transform = getattr(getattr(column.part, "density", None), "transform", None)
             positive = transform is not None and transform.kind == "log"
-            return NumberView(name, conditional.marginal([name]), edges, whole, positive)
-        return NumberView(name, conditional.marginal([name]))
+            return NumberView(name, conditional, edges, whole, positive)
+        return NumberView(name, conditional)
     alone = conditional.marginal([name])
     if isinstance(alone, IndependentCategorical):
         values = range(alone.probs[0].shape[1]) if alone.values is None else alone.values[0]
@@ -217,7 +222,7 @@ def view_of(conditional: ClassConditional, name: Any) -> View:
         names = ["0", "1"] if at is None or at == 0.0 else [f"≤ {at:g}", f"> {at:g}"]
         given = (0.0, 1.0) if at is None else (at, np.nextafter(at, np.inf))
         return LevelView(name, names, probs, given, at)
-    return NumberView(name, alone)
+    return NumberView(name, conditional)
 
 
 def region_view(conditional: ClassConditional | None, name: Any, rows: Rows | None) -> View:
