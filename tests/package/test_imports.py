@@ -13,7 +13,7 @@ import pytest
 
 from package.tree import modules, name_of
 
-HEAVY = ["sklearn", "pandas", "polars", "pyarrow", "duckdb", "pyspark", "matplotlib"]
+HEAVY = ["sklearn", "pandas", "polars", "pyarrow", "duckdb", "pyspark", "matplotlib", "seaborn"]
 ALLOWED_SECONDS = 0.15
 REPEATS = 5
 

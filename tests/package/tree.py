@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "tallybayes"
-NOT_OURS = {"build", "dist", "__pycache__", ".git", ".venv", ".hypothesis"}
+NOT_OURS = {"build", "dist", "pictures", "__pycache__", ".git", ".venv", ".hypothesis"}
 """Folders that builds and tools make, beside every ``.*_cache``; .gitignore names them too."""
 
 

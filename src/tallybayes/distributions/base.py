@@ -146,6 +146,54 @@ class ClassConditional(Distribution):
     def entropy(self, **more: Any) -> Array:
         """Entropy of an event of each class, in nats, float64 (n_classes,)."""
 
+    def index_of(self, features: Sequence[Any]) -> list[int]:
+        """Where some columns stand among all.
+
+        Raises
+        ------
+        ValueError
+            For a column that is not there, is named twice, or if none is named.
+        """
+        wanted = list(features)
+        unknown = [name for name in wanted if name not in self.features]
+        if unknown or not wanted or len(set(wanted)) < len(wanted):
+            raise ValueError(
+                f"name some of the columns {shown(self.features)}, each once, got {wanted!r}"
+            )
+        return [self.features.index(name) for name in wanted]
+
+    def marginal(self, features: Sequence[Any]) -> ClassConditional:
+        """p(x_S | c) of some columns S, whatever the others are.
+
+        Columns are independent given the class, so that the factors of the others, which sum to 1,
+        are left out of the product.
+
+        Parameters
+        ----------
+        features : sequence
+            Names, or numbers, of columns; events have them in this order.
+
+        Returns
+        -------
+        ClassConditional
+            Of a table: its events are rows as before, of which the other columns may be gaps.
+
+        Raises
+        ------
+        ValueError
+            For a column that is not there or is named twice.
+        TypeError
+            For counts that share a total: some of them alone have no distribution.
+        """
+        index = self.index_of(features)
+        return self if index == list(range(len(self.features))) else self._marginal(index)
+
+    def _marginal(self, index: list[int]) -> ClassConditional:
+        raise TypeError(
+            f"the columns {shown(self.features)} have a distribution together, and no part of it "
+            "can be taken by itself: take all of them"
+        )
+
     def as_rows(self, drawn: Any, n: int) -> Any:
         """n draws in a form that the model reads."""
         return drawn

@@ -56,6 +56,9 @@ class Column(ClassConditional):
             "family": repr(self.what),
         }
 
+    def _marginal(self, index: list[int]) -> Column:
+        return self  # the only one
+
     @abstractmethod
     def _column(self, values: NDArray[Any]) -> Any:
         """Values (n,) as a column of a table."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr, gammaln
 
-from tallybayes.distributions.base import ArrayConditional, Index, size_of, stats
+from tallybayes.distributions.base import ArrayConditional, Index, shown, size_of, stats
 
 __all__ = ["Multinomial", "totals_of"]
 
@@ -56,6 +56,12 @@ class Multinomial(ArrayConditional):
         super().__init__(classes, features)
         self.log_probs = np.asarray(log_probs)
         self.probs = np.exp(self.log_probs)
+
+    def _marginal(self, index: list[int]) -> Multinomial:
+        raise TypeError(
+            f"the columns {shown(self.features)} are counts that share a total, which is given and "
+            "not modelled: some of them alone have no distribution; take all of them"
+        )
 
     def _cells_a_row(self, sparse: bool) -> int:
         return len(self.classes) if sparse else len(self.features) + len(self.classes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,17 @@ class Joint(Distribution):
     def marginal_log_prob(self, x: Any) -> Array:
         """log p(x) = log Σ_c P(c) p(x | c), in nats, a number for each event."""
         return np.asarray(logsumexp(self.log_prob_of_classes(x), axis=-1))
+
+    def marginal(self, features: Sequence[Any]) -> Joint:
+        """p(x_S, y) of some columns S, whatever the others are; see
+        :meth:`ClassConditional.marginal`."""
+        return Joint(self.prior, self.conditional.marginal(features))
+
+    def best_class(self, x: Any) -> NDArray[Any]:
+        """The most probable label of each event, of equally probable ones the first."""
+        best = self.log_prob_of_classes(x).argmax(axis=-1)
+        labels: NDArray[Any] = self.prior.classes[best]
+        return labels
 
     def sample(self, n: int | None = None, random_state: Any = None, **more: Any) -> Any:
         """Draws rows with their labels: y from the prior, x from its class.

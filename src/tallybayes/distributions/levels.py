@@ -53,6 +53,16 @@ class IndependentCategorical(ArrayConditional):
         self.values = None if values is None else [v.tolist() for v in values]
         self.dtype = np.dtype(np.int64) if values is None else np.dtype(object)
 
+    def _marginal(self, index: list[int]) -> IndependentCategorical:
+        tables = [self._tables[j] for j in index]
+        return IndependentCategorical(
+            [table[:, :-1] for table in tables],
+            np.stack([table[:, -1] for table in tables], axis=1),
+            self.classes,
+            [self.features[j] for j in index],
+            None if self.values is None else [np.array(self.values[j], object) for j in index],
+        )
+
     def _read(self, x: Any) -> NDArray[Any]:
         return np.asarray(x, dtype=np.float64 if self.values is None else object)
 

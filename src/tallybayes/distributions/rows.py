@@ -54,6 +54,12 @@ classes=['a', 'b'] features=[0]>
         """The columns one by one, as scipy.stats.norm."""
         return stats().norm(self._mean, self._stddev)
 
+    def _marginal(self, index: list[int]) -> IndependentNormal:
+        features = [self.features[j] for j in index]
+        return IndependentNormal(
+            self._mean[:, index], self._stddev[:, index], self.classes, features
+        )
+
     def _log_prob(self, x: NDArray[Any]) -> Array:
         return np.asarray(self.frozen.logpdf(x[:, None, :]).sum(axis=2))
 
@@ -118,6 +124,15 @@ class IndependentBernoulli(ArrayConditional):
     def frozen(self) -> Any:
         """The columns one by one, as scipy.stats.bernoulli."""
         return stats().bernoulli(self.probs)
+
+    def _marginal(self, index: list[int]) -> IndependentBernoulli:
+        return IndependentBernoulli(
+            self._log_present[:, index],
+            self._log_absent[:, index],
+            self.classes,
+            [self.features[j] for j in index],
+            self.threshold,
+        )
 
     def _log_prob(self, x: NDArray[Any]) -> Array:
         if self.threshold is not None:

@@ -74,6 +74,18 @@ class ProductOfColumns(ClassConditional):
             "what became of the others)"
         )
 
+    def _marginal(self, index: list[int]) -> ProductOfColumns:
+        features = [self.features[j] for j in index]
+        columns: list[Column | GroupOfCounts] = []
+        for name in features:
+            column = self[name]
+            if len(column.features) > 1 and not set(column.features) <= set(features):
+                wanted = [n for n in column.features if n in features]
+                column = column.marginal(wanted)  # type: ignore[assignment]
+            if not any(column is c for c in columns):
+                columns.append(column)
+        return ProductOfColumns(columns, self.classes, self._read, self._write)
+
     def _details(self) -> dict[str, str]:
         families = [column.what for column in self.columns for _ in column.features]
         return {**super()._details(), "families": shown(families)}

@@ -108,6 +108,15 @@ class NormalInverseGamma:
         apart = self.strength * n / (self.strength + n) * (mean - self.mean) ** 2
         return 0.5 * (squares + apart)
 
+    def density_of_mean(self, mean: ArrayLike) -> Array:
+        """The density of μ, whatever σ² is: Student-t of 2a₀ degrees of freedom about μ₀, with the
+        scale √(b₀ / (a₀κ₀))."""
+        freedom, scale = 2.0 * self.shape, np.sqrt(self.scale / (self.shape * self.strength))
+        t = (np.asarray(mean, dtype=np.float64) - self.mean) / scale
+        half = 0.5 * (freedom + 1.0)
+        log = gammaln(half) - gammaln(0.5 * freedom) - 0.5 * np.log(freedom * np.pi)
+        return np.asarray(np.exp(log - half * np.log1p(t * t / freedom)) / scale)
+
     def log_density(self, mean: ArrayLike, variance: ArrayLike) -> Array:
         """log of the joint density at (μ, σ²), in nats."""
         m, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)

@@ -1,0 +1,221 @@
+"""p(x | class) of one column, or of two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.plots.asking import class_conditional_of, columns_named, rows_and_codes
+from tallybayes.plots.libraries import library
+from tallybayes.plots.rows import Rows
+from tallybayes.plots.shapes import (
+    Bars,
+    Contours,
+    Curves,
+    Shape,
+    Stems,
+    draw_points,
+    draw_rug,
+    shape_of,
+)
+from tallybayes.plots.style import (
+    Look,
+    legend,
+    looks_of,
+    name_axis,
+    name_ticks,
+    need_axes,
+    show_dates,
+)
+from tallybayes.plots.views import LevelView, View, events_of, view_of
+
+__all__ = ["SHARES", "ClassConditionalDisplay", "name_places"]
+
+SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""Of the largest density: of two independent Gaussians, the line at a share s encloses 1 − s."""
+POINTS = 120  # of a grid of contours, each way
+
+
+def name_places(ax: Any, along: str, view: View, rows: Rows | None) -> None:
+    """Writes a column's name, and its levels or dates, along an axis."""
+    name_axis(ax, along, view.name)
+    if isinstance(view, LevelView):
+        name_ticks(ax, along, view.levels)
+    elif rows is not None and rows.is_date(view.name):
+        show_dates(ax, along)
+
+
+class ClassConditionalDisplay:
+    """What a model expects of one column in each class, or of two columns together.
+
+    One column is drawn as the family that was fitted: a density as a curve, counts as stems,
+    numbers in bins as P(bin | class), levels as bars. The rows that are given stand below as a rug.
+    Two columns of numbers are drawn as lines of equal density, with the rows as points.
+
+    Parameters
+    ----------
+    classes : array-like (n_classes,)
+    views : tuple of View
+        One column, or two.
+    shape : Curves, Stems, Bars or Contours
+        What is drawn.
+    rows : Rows, optional
+    codes : index array (n_rows,), optional
+        The class of each row.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What it was drawn in.
+    artists_ : list
+        Of each class: a Line2D, a BarContainer or a QuadContourSet.
+    rug_, points_ : list
+        Of each class: a LineCollection, or a PathCollection; empty without rows.
+    legend_ : Legend
+    """
+
+    def __init__(
+        self,
+        *,
+        classes: Any,
+        views: Sequence[View],
+        shape: Shape | Contours,
+        rows: Rows | None = None,
+        codes: NDArray[np.intp] | None = None,
+    ) -> None:
+        self.classes = np.asarray(classes)
+        self.views = tuple(views)
+        self.shape = shape
+        self.rows = rows
+        self.codes = codes
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draws it.
+
+        Parameters
+        ----------
+        ax : axes, optional
+            New ones by default.
+        """
+        ax = need_axes(ax)
+        looks = looks_of(len(self.classes))
+        self.rug_: list[Any] = []
+        self.points_: list[Any] = []
+        self.artists_ = self.shape.draw(ax, looks)
+        if isinstance(self.shape, Contours):
+            self._draw_points(ax, looks)
+            self._leave_room(ax)
+            name_places(ax, "y", self.views[1], self.rows)
+        else:
+            if self.rows is not None and self.codes is not None:
+                self.rug_ = draw_rug(ax, self.views[0], self.rows, self.codes, looks)
+            name_axis(ax, "y", _heights_name(self.shape, self.views[0]))
+        name_places(ax, "x", self.views[0], self.rows)
+        self.legend_ = legend(
+            ax, _keys(self.shape, self.artists_, looks), self.classes.tolist(), title="class"
+        )
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_points(self, ax: Any, looks: Sequence[Look]) -> None:
+        if self.rows is not None and self.codes is not None:
+            first, second = self.views
+            self.points_ = draw_points(ax, (first, second), self.rows, self.codes, looks)
+
+    def _leave_room(self, ax: Any) -> None:
+        """Beyond whole numbers, which lines of equal density end at."""
+        for view, get, put in zip(
+            self.views, (ax.get_xlim, ax.get_ylim), (ax.set_xlim, ax.set_ylim), strict=True
+        ):
+            if getattr(view, "whole", False):
+                low, high = get()
+                put(low - 0.5, high + 0.5)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        columns: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        shares: Sequence[float] = SHARES,
+        ax: Any = None,
+    ) -> Self:
+        """What a fitted classifier expects of a column, or of two.
+
+        Parameters
+        ----------
+        estimator : fitted classifier of this package
+        columns : name, or sequence of one or two
+            Names, or numbers, of columns.
+        X : table or array (n_rows, n_columns), optional
+            Rows to draw besides, as for ``predict``; gaps are not drawn.
+        y : array-like (n_rows,), optional
+            Their classes; those that the estimator predicts by default.
+        shares : sequence of float
+            Heights of the lines around two columns, in shares of each class's largest density.
+        ax : axes, optional
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        TypeError
+            If it does not model p(x | class).
+        ValueError
+            For a column that is not there, more than two, or one of levels among two.
+        """
+        conditional = class_conditional_of(estimator)
+        named = columns_named(conditional.features, columns, 2)
+        views = [view_of(conditional, name) for name in named]
+        rows, codes = rows_and_codes(estimator, X, y, conditional.features, named)
+        shape: Shape | Contours
+        if len(views) == 1:
+            shape = shape_of(views[0], rows)
+        else:
+            shape = _contours(conditional.marginal(named), views, rows, shares)
+        return cls(
+            classes=conditional.classes, views=views, shape=shape, rows=rows, codes=codes
+        ).plot(ax)
+
+
+def _contours(
+    conditional: Any, views: Sequence[View], rows: Rows | None, shares: Sequence[float]
+) -> Contours:
+    for view in views:
+        if isinstance(view, LevelView):
+            raise ValueError(
+                f"column {view.name!r} has levels, and lines of equal density are of two columns "
+                "of numbers: draw it by itself"
+            )
+    if not all(0.0 < share < 1.0 for share in shares):
+        raise ValueError(f"shares of the largest density are between 0 and 1, got {shares!r}")
+    x, y = (view.grid(view.span(rows), POINTS) for view in views)
+    across, up = np.meshgrid(x, y)
+    values = {views[0].name: across.ravel(), views[1].name: up.ravel()}
+    heights = conditional.prob(events_of(conditional, values)).T.reshape(-1, len(y), len(x))
+    return Contours(x, y, heights, shares)
+
+
+def _heights_name(shape: Shape, view: View) -> str:
+    if isinstance(shape, Bars):
+        return f"P({view.name} | class)"
+    if isinstance(shape, Curves) and shape.steps:
+        return f"P(bin of {view.name} | class)"
+    return f"{shape.what}({view.name} | class)"
+
+
+def _keys(shape: Shape | Contours, artists: Sequence[Any], looks: Sequence[Look]) -> list[Any]:
+    """What stands for each class in the legend."""
+    if isinstance(shape, Contours):
+        line = library("matplotlib.lines").Line2D
+        return [
+            line([], [], color=look.colour, linestyle=look.line, marker=look.marker)
+            for look in looks
+        ]
+    assert isinstance(shape, Curves | Stems | Bars)
+    return list(artists)

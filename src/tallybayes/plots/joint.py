@@ -1,0 +1,135 @@
+"""Two columns together, and each by itself along the margins."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tallybayes.plots.class_conditional import name_places
+from tallybayes.plots.grids import Panels, draw_margin, panels_of_estimator, panels_of_rows
+from tallybayes.plots.libraries import library
+from tallybayes.plots.shapes import draw_points
+from tallybayes.plots.style import axes_grid, legend, looks_of
+
+__all__ = ["JointPlot"]
+
+SIZE = (6.4, 6.0)  # inches
+LARGE, SMALL = 5.0, 1.0  # of the picture, and of a margin
+
+
+class JointPlot:
+    """Rows as points in two columns; along the margins each column by itself: the family that a
+    model has fitted, or an estimate from the rows.
+
+    Parameters
+    ----------
+    panels : Panels
+        Of two columns.
+
+    Attributes
+    ----------
+    ax_ : axes
+        Of the points.
+    ax_x_, ax_y_ : axes
+        Of the margins, above and on the right.
+    figure_
+    points_ : list of PathCollection
+        Of each class.
+    margin_x_, margin_y_ : list
+        Artists of the margins.
+    legend_ : Legend
+    """
+
+    def __init__(self, *, panels: Panels) -> None:
+        if len(panels.views) != 2:
+            raise ValueError(
+                f"a joint plot is of two columns, got {[v.name for v in panels.views]}: name two "
+                "with columns="
+            )
+        self.panels = panels
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draws it.
+
+        Parameters
+        ----------
+        ax : axes, optional
+            Axes whose place it takes; a new figure by default.
+        """
+        panels = self.panels
+        looks = looks_of(len(panels.classes))
+        axes = axes_grid(ax, [LARGE, SMALL], [SMALL, LARGE], SIZE)
+        (self.ax_x_, corner), (self.ax_, self.ax_y_) = axes
+        corner.set_axis_off()
+        pair = (panels.views[0], panels.views[1])
+        self.points_ = draw_points(self.ax_, pair, panels.rows, panels.codes, looks)
+        self.margin_x_ = draw_margin(self.ax_x_, panels, 0, looks)
+        self.margin_y_ = draw_margin(self.ax_y_, panels, 1, looks, "y")
+        name_places(self.ax_, "x", pair[0], panels.rows)
+        name_places(self.ax_, "y", pair[1], panels.rows)
+        for margin in (self.ax_x_, self.ax_y_):
+            margin.tick_params(labelbottom=False, labelleft=False, length=0)
+            for side in ("top", "right"):
+                margin.spines[side].set_visible(False)
+        ends = [*self.ax_.get_xlim(), *self.ax_x_.get_xlim()]
+        self.ax_.set_xlim(min(ends), max(ends))
+        self.ax_x_.set_xlim(self.ax_.get_xlim())
+        ends = [*self.ax_.get_ylim(), *self.ax_y_.get_ylim()]
+        self.ax_.set_ylim(min(ends), max(ends))
+        self.ax_y_.set_ylim(self.ax_.get_ylim())
+        line = library("matplotlib.lines").Line2D
+        keys = [
+            line([], [], color=look.colour, linestyle=look.line, marker=look.marker)
+            for look in looks
+        ]
+        self.legend_ = legend(self.ax_, keys, panels.classes.tolist(), title="class")
+        self.figure_ = self.ax_.figure
+        return self
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any = None, *, columns: Any = None, ax: Any = None
+    ) -> Self:
+        """Rows, and the families that a fitted classifier has of two columns.
+
+        Parameters
+        ----------
+        estimator : fitted classifier of this package
+        X : table or array (n_rows, n_columns)
+        y : array-like (n_rows,), optional
+            Their classes; those that the estimator predicts by default.
+        columns : sequence of two, optional
+            Names, or numbers; may be left out for a model of two.
+        ax : axes, optional
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        TypeError
+            If it does not model p(x | class).
+        ValueError
+            For columns that are not there, or not two.
+        """
+        return cls(panels=panels_of_estimator(estimator, X, y, columns, 2)).plot(ax)
+
+    @classmethod
+    def from_predictions(cls, X: Any, y: ArrayLike, *, columns: Any = None, ax: Any = None) -> Self:
+        """Rows by their labels, known or predicted, with estimates of each column's density.
+
+        Parameters
+        ----------
+        X : table or array (n_rows, n_columns)
+        y : array-like (n_rows,)
+        columns : sequence of two, optional
+            Names, or numbers; may be left out for two columns.
+        ax : axes, optional
+
+        Raises
+        ------
+        ValueError
+            For columns that are not there, or not two.
+        """
+        return cls(panels=panels_of_rows(X, np.asarray(y), columns, 2)).plot(ax)

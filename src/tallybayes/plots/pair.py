@@ -1,0 +1,157 @@
+"""Every pair of some columns, with each column by itself on the diagonal."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tallybayes.plots.class_conditional import name_places
+from tallybayes.plots.grids import Panels, draw_margin, panels_of_estimator, panels_of_rows
+from tallybayes.plots.libraries import library
+from tallybayes.plots.shapes import draw_points
+from tallybayes.plots.style import axes_grid, legend, looks_of
+
+__all__ = ["PairPlot"]
+
+MOST = 10  # columns
+INCHES = 2.2  # of a panel
+
+
+class PairPlot:
+    """Rows as points in every pair of columns; on the diagonal each column by itself: the family
+    that a model has fitted, or an estimate from the rows.
+
+    Parameters
+    ----------
+    panels : Panels
+
+    Attributes
+    ----------
+    ax_ : axes
+        The last panel of the first column.
+    axes_ : object array (n_columns, n_columns)
+        Rows of panels from the top.
+    figure_
+    points_ : dict
+        By (row, column): a PathCollection of each class.
+    margins_ : list
+        By column, the artists of its diagonal panel.
+    legend_ : Legend
+    """
+
+    def __init__(self, *, panels: Panels) -> None:
+        self.panels = panels
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draws it.
+
+        Parameters
+        ----------
+        ax : axes, optional
+            Axes whose place the panels take; a new figure by default.
+        """
+        panels, n = self.panels, len(self.panels.views)
+        looks = looks_of(len(panels.classes))
+        side = INCHES * n
+        self.axes_ = axes_grid(ax, [1.0] * n, [1.0] * n, (side + 1.0, side))
+        self.points_: dict[tuple[int, int], list[Any]] = {}
+        self.margins_: list[list[Any]] = []
+        for j, column in enumerate(panels.views):
+            for i, row in enumerate(panels.views):
+                if i != j:
+                    at, pair = self.axes_[i, j], (column, row)
+                    points = draw_points(at, pair, panels.rows, panels.codes, looks)
+                    self.points_[i, j] = points
+            self.margins_.append(draw_margin(self.axes_[j, j], panels, j, looks))
+        self._label()
+        line = library("matplotlib.lines").Line2D
+        keys = [
+            line([], [], color=look.colour, linestyle=look.line, marker=look.marker)
+            for look in looks
+        ]
+        corner = self.axes_[0, -1]
+        where: Any = corner.figure
+        place: dict[str, Any] = {"loc": "outside right upper"}
+        if ax is not None:  # the figure has other axes
+            where = corner
+            place = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0}
+        self.legend_ = legend(where, keys, panels.classes.tolist(), title="class", **place)
+        self.ax_, self.figure_ = self.axes_[-1, 0], corner.figure
+        return self
+
+    def _label(self) -> None:
+        """The same places along a column of panels, and along a row; names outside only."""
+        n = len(self.panels.views)
+        for j in range(n):
+            column = self.axes_[:, j]
+            limits = [at.get_xlim() for at in column]
+            low, high = min(a for a, _ in limits), max(b for _, b in limits)
+            for at in column:
+                at.set_xlim(low, high)
+            for i in range(n):
+                if i != j:
+                    self.axes_[j, i].set_ylim(low, high)
+        for i in range(n):
+            for j in range(n):
+                at = self.axes_[i, j]
+                if i == n - 1:
+                    name_places(at, "x", self.panels.views[j], self.panels.rows)
+                else:
+                    at.set_xlabel("")
+                    at.tick_params(labelbottom=False)
+                if j == 0:
+                    name_places(at, "y", self.panels.views[i], self.panels.rows)
+                if j > 0 or i == 0:
+                    at.tick_params(labelleft=False)
+        first = self.axes_[0, 0]  # its heights are no values of the column
+        first.set_yticks([])
+        for k in range(1, n):
+            self.axes_[k, k].set_yticks([])
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any = None, *, columns: Any = None, ax: Any = None
+    ) -> Self:
+        """Rows, and the families that a fitted classifier has of their columns.
+
+        Parameters
+        ----------
+        estimator : fitted classifier of this package
+        X : table or array (n_rows, n_columns)
+        y : array-like (n_rows,), optional
+            Their classes; those that the estimator predicts by default.
+        columns : sequence, optional
+            Names, or numbers, of at most 10 columns.
+        ax : axes, optional
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        TypeError
+            If it does not model p(x | class).
+        ValueError
+            For columns that are not there, or too many.
+        """
+        return cls(panels=panels_of_estimator(estimator, X, y, columns, MOST)).plot(ax)
+
+    @classmethod
+    def from_predictions(cls, X: Any, y: ArrayLike, *, columns: Any = None, ax: Any = None) -> Self:
+        """Rows by their labels, known or predicted, with estimates of each column's density.
+
+        Parameters
+        ----------
+        X : table or array (n_rows, n_columns)
+        y : array-like (n_rows,)
+        columns : sequence, optional
+            Names, or numbers, of at most 10 columns.
+        ax : axes, optional
+
+        Raises
+        ------
+        ValueError
+            For columns that are not there, or too many.
+        """
+        return cls(panels=panels_of_rows(X, np.asarray(y), columns, MOST)).plot(ax)

@@ -1,0 +1,236 @@
+"""What is believed of a parameter before the rows, and after them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.estimators.beliefs import Belief, beliefs_of
+from tallybayes.estimators.table_model import TableModel
+from tallybayes.families import Beta, Gamma, NormalInverseGamma
+from tallybayes.plots.asking import class_conditional_of, column_named
+from tallybayes.plots.style import legend, looks_of, name_axis, need_axes
+
+__all__ = ["PosteriorDisplay"]
+
+Array = NDArray[np.float64]
+
+POINTS = 801
+WIDE = 4.5  # standard deviations, or scales, on either side of a mean
+GREY = "0.45"
+
+
+class PosteriorDisplay:
+    """The prior of a parameter and its posteriors, as densities.
+
+    Parameters
+    ----------
+    prior : Beta, Gamma or NormalInverseGamma
+        Of the last, the density of the mean is drawn.
+    posteriors : mapping
+        Beliefs of the same kind, by what they are called in the legend.
+    likelihood : belief, optional
+        What the rows alone say: the posterior under a flat prior.
+    estimates : mapping, optional
+        Numbers to mark, by name.
+    parameter : str
+        What the parameter is called.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What it was drawn in.
+    x_ : float64 array (n_points,)
+        Values of the parameter.
+    prior_ : Line2D
+    likelihood_ : Line2D or None
+    posteriors_ : list of Line2D
+    estimates_ : list of Line2D
+        A vertical line each.
+    legend_ : Legend
+    """
+
+    def __init__(
+        self,
+        *,
+        prior: Belief,
+        posteriors: Mapping[Any, Belief],
+        likelihood: Belief | None = None,
+        estimates: Mapping[str, float] | None = None,
+        parameter: str = "θ",
+    ) -> None:
+        every = [prior, *posteriors.values(), *([] if likelihood is None else [likelihood])]
+        if len({type(one) for one in every}) > 1 or not isinstance(
+            prior, Beta | Gamma | NormalInverseGamma
+        ):
+            raise TypeError(
+                "prior and posteriors are of one kind, Beta, Gamma or NormalInverseGamma, got "
+                f"{', '.join(type(one).__name__ for one in every)}"
+            )
+        self.prior = prior
+        self.posteriors = dict(posteriors)
+        self.likelihood = likelihood
+        self.estimates = dict(estimates or {})
+        self.parameter = parameter
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draws the densities.
+
+        Parameters
+        ----------
+        ax : axes, optional
+            New ones by default.
+        """
+        ax = need_axes(ax)
+        self.x_ = _grid(self.prior, list(self.posteriors.values()))
+        looks = looks_of(max(1, len(self.posteriors)))
+
+        def curve(belief: Belief, **style: Any) -> Any:
+            return ax.plot(self.x_, _density(belief, self.x_), **style)[0]
+
+        self.prior_ = curve(self.prior, color=GREY, linestyle="--")
+        self.likelihood_ = None
+        names: list[Any] = ["prior"]
+        keys = [self.prior_]
+        if self.likelihood is not None:
+            self.likelihood_ = curve(self.likelihood, color=GREY, linestyle=":")
+            keys.append(self.likelihood_)
+            names.append("likelihood")
+        self.posteriors_ = [
+            curve(belief, color=look.colour, linestyle=look.line, linewidth=2)
+            for belief, look in zip(self.posteriors.values(), looks, strict=True)
+        ]
+        marks = looks_of(1 + len(self.estimates))[1:]
+        self.estimates_ = [
+            ax.axvline(value, color=look.colour, linestyle=look.line, linewidth=1)
+            for value, look in zip(self.estimates.values(), marks, strict=True)
+        ]
+        keys += [*self.posteriors_, *self.estimates_]
+        names += [*self.posteriors, *(f"{k} {v:.3g}" for k, v in self.estimates.items())]
+        ax.set_ylim(0.0, None)
+        name_axis(ax, "x", self.parameter)
+        name_axis(ax, "y", "density")
+        self.legend_ = legend(ax, keys, names)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, column: Any, level: Any = None, *, ax: Any = None
+    ) -> Self:
+        """A parameter of one column of a table: the probability of a level, the rate of a Poisson,
+        the mean of a Gaussian under a prior; a posterior for each class.
+
+        Parameters
+        ----------
+        estimator : fitted NaiveBayes
+        column : name
+        level : object, optional
+            For a column of levels: which one.
+        ax : axes, optional
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        TypeError
+            If it is no NaiveBayes.
+        ValueError
+            For a column that is not there or has no proper prior, or a level that it does not have.
+        """
+        conditional = class_conditional_of(estimator)
+        model = estimator._fitted()
+        if not isinstance(model, TableModel):
+            raise TypeError(
+                f"beliefs are drawn of a NaiveBayes, got {type(estimator).__name__}; "
+                "PosteriorDisplay.from_counts takes a prior and counts"
+            )
+        name = column_named(conditional.features, column)
+        parameter, prior, posteriors = beliefs_of(model, name, level)
+        by_class = dict(zip(conditional.classes.tolist(), posteriors, strict=True))
+        return cls(prior=prior, posteriors=by_class, parameter=parameter).plot(ax)
+
+    @classmethod
+    def from_counts(
+        cls,
+        prior: Beta | Gamma,
+        counts: Sequence[float],
+        *,
+        parameter: str = "θ",
+        ax: Any = None,
+    ) -> Self:
+        """The prior, the likelihood and the posterior after some counts, and the estimates:
+        maximum likelihood, the posterior's mode where it has one, and its mean.
+
+        Parameters
+        ----------
+        prior : Beta or Gamma
+        counts : sequence of two
+            Of a Beta, rows of yes and of no; of a Gamma, events and rows.
+        parameter : str
+        ax : axes, optional
+
+        Raises
+        ------
+        TypeError
+            For another prior.
+        ValueError
+            For counts that are not two numbers from 0 on.
+        """
+        if not isinstance(prior, Beta | Gamma):
+            raise TypeError(f"from_counts takes a Beta or a Gamma, got {type(prior).__name__}")
+        if len(counts) != 2:
+            raise ValueError(
+                f"counts are two: yes and no of a Beta, events and rows of a Gamma, got {counts!r}"
+            )
+        first, second = counts
+        posterior = prior.updated(first, second)
+        likelihood: Belief | None = None
+        estimates: dict[str, float] = {}
+        if isinstance(prior, Beta):
+            likelihood = Beta(1.0, 1.0).updated(first, second)
+        elif second > 0:
+            likelihood = Gamma(1.0 + first, second)
+        if second > 0 or (isinstance(prior, Beta) and first > 0):
+            assert likelihood is not None
+            estimates["MLE"] = likelihood.mode  # type: ignore[union-attr]
+        with contextlib.suppress(ValueError):  # it may have none
+            estimates["MAP"] = posterior.mode
+        estimates["mean"] = posterior.mean
+        return cls(
+            prior=prior,
+            posteriors={"posterior": posterior},
+            likelihood=likelihood,
+            estimates=estimates,
+            parameter=parameter,
+        ).plot(ax)
+
+
+def _density(belief: Belief, x: Array) -> Array:
+    if isinstance(belief, NormalInverseGamma):
+        return belief.density_of_mean(x)
+    with np.errstate(divide="ignore", over="ignore"):
+        height = belief.density(x)
+    return np.where(np.isfinite(height), height, np.nan)  # without bound at an end
+
+
+def _ends(belief: Belief) -> tuple[float, float]:
+    if isinstance(belief, NormalInverseGamma):
+        wide = WIDE * float(np.sqrt(belief.scale / (belief.shape * belief.strength)))
+        return belief.mean - wide, belief.mean + wide
+    assert isinstance(belief, Gamma)
+    return 0.0, belief.mean + WIDE * float(np.sqrt(belief.shape)) / belief.rate
+
+
+def _grid(prior: Belief, posteriors: Sequence[Belief]) -> Array:
+    """Where the posteriors are, with the prior's mean; from 0 to 1 for probabilities."""
+    if isinstance(prior, Beta):
+        return np.linspace(0.0, 1.0, POINTS)
+    ends = [_ends(one) for one in posteriors or [prior]]
+    low = min([prior.mean, *(low for low, _ in ends)])
+    high = max([prior.mean, *(high for _, high in ends)])
+    return np.linspace(low, high, POINTS)

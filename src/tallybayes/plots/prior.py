@@ -1,0 +1,96 @@
+"""The class prior as bars."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tallybayes.families import ClassPrior
+from tallybayes.plots.asking import need_fitted
+from tallybayes.plots.style import legend, looks_of, name_axis, name_ticks, need_axes
+from tallybayes.tally import ClassCounts
+
+__all__ = ["PriorDisplay"]
+
+
+class PriorDisplay:
+    """The probability of each class before anything is known of a row.
+
+    Parameters
+    ----------
+    classes : array-like (n_classes,)
+    probabilities : array-like (n_classes,)
+
+    Attributes
+    ----------
+    ax_, figure_
+        What it was drawn in.
+    bars_ : BarContainer
+        A bar a class.
+
+    Examples
+    --------
+    >>> from tallybayes.plots import PriorDisplay
+    >>> PriorDisplay.from_predictions(["ham", "spam"]).probabilities.tolist()
+    [0.5, 0.5]
+    """
+
+    def __init__(self, *, classes: ArrayLike, probabilities: ArrayLike) -> None:
+        self.classes = np.asarray(classes)
+        self.probabilities: NDArray[np.float64] = np.asarray(probabilities, dtype=np.float64)
+
+    def plot(self, ax: Any = None, **bar_kw: Any) -> Self:
+        """Draws the bars.
+
+        Parameters
+        ----------
+        ax : axes, optional
+            New ones by default.
+        **bar_kw
+            For ``ax.bar``.
+        """
+        ax = need_axes(ax)
+        looks = looks_of(len(self.classes))
+        places = np.arange(len(self.classes))
+        self.bars_ = ax.bar(
+            places, self.probabilities, **{"color": [look.colour for look in looks], **bar_kw}
+        )
+        ax.bar_label(self.bars_, [f"{p:.3f}" for p in self.probabilities], padding=2)
+        ax.margins(y=0.12)
+        name_ticks(ax, "x", self.classes.tolist())
+        name_axis(ax, "x", "class")
+        name_axis(ax, "y", "P(class)")
+        legend(ax, self.bars_.patches, self.classes.tolist(), title="class")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None, **bar_kw: Any) -> Self:
+        """The class prior of a fitted classifier, smoothed or given as it may be.
+
+        Parameters
+        ----------
+        estimator : fitted classifier of this package
+        ax : axes, optional
+        **bar_kw
+            For ``ax.bar``.
+        """
+        prior = np.exp(need_fitted(estimator)._fitted().log_prior)
+        return cls(classes=estimator.classes_, probabilities=prior).plot(ax, **bar_kw)
+
+    @classmethod
+    def from_predictions(cls, y: ArrayLike, *, ax: Any = None, **bar_kw: Any) -> Self:
+        """How often each label occurs, known or predicted: the prior estimated from labels.
+
+        Parameters
+        ----------
+        y : array-like (n_rows,)
+        ax : axes, optional
+        **bar_kw
+            For ``ax.bar``.
+        """
+        classes, counts = np.unique(np.asarray(y), return_counts=True)
+        prior = np.exp(ClassPrior().log(ClassCounts(counts.astype(np.float64))))
+        return cls(classes=classes, probabilities=prior).plot(ax, **bar_kw)

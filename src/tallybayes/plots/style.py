@@ -1,0 +1,144 @@
+"""What all pictures share: axes, the look of a class, names on axes, the legend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tallybayes.plots.fonts import drawable
+from tallybayes.plots.libraries import library
+from tallybayes.tables.columns import text_of_days
+
+__all__ = [
+    "Look",
+    "axes_grid",
+    "legend",
+    "looks_of",
+    "name_axis",
+    "name_ticks",
+    "need_axes",
+    "put_title",
+    "show_dates",
+]
+
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*", "<", ">")
+LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+DISTINCT = 10
+"""Colours of seaborn's "colorblind" palette; more classes take steps of cividis."""
+LETTERS = 12  # of tick labels, that an inch holds
+UPRIGHT = 7  # tick labels that an inch holds when they are turned
+LONGEST = 24  # letters of a tick label
+GAP = 0.06  # between the axes of a grid, as a share of one
+
+
+class Look(NamedTuple):
+    """How a class is drawn.
+
+    Parameters
+    ----------
+    colour : tuple of float
+    marker : str
+    line : str or tuple
+    """
+
+    colour: tuple[float, float, float]
+    marker: str
+    line: Any
+
+
+def looks_of(n_classes: int) -> list[Look]:
+    """A look for each class."""
+    palette = "colorblind" if n_classes <= DISTINCT else "cividis"
+    colours = library("seaborn").color_palette(palette, n_classes)
+    return [
+        Look(tuple(colour), MARKERS[k % len(MARKERS)], LINES[k % len(LINES)])
+        for k, colour in enumerate(colours)
+    ]
+
+
+def need_axes(ax: Any, size: tuple[float, float] | None = None) -> Any:
+    """The axes to draw in; new ones if there are none."""
+    if ax is not None:
+        return ax
+    _, ax = library("matplotlib.pyplot").subplots(figsize=size, layout="constrained")
+    return ax
+
+
+def axes_grid(
+    ax: Any, widths: Sequence[float], heights: Sequence[float], size: tuple[float, float]
+) -> Any:
+    """Axes in rows and columns, an object array (n_rows, n_columns).
+
+    Parameters
+    ----------
+    ax : axes, or None
+        Axes whose place they take; None for a new figure.
+    widths, heights : sequences of float
+        Relative ones.
+    size : (float, float)
+        Of the new figure, in inches.
+    """
+    shape = {"width_ratios": widths, "height_ratios": heights, "wspace": GAP, "hspace": GAP}
+    if ax is None:
+        figure = library("matplotlib.pyplot").figure(figsize=size, layout="constrained")
+        grid = figure.add_gridspec(len(heights), len(widths), **shape)
+    else:
+        figure, place = ax.figure, ax.get_subplotspec()
+        if place is None:
+            raise ValueError(
+                "several axes take the place of ax, which must be one of plt.subplots(): these "
+                "axes have no place in a grid"
+            )
+        ax.set_axis_off()
+        grid = place.subgridspec(len(heights), len(widths), **shape)
+    return grid.subplots(squeeze=False)
+
+
+def name_axis(ax: Any, along: str, name: Any) -> None:
+    """Writes a name along the axis "x" or "y"."""
+    (said,), families = drawable([name])
+    put = ax.set_xlabel if along == "x" else ax.set_ylabel
+    put(said, fontfamily=families)
+
+
+def show_dates(ax: Any, along: str) -> None:
+    """Reads an axis as days since 1970."""
+    ticker = library("matplotlib.ticker")
+    axis = ax.xaxis if along == "x" else ax.yaxis
+    axis.set_major_locator(ticker.MaxNLocator(4, integer=True))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda days, _: text_of_days(days)))
+    if along == "x":
+        ax.tick_params(axis="x", labelrotation=20)
+
+
+def name_ticks(ax: Any, along: str, names: Sequence[Any]) -> None:
+    """Ticks at 0, 1, … with names."""
+    said, families = drawable(
+        name if len(name) <= LONGEST else f"{name[:LONGEST]}…" for name in map(str, names)
+    )
+    if along == "y":
+        ax.set_yticks(range(len(said)), said, fontfamily=families)
+        return
+    inches = ax.get_position().width * ax.figure.get_figwidth()
+    every = max(1, round(len(said) / (UPRIGHT * inches)))
+    turned: dict[str, Any] = {}
+    if sum(len(one) + 2 for one in said) > LETTERS * inches:
+        steep = len(said) > 2 * inches
+        turned = {"rotation": 90} if steep else {"rotation": 30, "ha": "right"}
+        turned["rotation_mode"] = "default" if steep else "anchor"
+    ax.set_xticks(range(0, len(said), every), said[::every], fontfamily=families, **turned)
+
+
+def put_title(ax: Any, title: Any) -> None:
+    """Writes a title."""
+    (said,), families = drawable([title])
+    ax.set_title(said, fontfamily=families)
+
+
+def legend(where: Any, handles: Sequence[Any], names: Sequence[Any], **more: Any) -> Any:
+    """A legend of axes or of a figure."""
+    said, families = drawable(names)
+    font = library("matplotlib.font_manager").FontProperties(
+        family=families, size=library("matplotlib").rcParams["legend.fontsize"]
+    )
+    return where.legend(list(handles), said, prop=font, **more)

@@ -1,0 +1,17 @@
+"""Pictures are drawn without a screen, with the settings that matplotlib ships, and closed."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _pictures():
+    mpl.use("Agg")
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.use("Agg")
+        yield
+    plt.close("all")
