@@ -109,3 +109,14 @@ def test_the_slip_changes_labels_and_costs_accuracy(names):
     scores = peer.predict_joint_log_proba(names["few"])
     scores += peer.class_prior_ - np.log(peer.class_prior_)
     np.testing.assert_array_equal(peer.classes_[scores.argmax(axis=1)], names["slipped"])
+
+
+def test_correlated_columns_do_not_help_here_and_weights_do(names):
+    assert names["together"].mean() == pytest.approx(0.880, abs=5e-4)
+    assert names["weighted"].mean() > names["two"][:40].mean()
+    for k, label in enumerate(CLASSES):
+        own = own_rows(names, label)
+        law = scipy.stats.multivariate_normal(own.mean(), np.cov(own.T, ddof=0))
+        contours = names["tilted"].artists_[k]
+        shares = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+        np.testing.assert_allclose(contours.levels, law.pdf(own.mean()) * shares, rtol=0.02)
