@@ -100,7 +100,8 @@ def run(options: Options) -> Page | None:
     told.append(
         f"leave-one-out: tallybayes.leave_one_out of a model fitted on all rows; cross-validation: "
         f"{folds} stratified folds, everything learned anew in each, ± the standard error of the "
-        "mean over rows; paired: that of the difference, which says whether optimism is real; a model of nine tenths of the rows is also a little worse"
+        "mean over rows; paired: that of the difference, which says whether optimism is real; a "
+        "model of nine tenths of the rows is also a little worse"
     )
     told += failed
     head = ["data set", "rows", "figure", "leave-one-out", "log_loss_, accuracy_"]
