@@ -17,7 +17,7 @@ from benchmarks.weighted import bars
 from benchmarks.weighted.bars import Bar
 from benchmarks.weighted.generated import WHAT, mixed
 from benchmarks.weighted.options import KHIOPS, Options, model_named, say
-from benchmarks.weighted.trial import SLOW, Job, Timed, jobs, timed
+from benchmarks.weighted.trial import SLOW, Job, Timed, jobs, timed, warm_up
 
 __all__ = ["run"]
 
@@ -95,6 +95,7 @@ def run(options: Options) -> Page:
     table = adult(options)
     times: dict[str, Timed] = {}
     scores: dict[str, dict[str, float]] = {}
+    warm_up(options.models)
     other = OtherWork()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

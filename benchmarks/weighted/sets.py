@@ -15,7 +15,7 @@ from benchmarks.bayes.page import Page
 from benchmarks.weighted import bars
 from benchmarks.weighted.bars import Bar
 from benchmarks.weighted.options import BOOSTING, EBM, KHIOPS, LOGISTIC, Options, Rows, say
-from benchmarks.weighted.trial import SLOW, held_out
+from benchmarks.weighted.trial import SLOW, held_out, warm_up
 
 __all__ = ["run"]
 
@@ -170,6 +170,7 @@ def matrix(sets: Sequence[Measured], names: Sequence[str], metric: str) -> Any:
 
 def run(options: Options) -> Page | None:
     """The page; None where there is no data."""
+    warm_up(options.models)
     sets = [measure(rows, options) for rows in options.fourteen()]
     big = options.letter()
     letter = None

@@ -17,9 +17,12 @@ from benchmarks.accuracy.folds import SEED, probabilities
 from benchmarks.accuracy.models import Model
 from benchmarks.bayes.held_out import HeldOut
 from benchmarks.machine import OtherWork
+from benchmarks.weighted.generated import mixed
+from benchmarks.weighted.options import say
 
-__all__ = ["SLOW", "Job", "Timed", "Trials", "held_out", "jobs", "timed"]
+__all__ = ["SLOW", "Job", "Timed", "Trials", "held_out", "jobs", "timed", "warm_up"]
 
+WARM = 100  # rows of the first fit, which is not told
 SLOW = 10.0  # a fit of more seconds is not repeated
 
 
@@ -41,9 +44,10 @@ class Job:
     def run(self) -> tuple[float, Any]:
         """Seconds, and the fitted model. Ours reads its parameters at the first prediction, which
         is part of the time; the first prediction of a peer is not."""
+        unfitted = self.model.make()
         gc.collect()
         start = time.perf_counter()
-        fitted = self.model.make().fit(self.X, self.y)
+        fitted = unfitted.fit(self.X, self.y)
         if self.model.package == "tallybayes":
             fitted.predict_proba(self.X[:1])
         return time.perf_counter() - start, fitted
@@ -83,6 +87,16 @@ class Trials:
 def jobs(models: Sequence[Model], X: Any, y: Any) -> dict[str, Job]:
     """A fit of each model on the same rows."""
     return {model.name: Job(model, X, y) for model in models}
+
+
+def warm_up(models: Sequence[Model]) -> None:
+    """Fits each model on a few rows, so that no time has imports or the start of workers in it."""
+    few = mixed(WARM)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, one in timed(jobs(models, few.X, few.y), 1).items():
+            if one.failed:
+                say(f"  {name} FAILED on {WARM} generated rows: {one.failed}")
 
 
 def timed(what: Mapping[str, Job], rounds: int) -> dict[str, Timed]:
