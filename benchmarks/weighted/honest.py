@@ -1,8 +1,14 @@
-"""Leave-one-out figures of a fitted model beside ten-fold cross-validation of it."""
+"""Figures of a fitted model beside ten-fold cross-validation of it: those that the command line
+prints, and leave-one-out."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+import tempfile
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +28,23 @@ __all__ = ["run"]
 FOLDS, QUICK_FOLDS = 10, 3
 METRICS = {"log_loss": "log-loss", "accuracy": "accuracy"}
 ERRORS = 2.0
+WAYS = {"printed": "printed by the command line", "leave_one_out": "leave-one-out"}
+MAIN = "from tallybayes.cli import main; main()"
+TARGET = "the class of the row"
+
+
+def printed(rows: Rows) -> dict[str, Any]:
+    """The estimate that ``tallybayes fit`` prints, and what it says it was measured on."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows.X.assign(**{TARGET: rows.y}).to_parquet(Path(folder, "rows.parquet"))
+        words = ["fit", "rows.parquet", "-t", TARGET, "-o", "rows.tally", "--json"]
+        done = subprocess.run(
+            [sys.executable, "-c", MAIN, *words], cwd=folder, capture_output=True, text=True
+        )
+    if done.returncode:
+        raise RuntimeError(f"tallybayes fit failed: {done.stderr.strip()[-300:]}")
+    found: dict[str, Any] = json.loads(done.stdout)["estimate"]
+    return {name: found[name] for name in ("measured_on", *METRICS)}
 
 
 def measure(rows: Rows, options: Options) -> dict[str, Any]:
@@ -44,26 +67,31 @@ def measure(rows: Rows, options: Options) -> dict[str, Any]:
         "rows": len(n),
         "of_fit": {"log_loss": fitted.log_loss_, "accuracy": fitted.accuracy_},
     }
+    told = printed(rows)
+    result["printed_measured_on"] = told["measured_on"]
     for metric in METRICS:
         by_fold = [crossed[metric][apart.fold == i].mean() for i in range(folds)]
-        one, ten = float(honest[metric].mean()), float(crossed[metric].mean())
+        ten = float(crossed[metric].mean())
         between = honest[metric].astype(float) - crossed[metric]
         error, error_by_fold = standard_error(crossed[metric]), standard_error(by_fold)
+        values = {"printed": told[metric], "leave_one_out": float(honest[metric].mean())}
         result[metric] = {
-            "leave_one_out": one,
+            **values,
             "cross_validation": ten,
             "standard_error": error,
             "standard_error_by_fold": error_by_fold,
             "paired_standard_error": standard_error(between),
-            "within": abs(one - ten) <= ERRORS * error,
-            "within_by_fold": abs(one - ten) <= ERRORS * error_by_fold,
+            "within": {w: abs(v - ten) <= ERRORS * error for w, v in values.items()},
+            "within_by_fold": {
+                w: abs(v - ten) <= ERRORS * error_by_fold for w, v in values.items()
+            },
         }
-    told = [
-        f"{name} {result[m]['leave_one_out']:.4f} by {result[m]['cross_validation']:.4f}"
-        f" ± {result[m]['standard_error']:.4f}"
-        for m, name in METRICS.items()
+    figures = [
+        f"{name} {f['printed']:.4f}, {f['leave_one_out']:.4f} by {f['cross_validation']:.4f}"
+        f" ± {f['standard_error']:.4f}"
+        for f, name in ((result[metric], name) for metric, name in METRICS.items())
     ]
-    say(f"    {', '.join(told)}")
+    say(f"    {'; '.join(figures)}")
     return result
 
 
@@ -73,54 +101,57 @@ def run(options: Options) -> Page | None:
     if not sets:
         return None
     n, folds = len(sets) + len(failed), QUICK_FOLDS if options.quick else FOLDS
+
+    def within(metric: str, way: str, which: str = "within") -> int:
+        return sum(s[metric][which][way] for s in sets)
+
     found = [
         Bar(
-            f"sets of {n} whose leave-one-out {name} is within {ERRORS:g} standard errors",
-            float(sum(s[metric]["within"] for s in sets)),
+            f"sets of {n} whose {name}, {what}, is within {ERRORS:g} standard errors",
+            float(within(metric, way)),
             12.0,
             least=True,
             form=".0f",
         )
+        for way, what in WAYS.items()
         for metric, name in METRICS.items()
     ]
-    optimism = {
-        metric: [s[metric]["cross_validation"] - s[metric]["leave_one_out"] for s in sets]
-        for metric in METRICS
-    }
-    told = [
-        f"leave-one-out is optimistic by {sign * np.mean(optimism[metric]):+.4f} {name} on average "
-        "over the sets"
-        for (metric, name), sign in zip(METRICS.items(), (1.0, -1.0), strict=True)
-    ]
-    told += [
-        f"by standard errors over folds instead of rows: {name} within them on "
-        f"{sum(s[metric]['within_by_fold'] for s in sets)} of {n}"
-        for metric, name in METRICS.items()
-    ]
+    told = []
+    for way, what in WAYS.items():
+        for (metric, name), sign in zip(METRICS.items(), (1.0, -1.0), strict=True):
+            gap = sign * np.mean([s[metric]["cross_validation"] - s[metric][way] for s in sets])
+            told.append(
+                f"{name}, {what}: optimistic by {gap:+.4f} on average; by standard errors over "
+                f"folds instead of rows within them on {within(metric, way, 'within_by_fold')}"
+            )
     told.append(
-        f"leave-one-out: tallybayes.leave_one_out of a model fitted on all rows; cross-validation: "
+        f"printed: the estimate of `tallybayes fit` on the same rows as Parquet; leave-one-out: "
+        "tallybayes.leave_one_out of a model fitted on all rows; cross-validation: "
         f"{folds} stratified folds, everything learned anew in each, ± the standard error of the "
-        "mean over rows; paired: that of the difference, which says whether optimism is real; a "
-        "model of nine tenths of the rows is also a little worse"
+        "mean over rows; optimistic by: that of leave-one-out, ± the standard error of the "
+        "difference, row by row, which says whether it is real; a model of nine tenths of the rows "
+        "is also a little worse"
     )
     told += failed
-    head = ["data set", "rows", "figure", "leave-one-out", "log_loss_, accuracy_"]
-    head += ["cross-validation", "optimistic by", "paired ±", "within 2 standard errors"]
+    head = ["data set", "rows", "printed, measured on", "figure", "printed", "leave-one-out"]
+    head += ["log_loss_, accuracy_", "cross-validation", "optimistic by"]
+    head += ["printed within 2", "leave-one-out within 2"]
     lines = []
     for s in sets:
         for metric, name in METRICS.items():
             f, first = s[metric], metric == "log_loss"
             gap = f["cross_validation"] - f["leave_one_out"]
+            about = [s["name"], f"{s['rows']:,}", s["printed_measured_on"]]
             lines.append(
                 [
-                    *([s["name"], f"{s['rows']:,}"] if first else ["", ""]),
+                    *(about if first else [""] * 3),
                     name,
+                    f"{f['printed']:.4f}",
                     f"{f['leave_one_out']:.4f}",
                     f"{s['of_fit'][metric]:.4f}",
                     f"{f['cross_validation']:.4f} ± {f['standard_error']:.4f}",
-                    f"{gap if first else -gap:+.4f}",
-                    f"{f['paired_standard_error']:.4f}",
-                    yes(f["within"]),
+                    f"{gap if first else -gap:+.4f} ± {f['paired_standard_error']:.4f}",
+                    *(yes(f["within"][way]) for way in WAYS),
                 ]
             )
     return Page(
