@@ -10,7 +10,7 @@ WORKERS ?= 2
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 .PRECIOUS: %/made
-.PHONY: help demo test lint types layers sanitize unit bench clean
+.PHONY: help demo examples test lint types layers sanitize unit bench clean
 unexport PYTHONPATH PYTHONHOME
 
 venv := .venv
@@ -28,6 +28,11 @@ help:
 
 demo: $(venv)/installed-$(state)
 	$(python) examples/demo.py
+
+# the systems of the articles, one script each; their pictures go to build/pictures
+examples: $(venv)/installed-$(state)
+	@set -e; for script in examples/[1-5]_*.py; do \
+		echo "==== $$script"; $(python) $$script build/pictures; done
 
 test: lint types layers sanitize unit
 
@@ -65,7 +70,7 @@ clean:
 %/installed-$(state): %/made
 	@echo 'Installing tallybayes into $*; compiling takes a minute or two'
 	@rm -f $*/installed-*
-	$*/bin/python -m pip install --quiet $(settings) '.[cli]'
+	$*/bin/python -m pip install --quiet $(settings) '.[cli,duckdb,plots]'
 	@touch $@
 
 %/tools-$(tools): %/made

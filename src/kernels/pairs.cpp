@@ -1,11 +1,12 @@
 // The binding of the kernels for pairs of columns and for learning weights.
 #include "pairs.hpp"
+#include "row_scores.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
 #include <stdexcept>
-
+#include <vector>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -24,37 +25,52 @@ void need(bool fine, const char* what) {
 }
 
 LabelledRows labelled(const InArray<i32, 1>& y, const InArray<double, 1>& weight,
-                      const InArray<double, 2>& P) {
+                      const InArray<float, 2>& P) {
     need(y.shape(0) == P.shape(0) && weight.shape(0) == P.shape(0), "rows differ");
     return {y.data(), weight.data(), P.data(), static_cast<i64>(P.shape(0)),
             static_cast<i64>(P.shape(1))};
 }
 
 void screen(InArray<std::uint8_t, 2> codes, InArray<i64, 1> size, InArray<i32, 2> pairs,
-            InArray<i32, 1> y, InArray<double, 1> weight, InArray<double, 2> P,
+            InArray<i32, 1> y, InArray<float, 1> weight, InArray<float, 2> P,
             InArray<double, 2> strength, OutArray<double, 2> gains, int threads) {
-    const LabelledRows rows = labelled(y, weight, P);
+    need(y.shape(0) == P.shape(0) && weight.shape(0) == P.shape(0), "rows differ");
     need(codes.shape(1) == P.shape(0) && codes.shape(0) == size.shape(0), "codes differ");
     need(pairs.shape(1) == 2 && gains.shape(0) == pairs.shape(0), "pairs differ");
     need(strength.shape(1) == P.shape(1) && gains.shape(1) == strength.shape(0),
          "strengths differ");
     nb::gil_scoped_release release;
-    screen_pairs(rows, codes.data(), size.data(), pairs.data(), pairs.shape(0), strength.data(),
-                 strength.shape(0), gains.data(), threads);
+    screen_pairs(y.data(), weight.data(), P.data(), P.shape(0), P.shape(1), codes.data(),
+                 size.data(), pairs.data(), pairs.shape(0), strength.data(), strength.shape(0),
+                 gains.data(), threads);
 }
 
-void count(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> weight,
-           InArray<double, 2> P, OutArray<double, 2> C, OutArray<double, 2> E) {
+void sum(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> weight, InArray<float, 2> P,
+         OutArray<double, 3> sums) {
     const LabelledRows rows = labelled(y, weight, P);
-    need(cells.shape(0) == P.shape(0) && C.shape(1) == P.shape(1) && E.shape(1) == P.shape(1) &&
-             C.shape(0) == E.shape(0),
+    need(cells.shape(0) == P.shape(0) && sums.shape(0) == 3 && sums.shape(2) == P.shape(1),
          "shapes differ");
+    const i64 part = sums.shape(1) * sums.shape(2);
     nb::gil_scoped_release release;
-    count_residuals(rows, GivenCell{cells.data()}, C.data(), E.data());
+    sum_pair(rows.y, rows.weight, rows.P, rows.n, rows.classes, GivenCell{cells.data()},
+             Sums<double>{sums.data(), sums.data() + part, sums.data() + 2 * part});
+}
+
+double estimate(OutArray<double, 3> sums, InArray<double, 2> C, InArray<double, 2> E,
+             InArray<double, 1> strength) {
+    need(sums.shape(0) == 3 && sums.shape(1) == C.shape(0) && sums.shape(2) == C.shape(1) &&
+             E.shape(0) == C.shape(0) && E.shape(1) == C.shape(1) &&
+             strength.shape(0) == C.shape(1),
+         "shapes differ");
+    const i64 part = sums.shape(1) * sums.shape(2);
+    nb::gil_scoped_release release;
+    std::vector<double> room(2 * C.shape(1));
+    return cell_gain(Sums<double>{sums.data(), sums.data() + part, sums.data() + 2 * part},
+                     C.data(), E.data(), C.shape(0), C.shape(1), strength.data(), room.data());
 }
 
 double gain(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> weight,
-            InArray<double, 2> P, InArray<double, 2> C, InArray<double, 2> E,
+            InArray<float, 2> P, InArray<double, 2> C, InArray<double, 2> E,
             InArray<double, 1> strength) {
     const LabelledRows rows = labelled(y, weight, P);
     need(cells.shape(0) == P.shape(0) && strength.shape(0) == P.shape(1), "shapes differ");
@@ -62,16 +78,41 @@ double gain(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> weight,
     return residual_gain(rows, GivenCell{cells.data()}, C.data(), E.data(), strength.data());
 }
 
-void values(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> weight,
-            InArray<double, 2> P, InArray<double, 2> C, InArray<double, 2> E,
+void values(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> removed,
+            InArray<float, 2> P, InArray<double, 2> C, InArray<double, 2> E,
             InArray<double, 1> strength, OutArray<float, 2> out, int threads) {
-    const LabelledRows rows = labelled(y, weight, P);
+    const LabelledRows rows = labelled(y, removed, P);
     need(cells.shape(0) == P.shape(0) && strength.shape(0) == P.shape(1) &&
              out.shape(0) == P.shape(1) && out.shape(1) == P.shape(0),
          "shapes differ");
     nb::gil_scoped_release release;
-    residual_values(rows, GivenCell{cells.data()}, C.data(), E.data(), strength.data(), out.data(),
-                    threads);
+    residual_values(rows.y, removed.data(), rows.P, rows.n, rows.classes, GivenCell{cells.data()},
+                    C.data(), E.data(), strength.data(), out.data(), threads);
+}
+
+void column(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> removed,
+            InArray<double, 2> C, InArray<double, 1> p, double least, InArray<double, 1> W,
+            OutArray<double, 2> S, int threads) {
+    need(cells.shape(0) == S.shape(0) && y.shape(0) == S.shape(0) &&
+             removed.shape(0) == S.shape(0) && C.shape(1) == S.shape(1) &&
+             p.shape(0) == S.shape(1) && W.shape(0) == S.shape(1),
+         "shapes differ");
+    nb::gil_scoped_release release;
+    add_column(cells.data(), y.data(), removed.data(), S.shape(0), S.shape(1), C.data(),
+               C.shape(0), p.data(), least, W.data(), S.data(), threads);
+}
+
+void pair(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> removed,
+          InArray<float, 2> P, InArray<double, 2> C, InArray<double, 2> E, InArray<double, 1> t,
+          InArray<double, 1> W, OutArray<double, 2> S, int threads) {
+    need(cells.shape(0) == S.shape(0) && y.shape(0) == S.shape(0) &&
+             removed.shape(0) == S.shape(0) && P.shape(0) == S.shape(0) &&
+             P.shape(1) == S.shape(1) && C.shape(1) == S.shape(1) && E.shape(0) == C.shape(0) &&
+             E.shape(1) == S.shape(1) && t.shape(0) == S.shape(1) && W.shape(0) == S.shape(1),
+         "shapes differ");
+    nb::gil_scoped_release release;
+    add_pair(cells.data(), y.data(), removed.data(), P.data(), S.shape(0), S.shape(1), C.data(),
+             E.data(), C.shape(0), t.data(), W.data(), S.data(), threads);
 }
 
 double softmax(InArray<double, 2> S, InArray<i32, 1> y, InArray<double, 1> weight,
@@ -102,10 +143,15 @@ double correction(InArray<i32, 2> cells, InArray<double, 2> S, InArray<i32, 1> y
 void bind_pairs(nb::module_& m) {
     m.def("screen_pairs", &screen, "codes"_a, "size"_a, "pairs"_a, "y"_a, "weight"_a, "P"_a,
           "strength"_a, "gains"_a, "threads"_a);
-    m.def("count_residuals", &count, "cells"_a, "y"_a, "weight"_a, "P"_a, "C"_a, "E"_a);
+    m.def("sum_pair", &sum, "cells"_a, "y"_a, "weight"_a, "P"_a, "sums"_a);
+    m.def("cell_gain", &estimate, "sums"_a, "C"_a, "E"_a, "strength"_a);
     m.def("residual_gain", &gain, "cells"_a, "y"_a, "weight"_a, "P"_a, "C"_a, "E"_a, "strength"_a);
-    m.def("residual_values", &values, "cells"_a, "y"_a, "weight"_a, "P"_a, "C"_a, "E"_a,
+    m.def("residual_values", &values, "cells"_a, "y"_a, "removed"_a, "P"_a, "C"_a, "E"_a,
           "strength"_a, "out"_a, "threads"_a);
+    m.def("add_column", &column, "cells"_a, "y"_a, "removed"_a, "C"_a, "p"_a, "least"_a, "W"_a,
+          "S"_a, "threads"_a);
+    m.def("add_pair", &pair, "cells"_a, "y"_a, "removed"_a, "P"_a, "C"_a, "E"_a, "strength"_a,
+          "W"_a, "S"_a, "threads"_a);
     m.def("softmax_residuals", &softmax, "S"_a, "y"_a, "weight"_a, "R"_a, "threads"_a);
     m.def("correction_gradient", &correction, "cells"_a, "S"_a, "y"_a, "weight"_a, "Q"_a,
           "gradient"_a, "threads"_a);

@@ -3,7 +3,7 @@
 // With P the present leave-one-out probabilities (n rows, K classes), cell v of a pair has
 //   C[v, k] = Σ w·[y = k],  E[v, k] = Σ w·P[i, k]        over the rows in it,
 // and says log((C + t_k) / (E + t_k)) of class k; a row is taken out of both sums before it is
-// scored itself. A cell of −1 says nothing.
+// scored itself: one row, or as much of it as there is, min(w, 1). A cell of −1 says nothing.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -17,24 +17,10 @@ namespace tb {
 struct LabelledRows {
     const i32* y;
     const double* weight;
-    const double* P;  // (n, classes)
+    const float* P;  // (n, classes)
     i64 n, classes;
+    double removed(i64 i) const { return weight[i] < 1.0 ? weight[i] : 1.0; }
 };
-
-// C and E, (cells, classes) each, of rows in these cells; both have to be zero before.
-template <class Cell>
-void count_residuals(const LabelledRows& rows, const Cell& cell, double* C, double* E) {
-    const i64 K = rows.classes;
-    for (i64 i = 0; i < rows.n; ++i) {
-        const i64 v = cell(i);
-        if (v < 0) continue;
-        const double w = rows.weight[i];
-        C[v * K + rows.y[i]] += w;
-        const double* p = rows.P + i * K;
-        double* e = E + v * K;
-        for (i64 k = 0; k < K; ++k) e[k] += w * p[k];
-    }
-}
 
 // A running Σ w·log(x): logarithms of products, where the weight is 1, cost one for many rows.
 class LogSum {
@@ -71,13 +57,14 @@ double residual_gain(const LabelledRows& rows, const Cell& cell, const double* C
     for (i64 i = 0; i < rows.n; ++i) {
         const i64 v = cell(i);
         if (v < 0) continue;
-        const double w = rows.weight[i];
-        const double *p = rows.P + i * K, *c = C + v * K, *e = E + v * K;
+        const double w = rows.weight[i], less = rows.removed(i);
+        const float* p = rows.P + i * K;
+        const double *c = C + v * K, *e = E + v * K;
         double total = 0.0, mine = 1.0;
         for (i64 k = 0; k < K; ++k) {
             const bool own = k == rows.y[i];
-            const double expected = e[k] - w * p[k];
-            const double count = own ? c[k] - w : c[k];
+            const double expected = e[k] - less * p[k];
+            const double count = own ? c[k] - less : c[k];
             const double ratio = ((count > 0.0 ? count : 0.0) + t[k]) /
                                  ((expected > 0.0 ? expected : 0.0) + t[k]);
             total += p[k] * ratio;
@@ -99,43 +86,108 @@ struct GivenCell {
     i64 operator()(i64 i) const { return cell[i]; }
 };
 
-// gains (pairs, strengths) of pairs of columns; codes are (columns, n), t (strengths, classes).
-inline void screen_pairs(const LabelledRows& rows, const std::uint8_t* codes, const i64* size,
-                         const i32* pairs, i64 n_pairs, const double* t, i64 strengths,
-                         double* gains, int allowed) {
-    const i64 K = rows.classes;
-    const int threads = threads_for(n_pairs * rows.n * K * (2 + strengths), n_pairs, allowed);
+// What the rows of a pair sum to, (cells, classes) each: C, E, and of E the part of the rows whose
+// class it is, O[v, k] = Σ w·[y = k]·P[i, k].
+template <class Real>
+struct Sums {
+    Real *C, *E, *O;
+};
+
+template <class Real, class Cell>
+void sum_pair(const i32* y, const Real* weight, const float* P, i64 n, i64 K, const Cell& cell,
+              const Sums<Real>& sums) {
+    for (i64 i = 0; i < n; ++i) {
+        const i64 v = cell(i);
+        if (v < 0) continue;
+        const Real w = weight[i];
+        const float* p = P + i * K;
+        Real* e = sums.E + v * K;
+        for (i64 k = 0; k < K; ++k) e[k] += w * p[k];
+        sums.C[v * K + y[i]] += w;
+        sums.O[v * K + y[i]] += w * p[y[i]];
+    }
+}
+
+// About residual_gain, from the sums alone: the rows of a cell and class j are taken as alike, with
+// P_j = O_j / C_j, and the rest of their P spread over the other classes as E − O is. Exact if they
+// are alike and there are two classes. c and e are C and E summed over neighbouring cells, or
+// themselves; room holds 2·K numbers.
+template <class Real>
+double cell_gain(const Sums<Real>& sums, const Real* c, const Real* e, i64 cells, i64 K,
+                 const double* t, double* room) {
+    double gain = 0.0, *ratio = room, *rest = room + K;
+    for (i64 v = 0; v < cells; ++v) {
+        double m = 0.0, all = 0.0, total = 0.0;
+        for (i64 k = 0; k < K; ++k) m += sums.C[v * K + k];
+        if (!(m > 0.0)) continue;
+        for (i64 k = 0; k < K; ++k) {
+            const i64 at = v * K + k;
+            const double others = m - sums.C[at], mass = sums.E[at] - sums.O[at];
+            rest[k] = mass > 0.0 ? mass : 0.0;
+            const double left = others > 0.0 ? e[at] - rest[k] / others : e[at];
+            ratio[k] = (c[at] + t[k]) / ((left > 0.0 ? left : 0.0) + t[k]);
+            all += rest[k];
+            total += rest[k] * ratio[k];
+        }
+        for (i64 k = 0; k < K; ++k) {
+            const i64 at = v * K + k;
+            const double C = sums.C[at];
+            if (!(C > 0.0)) continue;
+            const double less = C < 1.0 ? C : 1.0, p = sums.O[at] / C;
+            const double count = c[at] - less, left = e[at] - less * p;
+            const double own =
+                ((count > 0.0 ? count : 0.0) + t[k]) / ((left > 0.0 ? left : 0.0) + t[k]);
+            const double mass = all - rest[k];
+            const double other = mass > LEAST ? (total - rest[k] * ratio[k]) / mass : 1.0;
+            const double x = p * own + (p < 1.0 ? 1.0 - p : 0.0) * (other > 0.0 ? other : 0.0);
+            gain += C * std::log((own > LEAST ? own : LEAST) / (x > LEAST ? x : LEAST));
+        }
+    }
+    return gain;
+}
+
+// gains (pairs, strengths) of pairs of columns, by cell_gain; codes are (columns, n), t
+// (strengths, classes).
+inline void screen_pairs(const i32* y, const float* weight, const float* P, i64 n, i64 K,
+                         const std::uint8_t* codes, const i64* size, const i32* pairs, i64 n_pairs,
+                         const double* t, i64 strengths, double* gains, int allowed) {
+    const int threads = threads_for(n_pairs * n * K * 2, n_pairs, allowed);
     run_tasks(n_pairs, threads, [&](i64 q, int) {
-        const i64 a = pairs[2 * q], b = pairs[2 * q + 1];
-        std::vector<double> C(size[a] * size[b] * K, 0.0), E(C.size(), 0.0);
-        const JointCell cell{codes + a * rows.n, codes + b * rows.n, size[b]};
-        count_residuals(rows, cell, C.data(), E.data());
+        const i64 a = pairs[2 * q], b = pairs[2 * q + 1], cells = size[a] * size[b];
+        std::vector<float> summed(3 * cells * K, 0.0f);
+        std::vector<double> room(2 * K);
+        const Sums<float> sums{summed.data(), summed.data() + cells * K,
+                               summed.data() + 2 * cells * K};
+        sum_pair(y, weight, P, n, K, JointCell{codes + a * n, codes + b * n, size[b]}, sums);
         for (i64 s = 0; s < strengths; ++s)
-            gains[q * strengths + s] = residual_gain(rows, cell, C.data(), E.data(), t + s * K);
+            gains[q * strengths + s] =
+                cell_gain(sums, sums.C, sums.E, cells, K, t + s * K, room.data());
     });
 }
 
-// What each row's cell says of each class with the row taken out, centred over classes: (classes, n)
+// What each row's cell says of each class with so much of the row taken out, centred over classes:
+// (classes, n).
 template <class Cell>
-void residual_values(const LabelledRows& rows, const Cell& cell, const double* C, const double* E,
-                     const double* t, float* values, int allowed) {
-    const i64 K = rows.classes, step = 4096, tasks = (rows.n + step - 1) / step;
-    run_tasks(tasks, threads_for(rows.n * K * 8, tasks, allowed), [&](i64 task, int) {
+void residual_values(const i32* y, const double* removed, const float* P, i64 n, i64 K,
+                     const Cell& cell, const double* C, const double* E, const double* t,
+                     float* values, int allowed) {
+    const i64 step = 4096, tasks = (n + step - 1) / step;
+    run_tasks(tasks, threads_for(n * K * 8, tasks, allowed), [&](i64 task, int) {
         std::vector<double> z(K);
-        const i64 end = (task + 1) * step < rows.n ? (task + 1) * step : rows.n;
+        const i64 end = (task + 1) * step < n ? (task + 1) * step : n;
         for (i64 i = task * step; i < end; ++i) {
             const i64 v = cell(i);
             double mean = 0.0;
             for (i64 k = 0; k < K; ++k) {
                 z[k] = 0.0;
                 if (v < 0) continue;
-                const double w = rows.weight[i], expected = E[v * K + k] - w * rows.P[i * K + k];
-                const double count = C[v * K + k] - (k == rows.y[i] ? w : 0.0);
+                const double expected = E[v * K + k] - removed[i] * P[i * K + k];
+                const double count = C[v * K + k] - (k == y[i] ? removed[i] : 0.0);
                 z[k] = std::log(((count > 0.0 ? count : 0.0) + t[k]) /
                                 ((expected > 0.0 ? expected : 0.0) + t[k]));
                 mean += z[k] / static_cast<double>(K);
             }
-            for (i64 k = 0; k < K; ++k) values[k * rows.n + i] = static_cast<float>(z[k] - mean);
+            for (i64 k = 0; k < K; ++k) values[k * n + i] = static_cast<float>(z[k] - mean);
         }
     });
 }

@@ -25,6 +25,7 @@ _HOME = {
     "CategoricalNB": "tallybayes.estimators.categorical",
     "ComplementNB": "tallybayes.estimators.complement",
     "GaussianNB": "tallybayes.estimators.gaussian",
+    "LazyNaiveBayes": "tallybayes.estimators.lazy",
     "MultinomialNB": "tallybayes.estimators.multinomial",
     "NaiveBayes": "tallybayes.estimators.naive_bayes",
     "WeightedNaiveBayes": "tallybayes.estimators.weighted",
@@ -42,6 +43,7 @@ __all__ = [
     "CategoricalNB",
     "ComplementNB",
     "GaussianNB",
+    "LazyNaiveBayes",
     "MultinomialNB",
     "NaiveBayes",
     "WeightedNaiveBayes",
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from tallybayes.estimators.complement import ComplementNB
     from tallybayes.estimators.files import load
     from tallybayes.estimators.gaussian import GaussianNB
+    from tallybayes.estimators.lazy import LazyNaiveBayes
     from tallybayes.estimators.multinomial import MultinomialNB
     from tallybayes.estimators.naive_bayes import NaiveBayes
     from tallybayes.estimators.validation import cross_validate, leave_one_out

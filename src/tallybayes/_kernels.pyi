@@ -300,25 +300,55 @@ def screen_pairs(
     size: _I8,
     pairs: _I4,
     y: _I4,
-    weight: _F8,
-    P: _F8,
+    weight: NDArray[np.float32],
+    P: NDArray[np.float32],
     strength: _F8,
     gains: _F8,
     threads: int,
 ) -> None: ...
-def count_residuals(cells: _I4, y: _I4, weight: _F8, P: _F8, C: _F8, E: _F8) -> None: ...
+def sum_pair(cells: _I4, y: _I4, weight: _F8, P: NDArray[np.float32], sums: _F8) -> None: ...
+def cell_gain(sums: _F8, C: _F8, E: _F8, strength: _F8) -> float: ...
 def residual_gain(
-    cells: _I4, y: _I4, weight: _F8, P: _F8, C: _F8, E: _F8, strength: _F8
+    cells: _I4,
+    y: _I4,
+    weight: _F8,
+    P: NDArray[np.float32],
+    C: _F8,
+    E: _F8,
+    strength: _F8,
 ) -> float: ...
 def residual_values(
     cells: _I4,
     y: _I4,
-    weight: _F8,
-    P: _F8,
+    removed: _F8,
+    P: NDArray[np.float32],
     C: _F8,
     E: _F8,
     strength: _F8,
     out: NDArray[np.float32],
+    threads: int,
+) -> None: ...
+def add_column(
+    cells: _I4,
+    y: _I4,
+    removed: _F8,
+    C: _F8,
+    p: _F8,
+    least: float,
+    W: _F8,
+    S: _F8,
+    threads: int,
+) -> None: ...
+def add_pair(
+    cells: _I4,
+    y: _I4,
+    removed: _F8,
+    P: NDArray[np.float32],
+    C: _F8,
+    E: _F8,
+    strength: _F8,
+    W: _F8,
+    S: _F8,
     threads: int,
 ) -> None: ...
 def softmax_residuals(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes.errors import IncompatibleTallies
 
-__all__ = ["Columns", "Kind", "Schema"]
+__all__ = ["Columns", "Kind", "Schema", "SomeLevels"]
 
 Kind = Literal["levels", "sums", "moments", "grid"]
 
@@ -67,6 +67,11 @@ class Columns:
 
     def join(self, other: Columns) -> Columns:
         """The columns that hold both: the larger number of levels, this one's origin."""
+        if isinstance(self, SomeLevels) or isinstance(other, SomeLevels):
+            raise IncompatibleTallies(
+                f"column {(self.names or '?')[0]!r} names some of its levels only, as a question "
+                "asked for them: such counts cannot be merged; ask the joined source"
+            )
         if self.kind != other.kind:
             raise IncompatibleTallies(
                 f"columns counted as {self.kind} and as {other.kind} cannot be merged"
@@ -133,6 +138,25 @@ class Columns:
             parts.append(b"dates")
         parts.append(repr(self.levels and [v.tolist() for v in self.levels]).encode())
         return parts
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SomeLevels(Columns):
+    """A table's column of levels of which only some are named.
+
+    `levels` are those; the tally's last cell holds all others together. Two such columns do not
+    join: how many levels they have together cannot be told.
+
+    Parameters are those of Columns, and:
+
+    n_all : int
+        How many levels the column has, named or not.
+    """
+
+    n_all: int
+
+    def _parts(self) -> list[bytes]:
+        return [*super()._parts(), f"some of {self.n_all}".encode()]
 
 
 def _are_texts(labels: NDArray[Any]) -> bool:

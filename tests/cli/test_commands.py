@@ -24,7 +24,7 @@ def test_fit_shows_what_was_understood_and_honest_numbers(run, files):
     result = run("fit", "comma.csv", "--target", "buys")
     for text in ("age", "dates", "3 levels, weight 0.", "comma.tally", "240 rows"):
         assert text in result.out
-    for text in ("leave-one-out", "accuracy", "log-loss", "Confusions", "Most telling"):
+    for text in ("10-fold cross-val", "accuracy", "log-loss", "Confusions", "Most telling"):
         assert text in result.out
     assert max(map(len, result.out.splitlines())) <= 80
     assert result.err == ""
@@ -41,7 +41,7 @@ def test_fit_as_a_document(run, files):
     assert by_name["home"]["family"].startswith("3 levels, weight 0.")
     assert 0.0 < by_name["job"]["gaps"] < 0.25
     estimate = found["estimate"]
-    assert estimate["measured_on"] == "leave-one-out"
+    assert estimate["measured_on"] == "10-fold cross-validation"
     assert estimate["rows"] == 240
     assert estimate["accuracy"] > estimate["baseline"]["accuracy"]
     assert estimate["log_loss"] < estimate["baseline"]["log_loss"]

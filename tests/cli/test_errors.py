@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 
+import numpy as np
 import pytest
 
 from tallybayes import GaussianNB
@@ -164,14 +165,14 @@ def test_tracebacks_are_for_those_who_ask(run, monkeypatch):
 
 def test_the_process_pipes_and_ends_with_the_code(process, files, tmp_path):
     data = (tmp_path / "comma.csv").read_bytes()
-    found = process("fit", "-", "-t", "buys", "-o", "m.tally", "--json", stdin=data)
+    found = process("fit", "--plain", "-", "-t", "buys", "-o", "m.tally", "--json", stdin=data)
     assert found.document["estimate"] is None
     assert "read once" in found.err
     found = process("predict", "m.tally", "-", stdin=data)
     assert found.out.count("\n") == 241
 
 
-CHANGES = [("update", "m.tally", "-"), ("fit", "-", "-t", "buys", "-o", "m.tally")]
+CHANGES = [("update", "m.tally", "-"), ("fit", "--plain", "-", "-t", "buys", "-o", "m.tally")]
 
 
 @pytest.mark.parametrize("words", CHANGES, ids=lambda words: words[0])
@@ -306,3 +307,11 @@ def test_nothing_but_a_model_is_overwritten_by_a_model(run, files, model, tmp_pa
     (tmp_path / "new.tally").touch()  # an empty file, as mktemp makes it
     run("fit", "comma.csv", "-t", "buys", "-o", "new.tally", "--no-estimate")
     run("fit", "comma.csv", "-t", "buys", "-o", "new.tally", "--no-estimate")
+
+
+def test_columns_that_tell_nothing_are_said(run, tmp_path):
+    bits = np.random.default_rng(0).integers(0, 2, (16, 4)).tolist()
+    lines = [f"{a},{'uv'[b]},{c},{'xy'[k]}" for a, b, c, k in bits]
+    (tmp_path / "noise.csv").write_text("\n".join(["a,b,c,y", *lines]) + "\n")
+    assert "better than chance" in run("fit", "noise.csv", "-t", "y").err
+    assert "better than chance" not in run("fit", "noise.csv", "-t", "y", "--plain").err

@@ -53,8 +53,9 @@ def test_parts_merged_for_cross_validation_are_the_same_model(run, expected, tmp
 @pytest.mark.parametrize("name", ["semicolon.csv", "table.jsonl"])
 def test_standard_input_and_output(run, expected, tmp_path, name):
     data = (tmp_path / name).read_bytes()
-    result = run("fit", "-", "--target", "buys", "-o", "m.tally", stdin=data)
-    assert "read once; add --test FILE" in result.err
+    words = ("fit", "-", "--target", "buys", "-o")
+    assert "read once; add --test FILE" in run(*words, "p.tally", "--plain", stdin=data).err
+    assert run(*words, "m.tally", stdin=data).err == ""
     assert run("predict", "m.tally", "-", "--proba", "-o", "-", stdin=data).out == expected
 
 
@@ -75,7 +76,7 @@ def test_encoding_and_byte_order_mark(run, expected, tmp_path):
 
 def test_chinese_columns_and_labels(run, tmp_path):
     (tmp_path / "t.csv").write_text("年龄;收入;类别\n青年;高;是\n老年;低;否\n青年;?;是\n", "utf-8")
-    found = run("fit", "t.csv", "--target", "类别", "--json").document
+    found = run("fit", "--plain", "t.csv", "--target", "类别", "--json").document
     assert found["classes"] == {"否": 1.0, "是": 2.0}
     assert run("predict", "t.tally", "t.csv").out == "prediction\n是\n否\n是\n"
 
@@ -127,8 +128,8 @@ def test_a_key_that_comes_late_is_a_column(run, tmp_path):
 
 def test_mixed_json_values_are_texts(run, tmp_path):
     (tmp_path / "t.jsonl").write_text('{"a": 1, "y": true}\n\n{"a": "x", "y": false}\n')
-    found = run("fit", "t.jsonl", "--target", "y", "--json").document
-    assert found["columns"][0]["family"].startswith("2 levels, weight")
+    found = run("fit", "--plain", "t.jsonl", "--target", "y", "--json").document
+    assert found["columns"][0]["family"] == "categorical, 2 levels"
     assert set(found["classes"]) == {"True", "False"}
 
 

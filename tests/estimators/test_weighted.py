@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import check_estimator
 
 from tallybayes import GaussianNB, NaiveBayes, WeightedNaiveBayes, leave_one_out, load
 from tallybayes.errors import IncompatibleTallies, NegativeTally, StaleWarning
@@ -55,6 +56,10 @@ def log_loss(log_proba, y, classes):
     return -log_proba[np.arange(len(y)), np.searchsorted(classes, y)].mean()
 
 
+ROUNDED = {
+    "check_sample_weight_equivalence_on_dense_data": "weights are learned from float32 values, "
+    "within a millionth of a nat of the least log-loss; the check asks for seven digits",
+}
 KINDS = ["constant", "number", "text", "gap", "label"]
 X, Y = table(500, 1)
 MORE, MORE_Y = table(200, 2)
@@ -303,6 +308,29 @@ def test_the_schema_says_what_was_decided():
     assert model.predict_proba(x).shape == (500, 3)
 
 
+def test_a_short_model_tells_its_price(model, paired):
+    short = model.simplify(X, Y, max_terms=1)
+    assert short._model.score.speaking == [1]
+    assert short.weights_["weight"].tolist()[0] == 0.0
+    assert short.price_ > 0.02
+    assert short.tally_ == model.tally_
+    assert f"price of {short.price_:.4f} nats" in short.summary()
+    told = short.explain(MORE)
+    joint = short.predict_joint_log_proba(MORE)
+    np.testing.assert_allclose(told.base + told.contributions.sum(axis=2), joint, rtol=1e-12)
+    x, y = exclusive(400, 0)
+    pair = paired.simplify(x, y, max_terms=1)
+    assert pair.interactions_ == [("a", "b")]
+    assert abs(pair.price_) < 0.02
+    assert pair.score(*exclusive(400, 1)) > 0.85
+    assert abs(model.simplify(X, Y, max_terms=100).price_) < 0.02
+    with pytest.raises(ValueError, match="whole number from 1 on, got 0"):
+        model.simplify(X, Y, max_terms=0)
+    with pytest.raises(NegativeTally):
+        model.simplify(pd.concat([X, X]), np.concatenate([Y, Y]), max_terms=2)
+    assert not hasattr(model, "price_")
+
+
 # ---- priors --------------------------------------------------------------------------------------
 def test_another_class_prior_moves_the_odds(model):
     other = model.with_class_prior([0.8, 0.1, 0.1])
@@ -360,6 +388,22 @@ def test_a_column_that_tells_everything():
     proba = model.predict_proba(x)
     assert (proba[:50, 0] > 0.97).all()
     assert (proba[50:, 1] > 0.97).all()
+
+
+def test_check_estimator_passes():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # identifiers of the checks' data
+        check_estimator(WeightedNaiveBayes(), expected_failed_checks=ROUNDED)
+
+
+def test_rows_of_weight_zero_and_two_where_the_checks_ask_for_more_digits():
+    """What ROUNDED names, to the digits that learning has."""
+    weight = np.where(np.arange(len(Y)) < 100, 2.0, 1.0)
+    heavy = WeightedNaiveBayes(regularization=1.0).fit(X, Y, sample_weight=weight)
+    twice = WeightedNaiveBayes(regularization=1.0).fit(
+        pd.concat([X, X[:100]]), np.concatenate([Y, Y[:100]])
+    )
+    np.testing.assert_allclose(heavy.predict_proba(MORE), twice.predict_proba(MORE), atol=1e-5)
 
 
 def test_it_works_inside_scikit_learn():

@@ -15,7 +15,7 @@ def rows(seed, n, n_classes, n_cells, weighted, missing=True):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, n_classes, n).astype(np.int32)
     weight = rng.choice([0.5, 1.0, 2.0], n) if weighted else np.ones(n)
-    proba = rng.dirichlet(np.ones(n_classes), n)
+    proba = np.maximum(rng.dirichlet(np.ones(n_classes), n), 1e-6).astype(np.float32)
     cells = rng.integers(-1 if missing else 0, n_cells, n).astype(np.int32)
     strength = rng.uniform(0.2, 5.0, n_classes)
     return cells, y, weight, proba, strength
@@ -33,17 +33,21 @@ some = given(
 @some
 def test_residuals_of_cells(seed, n, n_classes, n_cells, weighted):
     cells, y, weight, proba, t = rows(seed, n, n_classes, n_cells, weighted)
-    C, E = twin.counted(cells, y, weight, proba, n_cells)
-    c, e = np.zeros_like(C), np.zeros_like(E)
-    _kernels.count_residuals(cells, y, weight, proba, c, e)
-    np.testing.assert_allclose(c, C, rtol=1e-14)
-    np.testing.assert_allclose(e, E, rtol=1e-13)
+    sums = twin.counted(cells, y, weight, proba, n_cells)
+    C, E, _ = sums
+    found = np.zeros_like(sums)
+    _kernels.sum_pair(cells, y, weight, proba, found)
+    np.testing.assert_allclose(found, sums, rtol=1e-13)
+    kernel = np.random.default_rng(seed).uniform(size=(n_cells, n_cells)) + np.eye(n_cells)
+    for c, e in ((C, E), (kernel @ C, kernel @ E)):
+        about = _kernels.cell_gain(sums, c, e, t)
+        assert about == pytest.approx(twin.estimate(sums, c, e, t), rel=1e-10, abs=1e-10)
     gain = _kernels.residual_gain(cells, y, weight, proba, C, E, t)
     expected = twin.gain(cells, y, weight, proba, C, E, t)
     assert gain == pytest.approx(expected, rel=1e-11, abs=1e-11)
     for threads in (1, 3):
         out = np.empty((n_classes, n), dtype=np.float32)
-        _kernels.residual_values(cells, y, weight, proba, C, E, t, out, threads)
+        _kernels.residual_values(cells, y, np.minimum(weight, 1), proba, C, E, t, out, threads)
         wanted = twin.values(cells, y, weight, proba, C, E, t)
         np.testing.assert_allclose(out, wanted, rtol=2e-6, atol=2e-6)
 
@@ -60,24 +64,46 @@ def test_pairs_are_screened_as_their_joint_cells(seed, n, n_classes, n_cells, we
     for threads in (1, 2, 8):
         gains = np.empty((3, 2))
         _kernels.screen_pairs(
-            codes, size.astype(np.int64), pairs, y, weight, proba, strengths, gains, threads
+            codes,
+            size.astype(np.int64),
+            pairs,
+            y,
+            weight.astype(np.float32),
+            proba,
+            strengths,
+            gains,
+            threads,
         )
         found[threads] = gains
     assert np.array_equal(found[1], found[2])
     assert np.array_equal(found[1], found[8])
     for q, (i, j) in enumerate(pairs):
         joint = codes[i].astype(np.int32) * size[j] + codes[j]
-        C, E = twin.counted(joint, y, weight, proba, size[i] * size[j])
+        sums = twin.counted(joint, y, weight, proba, size[i] * size[j])
         for s, strength in enumerate(strengths):
-            expected = twin.gain(joint, y, weight, proba, C, E, strength)
-            assert found[1][q, s] == pytest.approx(expected, rel=1e-11, abs=1e-11)
+            expected = twin.estimate(sums, sums[0], sums[1], strength)
+            assert found[1][q, s] == pytest.approx(expected, rel=1e-3, abs=1e-3)
+
+
+@some
+def test_the_estimate_is_the_gain_where_rows_of_a_cell_and_class_are_alike(
+    seed, n, n_classes, n_cells, weighted
+):
+    """Of two classes: then nothing is lost by knowing the sums only."""
+    cells, y, weight, _, t = rows(seed, n, 2, n_cells, weighted=False)
+    proba = np.random.default_rng(seed).dirichlet(np.ones(2), (n_cells + 1, 2))[cells, y]
+    proba = proba.astype(np.float32)
+    sums = twin.counted(cells, y, weight, proba, n_cells)
+    C, E = np.ascontiguousarray(sums[0]), np.ascontiguousarray(sums[1])
+    gain = _kernels.residual_gain(cells, y, weight, proba, C, E, t)
+    assert _kernels.cell_gain(sums, C, E, t) == pytest.approx(gain, rel=1e-4, abs=1e-4)
 
 
 @some
 def test_loss_and_gradients(seed, n, n_classes, n_cells, weighted):
     _, y, weight, proba, _ = rows(seed, n, n_classes, n_cells, weighted)
     rng = np.random.default_rng(seed)
-    scores = np.ascontiguousarray(np.log(proba.T) * rng.uniform(0.1, 50.0))
+    scores = np.ascontiguousarray(np.log(proba.T.astype(float)) * rng.uniform(0.1, 50.0))
     loss, residual = twin.softmax(scores, y, weight)
     out = np.empty(scores.shape, dtype=np.float32)
     found = _kernels.softmax_residuals(scores, y, weight, out, 2)
@@ -94,9 +120,27 @@ def test_loss_and_gradients(seed, n, n_classes, n_cells, weighted):
     np.testing.assert_allclose(into, gradient, rtol=1e-9, atol=1e-9)
 
 
+@some
+def test_scores_of_rows(seed, n, n_classes, n_cells, weighted):
+    cells, y, weight, proba, t = rows(seed, n, n_classes, n_cells, weighted)
+    rng, removed = np.random.default_rng(seed), np.minimum(weight, 1.0)
+    C, E, _ = (np.ascontiguousarray(s) for s in twin.counted(cells, y, weight, proba, n_cells))
+    W, share = rng.normal(size=n_classes), rng.dirichlet(np.ones(n_classes))
+    start = rng.normal(size=(n, n_classes))
+    scores = start.copy()
+    smoothed = C + rng.choice([0.0, 3.0]) * share
+    _kernels.add_column(cells, y, removed, smoothed, share, 1e-9, W, scores, 2)
+    expected = start + twin.column_scores(cells, y, removed, smoothed, share, 1e-9, W)
+    np.testing.assert_allclose(scores, expected, rtol=1e-10, atol=1e-9)
+    scores = start.copy()
+    _kernels.add_pair(cells, y, removed, proba, C, E, t, W, scores, 2)
+    expected = start + twin.pair_scores(cells, y, removed, proba, C, E, t, W)
+    np.testing.assert_allclose(scores, expected, rtol=1e-8, atol=1e-8)
+
+
 def test_many_rows_give_the_same_on_any_number_of_threads():
     cells, y, weight, proba, _ = rows(1, 50_000, 3, 40, weighted=True)
-    scores = np.ascontiguousarray(np.log(proba.T))
+    scores = np.ascontiguousarray(np.log(proba.T.astype(float)))
     joint = np.stack([cells, cells + 40 * (cells >= 0)], axis=1).astype(np.int32)
     q = np.random.default_rng(0).normal(size=(80, 3))
     found = []
@@ -108,5 +152,10 @@ def test_many_rows_give_the_same_on_any_number_of_threads():
             _kernels.softmax_residuals(scores, y, weight, out, threads),
             _kernels.correction_gradient(joint, by_row, y, weight, q, gradient, threads),
         )
-        found.append((losses, out.tobytes(), gradient.tobytes()))
+        added, one = np.zeros_like(by_row), np.ones(3)
+        C, E = np.full((40, 3), 1300.0), np.full((40, 3), 1200.0)
+        removed = np.minimum(weight, 1.0)
+        _kernels.add_column(cells, y, removed, C, one / 3, 1e-9, one, added, threads)
+        _kernels.add_pair(cells, y, removed, proba, C, E, one, one, added, threads)
+        found.append((losses, out.tobytes(), gradient.tobytes(), added.tobytes()))
     assert all(f == found[0] for f in found)

@@ -4,23 +4,53 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["correction", "counted", "gain", "softmax", "values"]
+__all__ = [
+    "column_scores",
+    "correction",
+    "counted",
+    "estimate",
+    "gain",
+    "pair_scores",
+    "softmax",
+    "values",
+]
 
 
 def counted(cells, y, weight, proba, n_cells):
-    """C and E, (n_cells, n_classes)."""
-    C, E = np.zeros((n_cells, proba.shape[1])), np.zeros((n_cells, proba.shape[1]))
+    """C, E and what of E is of the own class, (3, n_cells, n_classes)."""
+    C, E, mine = sums = np.zeros((3, n_cells, proba.shape[1]))
     for v, k, w, p in zip(cells, y, weight, proba, strict=True):
         if v >= 0:
             C[v, k] += w
             E[v] += w * p
-    return C, E
+            mine[v, k] += w * p[k]
+    return sums
+
+
+def estimate(sums, c, e, t):
+    """:func:`gain`, if the rows of a class in a cell are alike in what P leaves to others."""
+    total = 0.0
+    for (C, E, A), count, expected in zip(sums.transpose(1, 0, 2), c, e, strict=True):
+        m, less, rest = C.sum(), np.minimum(C, 1.0), np.maximum(E - A, 0.0)
+        for k in np.flatnonzero(C > 0):
+            p = A[k] / C[k]
+            own = (max(count[k] - less[k], 0) + t[k]) / (max(expected[k] - less[k] * p, 0) + t[k])
+            mass, x = 0.0, 0.0
+            for other in range(len(C)):
+                if other != k:
+                    theirs = rest[other] / (m - C[other])
+                    left = max(expected[other] - theirs, 0.0)
+                    mass += rest[other]
+                    x += rest[other] * (count[other] + t[other]) / (left + t[other])
+            total += C[k] * np.log(own / (p * own + max(1 - p, 0) * (x / mass if mass else 1.0)))
+    return total
 
 
 def _ratios(i, cells, y, weight, proba, C, E, t):
     """(C + t) / (E + t) of row i's cell, the row taken out of both."""
-    count, expected = C[cells[i]].copy(), E[cells[i]] - weight[i] * proba[i]
-    count[y[i]] -= weight[i]
+    less = min(weight[i], 1.0)
+    count, expected = C[cells[i]].copy(), E[cells[i]] - less * proba[i].astype(float)
+    count[y[i]] -= less
     return (np.maximum(count, 0.0) + t) / (np.maximum(expected, 0.0) + t)
 
 
@@ -66,3 +96,20 @@ def correction(cells, scores, y, weight, q):
         for v in row[row >= 0]:
             gradient[v] += residual[:, i]
     return loss, gradient
+
+
+def column_scores(cells, y, removed, C, p, least, W):
+    """W·z of each row, z = log of a column's smoothed counts without the row over p, centred."""
+    out = np.zeros((len(y), len(p)))
+    for i, v in enumerate(cells):
+        if v >= 0:
+            count = C[v].copy()
+            count[y[i]] -= removed[i]
+            z = np.log(np.maximum(count, least) / p)
+            out[i] = W * (z - z.mean())
+    return out
+
+
+def pair_scores(cells, y, removed, proba, C, E, t, W):
+    """W·z of each row, z as of :func:`values`."""
+    return W * values(cells, y, removed, proba, C, E, t).T

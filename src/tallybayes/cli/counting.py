@@ -29,6 +29,8 @@ __all__ = ["Counting"]
 
 SAMPLE = 1 << 15  # rows on which smoothing and calibration are chosen, at most
 WEIGHTED_SAMPLE = 1 << 17  # rows on which weights and pairs are learned, at most
+FOLDS = ((2_000, 10), (20_000, 5))  # of cross-validation, up to so many rows
+FEWEST = 20  # rows from which on there are folds
 MANY = 100  # rows of a first batch from which on labels must repeat
 
 
@@ -61,6 +63,7 @@ class Counting:
                 is_text = isinstance(family, Categorical | Bernoulli)
                 self.kinds[name] = "text" if is_text else "number or date"
         self.names: list[str] | None = None
+        self.sample: Sample | None = None
 
     def run(self, bar: Bar) -> TableClassifier:
         """Counts the file.
@@ -176,6 +179,7 @@ class Counting:
                 if on_rows:
                     sample.add(rows)
             if not self.plain:
+                self.sample = sample
                 with bar.during("learning weights"):
                     weighted = WeightedNaiveBayes(columns, **self.options)
                     return weighted.count_from(model, *sample.rows())
@@ -197,6 +201,41 @@ class Counting:
             warnings.simplefilter("ignore")  # the model itself has warned
             for rows in self._batches(bar, "leaving one out"):
                 yield rows.labels, leave_one_out(model, rows.batch.table, rows.labels)
+
+    @property
+    def folds(self) -> int:
+        """Of cross-validation; 0 where rows are too many, or a plain model needs none."""
+        if self.sample is None or not self.sample.whole:
+            return 0
+        rows = self.sample.n_rows
+        return next((k for most, k in FOLDS if rows <= most), 0) if rows >= FEWEST else 0
+
+    def cross_validated(
+        self, model: TableClassifier, bar: Bar
+    ) -> Iterator[tuple[NDArray[Any], NDArray[np.float64]]]:
+        """Labels, and log-probabilities of each row by models that were learned without its fold,
+        weights, pairs and all."""
+        assert self.sample is not None
+        table, labels = self.sample.rows()
+        columns: Any = dict(self.families) or "auto"
+        fold = fold_of(labels, self.folds)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the model itself has warned
+            for f in range(self.folds):
+                with bar.during(f"cross-validating, fold {f + 1} of {self.folds}"):
+                    train, test = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
+                    part = WeightedNaiveBayes(columns, classes=model.classes_, **self.options)
+                    part.fit(table.take(train), labels[train])
+                    yield labels[test], part.predict_log_proba(table.take(test))
+
+
+def fold_of(labels: NDArray[Any], folds: int) -> NDArray[np.intp]:
+    """A fold for each row, as many rows of each class in every one as can be."""
+    order = np.random.default_rng(0).permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    fold = np.empty(len(labels), dtype=np.intp)
+    fold[order] = np.arange(len(labels)) % folds
+    return fold
 
 
 class Sample:
@@ -222,6 +261,15 @@ class Sample:
     def _keep(self, marks: NDArray[np.uint64], table: pa.Table, labels: NDArray[Any]) -> None:
         kept = np.flatnonzero(marks <= self.bound)
         self.parts.append((marks[kept], table.take(kept), labels[kept]))
+
+    @property
+    def n_rows(self) -> int:
+        return sum(len(marks) for marks, _, _ in self.parts)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all rows are in it."""
+        return bool(self.bound == np.uint64(2**64 - 1))
 
     def rows(self) -> tuple[pa.Table, NDArray[Any]]:
         """The sampled rows and their labels."""

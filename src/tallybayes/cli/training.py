@@ -24,6 +24,7 @@ from tallybayes.cli.schema_view import (
 )
 from tallybayes.cli.scoring import figures_of
 from tallybayes.cli.telling import Telling, measure_of, most_telling
+from tallybayes.estimators.weighted_words import NOTHING
 
 __all__ = ["Wish", "fit"]
 
@@ -80,7 +81,7 @@ def fit(wish: Wish, reading: Reading) -> None:
         if wish.test is not None:
             test = reading.open(wish.test, file)
             figures = figures_of(file, test, bar, f"test file {wish.test}")
-        elif wish.estimate and not source.once and file.rows > 1:
+        elif wish.estimate and file.rows > 1 and (counting.folds or not source.once):
             figures = _left_out(counting, file, bar)
     telling = most_telling(file)
     _note_decimal_commas(file)
@@ -132,6 +133,9 @@ def _say_model(file: ModelFile, target: str, path: str) -> None:
     say(columns_table(file), class_table(file, target))
     text = f"{file.rows:,.10g} rows counted; the model is in {path}"
     say(Text(text, style="bold"), Text())
+    weighting = file.table.chosen.weighting
+    if weighting is not None and not file.table.parts:
+        note(f"warning: {NOTHING}, so every prediction will be one class; --plain uses them all")
     if len(file.classes) == 1:
         note(f"warning: {target!r} has one value only, so every prediction will be that")
 
@@ -143,7 +147,12 @@ def _no_estimate(once: bool) -> str:
 
 
 def _left_out(counting: Counting, file: ModelFile, bar: Bar) -> Figures:
-    figures = Figures(file.classes, "leave-one-out")
-    for labels, log_proba in counting.predictions(file.model, bar):
+    if counting.folds:
+        how = f"{counting.folds}-fold cross-validation"
+        predictions = counting.cross_validated(file.model, bar)
+    else:
+        how, predictions = "leave-one-out", counting.predictions(file.model, bar)
+    figures = Figures(file.classes, how)
+    for labels, log_proba in predictions:
         figures.add(file.codes(labels), np.exp(log_proba))
     return figures

@@ -19,7 +19,14 @@ from tallybayes.tables.columns import EXACT, LARGEST, text_of_number
 from tallybayes.tally import GridCounts, LevelCounts, Moments, TableTally, Tally
 from tallybayes.tally.grid import BUDGET
 
-__all__ = ["collect_table", "level_group", "merged_tables", "number_groups", "raise_infinite"]
+__all__ = [
+    "collect_table",
+    "level_group",
+    "merged_tables",
+    "number_groups",
+    "raise_infinite",
+    "raise_too_large",
+]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -37,10 +44,11 @@ def raise_infinite(name: str, values: NDArray[Any]) -> NoReturn:
             f"Input X contains infinity: row {int(found[0])}, column {name!r} holds "
             f"{values[found[0]].item()!r}. Replace it by a finite value, or by NaN for a gap."
         )
-    _raise_too_large(name)
+    raise_too_large(name)
 
 
-def _raise_too_large(name: str) -> NoReturn:
+def raise_too_large(name: str) -> NoReturn:
+    """Raises the ValueError for a column whose squares overflow."""
     raise ValueError(
         f"column {name!r} is too large: the squares of its differences exceed float64 (about "
         "1e308). Rescale it."
@@ -269,5 +277,5 @@ def merged_tables(a: TableTally, b: TableTally) -> TableTally:
     both = a.merged(b)
     for columns, group in zip(both.schema.groups, both.groups, strict=True):
         if isinstance(group, Moments) and not np.isfinite(group.s2_hi).all():
-            _raise_too_large(columns.names[0] if columns.names else "")
+            raise_too_large(columns.names[0] if columns.names else "")
     return both

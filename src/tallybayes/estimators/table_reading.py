@@ -22,6 +22,7 @@ from tallybayes.families.poisson import PoissonDensity
 from tallybayes.families.priors import Estimate
 from tallybayes.families.strength import Criterion, best_alpha, density_score, each, law_score
 from tallybayes.parameters import Density, Unseen
+from tallybayes.schema import SomeLevels
 from tallybayes.tally import FeatureSums, GridCounts, LevelCounts, Moments, TableTally
 
 __all__ = [
@@ -110,15 +111,16 @@ class _Reader:
             return ColumnReading(name, "anything", "left out", "declared", None)
         if ((name,), "levels") in self.here or self.declared.levels(name):
             return self._levels(name)
-        if ((name,), "grid") in self.here:
+        if ((name,), "moments") in self.here:
             return self._numbers(name)
         return ColumnReading(name, "nothing yet", "left out", "no value was seen", None)
 
     # ---- texts -----------------------------------------------------------------------------------
     def _levels(self, name: str) -> ColumnReading:
         levels, counts = self._counted_levels(name)
+        n_levels = self._number_of_levels(name, levels)
         family = self.declared.families.get(name)
-        if family is None and is_identifier(counts):
+        if family is None and is_identifier(counts, len(levels), n_levels):
             warn_user(
                 f"column {name!r} is left out: its {int(counts.sum())} texts are "
                 "all different, as an identifier's are. Declare a family for it in columns= to "
@@ -132,8 +134,11 @@ class _Reader:
             what = "Bernoulli"
         else:
             family = family or Categorical(estimate=self.estimate)
-            law = family.law(*self._with_gap(counts), self.alpha)
-            what = f"categorical, {len(levels)} levels"
+            cells, gap = self._with_gap(counts)
+            law = family.law(cells, n_levels + gap, self.alpha)
+            if counts.shape[1] > len(levels):  # a cell of levels that are not named
+                law = law.take(np.delete(np.arange(cells.shape[1]), gap + len(levels)))
+            what = f"categorical, {n_levels} levels"
         follows = family.alpha is None and family.prior is None and family.estimate != "mle"
         law, alpha = self._strong(law, law.counts, follows)
         part = LevelsPart(
@@ -174,20 +179,26 @@ class _Reader:
         wide[:, [at[level] for level in found]] = counts
         return declared, wide
 
+    def _number_of_levels(self, name: str, levels: list[str]) -> int:
+        """N_j: those declared or found, named or not."""
+        columns, _ = self.here.get(((name,), "levels"), (None, None))
+        return columns.n_all if isinstance(columns, SomeLevels) else len(levels)
+
     def _with_gap(self, counts: Array) -> tuple[Array, int]:
         """Counts with a cell for levels never seen and, where gaps are a level, one for them; and
-        how many cells are levels."""
+        1 where there is one."""
         counts = np.pad(counts, ((0, 0), (0, 1)))
         if self.missing == "level":
             gaps = self.rows - counts.sum(axis=1)
             gaps[gaps <= 2.0**-40 * self.rows] = 0.0
             counts = np.concatenate([gaps[:, None], counts], axis=1)
-        return counts, counts.shape[1] - 1
+        return counts, int(self.missing == "level")
 
     def _yes_no(self, family: Bernoulli, levels: list[str], counts: Array) -> CellLaw:
         """The law of a column of two levels, of which one may not have come yet."""
         yes, no = (float(a) for a in family.smoothing(self.alpha))
-        cells, n_levels = self._with_gap(counts)
+        cells, _ = self._with_gap(counts)
+        n_levels = cells.shape[1] - 1
         gap = [0.5 * (yes + no)] if self.missing == "level" else []
         pseudo = [no, yes] if len(levels) == 2 else [yes if v in YES else no for v in levels]
         pseudo = [*gap, *pseudo]
@@ -212,10 +223,12 @@ class _Reader:
 
     def _numbers(self, name: str) -> ColumnReading:
         moments = self.here[(name,), "moments"][1]
-        grid = self.here[(name,), "grid"][1]
         assert isinstance(moments, Moments)
-        assert isinstance(grid, GridCounts)
-        there = grid.counts.sum(axis=1)
+        grid, there = GridCounts.zeros(len(self.rows)), moments.n[:, 0]  # where only moments are
+        if ((name,), "grid") in self.here:
+            counted = self.here[(name,), "grid"][1]
+            assert isinstance(counted, GridCounts)
+            grid, there = counted, counted.counts.sum(axis=1)
         family = self.declared.families.get(name)
         reading: Density | BinnedReading
         why = "declared"
@@ -284,11 +297,13 @@ def _told(alpha: float | None) -> str:
     return "" if alpha is None else f", α = {alpha:.3g}"
 
 
-def is_identifier(counts: Array) -> bool:
-    """Whether a column of texts with these counts (n_classes, n_levels) has a text of its own in
-    every row, of many."""
-    weight = counts.sum(axis=0)
-    return len(weight) >= IDENTIFIER_ROWS and bool((weight <= 1.0).all())
+def is_identifier(counts: Array, n_named: int, n_levels: int) -> bool:
+    """Whether every level of a column of texts, with these counts (n_classes, n_cells), has but one
+    row, and there are many. Levels that are not named share a cell and have one row each where
+    there are as many rows as levels."""
+    rows = counts.sum(axis=0)
+    alone = bool((rows[:n_named] <= 1.0).all()) and float(rows.sum()) <= n_levels
+    return n_levels >= IDENTIFIER_ROWS and alone
 
 
 def need_two_levels(tally: TableTally, declared: Declared) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -20,15 +21,16 @@ from tallybayes.estimators.rows import read_weights
 from tallybayes.estimators.table_classifier import TableClassifier
 from tallybayes.estimators.table_model import Chosen
 from tallybayes.estimators.table_reading import Reading
+from tallybayes.estimators.weighted_learning import (
+    Wishes,
+    learned_weighting,
+    simplified_weighting,
+)
 from tallybayes.estimators.weighted_model import WeightedModel
-from tallybayes.estimators.weighted_words import left_out, summary_of, term_frame
-from tallybayes.estimators.weighting import Figures, Weighting, taken, without_rows
+from tallybayes.estimators.weighted_words import summary_of, term_frame
+from tallybayes.estimators.weighting import Weighting
 from tallybayes.families import Bernoulli, Categorical
-from tallybayes.tables import Empty, Table
-from tallybayes.weighted.counts import cells_of, held_columns
-from tallybayes.weighted.learned import Learned
-from tallybayes.weighted.learning import learn
-from tallybayes.weighted.rows import LearningRows
+from tallybayes.tables import Table
 
 __all__ = ["WeightedNaiveBayes"]
 
@@ -91,6 +93,8 @@ class WeightedNaiveBayes(TableClassifier):
         nats.
     offsets_ : float64 array (n_classes,)
         log P(k) + b_k, in nats.
+    price_ : float
+        Of a model that :meth:`simplify` made: how much higher its log-loss is, in nats a row.
     log_loss_, accuracy_ : float
         Of the rows that weights were learned on, each predicted by the counts of the others. As the
         same rows have chosen weights and pairs, they are a little optimistic.
@@ -206,42 +210,15 @@ class WeightedNaiveBayes(TableClassifier):
         kept = np.flatnonzero(weight > 0.0)
         if len(kept) < len(own):
             x, own, weight = x.take(kept), own[kept], weight[kept]
-        model.chosen = Chosen(weighting=self._learned(model, x, own, weight))
+        model.chosen = Chosen(weighting=learned_weighting(model, self._wishes(), x, own, weight))
 
-    def _learned(
-        self, model: WeightedModel, x: Table, own: NDArray[np.intp], weight: Array
-    ) -> Weighting | None:
-        """What is learned on rows; None of rows of less than two classes."""
-        counts = model.tally.classes.count
-        present = np.flatnonzero(counts > 0.0)
-        if len(np.unique(own)) < 2:
-            return None
-        rows = counts[present]
-        held = held_columns(taken(model.tally, present))
-        out = left_out(model, held)
-        columns = [cells_of(name, held, rows) for name in model.names if name not in out]
-        cells = np.empty((len(columns), x.n_rows), dtype=np.int32)
-        for j, column in enumerate(columns):
-            cells[j] = column.codes(x.columns.get(column.name, Empty(x.n_rows)))
-        codes = np.searchsorted(present, own).astype(np.int32)
-        learned = learn(
-            columns,
-            LearningRows(cells, codes, weight, len(present)),
-            rows,
+    def _wishes(self) -> Wishes:
+        return Wishes(
             interactions=None if self.interactions == "auto" else int(self.interactions),
             by_class=self.weights == "column-class",
             polish=bool(self.polish),
             penalty=None if self.regularization == "auto" else float(self.regularization),
-        )
-        given = self.class_prior is not None
-        log_prior = np.log(rows / rows.sum()) if given else model.log_prior[present]
-        return Weighting(
-            learned=without_rows(learned),
-            classes=model.schema.classes[present],
-            shift=learned.offset - log_prior,
-            apart=_apart(learned, cells, weight),
-            figures=_figures(learned, codes, weight, rows),
-            out=out,
+            prior_is_given=self.class_prior is not None,
         )
 
     def _kept(self, chosen: Chosen) -> Chosen:
@@ -279,6 +256,48 @@ class WeightedNaiveBayes(TableClassifier):
             own = codes_of(labels, model.schema.classes).astype(np.intp)
             self._choose(x, own, read_weights(sample_weight, x))
         return self
+
+    def simplify(
+        self, X: Any, y: ArrayLike, max_terms: int, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """A shorter model of the same counts, its weights learned again.
+
+        Terms are left out as long as there are too many, those first that are missed least.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns)
+            Rows that the model has learned; of many a sample of 25,000 is looked at.
+        y : array-like (n_rows,)
+        max_terms : int
+            How many columns and pairs there may be, at least 1.
+        sample_weight : array-like (n_rows,), optional
+            The weights that they were learned with.
+
+        Returns
+        -------
+        A new model; its ``price_`` is how much higher its log-loss is, in nats a row. This one is
+        unchanged.
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`reweight`.
+        """
+        if not isinstance(max_terms, Integral) or max_terms < 1:
+            raise ValueError(f"max_terms is a whole number from 1 on, got {max_terms!r}")
+        self._weighting("simplify")
+        model, twin = self._weighted(), copy.copy(self)
+        x = self._read_rows(X)
+        labels = read_labels(y, x, self._name)
+        own = codes_of(labels, model.schema.classes).astype(np.intp)
+        given = read_weights(sample_weight, x)
+        weight = np.ones(len(own)) if given is None else given
+        need_learned(model, own, weight)
+        weighting = simplified_weighting(model, self._wishes(), x, own, weight, int(max_terms))
+        twin._weighted().chosen = Chosen(weighting=weighting)
+        twin._model.changed()
+        return twin
 
     def count_from(
         self,
@@ -403,6 +422,15 @@ class WeightedNaiveBayes(TableClassifier):
         return self._weighting("log_loss_").figures.log_loss
 
     @property
+    def price_(self) -> float:
+        """Of a model that :meth:`simplify` made: how much higher its log-loss is than that of the
+        model it was made of, each row predicted by the others, in nats a row."""
+        price = self._weighting("price_").figures.price
+        if price is None:
+            raise AttributeError("price_ is of a model that simplify(X, y, max_terms) made")
+        return price
+
+    @property
     def accuracy_(self) -> float:
         """Leave-one-out accuracy of the rows that weights were learned on."""
         return self._weighting("accuracy_").figures.accuracy
@@ -440,28 +468,3 @@ class WeightedNaiveBayes(TableClassifier):
         now = self._weighted().now
         assert now is not None
         return summary_of(weighting, now, self.classes_, self._fitted().chosen.stale, most)
-
-
-def _apart(learned: Learned, cells: NDArray[np.int32], weight: Array) -> Array:
-    """How far apart each term sets the classes, on average over rows, in nats."""
-    total = weight.sum()
-    found = np.zeros(len(learned.tables))
-    codes = [*cells, *(pair.codes(cells) for pair in learned.pairs)]
-    for t, (table, cell) in enumerate(zip(learned.tables, codes, strict=True)):
-        spread = table.max(axis=1) - table.min(axis=1)
-        there = cell >= 0
-        held = np.bincount(cell[there], weight[there], len(table))
-        found[t] = float(held @ spread) / total
-    return found
-
-
-def _figures(learned: Learned, codes: NDArray[np.int32], weight: Array, rows: Array) -> Figures:
-    log_proba, index = learned.log_proba, np.arange(len(codes))
-    total = float(weight.sum())
-    prior = np.log(rows / rows.sum())
-    return Figures(
-        rows=total,
-        log_loss=float(-(weight @ log_proba[index, codes]) / total),
-        accuracy=float(weight @ (log_proba.argmax(axis=1) == codes)) / total,
-        prior_log_loss=float(-(weight @ prior[codes]) / total),
-    )

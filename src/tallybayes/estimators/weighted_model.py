@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,16 @@ from tallybayes.estimators.weighted_words import Term, columns_read, terms_of
 from tallybayes.estimators.weighting import WeightingNow, apply_weighting
 from tallybayes.families.class_prior import PriorWithout
 from tallybayes.tables import Table
-from tallybayes.weighted.rows import LEAST
+from tallybayes.weighted.learned import Learned
+from tallybayes.weighted.leaving import rows_taken_out
+from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.score import WeightedScore
+from tallybayes.weighted.terms import Weights
 
 __all__ = ["WeightedModel"]
 
 Array = NDArray[np.float64]
-
-CHUNK = 1 << 16  # rows that are scored at once
+Cells = NDArray[np.int32]
 
 
 class WeightedModel(TableModel):
@@ -56,35 +59,32 @@ class WeightedModel(TableModel):
         return PriorWithout(self.log_prior, self.log_prior[own])
 
     def likelihood_without(self, x: Table, own: NDArray[np.int64], weight: Array) -> Array:
-        """What the terms add after each row itself is taken out of the columns' counts, (n_rows,
-        n_classes), in nats; pairs and corrections as they are."""
-        found = np.zeros((x.n_rows, len(self.log_prior)))
-        now = self.now
-        if now is None:
-            return found
-        found += now.score.offset - self.log_prior
-        for start in range(0, x.n_rows, CHUNK):
-            rows = slice(start, start + CHUNK)
-            found[rows] += _terms_without(now, x.take(rows), own[rows], weight[rows])
+        """What the terms add after each row itself is taken out of what columns and pairs count,
+        (n_rows, n_classes), in nats; weights and corrections as they are."""
+        now, weighting = self.now, self.chosen.weighting
+        if now is None or weighting is None:
+            return np.zeros((x.n_rows, len(self.log_prior)))
+        cells = now.score.cells(x)
+        found: Array = now.score.joint(x) - self.log_prior
+        found[:, now.present] += _change(now, weighting.learned, cells, own, weight)
         return found
 
 
-def _terms_without(now: WeightingNow, x: Table, own: NDArray[np.int64], weight: Array) -> Array:
-    cells = now.score.cells(x)
-    index, local = np.arange(x.n_rows), np.searchsorted(now.present, own)
-    removed = np.minimum(weight, 1.0)
-    scores: Array = now.score.contributions(x).sum(axis=2)
-    for j, table in enumerate(now.tables):
-        if j not in now.score.speaking:
-            continue
-        left = table.smoothed[cells[j]]
-        whole = left.sum(axis=1, keepdims=True) - removed[:, None]
-        left[index, local] -= removed
-        change = np.log(np.maximum(left, LEAST) / np.maximum(whole, LEAST) / now.share)
-        change -= table.full[cells[j]]
-        change[cells[j] < 0] = 0.0
-        wide = np.zeros_like(scores)
-        wide[:, now.present] = change
-        wide -= wide.mean(axis=1, keepdims=True)
-        scores += now.by_class[:, j] * wide
-    return scores
+def _change(
+    now: WeightingNow, learned: Learned, cells: Cells, own: NDArray[np.int64], weight: Array
+) -> Array:
+    """How the scores of the classes that have rows change when each row is taken out."""
+    same = np.array_equal(now.present, now.learned)
+    pairs = learned.pairs if same else []  # which know the classes that weights were learned for
+    rounds = learned.rounds if same else []
+    y = np.searchsorted(now.present, own).astype(np.int32)
+    at = now.by_class[now.present, : len(now.tables) + len(pairs)]
+    weights = Weights(np.zeros(at.shape[1]), at, np.zeros(len(at)), 1.0)
+    out = LearningRows(cells, y, weight, len(now.present))
+    kept = replace(out, weight=np.zeros(len(y)))
+    left, whole = (
+        rows_taken_out(now.tables, pairs, rounds, rows, now.share).scores(weights)
+        for rows in (out, kept)
+    )
+    change: Array = left - whole
+    return change

@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 GAP = "(gap)"
+NOTHING = "No column tells the classes apart better than chance could on so few rows"
 LEAST = 0.005  # nats below which a term says nothing worth telling
 
 
@@ -44,9 +45,10 @@ def left_out(model: WeightedModel, held: Held) -> dict[str, str]:
         elif name not in held:
             out[name] = "no value was seen"
         else:
-            counts = held[name][1]
+            levels, counts = held[name]
             declared = name in model.reading.declared.families
-            if isinstance(counts, LevelCounts) and not declared and is_identifier(counts.counts):
+            texts = isinstance(counts, LevelCounts) and not declared
+            if texts and is_identifier(counts.counts, len(levels), len(levels)):
                 out[name] = "all texts are different"
                 warn_user(
                     f"column {name!r} is left out: its {int(counts.counts.sum())} texts are all "
@@ -196,11 +198,16 @@ def summary_of(
     n_pairs = sum(t >= n_columns for t in speaking)
     lines = [
         f"{len(labels)} classes ({_listed(labels, 6)}) told apart by "
-        f"{len(speaking) - n_pairs} of {n_columns} columns and {n_pairs} pairs of columns.",
+        f"{len(speaking) - n_pairs} of {n_columns} columns and "
+        f"{n_pairs} pair{'' if n_pairs == 1 else 's'} of columns.",
         f"On {figures.rows:,.10g} rows, each predicted by the others: {figures.accuracy:.1%} "
         f"right, log-loss {figures.log_loss:.4f} nats a row (by class frequencies alone: "
         f"{figures.prior_log_loss:.4f}).",
     ]
+    if not speaking:
+        lines.append(f"{NOTHING}: every prediction is the most frequent class.")
+    if figures.price is not None:
+        lines.append(f"It was made short at the price of {figures.price:.4f} nats a row.")
     if stale:
         lines.append("The counts have changed since; reweight(X, y) learns the weights again.")
     if speaking:

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from tallybayes.tally import TableTally
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.counts import counted_again, held_columns
-from tallybayes.weighted.learned import Learned, tables_of
+from tallybayes.weighted.learned import Learned
 from tallybayes.weighted.score import WeightedScore
 from tallybayes.weighted.tables import ColumnTable, column_table
-from tallybayes.weighted.weights import Weights
 
 __all__ = ["Figures", "Weighting", "WeightingNow", "apply_weighting", "taken", "without_rows"]
 
@@ -35,12 +34,15 @@ class Figures:
     accuracy : float
     prior_log_loss : float
         The log-loss of the class shares alone.
+    price : float, optional
+        Of a simplified model: how much higher its log-loss is.
     """
 
     rows: float
     log_loss: float
     accuracy: float
     prior_log_loss: float
+    price: float | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -94,6 +96,8 @@ class WeightingNow:
         Those classes.
     share : float64 array (n_present,)
         Their shares.
+    learned : index array (n_learned,)
+        The classes that had rows when weights were learned.
     tables : list of ColumnTable
         Of the columns, for the classes that have rows.
     by_class : float64 array (n_classes, n_terms)
@@ -104,15 +108,18 @@ class WeightingNow:
     columns: list[ColumnCells]
     present: Index
     share: Array
+    learned: Index
     tables: list[ColumnTable]
     by_class: Array
     score: WeightedScore
 
 
-def _wide(table: Array, at: Index, n_classes: int) -> Array:
-    """A table (n_cells, n) as (n_cells, n_classes), 0 in other classes."""
+def _centred(table: Array, at: Index, n_classes: int) -> Array:
+    """A table (n_cells, n) as (n_cells, n_classes), with 0 in other classes, centred over those
+    `at`."""
     wide = np.zeros((len(table), n_classes))
     wide[:, at] = table
+    wide -= table.mean(axis=1, keepdims=True)
     return wide
 
 
@@ -147,28 +154,25 @@ def apply_weighting(weighting: Weighting, tally: TableTally, log_prior: Array) -
         for column, choice in zip(columns, learned.choices, strict=True)
     ]
     at = np.searchsorted(tally.schema.classes, weighting.classes)
-    deviations = np.zeros((n, len(learned.weights.terms)))
-    deviations[at] = learned.weights.deviations
+    by_class = np.tile(learned.weights.terms, (n, 1))
+    by_class[at] += learned.weights.deviations
     shift = np.zeros(n)
     shift[at] = weighting.shift
-    weights = Weights(learned.weights.terms, deviations, shift, learned.weights.scale)
-    full = [_wide(table.full, present, n) for table in tables]
-    full += [_wide(pair.full, at, n) for pair in learned.pairs]
-    corrections = None
+    terms = [_centred(table.full, present, n) for table in tables]
+    terms += [_centred(pair.full, at, n) for pair in learned.pairs]
+    weighted = [by_class[:, t] * term for t, term in enumerate(terms)]
     if learned.corrections is not None:
-        corrections = [
-            _with_new_levels(_wide(more, at, n), len(table))
-            for more, table in zip(learned.corrections, full, strict=True)
-        ]
-    score = WeightedScore(
-        columns, learned.pairs, tables_of(full, weights, corrections), log_prior + shift
-    )
+        for table, more in zip(weighted, learned.corrections, strict=True):
+            table[:, at] += _with_new_levels(more, len(table))
+    weighted = [table - table.mean(axis=1, keepdims=True) for table in weighted]
+    score = WeightedScore(columns, learned.pairs, weighted, log_prior + shift)
     return WeightingNow(
         columns=columns,
         present=present,
         share=share,
+        learned=at,
         tables=tables,
-        by_class=weights.by_class(),
+        by_class=by_class,
         score=score,
     )
 
@@ -185,4 +189,4 @@ def without_rows(learned: Learned) -> Learned:
     """What was learned, without the rows' probabilities and the counts of cells."""
     nothing = np.zeros((0, learned.log_proba.shape[1]))
     columns = [replace(c, counts=np.zeros_like(c.counts)) for c in learned.columns]
-    return replace(learned, log_proba=nothing, columns=columns)
+    return replace(learned, tested=np.arange(0), log_proba=nothing, columns=columns)

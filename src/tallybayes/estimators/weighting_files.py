@@ -13,7 +13,7 @@ from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.learned import Learned
 from tallybayes.weighted.pairs import PairTerm
 from tallybayes.weighted.tables import TableChoice
-from tallybayes.weighted.weights import Weights
+from tallybayes.weighted.terms import Weights
 
 __all__ = ["plain_weighting", "restored_weighting"]
 
@@ -36,8 +36,13 @@ def plain_weighting(weighting: Weighting) -> tuple[dict[str, Any], Arrays]:
         if column.edges is not None:
             arrays[f"weighting.edges{j}"] = column.edges
     for i, pair in enumerate(learned.pairs):
-        arrays[f"weighting.full{i}"] = pair.full
+        arrays[f"weighting.counted{i}"] = pair.counted
+        arrays[f"weighting.expected{i}"] = pair.expected
         arrays[f"weighting.first{i}"], arrays[f"weighting.second{i}"] = pair.maps
+    for r, then in enumerate(learned.rounds):
+        arrays[f"weighting.round{r}.terms"] = then.terms
+        arrays[f"weighting.round{r}.deviations"] = then.deviations
+        arrays[f"weighting.round{r}.offsets"] = then.offsets
     for t, table in enumerate(learned.tables):
         arrays[f"weighting.table{t}"] = table
     for t, more in enumerate(learned.corrections or []):
@@ -47,11 +52,12 @@ def plain_weighting(weighting: Weighting) -> tuple[dict[str, Any], Arrays]:
         "figures": asdict(weighting.figures),
         "out": weighting.out,
         "scale": weights.scale,
+        "round_scales": [then.scale for then in learned.rounds],
         "corrected": learned.corrections is not None,
         "duplicates": learned.duplicates,
         "columns": [[column.name, column.levels] for column in learned.columns],
         "choices": [asdict(choice) for choice in learned.choices],
-        "pairs": [[p.first, p.second, *p.sizes, p.gain] for p in learned.pairs],
+        "pairs": [[p.first, p.second, *p.sizes, p.gain, p.round] for p in learned.pairs],
     }
     return header, arrays
 
@@ -72,10 +78,12 @@ def restored_weighting(header: dict[str, Any], arrays: Arrays) -> Weighting:
             second,
             (held[f"first{i}"], held[f"second{i}"]),
             (rows, cols),
-            held[f"full{i}"],
+            held[f"counted{i}"],
+            held[f"expected{i}"],
             gain,
+            round,
         )
-        for i, (first, second, rows, cols, gain) in enumerate(header["pairs"])
+        for i, (first, second, rows, cols, gain, round) in enumerate(header["pairs"])
     ]
     terms = range(len(columns) + len(pairs))
     corrections = [held[f"correction{t}"] for t in terms] if header["corrected"] else None
@@ -83,10 +91,20 @@ def restored_weighting(header: dict[str, Any], arrays: Arrays) -> Weighting:
         columns=columns,
         choices=[TableChoice(**choice) for choice in header["choices"]],
         pairs=pairs,
+        rounds=[
+            Weights(
+                held[f"round{r}.terms"],
+                held[f"round{r}.deviations"],
+                held[f"round{r}.offsets"],
+                scale,
+            )
+            for r, scale in enumerate(header["round_scales"])
+        ],
         weights=Weights(held["terms"], held["deviations"], held["offsets"], header["scale"]),
         corrections=corrections,
         tables=[held[f"table{t}"] for t in terms],
         offset=held["offset"],
+        tested=np.arange(0),
         log_proba=np.zeros((0, n_classes)),
         duplicates=header["duplicates"],
     )

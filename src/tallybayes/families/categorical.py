@@ -128,7 +128,9 @@ class Categorical:
         Parameters
         ----------
         counts : float64 array (n_classes, n_cells)
-            The levels' counts, and maybe a last cell without counts for levels never seen.
+            The levels' counts, and maybe a last cell without counts for levels never seen. Under a
+            prior that takes all levels alike, some of the levels may share a cell, which then says
+            nothing but makes up the total.
         n_levels : int, optional
             N_j; all cells by default.
         alpha : float
@@ -146,6 +148,8 @@ class Categorical:
         strength, base = self.smoothing(n_levels, alpha)
         if base is not None and cells > n_levels:  # a level never seen is like one of equal share
             base = np.append(base, np.full(cells - n_levels, 1.0 / max(n_levels, 1)))
+        elif base is not None:
+            base = base[:cells]
         total = counts.sum(axis=1, keepdims=True)
         return CellLaw(counts=counts, total=total, n_cells=n_levels, strength=strength, base=base)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from tallybayes.weighted.descent import Inverse, descend
 from tallybayes.weighted.objective import Loss
@@ -37,7 +37,11 @@ def class_weights(loss: Loss, start: Weights, *, steps: int, worth: float) -> We
         if size > MOST:
             diagonal = some.class_diagonal(q)
             return lambda gradient: gradient / diagonal
-        factor = cho_factor(some.class_curvature(q), overwrite_a=True, check_finite=False)
+        try:
+            factor = cho_factor(some.class_curvature(q), overwrite_a=True, check_finite=False)
+        except LinAlgError:  # rounding of nearly flat directions: it only leads to slower steps
+            diagonal = some.class_diagonal(q)
+            return lambda gradient: gradient / diagonal
 
         def apply(gradient: Array) -> Array:
             solved: Array = cho_solve(factor, gradient, check_finite=False)

@@ -27,6 +27,8 @@ class Learned:
     choices : list of TableChoice
         How each column's counts are smoothed.
     pairs : list of PairTerm
+    rounds : list of Weights
+        Of the terms there were, when each round of pairs was taken.
     weights : Weights
     corrections : list of float64 arrays (n_cells, n_classes), optional
         What the last correction adds to each weighted table, in nats, centred over classes.
@@ -34,11 +36,13 @@ class Learned:
         What each term adds, weighted, corrected and centred over classes, in nats.
     offset : float64 array (n_classes,)
         log p + b.
-    log_proba : float64 array (n_rows, n_classes)
-        Normalised log-probabilities of the learning rows. Each row is taken out of the counts of
-        every column and pair, exactly. What the row has still helped to choose is a little
-        optimistic: the weights (few), which pairs there are, the widths, and above all the
-        corrections, which are added as they are.
+    tested : index array (n_tested,)
+        The learning rows that are predicted: all, but of many rows with corrections a fifth.
+    log_proba : float64 array (n_tested, n_classes)
+        Normalised log-probabilities of these rows. Each is taken out of the counts of
+        every column and pair, exactly, and corrected by what was learned without its fold. What
+        the row has still helped to choose is a little optimistic: the weights (few), which pairs
+        there are, the widths.
     duplicates : dict of int to int
         Columns with the same cells as an earlier one in all rows, and that one; they weigh 0.
     """
@@ -46,10 +50,12 @@ class Learned:
     columns: list[ColumnCells]
     choices: list[TableChoice]
     pairs: list[PairTerm]
+    rounds: list[Weights]
     weights: Weights
     corrections: list[Array] | None
     tables: list[Array]
     offset: Array
+    tested: NDArray[np.intp]
     log_proba: Array
     duplicates: dict[int, int] = field(default_factory=dict)
 

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 from threadpoolctl import threadpool_limits
 
 from tallybayes.weighted.cells import ColumnCells
+from tallybayes.weighted.duplicates import distinct, with_duplicates
 from tallybayes.weighted.learned import Learned, tables_of
-from tallybayes.weighted.pairs import Pairs, PairTerm
-from tallybayes.weighted.polish import correction
+from tallybayes.weighted.pairs import Pairs, PairTerm, pair_values
+from tallybayes.weighted.polish import Correction, correction
+from tallybayes.weighted.row_scores import RowScores, log_normalised
 from tallybayes.weighted.rows import LearningRows, column_values
-from tallybayes.weighted.tables import ColumnTable, column_table
-from tallybayes.weighted.terms import Terms, Weights, scores_of
+from tallybayes.weighted.sampling import sampled
+from tallybayes.weighted.tables import SILENT, column_table
+from tallybayes.weighted.terms import Terms, Weights
 from tallybayes.weighted.weights import learn_weights
 
-__all__ = ["Learned", "learn"]
+__all__ = ["learn"]
 
 Array = NDArray[np.float64]
 
 ROUNDS = 8
-
-
-def _proba(scores: Array) -> Array:
-    """Softmax of (n_classes, n_rows), as (n_rows, n_classes)."""
-    scores = scores - scores.max(axis=0)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=0)
-    return np.ascontiguousarray(scores.T)
+MOST_PAIRS = 100  # of a round
+MOST_PAIRED = 400  # columns among which pairs are looked for
+MOST_ROWS = 25_000  # that weights are learned on
+MOST_VALUES = 100_000_000  # of terms, rows and classes
+MOST_DEVIATIONS = 4_000
+MOST_CORRECTED = 10_000_000  # cells of rows that corrections are learned on
+MOST_STEPS = 50_000_000  # those times classes
+MOST_CORRECTIONS = 1_000_000  # cells times classes
+NOISY = 30  # columns say nothing that gain less than log(30·columns / rows)
 
 
 def learn(
@@ -43,6 +48,9 @@ def learn(
 ) -> Learned:
     """Learns weights, pairs and corrections.
 
+    Weights are learned on a sample of the rows, if there are many; pairs are chosen on it, and
+    counted on all rows.
+
     Parameters
     ----------
     columns : list of ColumnCells
@@ -54,15 +62,40 @@ def learn(
     interactions : int, optional
         At most so many pairs; 0 for none. Unless given, as many as help.
     by_class : bool
-        Whether weights may deviate by class, for more than two classes.
+        Whether weights may deviate by class, for more than two classes. They do not where they
+        would be more than 4,000.
     polish : bool
         Whether cells are corrected at last.
     penalty : float, optional
         γ; chosen by cross-validation unless given.
     """
     p = classes / classes.sum()
+    if rows.n_classes == 1:
+        return _of_one_class(columns, rows)
+    kept, duplicates = distinct(rows.cells)
+    if duplicates:
+        rows = replace(rows, cells=np.ascontiguousarray(rows.cells[kept]))
     with threadpool_limits(1, user_api="blas"):  # many small products: threads would only wait
-        return _Learning(columns, rows, p, by_class, penalty).learned(interactions, polish)
+        learning = _Learning([columns[j] for j in kept], rows, p, by_class, penalty)
+        learned = learning.learned(interactions, polish)
+    return with_duplicates(learned, columns, kept, duplicates, p) if duplicates else learned
+
+
+def _of_one_class(columns: list[ColumnCells], rows: LearningRows) -> Learned:
+    """Nothing is to be learned."""
+    nothing = [np.zeros((column.n_cells, 1)) for column in columns]
+    return Learned(
+        columns=columns,
+        choices=[SILENT] * len(columns),
+        pairs=[],
+        rounds=[],
+        weights=Weights(np.zeros(len(columns)), np.zeros((1, len(columns))), np.zeros(1), 1.0),
+        corrections=None,
+        tables=nothing,
+        offset=np.zeros(1),
+        tested=np.arange(rows.n),
+        log_proba=np.zeros((rows.n, 1)),
+    )
 
 
 class _Learning:
@@ -76,80 +109,109 @@ class _Learning:
         by_class: bool,
         penalty: float | None,
     ) -> None:
-        self.columns, self.rows, self.p = columns, rows, p
-        self.log_share = np.log(p)
-        self.by_class, self.penalty = by_class, penalty
-        self.terms = Terms(rows.n_classes, rows.n)
-        self.weights: Weights | None = None
-        self.pairs: list[PairTerm] = []
-        self.column_tables: list[ColumnTable] = []
-        for j, column in enumerate(columns):
-            table = column_table(column, p)
-            self.terms.add(column_values(table, rows, j, p), pair=False)
-            self.column_tables.append(table)
+        d, n_classes = len(columns), rows.n_classes
+        self.columns, self.rows, self.p, self.penalty = columns, rows, p, penalty
+        self.by_class = by_class and n_classes * (d + 1) <= MOST_DEVIATIONS
+        self.most = max(4, min(d, MOST_PAIRS))
+        terms = d + ROUNDS * self.most
+        room = MOST_VALUES // (terms * (1 if n_classes == 2 else n_classes))
+        self.index, stands = sampled(rows.y, rows.weight, n_classes, max(1, min(MOST_ROWS, room)))
+        self.removed = rows.removed[self.index]
+        self.sample = replace(rows.take(self.index), weight=stands)
+        worth = np.log(max(NOISY * d / max(float(rows.weight.sum()), 1.0), 1e-9))
+        tables = [column_table(c, p, worth=worth if worth > 0 else -np.inf) for c in columns]
+        self.silent = np.array([table.choice == SILENT for table in tables], dtype=bool)
+        self.scores = RowScores(rows, p, tables)
+        self.terms = Terms(n_classes, len(self.index))
+        for table, cells in zip(tables, self.sample.cells, strict=True):
+            self.terms.add(column_values(table, cells, self.sample.y, self.removed, p), pair=False)
+        self.rounds: list[Weights] = []
+        self.weights = self.learn_weights(None)
 
-    def learn_weights(self) -> Weights:
-        self.weights = learn_weights(
+    def learn_weights(self, start: Weights | None) -> Weights:
+        return learn_weights(
             self.terms,
-            self.rows,
-            self.weights,
-            self.log_share,
+            self.sample,
+            start,
+            np.log(self.p),
             by_class=self.by_class,
             penalty=self.penalty,
         )
-        return self.weights
 
-    def scores(self, weights: Weights) -> Array:
-        return scores_of(self.terms.values, weights.by_class(), self.log_share + weights.offsets)
+    def loudest(self, most: int) -> NDArray[np.intp]:
+        """The columns that say most of the learning rows."""
+        if len(self.columns) <= most:
+            return np.arange(len(self.columns))
+        said = (~self.silent) * self.weights.terms * (self.terms.values**2).mean(axis=(0, 2)) ** 0.5
+        return np.sort(np.argsort(-said, kind="stable")[:most])
 
-    def add_pairs(self, weights: Weights, interactions: int | None) -> Weights:
+    def add_pairs(self, interactions: int | None) -> None:
         """Rounds of pairs and of weights."""
-        pairs = Pairs(self.columns, self.rows, self.p)
+        d, most = len(self.columns), ROUNDS * self.most
+        if interactions is not None:
+            most = min(most, interactions)
+        if self.by_class and self.rows.n_classes > 2:
+            most = min(most, max(d, MOST_DEVIATIONS // self.rows.n_classes - d - 1))
+        pairs = Pairs(self.columns, self.sample, self.p, self.loudest(MOST_PAIRED))
         for _ in range(ROUNDS):
-            most = max(4, len(self.columns))
-            if interactions is not None:
-                most = min(most, interactions - len(self.pairs))
-            found = pairs.best(_proba(self.scores(weights)), most) if most else []
+            left = min(self.most, most - len(self.scores.pairs))
+            if left <= 0:
+                return
+            self.rounds.append(self.weights)
+            proba = self.scores.proba(self.weights)
+            some = proba[self.index]
+            found = pairs.best(some, left)
             if not found:
-                break
-            for term, values in found:
+                return
+            for choice in found:
+                counted = pairs.counted(choice, self.rows, proba, len(self.rounds) - 1)
+                values = pair_values(counted, self.sample, self.removed, some)
                 self.terms.add(values, pair=True)
-                self.pairs.append(term)
-            weights = self.learn_weights()
-        return weights
+                self.scores.pairs.append(counted)
+            self.weights = self.learn_weights(self.weights)
 
     def learned(self, interactions: int | None, polish: bool) -> Learned:
-        weights = self.learn_weights()
         if interactions != 0 and len(self.columns) > 1:
-            weights = self.add_pairs(weights, interactions)
-        full = [t.full for t in self.column_tables] + [pair.full for pair in self.pairs]
-        scores = np.ascontiguousarray(self.scores(weights).T)
-        corrections = self.corrected(full, scores) if polish else None
+            self.add_pairs(interactions)
+        tables, weights = self.scores.tables, self.weights
+        weights.terms[: len(tables)][self.silent] = 0.0
+        weights.deviations[:, : len(tables)][:, self.silent] = 0.0
+        pairs = [pair.term for pair in self.scores.pairs]
+        full = [table.full for table in tables] + [pair.full for pair in pairs]
+        scores = self.scores.scores(weights)
+        tested, corrections = np.arange(self.rows.n), None
+        found = self.corrected(full, pairs, scores) if polish else None
+        if found is not None:
+            tested = found.tested
+            added = found.cells - found.cells.mean(axis=1, keepdims=True)
+            corrections = np.split(added, np.cumsum([len(table) for table in full])[:-1])
+            scores = scores[tested] + found.left_out
         return Learned(
             columns=self.columns,
-            choices=[table.choice for table in self.column_tables],
-            pairs=self.pairs,
+            choices=[table.choice for table in tables],
+            pairs=pairs,
+            rounds=self.rounds,
             weights=weights,
             corrections=corrections,
             tables=tables_of(full, weights, corrections),
-            offset=self.log_share + weights.offsets,
-            log_proba=scores - logsumexp(scores, axis=1, keepdims=True),
+            offset=np.log(self.p) + weights.offsets,
+            tested=tested,
+            log_proba=log_normalised(scores),
         )
 
-    def corrected(self, full: list[Array], scores: Array) -> list[Array] | None:
-        """Corrections of all cells, added to the scores too."""
-        start = np.cumsum([0, *(len(table) for table in full)])
-        cells = [*self.rows.cells, *(pair.codes(self.rows.cells) for pair in self.pairs)]
-        numbered = np.stack(
-            [np.where(c < 0, -1, c + begin) for c, begin in zip(cells, start[:-1], strict=True)],
-            axis=1,
-        ).astype(np.int32)
-        rows = self.rows
-        added = correction(numbered, scores, rows.y, rows.weight, int(start[-1]))
-        if added is None:
+    def corrected(
+        self, full: list[Array], pairs: list[PairTerm], scores: Array
+    ) -> Correction | None:
+        """Corrections of all cells."""
+        rows, start = self.rows, np.cumsum([0, *(len(table) for table in full)])
+        if start[-1] * rows.n_classes > MOST_CORRECTIONS or not full:
             return None
-        added -= added.mean(axis=1, keepdims=True)
-        split = np.split(added, start[1:-1])
-        for more, c in zip(split, cells, strict=True):
-            scores[c >= 0] += more[c[c >= 0]]
-        return split
+        most = max(1, min(MOST_CORRECTED, MOST_STEPS // rows.n_classes) // len(full))
+        index, stands = sampled(rows.y, rows.weight, rows.n_classes, most)
+        some = rows.take(index).cells
+        cells = [*some, *(pair.codes(some) for pair in pairs)]
+        numbered = np.empty((len(index), len(cells)), dtype=np.int32)
+        for t, codes in enumerate(cells):
+            numbered[:, t] = np.where(codes < 0, -1, codes + start[t])
+        found = correction(numbered, scores[index], rows.y[index], stands, int(start[-1]))
+        return None if found is None else found._replace(tested=index[found.tested])

@@ -20,7 +20,7 @@ __all__ = ["shared_weights"]
 
 Array = NDArray[np.float64]
 
-MOST = 600  # parameters, of Newton's method
+MOST = 1500  # parameters, of Newton's method
 
 
 def shared_weights(loss: Loss, start: Weights, *, steps: int, worth: float) -> Weights:

@@ -19,7 +19,7 @@ from tallybayes.weighted.cells import ColumnCells, coarse
 from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.tables import spread
 
-__all__ = ["PairTerm", "Pairs"]
+__all__ = ["CountedPair", "PairTerm", "Pairs", "joint_cells", "pair_values"]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
@@ -27,8 +27,13 @@ Values = NDArray[np.float32]
 
 COARSE, FINE = 8, 16
 STRENGTHS = (1.0, 4.0, 16.0)
+MIDDLE = 1  # of the strengths, which pairs are screened with
 WIDTHS = (1.0, 2.0, 4.0)
 MOST_CELLS = 1500
+MOST_ENTRIES = 300_000  # cells times classes
+MOST_OPEN = 2000  # pairs that are screened more than once
+MOST_WORK = 1_000_000_000  # pairs times rows times classes
+THOROUGH = 20_000  # rows times classes up to which every way is tried under every strength
 MARGIN = 0.7  # times log(number of pairs): what a pair has to gain, in nats
 
 
@@ -43,24 +48,52 @@ class PairTerm:
     maps : two int32 arrays (n_cells,)
         The coarser cell of each cell.
     sizes : (int, int)
-    full : float64 array (sizes[0]·sizes[1], n_classes)
-        Log-ratios with every row, in nats.
+    counted, expected : float64 arrays (sizes[0]·sizes[1], n_classes)
+        C + t and E + t.
     gain : float
         When it was taken, in nats.
+    round : int
+        In which it was taken, from 0.
     """
 
     first: int
     second: int
     maps: tuple[Cells, Cells]
     sizes: tuple[int, int]
-    full: Array
+    counted: Array
+    expected: Array
     gain: float
+    round: int
+
+    @property
+    def full(self) -> Array:
+        """Log-ratios with every row, float64 (n_cells, n_classes), in nats."""
+        return np.log(self.counted / self.expected)
 
     def codes(self, cells: Cells) -> Cells:
         """The joint cell of rows, of cells (n_columns, n_rows); −1 where one is."""
-        a, b = cells[self.first], cells[self.second]
-        joint = self.maps[0][a] * self.sizes[1] + self.maps[1][b]
-        return np.where((a < 0) | (b < 0), -1, joint).astype(np.int32)
+        return joint_cells(cells[self.first], cells[self.second], *self.maps, self.sizes[1])
+
+
+@dataclass(frozen=True, eq=False)
+class CountedPair:
+    """A pair with the sums it is made of.
+
+    Parameters
+    ----------
+    term : PairTerm
+    C, E : float64 arrays (n_cells, n_classes)
+    prior : float64 array (n_classes,)
+        t, what is added to both.
+    proba : float32 array (n_rows, n_classes)
+        P of all rows, when it was taken.
+    """
+
+    term: PairTerm
+    C: Array
+    E: Array
+    prior: Array
+    proba: Values
 
 
 @dataclass(frozen=True)
@@ -80,121 +113,185 @@ class Pairs:
     ----------
     columns : list of ColumnCells
     rows : LearningRows
+        That pairs are chosen on.
     share : float64 array (n_classes,)
         p.
+    among : index array
+        The columns that may be in a pair.
     """
 
-    def __init__(self, columns: list[ColumnCells], rows: LearningRows, share: Array) -> None:
+    def __init__(
+        self,
+        columns: list[ColumnCells],
+        rows: LearningRows,
+        share: Array,
+        among: NDArray[np.intp],
+    ) -> None:
         self.columns, self.rows = columns, rows
         self.strengths = np.outer(STRENGTHS, share * rows.n_classes)
         self.maps = {
             fine: [coarse(c, FINE if fine else COARSE) for c in columns] for fine in (False, True)
         }
-        size = [int(m.max()) + 1 for m in self.maps[False]]
-        codes = [
-            m[cells].astype(np.uint8) for m, cells in zip(self.maps[False], rows.cells, strict=True)
-        ]
-        self.codes = np.stack(codes)
-        self.size = np.array(size, dtype=np.int64)
-        d = len(columns)
-        self.open = [
-            (i, j)
-            for i in range(d)
-            for j in range(i + 1, d)
-            if size[i] > 1 and size[j] > 1 and size[i] * size[j] <= MOST_CELLS
-        ]
-        self.count = len(self.open)
+        size = np.array([int(m.max()) + 1 for m in self.maps[False]], dtype=np.int64)
+        self.size = size
+        self.codes = np.zeros((len(columns), rows.n), dtype=np.uint8)
+        for j in among:
+            self.codes[j] = self.maps[False][j][rows.cells[j]]
+        self.most_cells = max(100, min(MOST_CELLS, MOST_ENTRIES // rows.n_classes))
+        first, second = (np.sort(among)[index] for index in np.triu_indices(len(among), 1))
+        fits = (size[first] > 1) & (size[second] > 1)
+        fits &= size[first] * size[second] <= self.most_cells
+        self.open = np.column_stack([first[fits], second[fits]]).astype(np.int32)
+        self.least = MARGIN * np.log(max(len(self.open), 1))
 
-    def best(self, proba: Array, most: int) -> list[tuple[PairTerm, Values]]:
+    def best(self, proba: Values, most: int) -> list[_Found]:
         """The best pairs that are not taken yet, at most so many, each worth its place; they are
-        taken. Beside each what it says of the learning rows, each taken out, centred over classes,
-        float32 (n_classes, n_rows).
+        taken.
 
         Parameters
         ----------
-        proba : float64 array (n_rows, n_classes)
+        proba : float32 array (n_rows, n_classes)
             P.
         most : int
         """
-        if not self.open:
-            return []
-        candidates = np.array(self.open, dtype=np.int32)
-        gains = np.empty((len(candidates), len(STRENGTHS)))
-        _kernels.screen_pairs(
-            self.codes,
-            self.size,
-            candidates,
-            self.rows.y,
-            self.rows.weight,
-            proba,
-            self.strengths,
-            gains,
-            get_num_threads(),
-        )
-        order = np.argsort(-gains.max(axis=1), kind="stable")[: 2 * most]
-        found = []
-        for q in order.tolist():
-            i, j = self.open[q]
-            top = int(np.argmax(gains[q]))
-            first = _Found(float(gains[q, top]), i, j, False, STRENGTHS[top], 1.0)
-            found.append(max([first, *self._tried(i, j, proba)], key=lambda f: f.gain))
-        least = MARGIN * np.log(max(self.count, 1))
-        kept = [f for f in sorted(found, key=lambda f: -f.gain)[:most] if f.gain > least]
+        work = len(self.open) * self.rows.n * self.rows.n_classes
+        gains = self._screened(proba, int(-(-work // MOST_WORK)))
+        if len(self.open) > MOST_OPEN:
+            self.open = self.open[np.sort(np.argsort(-gains, kind="stable")[:MOST_OPEN])]
+            gains = self._screened(proba, 1)
+        order = np.argsort(-gains, kind="stable")[: 2 * most]
+        found = [self._tried(int(i), int(j), proba) for i, j in self.open[order]]
+        kept = [f for f in sorted(found, key=lambda f: -f.gain)[:most] if f.gain > self.least]
         taken = {(f.first, f.second) for f in kept}
-        self.open = [pair for pair in self.open if pair not in taken]
-        return [self._term(f, proba) for f in kept]
+        left = [tuple(pair) not in taken for pair in self.open.tolist()]
+        self.open = self.open[np.array(left, dtype=bool)]
+        return kept
 
-    def _joint(self, i: int, j: int, fine: bool, proba: Array) -> tuple[Cells, Array, Array]:
+    def _screened(self, proba: Values, step: int) -> Array:
+        """About what each open pair gains, by every so many rows."""
+        gains = np.empty((len(self.open), 1))
+        if len(gains):
+            some = slice(None, None, max(step, 1))
+            _kernels.screen_pairs(
+                np.ascontiguousarray(self.codes[:, some]),
+                self.size,
+                self.open,
+                np.ascontiguousarray(self.rows.y[some]),
+                self.rows.weight[some].astype(np.float32),
+                np.ascontiguousarray(proba[some]),
+                self.strengths[MIDDLE : MIDDLE + 1],
+                gains,
+                get_num_threads(),
+            )
+        return gains[:, 0]
+
+    def _joint(self, i: int, j: int, fine: bool, cells: Cells) -> tuple[Cells, int]:
+        """The cell of each of some rows, −1 where a column has none; and how many there are."""
         a, b = self.maps[fine][i], self.maps[fine][j]
         width = int(b.max()) + 1
-        ci, cj = self.rows.cells[i], self.rows.cells[j]
-        cells = (a[ci] * width + b[cj]).astype(np.int32)
-        C = np.zeros(((int(a.max()) + 1) * width, self.rows.n_classes))
-        E = np.zeros_like(C)
-        _kernels.count_residuals(cells, self.rows.y, self.rows.weight, proba, C, E)
-        return cells, C, E
+        return joint_cells(cells[i], cells[j], a, b, width), (int(a.max()) + 1) * width
 
-    def _smoothed(self, i: int, j: int, fine: bool, width: float, C: Array) -> Array:
-        """Counts spread over neighbouring cells of numbers, the gap by itself."""
-        if width <= 1.0:
-            return C
+    def _smoothed(
+        self, i: int, j: int, fine: bool, width: float, sums: Array
+    ) -> tuple[Array, Array]:
+        """C and E over neighbouring cells of numbers, the gap by itself."""
         a, b = (int(self.maps[fine][q].max()) + 1 for q in (i, j))
-        cube = C.reshape(a, b, -1)
-        if self.columns[i].is_number:
-            cube = np.einsum("xa,abk->xbk", _kernel(a, width), cube)
-        if self.columns[j].is_number:
-            cube = np.einsum("yb,abk->ayk", _kernel(b, width), cube)
-        return np.ascontiguousarray(cube.reshape(C.shape))
+        cube = sums[:2].reshape(2, a, b, -1)
+        if width > 1.0 and self.columns[i].is_number:
+            cube = np.matmul(_kernel(a, width), cube.reshape(2, a, -1)).reshape(cube.shape)
+        if width > 1.0 and self.columns[j].is_number:
+            cube = np.matmul(_kernel(b, width), cube)
+        flat = cube.reshape(2, a * b, -1)
+        return flat[0], flat[1]
 
-    def _tried(self, i: int, j: int, proba: Array) -> list[_Found]:
-        """A pair with more cells and kernels, where it has numbers."""
-        if not (self.columns[i].is_number or self.columns[j].is_number):
-            return []
-        if (int(self.maps[True][i].max()) + 1) * (int(self.maps[True][j].max()) + 1) > MOST_CELLS:
-            return []
-        cells, C, E = self._joint(i, j, True, proba)
-        found = []
-        for width in WIDTHS:
-            c, e = self._smoothed(i, j, True, width, C), self._smoothed(i, j, True, width, E)
-            for strength, t in zip(STRENGTHS, self.strengths, strict=True):
-                gain = _kernels.residual_gain(cells, self.rows.y, self.rows.weight, proba, c, e, t)
-                found.append(_Found(gain, i, j, True, strength, width))
-        return found
+    def _tried(self, i: int, j: int, proba: Values) -> _Found:
+        """A pair with few cells, and, where it has numbers, with more cells and kernels: the best.
+        Of many rows the other strengths are tried only on what is best under the middle one."""
+        rows, ways = self.rows, []
+        number = self.columns[i].is_number or self.columns[j].is_number
+        for fine in (False, True) if number else (False,):
+            cells, n_cells = self._joint(i, j, fine, rows.cells)
+            if n_cells > self.most_cells:
+                continue
+            sums = _summed(cells, n_cells, rows, proba)
+            for width in WIDTHS if fine else WIDTHS[:1]:
+                ways.append((fine, width, cells, *self._smoothed(i, j, fine, width, sums)))
 
-    def _term(self, f: _Found, proba: Array) -> tuple[PairTerm, Values]:
-        cells, C, E = self._joint(f.first, f.second, f.fine, proba)
-        C = self._smoothed(f.first, f.second, f.fine, f.width, C)
-        E = self._smoothed(f.first, f.second, f.fine, f.width, E)
+        def gain(way: tuple[bool, float, Cells, Array, Array], s: int) -> float:
+            _, _, cells, C, E = way
+            t = self.strengths[s]
+            return _kernels.residual_gain(cells, rows.y, rows.weight, proba, C, E, t)
+
+        if rows.n * rows.n_classes > THOROUGH:
+            ways = [max(ways, key=lambda way: gain(way, MIDDLE))]
+        found = [
+            (gain(way, s), -index, strength)
+            for index, way in enumerate(ways)
+            for s, strength in enumerate(STRENGTHS)
+        ]
+        best, index, strength = max(found)
+        fine, width, *_ = ways[-index]
+        return _Found(best, i, j, fine, strength, width)
+
+    def counted(self, f: _Found, rows: LearningRows, proba: Values, round: int) -> CountedPair:
+        """A pair, counted on these rows.
+
+        Parameters
+        ----------
+        f : one of what :meth:`best` found
+        rows : LearningRows
+        proba : float32 array (n_rows, n_classes)
+        round : int
+        """
+        cells, n_cells = self._joint(f.first, f.second, f.fine, rows.cells)
+        sums = _summed(cells, n_cells, rows, proba)
+        C, E = self._smoothed(f.first, f.second, f.fine, f.width, sums)
         t = self.strengths[STRENGTHS.index(f.strength)]
-        values = np.empty((self.rows.n_classes, self.rows.n), dtype=np.float32)
-        rows = self.rows
-        _kernels.residual_values(
-            cells, rows.y, rows.weight, proba, C, E, t, values, get_num_threads()
-        )
         maps = self.maps[f.fine][f.first], self.maps[f.fine][f.second]
         sizes = int(maps[0].max()) + 1, int(maps[1].max()) + 1
-        full = np.log((C + t) / (E + t))
-        return PairTerm(f.first, f.second, maps, sizes, full, f.gain), values
+        term = PairTerm(f.first, f.second, maps, sizes, C + t, E + t, f.gain, round)
+        return CountedPair(term, np.ascontiguousarray(C), np.ascontiguousarray(E), t, proba)
+
+
+def joint_cells(first: Cells, second: Cells, a: Cells, b: Cells, width: int) -> Cells:
+    """The joint cell of rows, by the maps a and b of each column's cells; −1 where one is."""
+    joint = a[first] * np.int32(width) + b[second]
+    joint[(first < 0) | (second < 0)] = -1
+    return joint
+
+
+def _summed(cells: Cells, n_cells: int, rows: LearningRows, proba: Values) -> Array:
+    """C, E and what of E is of the own class, (3, n_cells, n_classes)."""
+    sums = np.zeros((3, n_cells, rows.n_classes))
+    _kernels.sum_pair(cells, rows.y, rows.weight, proba, sums)
+    return sums
+
+
+def pair_values(pair: CountedPair, sample: LearningRows, removed: Array, proba: Values) -> Values:
+    """What a pair says of rows, each taken out, centred over classes, float32 (n_classes, n_rows).
+
+    Parameters
+    ----------
+    pair : CountedPair
+    sample : LearningRows
+    removed : float64 array (n_rows,)
+        How much of each row is taken out.
+    proba : float32 array (n_rows, n_classes)
+        P of these rows.
+    """
+    values = np.empty((sample.n_classes, sample.n), dtype=np.float32)
+    _kernels.residual_values(
+        pair.term.codes(sample.cells),
+        sample.y,
+        removed,
+        proba,
+        pair.C,
+        pair.E,
+        pair.prior,
+        values,
+        get_num_threads(),
+    )
+    return values
 
 
 def _kernel(n: int, width: float) -> Array:

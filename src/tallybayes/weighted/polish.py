@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
@@ -10,7 +12,7 @@ from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.weighted.descent import descend
 
-__all__ = ["correction"]
+__all__ = ["Correction", "correction"]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
@@ -19,6 +21,8 @@ RIDGES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 STEPS = 40
 NEARLY = 0.1  # nats: what the last step may gain
 HOPELESS = 1.1  # times the loss without correction: a lower ridge is not tried
+FOLDS = 5
+ALL_FOLDS = 2000  # rows below which every fold is looked at for the ridge, else one
 WORTH = 1.0  # nats that a correction has to gain
 
 
@@ -83,8 +87,28 @@ def _solved(rows: _Rows, curvature: Array, ridge: float, start: Array) -> Array:
     return found.reshape(rows.shape)
 
 
-def correction(cells: Cells, scores: Array, y: Cells, weight: Array, n_cells: int) -> Array | None:
-    """What is added to each cell, float64 (n_cells, n_classes), or None if nothing is worth it.
+class Correction(NamedTuple):
+    """What cells are corrected by, in nats.
+
+    Parameters
+    ----------
+    cells : float64 array (n_cells, n_classes)
+        What is added to each cell.
+    tested : index array (n_tested,)
+        Rows on which the ridge was chosen: all of few rows, a fifth of many.
+    left_out : float64 array (n_tested, n_classes)
+        What is added to them by corrections that were learned without their fold.
+    """
+
+    cells: Array
+    tested: NDArray[np.intp]
+    left_out: Array
+
+
+def correction(
+    cells: Cells, scores: Array, y: Cells, weight: Array, n_cells: int
+) -> Correction | None:
+    """The corrections of cells, or None if nothing is worth it.
 
     Parameters
     ----------
@@ -97,19 +121,34 @@ def correction(cells: Cells, scores: Array, y: Cells, weight: Array, n_cells: in
     n_cells : int
     """
     rows = _Rows(cells, scores, y, weight, n_cells)
-    ridge = _validated(rows)
-    if ridge is None:
+    fold = np.random.default_rng(2).permutation(len(y)) % FOLDS
+    folds = range(FOLDS if len(y) < ALL_FOLDS else 1)
+    found = _validated([(rows.take(fold != f), rows.take(fold == f)) for f in folds])
+    if found is None:
         return None
-    curvature, q = rows.curvature(), np.zeros(rows.shape)
-    return _solved(rows, curvature, ridge, q)
+    ridge, without = found
+    tested = [np.flatnonzero(fold == f) for f in folds]
+    left_out = [_added(q, cells[at]) for q, at in zip(without, tested, strict=True)]
+    return Correction(
+        _solved(rows, rows.curvature(), ridge, np.zeros(rows.shape)),
+        np.concatenate(tested),
+        np.concatenate(left_out),
+    )
 
 
-def _validated(rows: _Rows) -> float | None:
-    """The ridge of cross-validation; None if no correction is worth it."""
-    n = len(rows.y)
-    fold = np.random.default_rng(2).permutation(n) % 5
-    parts = [(rows.take(fold != f), rows.take(fold == f)) for f in range(5 if n < 2000 else 1)]
-    nothing = np.zeros(rows.shape)
+def _added(q: Array, cells: Cells) -> Array:
+    """What corrections add to rows, (n_rows, n_classes)."""
+    wide = np.vstack([q, np.zeros((1, q.shape[1]))])  # −1 reads the last
+    added = np.zeros((len(cells), q.shape[1]))
+    for column in cells.T:
+        added += wide[column]
+    return added
+
+
+def _validated(parts: list[tuple[_Rows, _Rows]]) -> tuple[float, list[Array]] | None:
+    """The ridge that is best for rows that were not learned from, and what was learned without
+    them; None if no correction is worth it."""
+    nothing = np.zeros(parts[0][0].shape)
     without = sum(test.loss(nothing)[0] for _, test in parts)
     starts = [nothing] * len(parts)
     curvatures = [train.curvature() for train, _ in parts]
@@ -120,7 +159,7 @@ def _validated(rows: _Rows) -> float | None:
             starts[f] = _solved(train, curvatures[f], ridge, starts[f])
             loss += test.loss(starts[f])[0]
         if loss < least:
-            best, least = ridge, loss
+            best, least = (ridge, starts.copy()), loss
         elif loss > HOPELESS * without:
             break
     return best

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tallybayes.weighted.tables import ColumnTable
 
-__all__ = ["LearningRows", "column_values"]
+__all__ = ["LEAST", "LearningRows", "column_values"]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
@@ -55,7 +55,7 @@ class LearningRows:
 
 
 def column_values(
-    table: ColumnTable, rows: LearningRows, column: int, share: Array
+    table: ColumnTable, cells: Cells, y: Cells, removed: Array, share: Array
 ) -> NDArray[np.float32]:
     """What a column says of each row with the row taken out, centred over classes, float32
     (n_classes, n_rows); 0 where the cell is −1.
@@ -66,15 +66,15 @@ def column_values(
     Parameters
     ----------
     table : ColumnTable
-    rows : LearningRows
-    column : int
+    cells, y : int32 arrays (n_rows,)
+    removed : float64 array (n_rows,)
     share : float64 array (n_classes,)
         p.
     """
-    cells, index = rows.cells[column], np.arange(rows.n)
+    index = np.arange(len(y))
     values = np.log(table.smoothed / share)[cells]
-    own = table.smoothed[cells, rows.y] - rows.removed
-    values[index, rows.y] = np.log(np.maximum(own, LEAST) / share[rows.y])
+    own = table.smoothed[cells, y] - removed
+    values[index, y] = np.log(np.maximum(own, LEAST) / share[y])
     values -= values.mean(axis=1, keepdims=True)
     values[cells < 0] = 0.0
     return np.ascontiguousarray(values.T.astype(np.float32))

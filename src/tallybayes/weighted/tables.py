@@ -10,13 +10,14 @@ row's class is most probable with the row taken out: no pass over rows, a cell i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.weighted.cells import ColumnCells
 
-__all__ = ["ColumnTable", "TableChoice", "column_table", "spread"]
+__all__ = ["SILENT", "ColumnTable", "TableChoice", "column_table", "spread"]
 
 Array = NDArray[np.float64]
 
@@ -46,6 +47,9 @@ class TableChoice:
     strength: float
 
 
+SILENT = TableChoice("none", 1.0, 1e12)  # so strong a prior that the column says nothing
+
+
 @dataclass(frozen=True, eq=False)
 class ColumnTable:
     """A column's log-ratios.
@@ -70,38 +74,62 @@ def spread(position: Array, width: float) -> Array:
     return np.maximum(0.0, 1.0 - apart)
 
 
-def _smoothed(counts: Array, rows: Array, p: Array) -> tuple[float, float]:
-    """The best leave-one-out log-likelihood and its a."""
-    m = counts.sum(axis=1)[None, :, None]
-    a = STRENGTHS[:, None, None]
-    one = np.minimum(rows, 1.0)[None]
-    part = np.maximum(counts[None] - one + a * p, LEAST)
-    whole = np.maximum(m - one + a, LEAST)
-    scores = (rows[None] * (np.log(part) - np.log(whole))).sum(axis=(1, 2))
-    best = int(np.argmax(scores))
-    return float(scores[best]), float(STRENGTHS[best])
+@lru_cache(maxsize=4)  # columns of numbers without ties all have the same
+def _kernels_of(weights: bytes) -> tuple[list[tuple[str, float]], Array]:
+    """Kernels over the cells of a number that hold these rows (float64), and as one array
+    (n_kernels, n_cells, n_cells)."""
+    weight = np.frombuffer(weights)
+    kinds = [("none", 1.0), *(("cells", w) for w in WIDTHS), *(("rank", w) for w in RANK_WIDTHS)]
+    return kinds, np.stack([_kernel(weight, kernel, width) for kernel, width in kinds])
 
 
-def _candidates(cells: ColumnCells) -> list[tuple[str, float]]:
-    """Kernels and widths worth trying."""
-    if not cells.is_number or cells.n_cells <= 2:
-        return [("none", 1.0)]
-    return [("none", 1.0), *(("cells", w) for w in WIDTHS), *(("rank", w) for w in RANK_WIDTHS)]
-
-
-def _over_neighbours(counts: Array, kernel: str, width: float) -> Array:
-    """Counts summed over neighbouring cells; the last, the gap, is by itself."""
+def _kernel(weight: Array, kernel: str, width: float) -> Array:
+    """What each cell takes of each, (n_cells, n_cells)."""
+    position = np.arange(len(weight), dtype=np.float64)
     if kernel == "none":
-        return counts
-    position = np.arange(len(counts) - 1, dtype=np.float64)
+        return np.eye(len(weight))
     if kernel == "rank":
-        weight = counts[:-1].sum(axis=1)
         share = weight / max(weight.sum(), LEAST)
         position = np.cumsum(share) - 0.5 * share
-    return np.vstack([spread(position, width) @ counts[:-1], counts[-1:]])
+    return spread(position, width)
 
 
-def column_table(cells: ColumnCells, p: Array, choice: TableChoice | None = None) -> ColumnTable:
+def _over_neighbours(counts: Array, choice: TableChoice) -> Array:
+    """Counts summed over neighbouring cells; the last, the gap, is by itself."""
+    if choice.kernel == "none":
+        return counts
+    kernel = _kernel(counts[:-1].sum(axis=1), choice.kernel, choice.width)
+    return np.vstack([kernel @ counts[:-1], counts[-1:]])
+
+
+def _best(cells: ColumnCells, p: Array) -> tuple[float, TableChoice]:
+    """What the best choice gains over the class shares, by leave-one-out, in nats; and the choice.
+
+    A row is taken from the count of its class and from its cell's.
+    """
+    rows = cells.counts
+    kinds, counts = [("none", 1.0)], rows[None]
+    if cells.is_number and cells.n_cells > 2:
+        kinds, kernels = _kernels_of(np.ascontiguousarray(rows[:-1].sum(axis=1)).tobytes())
+        gap = np.broadcast_to(rows[-1:], (len(kinds), 1, rows.shape[1]))
+        counts = np.concatenate([kernels @ rows[:-1], gap], axis=1)
+    v, k = np.nonzero(rows)
+    some, a = rows[v, k], STRENGTHS[:, None]
+    one = np.minimum(some, 1.0)
+    best = (0.0, SILENT)
+    for (kernel, width), smoothed in zip(kinds, counts, strict=True):
+        part = np.maximum(smoothed[v, k] - one + a * p[k], LEAST)
+        whole = np.maximum((smoothed.sum(axis=1)[v] - one + a) * p[k], LEAST)
+        gains = np.log(part / whole) @ some
+        top = int(np.argmax(gains))
+        if gains[top] > best[0] or best[1] is SILENT:
+            best = float(gains[top]), TableChoice(kernel, width, float(STRENGTHS[top]))
+    return best
+
+
+def column_table(
+    cells: ColumnCells, p: Array, choice: TableChoice | None = None, *, worth: float = -np.inf
+) -> ColumnTable:
     """The table of a column.
 
     Parameters
@@ -111,16 +139,15 @@ def column_table(cells: ColumnCells, p: Array, choice: TableChoice | None = None
         Shares of the classes.
     choice : TableChoice, optional
         Chosen by leave-one-out unless given.
+    worth : float
+        What a column has to gain by leave-one-out over the class shares, in nats, to say anything.
     """
     if choice is None:
-        found = []
-        for kernel, width in _candidates(cells):
-            counts = _over_neighbours(cells.counts, kernel, width)
-            found.append((*_smoothed(counts, cells.counts, p), kernel, width))
-        _, strength, kernel, width = max(found, key=lambda f: f[0])
-        choice = TableChoice(kernel, width, strength)
+        gain, choice = _best(cells, p)
+        if gain < worth:
+            choice = SILENT
     a = choice.strength
-    counts = _over_neighbours(cells.counts, choice.kernel, choice.width)
+    counts = _over_neighbours(cells.counts, choice)
     smoothed = counts + a * p
     full = np.log(smoothed / (counts.sum(axis=1, keepdims=True) + a) / p)
     return ColumnTable(full, smoothed, choice)

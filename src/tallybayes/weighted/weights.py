@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,8 +22,9 @@ Array = NDArray[np.float64]
 Values = NDArray[np.float32]
 
 SCALES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
-MOST_ROWS = 25_000  # on which weights are learned
+HOPELESS = 1.02  # times the least loss: a lower scale is not tried
 VALIDATED = 12_000  # rows of cross-validation
+THOROUGH = 5_000_000  # values up to which each fold of few rows is left out once
 FEWEST = 1000  # rows from which the scale is chosen
 STEPS = 200
 WORTH = 1e-6  # nats: what the last step may gain
@@ -44,29 +43,37 @@ def _validated(
     start: Weights,
     log_share: Array,
     deviating: bool,
+    scales: tuple[float, ...],
 ) -> Weights:
     """Weights under the γ of cross-validation, as some of the rows have them."""
-    if rows.n < FEWEST:
-        return replace(start, scale=1.0)
     order = np.random.default_rng(1).permutation(rows.n)[:VALIDATED]
-    folds = 5 if len(order) < 1500 else 3
+    thorough = len(order) < 1500 and values.size < THOROUGH
+    folds = 5 if thorough else 3
     fold = np.arange(len(order)) % folds
-    loss = np.zeros(len(SCALES))
-    found: list[Weights] = []
-    for f in range(folds if len(order) < 1500 else 1):
-        train, test = np.sort(order[fold != f]), np.sort(order[fold == f])
-        inside, outside = values[:, :, train], values[:, :, test]
-        now = start
-        for i, scale in enumerate(SCALES):
-            within = Loss(inside, rows.y[train], rows.weight[train], pair, log_share, scale)
-            now = _solved(within, now, deviating, NEARLY)
-            found.append(now)
-            scores = scores_of(outside, now.by_class(), log_share + now.offsets)
+    parts = [
+        (np.sort(order[fold != f]), np.sort(order[fold == f]))
+        for f in range(folds if thorough else 1)
+    ]
+    inside = [values[:, :, train] for train, _ in parts]
+    outside = [values[:, :, test] for _, test in parts]
+    now, found, losses = [start] * len(parts), start, [np.inf]
+    for scale in scales:
+        loss = 0.0
+        for f, (train, test) in enumerate(parts):
+            y, weight = rows.y[train], rows.weight[train]
+            within = Loss(inside[f], y, weight, pair, log_share, scale)
+            now[f] = _solved(within, now[f], deviating, NEARLY)
+            scores = scores_of(outside[f], now[f].by_class(), log_share + now[f].offsets)
             scratch = np.empty(scores.shape, dtype=np.float32)
-            loss[i] += _kernels.softmax_residuals(
+            loss += _kernels.softmax_residuals(
                 scores, rows.y[test], rows.weight[test], scratch, get_num_threads()
             )
-    return found[int(np.argmin(loss))]
+        if loss < min(losses):
+            found = now[0]
+        losses.append(loss)
+        if loss > HOPELESS * min(losses):
+            break
+    return found
 
 
 def learn_weights(
@@ -95,17 +102,18 @@ def learn_weights(
     """
     d, n_classes = len(terms), rows.n_classes
     deviating = by_class and n_classes > 2
+    first = start is None
     if start is None:
         equal = np.full(d, 1.0 / (1.0 + d / 8.0))
         start = Weights(equal, np.zeros((n_classes, d)), np.zeros(n_classes), 1.0)
     start = start.with_more(d - len(start.terms), CENTRE)
     pair = np.array(terms.pair, dtype=bool)
     values = terms.values
-    if penalty is None:
-        start = _validated(values, rows, pair, start, log_share, deviating)
     scale = start.scale if penalty is None else penalty
-    y, weight = rows.y, rows.weight
-    if rows.n > MOST_ROWS:
-        some = np.sort(np.random.default_rng(0).permutation(rows.n)[:MOST_ROWS])
-        values, y, weight = np.ascontiguousarray(values[:, :, some]), y[some], weight[some]
-    return _solved(Loss(values, y, weight, pair, log_share, scale), start, deviating, WORTH)
+    if penalty is None and rows.n >= FEWEST:
+        at = SCALES.index(scale)
+        tried = SCALES if first else SCALES[max(at - 1, 0) : at + 2]
+        start = _validated(values, rows, pair, start, log_share, deviating, tried)
+        scale = start.scale
+    loss = Loss(values, rows.y, rows.weight, pair, log_share, scale)
+    return _solved(loss, start, deviating, WORTH)

@@ -1,0 +1,1 @@
+"""Counting when asked, beside a fitted model: ``python -m benchmarks lazy``."""

@@ -1,0 +1,283 @@
+"""Counting in DuckDB: tables, SQL text, relations, files and data frames, read anew each time.
+
+DuckDB is imported here only, on first use.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from tallybayes.engines.sql import (
+    Bound,
+    LevelsAsked,
+    NumbersAsked,
+    SourceColumn,
+    Values,
+    Written,
+    count_statement,
+    quoted,
+)
+from tallybayes.engines.sql_tally import tally_of
+from tallybayes.tally import TableTally
+
+__all__ = ["Condition", "DuckDBSource"]
+
+NAME = "tallybayes_source"  # what a frame or a relation is called in a statement
+PLAIN_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+QUERY = re.compile(r'\s*(\(|(select|from|with|values|table|pivot|unpivot)[\s("*])', re.IGNORECASE)
+READERS = {".parquet": "read_parquet", ".pq": "read_parquet", ".csv": "read_csv"}
+READERS |= {".tsv": "read_csv", ".csv.gz": "read_csv", ".tsv.gz": "read_csv"}
+
+KINDS = {
+    "BOOLEAN": "boolean",
+    "DATE": "date",
+    "DOUBLE": "float",
+    "FLOAT": "float",
+    "JSON": "text",
+    '"NULL"': "text",  # no value at all
+    "UUID": "text",
+    "VARCHAR": "text",
+}
+KINDS |= {
+    f"{u}{size}INT": "integer" for u in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")
+}
+KINDS |= {"INTEGER": "integer", "UINTEGER": "integer"}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition in SQL, as the user wrote it.
+
+    Parameters
+    ----------
+    text : str
+    values : tuple
+        For its markers ``?``.
+    """
+
+    text: str
+    values: tuple[Any, ...] = ()
+
+
+def _duckdb() -> ModuleType:
+    try:
+        import duckdb
+    except ImportError as error:
+        raise ImportError(
+            "LazyNaiveBayes counts in DuckDB, which is not installed: pip install "
+            "'tallybayes[duckdb]', or pip install duckdb"
+        ) from error
+    return duckdb
+
+
+def _kind(sql_type: str) -> str | None:
+    """What the readers of tables call a column of this type; None where it is no scalar."""
+    if sql_type.endswith("]"):
+        return None
+    if sql_type.startswith("TIMESTAMP"):
+        return "date"
+    for name, kind in (("ENUM", "category"), ("DECIMAL", "decimal"), ("VARCHAR", "text")):
+        if sql_type.startswith(name):
+            return kind
+    return KINDS.get(sql_type)
+
+
+def _reader(path: str) -> str | None:
+    """The DuckDB function that reads a file of this name."""
+    ends = [end for end in READERS if path.lower().endswith(end)]
+    return READERS[max(ends, key=len)] if ends else None
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A source for the length of a call.
+
+    Parameters
+    ----------
+    connection : duckdb.DuckDBPyConnection or None
+        None for a relation, which has its own.
+    relation : duckdb.DuckDBPyRelation
+        All its rows; asked for its columns only, and for the counts if there is no connection.
+    text : str
+        What stands after FROM.
+    once : bool
+        Whether it is evaluated once.
+    """
+
+    connection: Any
+    relation: Any
+    text: str
+    once: bool
+
+    def columns(self) -> dict[str, SourceColumn | str]:
+        """The columns by name; for one that is no scalar its type."""
+        found: dict[str, SourceColumn | str] = {}
+        for name, sql_type in zip(self.relation.columns, self.relation.types, strict=True):
+            kind = _kind(str(sql_type))
+            found[name] = SourceColumn(name, kind, str(sql_type)) if kind else str(sql_type)
+        return found
+
+
+class DuckDBSource:
+    """Rows that DuckDB can read.
+
+    Parameters
+    ----------
+    source : frame, relation, path or str
+        A data frame (pandas, polars, pyarrow), a DuckDB relation, the path of a Parquet or CSV
+        file, or, with a connection, the name of a table or SQL text.
+    connection : duckdb.DuckDBPyConnection, optional
+
+    Raises
+    ------
+    ImportError
+        Without DuckDB.
+    TypeError, ValueError
+        For something that is no source.
+    """
+
+    def __init__(self, source: Any, connection: Any = None) -> None:
+        self._library = _duckdb()
+        self._source = source
+        self._connection = connection
+        self._text: str | None = None  # of a file, table or query
+        self._once = False
+        self.statement: str | None = None
+        if isinstance(source, str | os.PathLike):
+            self._text, self._once = self._located(os.fspath(source))
+        elif isinstance(source, self._library.DuckDBPyRelation):
+            self._once = True
+            if connection is not None:
+                raise ValueError("a relation has a connection of its own: leave connection= out")
+        elif not (hasattr(source, "columns") or hasattr(source, "__arrow_c_stream__")):
+            raise TypeError(
+                "source is a data frame, a DuckDB relation, the path of a Parquet or CSV file, or "
+                f"with connection= a table's name or SQL text; got a {type(source).__name__}"
+            )
+
+    def _located(self, given: Any) -> tuple[str, bool]:
+        """What stands after FROM, and whether it is evaluated once."""
+        if not isinstance(given, str):
+            raise TypeError(f"a path is text, got {given!r}")
+        is_path = not isinstance(self._source, str)
+        query = not is_path and QUERY.match(given) is not None
+        reader = None if query else _reader(given)
+        if reader is not None:
+            if "\0" in given:
+                raise ValueError(f"the path {given!r} holds the character NUL")
+            path = "'" + given.replace("'", "''") + "'"
+            options = ", header = true" if reader == "read_csv" else ""
+            return f"{reader}({path}{options})", reader == "read_csv"
+        if is_path:
+            raise ValueError(f"the path {given!r} ends in none of {', '.join(READERS)}")
+        if self._connection is None:
+            raise ValueError(
+                f"source={given!r} is no path of a Parquet or CSV file ({', '.join(READERS)}); for "
+                "a table's name or SQL text, connection= has to say where it is"
+            )
+        if query:
+            return f"(\n{given.rstrip().rstrip(';')}\n)", True
+        parts = given.split(".") if PLAIN_NAME.fullmatch(given) else [given]
+        return ".".join(map(quoted, parts)), False
+
+    @contextmanager
+    def _opened(self) -> Iterator[_Opened]:
+        """The source as it is now.
+
+        Raises
+        ------
+        ValueError
+            Where DuckDB cannot read it.
+        """
+        try:
+            if isinstance(self._source, self._library.DuckDBPyRelation):
+                yield _Opened(None, self._source, NAME, self._once)
+            elif self._connection is not None and self._text is not None:
+                rows = f"SELECT * FROM {self._text}"
+                self._need_one_select(rows)
+                relation = self._connection.sql(rows)
+                yield _Opened(self._connection, relation, self._text, self._once)
+            else:
+                with self._library.connect() as own:
+                    if self._text is None:
+                        own.register(NAME, self._source)
+                    text = self._text or NAME
+                    relation = own.sql(f"SELECT * FROM {text}")
+                    yield _Opened(own, relation, text, self._once)
+        except self._library.Error as error:
+            raise ValueError(
+                f"DuckDB cannot count the evidence. {str(error).strip()}\nCheck source=, where= "
+                "and the families that columns= declares."
+            ) from error
+
+    def _need_one_select(self, text: str) -> None:
+        """Raises ValueError where text, of which users wrote a part, does more than read."""
+        found = self._library.extract_statements(text)
+        if len(found) != 1 or found[0].type != self._library.StatementType.SELECT:
+            raise ValueError(
+                "source= and where= have to be parts of one SELECT statement; with them the "
+                f"statement is {text!r}"
+            )
+
+    def columns(self) -> dict[str, SourceColumn | str]:
+        """The columns that it has now, by name; for one that is no scalar its SQL type. No row is
+        read.
+
+        Raises
+        ------
+        ValueError
+            Where there is no such table or file.
+        """
+        with self._opened() as opened:
+            return opened.columns()
+
+    def count(
+        self,
+        target: str,
+        levels: Sequence[LevelsAsked],
+        numbers: Sequence[NumbersAsked],
+        where: Sequence[Condition],
+    ) -> TableTally:
+        """The tally of what is asked, by one statement, of the source as it is now.
+
+        Raises
+        ------
+        ValueError
+            Where DuckDB refuses the statement, there is no evidence, a row has no label, or a
+            number is infinite.
+        """
+        with self._opened() as opened:
+            rows = self._run(opened, target, levels, numbers, where)
+        return tally_of(rows, target, levels, numbers)
+
+    def _run(
+        self,
+        opened: _Opened,
+        target: str,
+        levels: Sequence[LevelsAsked],
+        numbers: Sequence[NumbersAsked],
+        where: Sequence[Condition],
+    ) -> list[tuple[Any, ...]]:
+        given = [value for condition in where for value in condition.values]
+        if opened.connection is None and given:
+            raise ValueError(
+                "a condition on a relation takes no values for ?: write them into it, or filter "
+                "the relation"
+            )
+        bound = Bound(given)
+        values: Values = Written() if opened.connection is None else bound
+        conditions = [condition.text for condition in where]
+        text = count_statement(
+            opened.text, target, levels, numbers, conditions, values, once=opened.once
+        )
+        self.statement = text
+        self._need_one_select(text)
+        if opened.connection is None:
+            return opened.relation.query(NAME, text).fetchall()  # type: ignore[no-any-return]
+        return opened.connection.sql(text, params=bound.values).fetchall()  # type: ignore[no-any-return]

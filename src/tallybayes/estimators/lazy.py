@@ -1,0 +1,374 @@
+"""Naive Bayes without training: the counts that a question needs, when it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tallybayes import scoring
+from tallybayes.engines.duckdb import Condition, DuckDBSource
+from tallybayes.engines.sql import LevelsAsked, NumbersAsked, SourceColumn
+from tallybayes.engines.threads import get_num_threads
+from tallybayes.estimators.base import class_prior_of
+from tallybayes.estimators.declarations import Declared, declared, names_declared
+from tallybayes.estimators.labels import labels_and_codes
+from tallybayes.estimators.table_model import TableModel
+from tallybayes.estimators.table_reading import Reading
+from tallybayes.estimators.table_rows import rows_to_score
+from tallybayes.families import Categorical, Gaussian, Poisson
+from tallybayes.parameters import Unseen
+from tallybayes.tables import Column, Numbers, Table, Texts, read_table
+from tallybayes.tally import TableTally
+
+__all__ = ["LazyNaiveBayes"]
+
+Array = NDArray[np.float64]
+Where = str | tuple[str, Sequence[Any]]
+
+LEVELS = ("text", "category", "boolean")
+"""Kinds of columns that are levels unless they are declared otherwise; others are numbers."""
+
+
+def _condition(where: Any) -> list[Condition]:
+    if where is None:
+        return []
+    text, values = (where, ()) if isinstance(where, str) else (where[0], tuple(where[1]))
+    if not isinstance(text, str) or not text.strip() or "\0" in text:
+        raise ValueError(
+            "where= is a condition in SQL, such as 'age > 30', or with values of its own "
+            f"('age > ?', [30]); got {where!r}"
+        )
+    return [Condition(text, values)]
+
+
+def _need_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} is one of {', '.join(map(repr, choices))}; got {value!r}")
+
+
+def _need_strength(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < np.inf:
+        raise ValueError(f"{name} is a finite number from 0 on, in rows; got {value!r}")
+
+
+def _need_family(name: str, family: Any) -> None:
+    """Raises ValueError for a family that needs more than the counts of what was asked for."""
+    if isinstance(family, Categorical):
+        prior = family.prior
+        alike = prior is None or prior.base is None or isinstance(prior.base, str)
+        if alike or family.levels is not None:
+            return
+        raise ValueError(
+            f"columns= gives {name!r} a Dirichlet with a probability for each level, but not the "
+            "levels: declare them, Categorical(levels=[…], prior=…)"
+        )
+    if isinstance(family, Poisson) or (isinstance(family, Gaussian) and family.transform is None):
+        return
+    raise ValueError(
+        f"columns= gives {name!r} the family {family!r}: LazyNaiveBayes reads Categorical, "
+        "Gaussian without a transform, and Poisson, whose counts or moments one statement brings. "
+        "Fit a NaiveBayes for the others."
+    )
+
+
+class LazyNaiveBayes:
+    """Naive Bayes that is never fitted: it counts when it is asked, in the source as it then is.
+
+    Each call of a method that predicts runs one SQL statement in DuckDB, which counts just what the
+    rows of the call ask for: the levels that occur in them, the classes, the number of levels, and
+    for columns of numbers the moments. No row of the source reaches Python. The answers are those
+    of a :class:`NaiveBayes` that had been fitted to the source at that moment with the same columns
+    declared; here numbers and dates are Gaussian where they are not declared, and a column that is
+    a gap in all the rows asked about is not looked at.
+
+    Needs DuckDB: ``pip install 'tallybayes[duckdb]'``.
+
+    Parameters
+    ----------
+    source : frame, relation, path or str
+        A pandas or polars frame, a pyarrow table, a DuckDB relation, the path of a Parquet or CSV
+        file (with a line of names), or with `connection` the name of a table or view, or SQL text.
+        A name with a character besides letters, digits and _ is one name, dots included; plain
+        names joined by dots are a table in a schema or database.
+    target : str
+        The column of the class. A row without a label is an error, as it is in
+        :meth:`NaiveBayes.fit`; `where` can leave it out.
+    columns : mapping or list of pairs, optional
+        Families by column name or type, as for :class:`NaiveBayes`: Categorical, Gaussian (without
+        a transform), Poisson, or None to leave the column out. By default every other column of the
+        source counts: texts, categories and booleans as levels, numbers and dates as Gaussian.
+    where : str or tuple (str, values), optional
+        A condition in SQL that the rows of the source have to meet to count as evidence. Values for
+        its markers ``?`` may be given beside it. It is part of the statement as it stands: give
+        nobody's input but in the values.
+    connection : duckdb.DuckDBPyConnection, optional
+        Where a table's name or SQL text is looked up. It sees what its own open transaction has
+        changed.
+    alpha : float, default=1.0
+        Smoothing of level counts, in rows.
+    class_alpha : float, default=1.0
+        Smoothing of the class prior: (count + class_alpha) / (m + K·class_alpha).
+    class_prior : array-like (n_classes,), optional
+        A class prior that no count changes, classes in sorted order. Needs ``class_alpha=0``.
+    missing : {"ignore", "level"}, default="ignore"
+        Gaps, NULL or NaN, are left out of the product, or are evidence themselves.
+    unseen : {"smooth", "ignore", "error"}, default="smooth"
+        What happens with a level that the evidence does not have: it gets the probability
+        α / (n_cj + α·N_j), its column is left out of the product, or an error.
+
+    Attributes
+    ----------
+    classes_ : array (n_classes,)
+        The classes that the last call found, sorted: the columns of the probabilities.
+    class_count_ : float64 array (n_classes,)
+    tally_ : TableTally
+        All that the last call counted.
+    statement_ : str
+        The SQL that it ran.
+
+    Raises
+    ------
+    ImportError
+        Without DuckDB.
+    TypeError, ValueError
+        For bad parameters, or something that is no source.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from tallybayes import LazyNaiveBayes
+    >>> db = duckdb.connect()
+    >>> _ = db.sql("CREATE TABLE days (outlook VARCHAR, humidity DOUBLE, play VARCHAR)")
+    >>> _ = db.sql("INSERT INTO days VALUES ('sunny', 85, 'no'), ('rain', 70, 'yes')")
+    >>> model = LazyNaiveBayes("days", "play", connection=db)
+    >>> model.predict([{"outlook": "sunny"}]).tolist()
+    ['no']
+    >>> _ = db.sql("INSERT INTO days VALUES ('sunny', 65, 'yes'), ('sunny', 70, 'yes')")
+    >>> model.predict([{"outlook": "sunny"}]).tolist()
+    ['yes']
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        target: str,
+        *,
+        columns: Any = None,
+        where: Where | None = None,
+        connection: Any = None,
+        alpha: float = 1.0,
+        class_alpha: float = 1.0,
+        class_prior: ArrayLike | None = None,
+        missing: Literal["ignore", "level"] = "ignore",
+        unseen: Unseen = "smooth",
+    ) -> None:
+        _need_choice("missing", missing, ("ignore", "level"))
+        _need_choice("unseen", unseen, ("smooth", "ignore", "error"))
+        _need_strength("alpha", alpha)
+        _need_strength("class_alpha", class_alpha)
+        if not isinstance(target, str):
+            raise TypeError(f"target is the name of a column, got {target!r}")
+        self.source = source
+        self.target = target
+        self.columns = {} if columns is None else columns
+        self.where = where
+        self.connection = connection
+        self.alpha = float(alpha)
+        self.class_alpha = float(class_alpha)
+        self.class_prior = class_prior
+        self.missing = missing
+        self.unseen: Unseen = unseen
+        names_declared(self.columns)  # raises for what is no family
+        self._where = _condition(where)
+        self._engine = DuckDBSource(source, connection)
+        self._last: tuple[TableModel, str] | None = None
+
+    # ---- what is asked ---------------------------------------------------------------------------
+    def _columns_now(self) -> tuple[dict[str, SourceColumn], Declared]:
+        """The columns that count, without the target, and their families."""
+        there = self._engine.columns()
+        if self.target not in there:
+            raise ValueError(
+                f"the source has no column {self.target!r}, the target; its columns are "
+                f"{list(there)}"
+            )
+        names = [name for name in there if name != self.target]
+        for name in names_declared(self.columns):
+            if name not in names:
+                why = "is the target" if name == self.target else "the source does not have"
+                raise ValueError(f"columns= names {name!r}, which {why}; it has {names}")
+        what = declared(self.columns, names)
+        if what.groups:
+            _need_family(str(next(iter(what.groups))), next(iter(what.groups.values())))
+        columns: dict[str, SourceColumn] = {}
+        for name in names:
+            column = there[name]
+            if what.left_out(name):
+                continue
+            if isinstance(column, str):
+                raise ValueError(
+                    f"column {name!r} of the source is of the type {column}, neither number, text, "
+                    f"boolean nor date: leave it out, columns={{{name!r}: None}}"
+                )
+            columns[name] = column
+        return columns, self._with_families(columns, what)
+
+    def _with_families(self, columns: Mapping[str, SourceColumn], what: Declared) -> Declared:
+        """With the families that types give, and Gaussian for other numbers."""
+        kinds = {n: "float" if c.kind == "decimal" else c.kind for n, c in columns.items()}
+        typed: dict[str, Column] = {
+            name: Texts(np.empty(0, np.int32), [], kind)
+            if kind in LEVELS
+            else Numbers(np.empty(0), kind)
+            for name, kind in kinds.items()
+        }
+        what = what.resolved(Table(typed, 0, True))
+        families = dict(what.families)
+        for name, kind in kinds.items():
+            if name not in families and kind not in LEVELS:
+                families[name] = Gaussian()
+            elif families.get(name) is not None:
+                _need_family(name, families[name])
+        return Declared(families, {})
+
+    def _rows(self, rows: Any, columns: Mapping[str, SourceColumn], what: Declared) -> Table:
+        """The rows that are asked about, each column as the source counts it."""
+        table = read_table(rows, get_num_threads())
+        if not table.n_rows:
+            raise ValueError("no row is asked about: give at least one")
+        if not table.named:
+            if len(table.columns) != len(columns):
+                raise ValueError(
+                    f"the rows are an array of {len(table.columns)} columns, but the source has "
+                    f"{len(columns)} beside the target: {list(columns)}"
+                )
+            renamed = dict(zip(columns, table.columns.values(), strict=True))
+            table = Table(renamed, table.n_rows, True)
+        holds = {n: "grid" if what.is_number(n) else "levels" for n in columns}
+        records = isinstance(rows, list | tuple)
+        return rows_to_score(table, list(columns), holds, what, records=records)
+
+    def _asked(
+        self, x: Table, columns: Mapping[str, SourceColumn], what: Declared
+    ) -> tuple[list[LevelsAsked], list[NumbersAsked]]:
+        """What has to be counted for these rows."""
+        levels: list[LevelsAsked] = []
+        numbers: list[NumbersAsked] = []
+        for name, column in x.columns.items():
+            if isinstance(column, Numbers):
+                there = not np.isnan(column.values.astype(np.float64, copy=False)).all()
+            else:
+                there = isinstance(column, Texts) and bool((column.codes >= 0).any())
+            if not there and self.missing == "ignore":
+                continue
+            if what.is_number(name):
+                numbers.append(NumbersAsked(columns[name], non_negative=what.least(name) == 1))
+                continue
+            all_of_them = what.levels(name)
+            if all_of_them is not None:
+                levels.append(LevelsAsked(columns[name], all_of_them, closed=True))
+                continue
+            found: list[str] = []
+            if isinstance(column, Texts):
+                used = np.unique(column.codes)
+                found = [column.levels[code] for code in used.tolist() if code >= 0]
+            levels.append(LevelsAsked(columns[name], found))
+        return levels, numbers
+
+    def _ask(self, rows: Any, where: Where | None) -> tuple[TableModel, Table]:
+        """Counts what the rows need; the model that is read from the counts, and the rows."""
+        conditions = [*self._where, *_condition(where)]
+        columns, what = self._columns_now()
+        x = self._rows(rows, columns, what)
+        levels, numbers = self._asked(x, columns, what)
+        tally = self._engine.count(self.target, levels, numbers, conditions)
+        labels_and_codes(tally.schema.classes)  # raises for what is no class
+        prior = class_prior_of(
+            self.class_prior, len(tally.schema.classes), self.class_alpha, False, "class_prior"
+        )
+        model = TableModel(tally, None, prior, np.dtype(np.float64), type(self).__name__)
+        model.names = [asked.column.name for asked in levels]
+        model.names += [asked.column.name for asked in numbers]
+        model.reading = Reading(what, self.alpha, "mean", self.unseen, self.missing)
+        self._last = model, self._engine.statement or ""
+        return model, x
+
+    # ---- answers ---------------------------------------------------------------------------------
+    def predict(self, rows: Any, where: Where | None = None) -> NDArray[Any]:
+        """The most probable class of each row, by the source as it is now.
+
+        Parameters
+        ----------
+        rows : table (n_rows, n_columns)
+            pandas, polars or pyarrow table, list of dicts (a key that is lacking is a gap), or an
+            array with the source's columns in their order, without the target.
+        where : str or tuple (str, values), optional
+            A further condition on the evidence: a time window, a segment.
+
+        Returns
+        -------
+        array (n_rows,)
+            Labels; of equally probable classes the first.
+
+        Raises
+        ------
+        ValueError
+            If the source cannot be read or lacks a column, there is no evidence, or a value is not
+            admitted.
+        """
+        model, x = self._ask(rows, where)
+        return model.schema.classes[scoring.best_class(model.score, x)]
+
+    def predict_joint_log_proba(self, rows: Any, where: Where | None = None) -> Array:
+        """log P(c) + log p(x | c), in nats, float64 (n_rows, n_classes); −inf where a class rules a
+        row out. Parameters and errors are those of :meth:`predict`; the order of the classes is
+        that of `classes_`."""
+        model, x = self._ask(rows, where)
+        return scoring.joint_log_likelihood(model.score, x)
+
+    def predict_log_proba(self, rows: Any, where: Where | None = None) -> Array:
+        """log P(c | x), in nats, float64 (n_rows, n_classes), as :meth:`predict_proba`."""
+        model, x = self._ask(rows, where)
+        return scoring.posterior(model.score, x, model.log_prior, log=True)
+
+    def predict_proba(self, rows: Any, where: Where | None = None) -> Array:
+        """P(c | x), float64 (n_rows, n_classes).
+
+        A row that every class rules out gets the class prior, with a RuledOutWarning. Parameters
+        and errors are those of :meth:`predict`; the order of the classes is that of `classes_`.
+        """
+        model, x = self._ask(rows, where)
+        return scoring.posterior(model.score, x, model.log_prior)
+
+    # ---- what was counted ------------------------------------------------------------------------
+    def _answered(self, name: str) -> tuple[TableModel, str]:
+        if self._last is None:
+            raise AttributeError(f"{name} is of the last question, and none has been asked yet")
+        return self._last
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes that the last call found, sorted, (n_classes,)."""
+        return self._answered("classes_")[0].schema.classes
+
+    @property
+    def class_count_(self) -> Array:
+        """The rows of each class that the last call found, float64 (n_classes,)."""
+        return self._answered("class_count_")[0].tally.classes.count.copy()
+
+    @property
+    def tally_(self) -> TableTally:
+        """All that the last call counted."""
+        return self._answered("tally_")[0].tally
+
+    @property
+    def statement_(self) -> str:
+        """The SQL that the last call ran."""
+        return self._answered("statement_")[1]
+
+    def __repr__(self) -> str:
+        shown = repr(self.source) if isinstance(self.source, str) else type(self.source).__name__
+        return f"LazyNaiveBayes({shown}, {self.target!r})"

@@ -1,0 +1,168 @@
+"""Learning a weighting on rows, and a shorter one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.estimators.weighted_model import WeightedModel
+from tallybayes.estimators.weighted_words import left_out
+from tallybayes.estimators.weighting import Figures, Weighting, taken, without_rows
+from tallybayes.leaving_out import posterior_without
+from tallybayes.tables import Empty, Table
+from tallybayes.weighted.counts import cells_of, held_columns
+from tallybayes.weighted.learned import Learned
+from tallybayes.weighted.learning import learn
+from tallybayes.weighted.rows import LearningRows
+from tallybayes.weighted.simplify import simplified
+
+__all__ = ["Wishes", "learned_weighting", "simplified_weighting"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+SIMPLIFIED = 25_000  # rows that a simplification looks at, at most
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wishes:
+    """What is asked of the learning; see :class:`WeightedNaiveBayes`.
+
+    Parameters
+    ----------
+    interactions : int, optional
+        None: as many as help.
+    by_class, polish : bool
+    penalty : float, optional
+        None: by cross-validation.
+    prior_is_given : bool
+        Whether the class prior is not that of the counts.
+    """
+
+    interactions: int | None
+    by_class: bool
+    polish: bool
+    penalty: float | None
+    prior_is_given: bool
+
+
+def _log_prior(model: WeightedModel, wishes: Wishes, present: Index) -> Array:
+    """The log-prior that learned class offsets are relative to."""
+    rows = model.tally.classes.count[present]
+    prior: Array = np.log(rows / rows.sum()) if wishes.prior_is_given else model.log_prior[present]
+    return prior
+
+
+def learned_weighting(
+    model: WeightedModel, wishes: Wishes, x: Table, own: Index, weight: Array
+) -> Weighting | None:
+    """What is learned on rows; None of rows of less than two classes.
+
+    Parameters
+    ----------
+    model : WeightedModel
+    wishes : Wishes
+    x : Table
+        Rows that were counted.
+    own : index array (n_rows,)
+        The class of each row.
+    weight : float64 array (n_rows,)
+        Above 0.
+    """
+    counts = model.tally.classes.count
+    present = np.flatnonzero(counts > 0.0)
+    if len(np.unique(own)) < 2:
+        return None
+    rows = counts[present]
+    held = held_columns(taken(model.tally, present))
+    out = left_out(model, held)
+    columns = [cells_of(name, held, rows) for name in model.names if name not in out]
+    cells = np.empty((len(columns), x.n_rows), dtype=np.int32)
+    for j, column in enumerate(columns):
+        cells[j] = column.codes(x.columns.get(column.name, Empty(x.n_rows)))
+    codes = np.searchsorted(present, own).astype(np.int32)
+    learned = learn(
+        columns,
+        LearningRows(cells, codes, weight, len(present)),
+        rows,
+        interactions=wishes.interactions,
+        by_class=wishes.by_class,
+        polish=wishes.polish,
+        penalty=wishes.penalty,
+    )
+    at = learned.tested
+    return Weighting(
+        learned=without_rows(learned),
+        classes=model.schema.classes[present],
+        shift=learned.offset - _log_prior(model, wishes, present),
+        apart=_apart(learned, cells, weight),
+        figures=_figures(learned.log_proba, codes[at], weight[at], rows),
+        out=out,
+    )
+
+
+def simplified_weighting(
+    model: WeightedModel, wishes: Wishes, x: Table, own: Index, weight: Array, most: int
+) -> Weighting:
+    """A weighting of at most so many terms; parameters are those of :func:`learned_weighting`."""
+    before, now = model.chosen.weighting, model.now
+    assert before is not None
+    assert now is not None
+    rows = np.flatnonzero(weight > 0.0)
+    if len(rows) > SIMPLIFIED:
+        rows = np.sort(np.random.default_rng(0).permutation(rows)[:SIMPLIFIED])
+    x, own, weight = x.take(rows), own[rows], weight[rows]
+    known = np.flatnonzero(np.isin(model.schema.classes, before.classes))
+    if not np.array_equal(known, now.present):
+        raise ValueError(
+            "other classes have rows now than when the weights were learned: call reweight(X, y) "
+            "before simplify"
+        )
+    cells, codes = now.score.cells(x), np.searchsorted(now.present, own).astype(np.int32)
+    counts = model.tally.classes.count[now.present]
+    left = model.likelihood_without(x, own, weight)
+    full = posterior_without(left, own, model.log_prior_without(own, weight))[:, now.present]
+    learned = simplified(
+        replace(before.learned, columns=now.columns),
+        LearningRows(cells, codes, weight, len(now.present)),
+        counts,
+        most,
+        by_class=wishes.by_class,
+        penalty=wishes.penalty,
+    )
+    price = _figures(learned.log_proba, codes, weight, counts).log_loss
+    price -= _figures(full, codes, weight, counts).log_loss
+    return replace(
+        before,
+        learned=without_rows(learned),
+        shift=learned.offset - _log_prior(model, wishes, now.present),
+        apart=_apart(learned, cells, weight),
+        figures=replace(_figures(learned.log_proba, codes, weight, counts), price=price),
+    )
+
+
+def _apart(learned: Learned, cells: NDArray[np.int32], weight: Array) -> Array:
+    """How far apart each term sets the classes, on average over rows, in nats."""
+    total = weight.sum()
+    found = np.zeros(len(learned.tables))
+    codes = [*cells, *(pair.codes(cells) for pair in learned.pairs)]
+    for t, (table, cell) in enumerate(zip(learned.tables, codes, strict=True)):
+        spread = table.max(axis=1) - table.min(axis=1)
+        there = cell >= 0
+        held = np.bincount(cell[there], weight[there], len(table))
+        found[t] = float(held @ spread) / total
+    return found
+
+
+def _figures(log_proba: Array, codes: NDArray[np.int32], weight: Array, rows: Array) -> Figures:
+    index = np.arange(len(codes))
+    total = float(weight.sum())
+    prior = np.log(rows / rows.sum())
+    return Figures(
+        rows=total,
+        log_loss=float(-(weight @ log_proba[index, codes]) / total),
+        accuracy=float(weight @ (log_proba.argmax(axis=1) == codes)) / total,
+        prior_log_loss=float(-(weight @ prior[codes]) / total),
+    )

@@ -1,0 +1,79 @@
+"""Scores of all rows, each taken out, recomputed from tables; and the class probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _kernels
+from tallybayes.engines.threads import get_num_threads
+from tallybayes.weighted.pairs import CountedPair
+from tallybayes.weighted.rows import LEAST, LearningRows
+from tallybayes.weighted.tables import ColumnTable
+from tallybayes.weighted.terms import Weights
+
+__all__ = ["RowScores", "log_normalised"]
+
+Array = NDArray[np.float64]
+Shares = NDArray[np.float32]
+
+CHUNK = 1 << 16  # rows that are scored at a time
+
+
+def log_normalised(scores: Array) -> Array:
+    """Log-probabilities of scores (n_rows, n_classes)."""
+    apart = scores - scores.max(axis=1, keepdims=True)
+    logs: Array = apart - np.log(np.exp(apart).sum(axis=1, keepdims=True))
+    return logs
+
+
+class RowScores:
+    """The terms of a model on all rows.
+
+    Parameters
+    ----------
+    rows : LearningRows
+    share : float64 array (n_classes,)
+        p.
+    tables : list of ColumnTable
+    """
+
+    def __init__(self, rows: LearningRows, share: Array, tables: list[ColumnTable]) -> None:
+        self.rows, self.share, self.tables = rows, share, tables
+        self.pairs: list[CountedPair] = []
+
+    def scores(self, weights: Weights) -> Array:
+        """S, float64 (n_rows, n_classes)."""
+        scores = np.tile(np.log(self.share) + weights.offsets, (self.rows.n, 1))
+        by_class = np.ascontiguousarray(weights.by_class().T)
+        for begin in range(0, self.rows.n, CHUNK):
+            self._add(slice(begin, min(begin + CHUNK, self.rows.n)), by_class, scores)
+        return scores
+
+    def _add(self, part: slice, by_class: Array, scores: Array) -> None:
+        y, removed, into = self.rows.y[part], self.rows.removed[part], scores[part]
+        cells, threads = self.rows.cells[:, part], get_num_threads()
+        for t, table in enumerate(self.tables):
+            codes, w = cells[t], by_class[t]
+            _kernels.add_column(
+                codes, y, removed, table.smoothed, self.share, LEAST, w, into, threads
+            )
+        for pair, w in zip(self.pairs, by_class[len(self.tables) :], strict=True):
+            codes, proba = pair.term.codes(cells), pair.proba[part]
+            _kernels.add_pair(
+                codes, y, removed, proba, pair.C, pair.E, pair.prior, w, into, threads
+            )
+
+    def values(self, term: int) -> Shares:
+        """What a term says of the rows, centred over classes, float32 (n_classes, n_rows)."""
+        d = len(self.tables)
+        n_terms = d + len(self.pairs)
+        alone = np.zeros((n_terms, self.rows.n_classes))
+        alone[term] = 1.0
+        scores = np.zeros((self.rows.n, self.rows.n_classes))
+        self._add(slice(0, self.rows.n), alone, scores)
+        return np.ascontiguousarray(scores.T.astype(np.float32))
+
+    def proba(self, weights: Weights) -> Shares:
+        """P, float32 (n_rows, n_classes)."""
+        return np.exp(log_normalised(self.scores(weights))).astype(np.float32)

@@ -1,0 +1,122 @@
+"""Leave-one-out: the scores of a row are those of a model counted without it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.reference.weighted import cells_of, mixed
+
+from tallybayes import get_num_threads, set_num_threads
+from tallybayes.weighted.learning import learn
+from tallybayes.weighted.row_scores import log_normalised
+from tallybayes.weighted.sampling import sampled
+
+PLAIN = {"polish": False, "penalty": 1.0}
+
+
+def without(columns, rows, i):
+    """The columns with row i's counts taken out."""
+    return [
+        replace(column, counts=column.counts - one_at(column.counts.shape, cells[i], rows.y[i]))
+        for column, cells in zip(columns, rows.cells, strict=True)
+    ]
+
+
+def one_at(shape, v, k):
+    one = np.zeros(shape)
+    one[v, k] = 1.0
+    return one
+
+
+def words_only(n, seed=0):
+    table, y = mixed(n, seed)
+    return cells_of(table[["a", "b"]], y)
+
+
+def test_columns_of_words_are_counted_without_the_row():
+    columns, rows, classes = words_only(80)
+    learned = learn(columns, rows, classes, interactions=0, **PLAIN)
+    share = classes / classes.sum()
+    for i in (0, 17, 79):
+        tables = learned.term_tables(without(columns, rows, i), share)
+        scores = learned.offset + sum(t[c[i]] for t, c in zip(tables, rows.cells, strict=True))
+        expected = log_normalised(scores[None])[0]
+        np.testing.assert_allclose(learned.log_proba[i], expected, rtol=1e-9, atol=1e-9)
+
+
+def test_weight_two_is_two_rows_and_weight_zero_none():
+    columns, rows, _ = words_only(60)
+    twice = np.repeat(np.arange(60), 2)
+    weighted = replace(rows, weight=np.append(np.full(50, 2.0), np.zeros(10)))
+    copies = rows.take(twice[:100])
+    counted = [
+        replace(
+            c,
+            counts=sum(
+                2.0 * one_at(c.counts.shape, v, k)
+                for v, k in zip(cells[:50], rows.y[:50], strict=True)
+            ),
+        )
+        for c, cells in zip(columns, rows.cells, strict=True)
+    ]
+    total = np.bincount(copies.y, minlength=2).astype(float)
+    a = learn(counted, weighted, total, **PLAIN)
+    b = learn(counted, copies, total, **PLAIN)
+    assert [(p.first, p.second) for p in a.pairs] == [(p.first, p.second) for p in b.pairs]
+    np.testing.assert_allclose(a.weights.terms, b.weights.terms, atol=1e-4)
+    np.testing.assert_allclose(a.log_proba[:50], b.log_proba[::2], atol=1e-4)
+
+
+def test_any_number_of_threads_gives_the_same():
+    columns, rows, classes = cells_of(*mixed(9000))
+    before, found = get_num_threads(), []
+    try:
+        for threads in (1, 2, 5):
+            set_num_threads(threads)
+            found.append(learn(columns, rows, classes))
+    finally:
+        set_num_threads(before)
+    for other in found[1:]:
+        assert other.log_proba.tobytes() == found[0].log_proba.tobytes()
+        assert all(
+            a.tobytes() == b.tobytes() for a, b in zip(other.tables, found[0].tables, strict=True)
+        )
+
+
+def test_the_order_of_rows_and_columns_hardly_matters():
+    columns, rows, classes = cells_of(*mixed(500))
+    order, places = np.random.default_rng(0).permutation(500), [3, 0, 4, 2, 1]
+    learned = learn(columns, rows, classes, **PLAIN)
+    shuffled = replace(rows.take(order), cells=np.ascontiguousarray(rows.cells[places][:, order]))
+    again = learn([columns[j] for j in places], shuffled, classes, **PLAIN)
+    np.testing.assert_allclose(again.log_proba, learned.log_proba[order], atol=1e-3)
+
+
+@pytest.mark.parametrize("most", [1, 40, 500, 5000])
+def test_a_sample_is_fair(most):
+    rng = np.random.default_rng(0)
+    y = np.append(rng.integers(0, 2, 2000), [2, 2, 2]).astype(np.int32)
+    weight = np.append(rng.choice([0.0, 1.0, 2.0], 2000), np.ones(3))
+    index, stands = sampled(y, weight, 3, most)
+    assert (np.diff(index) > 0).all()
+    assert (weight[index] > 0).all()
+    assert set(y[index]) == {0, 1, 2}
+    some = np.count_nonzero(weight)
+    if most >= some:
+        np.testing.assert_array_equal(stands, weight[index])
+    else:
+        kept = min(1.0, most / some)
+        total = np.bincount(y[index], stands / weight[index], 3)
+        np.testing.assert_allclose(total, kept * np.bincount(y[weight > 0], minlength=3))
+
+
+def test_many_rows_are_learned_on_a_sample(monkeypatch):
+    columns, rows, classes = cells_of(*mixed(6000))
+    whole = learn(columns, rows, classes)
+    monkeypatch.setattr("tallybayes.weighted.learning.MOST_ROWS", 1500)
+    part = learn(columns, rows, classes)
+    own = np.arange(6000), rows.y
+    assert part.log_proba.shape == whole.log_proba.shape
+    assert part.log_proba[own].mean() == pytest.approx(whole.log_proba[own].mean(), abs=0.02)

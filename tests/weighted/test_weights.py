@@ -1,0 +1,106 @@
+"""Weights: the least of a convex function, whichever way it is found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tallybayes.weighted.by_class import class_weights
+from tallybayes.weighted.newton import shared_weights
+from tallybayes.weighted.objective import Loss
+from tallybayes.weighted.terms import Terms, Weights
+
+shapes = given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 80),
+    d=st.integers(0, 6),
+    n_classes=st.integers(2, 4),
+    scale=st.sampled_from([0.03, 1.0, 10.0]),
+)
+few = settings(max_examples=40)
+
+
+def loss_of(seed, n, d, n_classes, scale):
+    rng = np.random.default_rng(seed)
+    terms = Terms(n_classes, n)
+    for _ in range(d):
+        z = rng.normal(size=(n_classes, n))
+        terms.add((z - z.mean(axis=0)).astype(np.float32), pair=bool(rng.integers(2)))
+    y = rng.integers(0, n_classes, n).astype(np.int32)
+    weight = rng.choice([0.0, 0.5, 1.0, 3.0], n)
+    log_share = np.log(rng.dirichlet(np.full(n_classes, 3.0)))
+    loss = Loss(terms.values, y, weight, np.array(terms.pair, dtype=bool), log_share, scale)
+    start = Weights(np.full(d, 0.5), np.zeros((n_classes, d)), np.zeros(n_classes), scale)
+    return loss, start
+
+
+def slopes(function, q, at):
+    step = np.zeros_like(q)
+    step[at] = 1e-3
+    return (function(q + step)[0] - function(q - step)[0]) / 2e-3
+
+
+@shapes
+@few
+def test_gradients_are_slopes(seed, n, d, n_classes, scale):
+    loss, _ = loss_of(seed, n, d, n_classes, scale)
+    rng = np.random.default_rng(seed)
+    for function, size in ((loss.shared, d + n_classes), (loss.by_class, n_classes * (d + 1))):
+        if function == loss.by_class and n_classes == 2:
+            continue
+        q = rng.uniform(0.1, 1.0, size)
+        gradient = function(q)[1]
+        at = int(rng.integers(size))
+        assert gradient[at] == pytest.approx(slopes(function, q, at), rel=2e-3, abs=2e-2)
+
+
+@shapes
+@few
+def test_curvatures_are_slopes_of_gradients(seed, n, d, n_classes, scale):
+    loss, _ = loss_of(seed, n, d, n_classes, scale)
+    q = np.random.default_rng(seed).uniform(0.1, 1.0, n_classes * (d + 1))
+    step = np.random.default_rng(seed + 1).normal(size=len(q)) * 1e-3
+    if n_classes > 2:
+        change = loss.by_class(q + step)[1] - loss.by_class(q - step)[1]
+        full = loss.class_curvature(q)
+        np.testing.assert_allclose(full @ (2.0 * step), change, rtol=2e-2, atol=2e-3)
+        assert (loss.class_diagonal(q) >= np.diag(full) * (1.0 - 1e-3)).all()
+    q, step = q[: d + n_classes], step[: d + n_classes]
+    change = loss.shared(q + step)[1] - loss.shared(q - step)[1]
+    full = loss.shared_curvature(q)
+    np.testing.assert_allclose(full @ (2.0 * step), change, rtol=2e-2, atol=2e-3)
+
+
+@shapes
+@few
+def test_at_the_least_loss_there_is_no_slope(seed, n, d, n_classes, scale):
+    loss, start = loss_of(seed, n, d, n_classes, scale)
+    found = shared_weights(loss, start, steps=100, worth=1e-9)
+    q = np.concatenate([found.terms, found.offsets])
+    value, gradient = loss.shared(q)
+    room = 1e-2 * np.sqrt(1.0 + value)
+    assert (found.terms >= 0.0).all()
+    held = np.append(found.terms == 0.0, np.zeros(n_classes, dtype=bool))
+    assert (np.abs(gradient[~held]) < room).all()
+    assert (gradient[held] > -room).all()
+    if n_classes > 2:
+        found = class_weights(loss, start, steps=100, worth=1e-9)
+        q = np.column_stack([found.by_class(), found.offsets]).ravel()
+        assert loss.by_class(q)[0] <= value + 1e-4 * (1.0 + value)  # more freedom, less loss
+        assert (np.abs(loss.by_class(q)[1]) < room).all()
+        assert (found.terms >= 0.0).all()
+
+
+@shapes
+@few
+def test_the_function_is_convex(seed, n, d, n_classes, scale):
+    loss, _ = loss_of(seed, n, d, n_classes, scale)
+    rng = np.random.default_rng(seed)
+    for function, size in ((loss.shared, d + n_classes), (loss.by_class, n_classes * (d + 1))):
+        if function == loss.by_class and n_classes == 2:
+            continue
+        a, b = rng.uniform(0, 2, size), rng.uniform(0, 2, size)
+        between = function(0.5 * (a + b))[0]
+        assert between <= 0.5 * (function(a)[0] + function(b)[0]) + 1e-5 * (1.0 + between)
