@@ -12,6 +12,7 @@ COMMANDS = {
     "speed": ("benchmarks.speed.command", "times and memory beside scikit-learn"),
     "accuracy": ("benchmarks.accuracy.command", "log-loss and accuracy beside other naive Bayes"),
     "bayes": ("benchmarks.bayes.command", "chosen smoothing, calibration and intervals"),
+    "weighted": ("benchmarks.weighted.command", "WeightedNaiveBayes against its bars and peers"),
     "lazy": ("benchmarks.lazy.command", "counting when asked, beside a fitted model"),
     "scale": ("benchmarks.scale.command", "peak memory and speed on a CSV of 3 GB"),
 }

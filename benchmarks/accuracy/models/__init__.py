@@ -13,13 +13,14 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["MODELS", "OURS", "TWENTY", "VARIANTS", "Model"]
+__all__ = ["MODELS", "OURS", "TWENTY", "VARIANTS", "WEIGHTED", "Model"]
 
 OURS = "NaiveBayes"
 VARIANTS = ("NaiveBayes, temperature", "NaiveBayes, isotonic")
 """Ours with smoothing and calibration chosen on leave-one-out predictions."""
 
 TWENTY = "twenty lines"
+WEIGHTED = "WeightedNaiveBayes"
 
 
 @dataclass(frozen=True)
@@ -128,5 +129,49 @@ MODELS = (
         "wnb_general",
         "GeneralNaiveBayes",
         package="wnb",
+    ),
+    # run by ``python -m benchmarks weighted``, and here where --models names them
+    Model(
+        WEIGHTED,
+        "tallybayes, all defaults, straight from the frame",
+        "ours",
+        "weighted_naive_bayes",
+        groups=(),
+        peer=False,
+        package="tallybayes",
+    ),
+    Model(
+        "Khiops SNB",
+        "Khiops' selective naive Bayes: KhiopsClassifier(n_trees=0, n_pairs=0), from the frame",
+        "khiops_snb",
+        "KhiopsSNB",
+        groups=(),
+        peer=False,
+        package="khiops",
+    ),
+    Model(
+        "HistGradientBoosting",
+        "scikit-learn, random_state=0; texts as pandas categories, gaps as they are",
+        "strong",
+        "Boosting",
+        groups=(),
+        peer=False,
+    ),
+    Model(
+        "LogisticRegression",
+        f"scikit-learn, max_iter=1000; texts one-hot, numbers scaled; {GAPS}",
+        "strong",
+        "logistic",
+        groups=(),
+        peer=False,
+    ),
+    Model(
+        "EBM",
+        "interpret's ExplainableBoostingClassifier, all defaults but n_jobs=-1, from the frame",
+        "strong",
+        "explainable_boosting",
+        groups=(),
+        peer=False,
+        package="interpret",
     ),
 )

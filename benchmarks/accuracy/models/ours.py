@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tallybayes import NaiveBayes
+from tallybayes import NaiveBayes, WeightedNaiveBayes
 
-__all__ = ["chosen_isotonic", "chosen_temperature", "naive_bayes"]
+__all__ = ["chosen_isotonic", "chosen_temperature", "naive_bayes", "weighted_naive_bayes"]
 
 
 def naive_bayes() -> NaiveBayes:
@@ -20,3 +20,8 @@ def chosen_temperature() -> NaiveBayes:
 def chosen_isotonic() -> NaiveBayes:
     """Smoothing by leave-one-out log-loss, then isotonic calibration."""
     return NaiveBayes(alpha="auto", calibrate="isotonic")
+
+
+def weighted_naive_bayes() -> WeightedNaiveBayes:
+    """All defaults."""
+    return WeightedNaiveBayes()

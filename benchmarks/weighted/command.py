@@ -1,0 +1,115 @@
+"""``python -m benchmarks weighted``."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from fnmatch import fnmatchcase
+from importlib import import_module
+from pathlib import Path
+
+from benchmarks.accuracy.models import OURS, VARIANTS, WEIGHTED, Model
+from benchmarks.machine import machine_record
+from benchmarks.weighted.options import (
+    BOOSTING,
+    EBM,
+    KHIOPS,
+    LOGISTIC,
+    Options,
+    model_named,
+    say,
+)
+
+__all__ = ["main"]
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+PARTS = ("sets", "adult", "scale", "robust", "honest", "degenerate")
+COMPARED = (WEIGHTED, KHIOPS, BOOSTING, LOGISTIC, EBM, OURS, VARIANTS[-1])
+PACKAGES = ("pandas", "khiops", "interpret-core")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    options = argparse.ArgumentParser(
+        prog="python -m benchmarks weighted",
+        description="WeightedNaiveBayes against its bars: accuracy, calibration and time beside "
+        "its peers, growth with rows, robustness, honest numbers, degenerate input.",
+        epilog="Data sets are looked for in the folder that TALLYBAYES_DATA names. A run that is "
+        "quick, or of some models or sets, is printed and not written, unless --output says where. "
+        "The exit code is 1 if a data set is missing; a missed bar is only reported.",
+    )
+    options.add_argument(
+        "--only", metavar="PARTS", help=f"some of {', '.join(PARTS)}, separated by commas"
+    )
+    options.add_argument(
+        "--models",
+        metavar="NAMES",
+        help=f"for sets and adult: some of {', '.join(COMPARED)}; patterns, separated by commas",
+    )
+    options.add_argument("--sets", metavar="PATTERN", help="data sets: 'arff-w*'")
+    options.add_argument("--rounds", type=int, metavar="N", help="fits a time is the median of: 3")
+    options.add_argument("--quick", action="store_true", help="few rows, two folds, one round")
+    options.add_argument(
+        "--output", type=Path, metavar="FOLDER", help="default: benchmarks/results"
+    )
+    return options
+
+
+def chosen_models(asked: str | None) -> list[Model]:
+    """The models of `asked`, or all; those whose package is not installed are left out, aloud."""
+    patterns = ["*"] if asked is None else [part.strip() for part in asked.split(",")]
+    names = [name for name in COMPARED if any(fnmatchcase(name, p) for p in patterns)]
+    if not names:
+        parser().error(f"--models {asked!r} names none of {', '.join(COMPARED)}")
+    return [model_named(name) for name in names]
+
+
+def main(argv: list[str]) -> int:
+    """Runs the command.
+
+    Returns
+    -------
+    int
+        0, or 1 if a data set was missing.
+    """
+    asked = parser().parse_args(argv)
+    parts = PARTS if asked.only is None else [part.strip() for part in asked.only.split(",")]
+    unknown = [part for part in parts if part not in PARTS]
+    if unknown:
+        parser().error(f"there is no part {unknown[0]!r}; parts are {', '.join(PARTS)}")
+    if asked.rounds is not None and asked.rounds < 1:
+        parser().error(f"--rounds must be at least 1, got {asked.rounds}")
+    command = shlex.join(["python", "-m", "benchmarks", "weighted", *argv])
+    models = chosen_models(asked.models)
+    lacking = [model.name for model in models if not model.installed]
+    for name in lacking:
+        say(f"left out: {name}, as {model_named(name).package} is not installed")
+    options = Options(
+        quick=asked.quick,
+        models=[model for model in models if model.installed],
+        sets=asked.sets or "*",
+        rounds=asked.rounds or (1 if asked.quick else 3),
+        folds=2 if asked.quick else 5,
+    )
+    for part in parts:
+        say(part)
+        machine = machine_record(PACKAGES)
+        before = len(options.missing)
+        page = import_module(f"benchmarks.weighted.{part}").run(options)
+        if page is None:
+            continue
+        partly = [
+            *(["Few rows and folds (`--quick`)"] if asked.quick else []),
+            *([f"Only models `{asked.models}`"] if asked.models and part in PARTS[:2] else []),
+            *([f"Only sets `{asked.sets}`"] if asked.sets else []),
+            *(f"No data for {name}" for name in options.missing[before:]),
+        ]
+        if lacking and part in PARTS[:2]:
+            page.verdicts.append(f"- left out, as not installed: {', '.join(lacking)}")
+        said = "; ".join(partly)
+        print(page.markdown(command, machine, said))
+        folder = asked.output or (None if partly else RESULTS)
+        if folder is not None:
+            page.write(folder, command, machine, said)
+            say(f"written: {page.name}.md and {page.name}.json")
+    return 1 if options.missing else 0
