@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from estimators.small_table import DATA, Y
 from tallybayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB, NaiveBayes
-from tallybayes.families import Multinomial
+from tallybayes.families import Gaussian, Multinomial
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
 LABELS = np.arange(40) % 2
@@ -122,3 +122,24 @@ def test_counts_that_share_a_total_stay_together():
 def test_columns_that_are_not_there(wanted):
     with pytest.raises(ValueError, match="each once, got"):
         fitted("gaussian").class_conditional_.marginal(wanted)
+
+
+@pytest.mark.parametrize("estimate", ["mean", "posterior"])
+def test_part_of_a_correlated_group(estimate):
+    rng = np.random.default_rng(2)
+    x = pd.DataFrame(rng.normal(size=(60, 3)) @ rng.normal(size=(3, 3)), columns=list("abc"))
+    x["d"] = rng.normal(size=60)
+    group = {("a", "b", "c"): Gaussian(covariance="full", estimate=estimate), "d": Gaussian()}
+    whole = NaiveBayes(group).fit(x, np.arange(60) % 2).class_conditional_
+    some = whole.marginal(["c", "a", "d"])
+    alone = whole["a"].marginal(["c", "a"])
+    frozen = alone.frozen
+    rows = x.iloc[:5]
+    expected = np.column_stack([law.logpdf(rows[["c", "a"]].to_numpy()) for law in frozen])
+    np.testing.assert_allclose(alone.log_prob(rows[["c", "a"]].to_numpy()), expected, rtol=1e-9)
+    by_table = some.log_prob(rows) - whole.marginal(["d"]).log_prob(rows)
+    np.testing.assert_allclose(by_table, expected, rtol=1e-9)
+    np.testing.assert_allclose(alone.mean(), whole["a"].mean()[:, [2, 0]])
+    np.testing.assert_allclose(alone.covariance(), whole["a"].covariance()[:, [2, 0]][:, :, [2, 0]])
+    np.testing.assert_allclose(alone.entropy(), [law.entropy() for law in frozen], rtol=1e-9)
+    assert alone.sample(4, random_state=0).shape[-1] == 2

@@ -76,14 +76,17 @@ class ProductOfColumns(ClassConditional):
 
     def _marginal(self, index: list[int]) -> ProductOfColumns:
         features = [self.features[j] for j in index]
-        columns: list[Column | GroupOfCounts] = []
+        columns: list[Column | GroupOfCounts | GroupOfNumbers] = []
+        taken: list[Column | GroupOfCounts | GroupOfNumbers] = []
         for name in features:
             column = self[name]
+            if any(column is c for c in taken):
+                continue
+            taken.append(column)
             if len(column.features) > 1 and not set(column.features) <= set(features):
                 wanted = [n for n in column.features if n in features]
                 column = column.marginal(wanted)  # type: ignore[assignment]
-            if not any(column is c for c in columns):
-                columns.append(column)
+            columns.append(column)
         return ProductOfColumns(columns, self.classes, self._read, self._write)
 
     def _details(self) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -12,10 +13,39 @@ from scipy.special import psi
 from tallybayes.distributions.base import ArrayConditional, Index, stats
 from tallybayes.engines.table_correlated import CorrelatedPart
 from tallybayes.families.rising import log_rising
+from tallybayes.tables import Empty, Table
 
 __all__ = ["GroupOfNumbers"]
 
 Array = NDArray[np.float64]
+
+
+class PartOfGroup:
+    """Some columns of a group as it scores them: the others are gaps.
+
+    Parameters
+    ----------
+    whole : CorrelatedPart or PartOfGroup
+    index : list of int
+        Which of its columns.
+    """
+
+    def __init__(self, whole: CorrelatedPart | PartOfGroup, index: list[int]) -> None:
+        self.whole, self.index = whole, index
+        self.columns: tuple[str, ...] = tuple(whole.columns[j] for j in index)
+
+    def scored(self, values: Array) -> Array:
+        """log p(x | c), (n_rows, n_classes), of rows (n_rows, n_columns), NaN for gaps."""
+        wide = np.full((len(values), len(self.whole.columns)), np.nan)
+        wide[:, self.index] = values
+        return self.whole.scored(wide)
+
+    def contributions(self, x: Table) -> dict[str, Array]:
+        """What each column adds, (n_rows, n_classes), in nats, by name."""
+        gap = Empty(x.n_rows)
+        others = {n: gap for n in self.whole.columns if n not in self.columns}
+        shares = self.whole.contributions(Table({**x.columns, **others}, x.n_rows, x.named))
+        return {name: shares[name] for name in self.columns}
 
 
 class GroupOfNumbers(ArrayConditional):
@@ -36,6 +66,8 @@ class GroupOfNumbers(ArrayConditional):
         One a class.
     """
 
+    part: CorrelatedPart | PartOfGroup
+
     def __init__(self, part: CorrelatedPart, classes: NDArray[Any]) -> None:
         super().__init__(classes, part.columns)
         self.part = part
@@ -46,6 +78,17 @@ class GroupOfNumbers(ArrayConditional):
         self._scale: Array = shape.covariance
         self._log_det: Array = shape.log_det
         self.freedom: Array | None = shape.freedom
+
+    def _marginal(self, index: list[int]) -> GroupOfNumbers:
+        twin = copy(self)
+        twin.__dict__.pop("frozen", None)
+        ArrayConditional.__init__(twin, self.classes, [self.features[j] for j in index])
+        twin.part = PartOfGroup(self.part, index)
+        twin._centre = self._centre[:, index]
+        twin._scale = self._scale[:, index][:, :, index]
+        twin._root = np.asarray(np.linalg.cholesky(twin._scale), dtype=np.float64)
+        twin._log_det = np.linalg.slogdet(twin._scale).logabsdet
+        return twin
 
     @cached_property
     def frozen(self) -> list[Any]:

@@ -118,7 +118,7 @@ def _of_rate(density: PoissonDensity, column: str) -> Beliefs:
 
 def _of_mean(density: GaussianDensity, column: str) -> Beliefs:
     prior = density.family.prior
-    if prior is None:
+    if not isinstance(prior, NormalInverseGamma):
         raise _improper(column, "declare Gaussian(prior=NormalInverseGamma(…)) for it")
     each = np.broadcast_arrays(*prior.posterior(*density.own))
     of_classes = zip(*(part.tolist() for part in each), strict=True)
