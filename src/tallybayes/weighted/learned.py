@@ -35,10 +35,11 @@ class Learned:
     offset : float64 array (n_classes,)
         log p + b.
     log_proba : float64 array (n_rows, n_classes)
-        Normalised log-probabilities of the learning rows. Each row is taken out of the counts of
-        every column and pair, exactly. What the row has still helped to choose is a little
-        optimistic: the weights (few), which pairs there are, the widths, and above all the
-        corrections, which are added as they are.
+        Normalised log-probabilities of the learning rows. Each row is taken out of its own
+        counts and expected counts in every column and pair, exactly. What the row still helped to
+        choose makes them a little optimistic: weights, penalty, widths, which pairs there are,
+        the expected counts of other rows, and above all the corrections, which are added as they
+        are.
     duplicates : dict of int to int
         Columns with the same cells as an earlier one in all rows, and that one; they weigh 0.
     """

@@ -33,6 +33,7 @@ MOST_DEVIATIONS = 4_000
 MOST_CORRECTED = 10_000_000  # cells of rows that corrections are learned on
 MOST_STEPS = 50_000_000  # those times classes
 MOST_CORRECTIONS = 1_000_000  # cells times classes
+CHANCE = 5.0  # nats that the best of all widths and strengths may gain by chance, log(144)
 NOISY = 30  # columns say nothing that gain less than log(30·columns / rows)
 
 
@@ -190,24 +191,31 @@ class _Learning:
     def corrected(
         self, full: list[Array], pairs: list[PairTerm], scores: Array
     ) -> list[Array] | None:
-        """Corrections of all cells, added to the scores too."""
-        rows, start = self.rows, np.cumsum([0, *(len(table) for table in full)])
-        if start[-1] * rows.n_classes > MOST_CORRECTIONS or not full:
+        """Corrections of the cells of columns that tell by themselves and of pairs, added to the
+        scores too."""
+        rows, tables = self.rows, self.scores.tables
+        d = len(tables)
+        told = [t for t in range(len(full)) if t >= d or tables[t].gain > CHANCE]
+        start = np.cumsum([0, *(len(full[t]) for t in told)])
+        if start[-1] * rows.n_classes > MOST_CORRECTIONS or not told:
             return None
-        most = max(1, min(MOST_CORRECTED, MOST_STEPS // rows.n_classes) // len(full))
+        most = max(1, min(MOST_CORRECTED, MOST_STEPS // rows.n_classes) // len(told))
         index, stands = sampled(rows.y, rows.weight, rows.n_classes, most)
         some = rows.take(index).cells
-        cells = [*some, *(pair.codes(some) for pair in pairs)]
-        numbered = np.empty((len(index), len(cells)), dtype=np.int32)
-        for t, codes in enumerate(cells):
-            numbered[:, t] = np.where(codes < 0, -1, codes + start[t])
+
+        def codes(t: int, cells: NDArray[np.int32]) -> NDArray[np.int32]:
+            return cells[t] if t < d else pairs[t - d].codes(cells)
+
+        numbered = np.empty((len(index), len(told)), dtype=np.int32)
+        for place, t in enumerate(told):
+            cells = codes(t, some)
+            numbered[:, place] = np.where(cells < 0, -1, cells + start[place])
         added = correction(numbered, scores[index], rows.y[index], stands, int(start[-1]))
         if added is None:
             return None
         added -= added.mean(axis=1, keepdims=True)
-        split = np.split(added, start[1:-1])
-        for t, more in enumerate(split):
-            d = len(rows.cells)
-            codes = rows.cells[t] if t < d else pairs[t - d].codes(rows.cells)
-            scores += np.vstack([more, np.zeros(rows.n_classes)])[codes]
-        return split
+        corrections = [np.zeros(table.shape) for table in full]
+        for t, more in zip(told, np.split(added, start[1:-1]), strict=True):
+            corrections[t] = more
+            scores += np.vstack([more, np.zeros(rows.n_classes)])[codes(t, rows.cells)]
+        return corrections

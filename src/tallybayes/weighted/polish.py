@@ -18,7 +18,7 @@ Cells = NDArray[np.int32]
 RIDGES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 STEPS = 40
 NEARLY = 0.1  # nats: what the last step may gain
-HOPELESS = 1.1  # times the loss without correction: a lower ridge is not tried
+HOPELESS = 1.4  # times the loss without correction: a lower ridge is not tried
 WORTH = 1.0  # nats that a correction has to gain
 
 
