@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.estimators.weighting import Figures, Weighting
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.learned import Learned
-from tallybayes.weighted.pairs import PairTerm
+from tallybayes.weighted.pair_terms import PairTerm
 from tallybayes.weighted.tables import TableChoice
 from tallybayes.weighted.terms import Weights
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.weighted.cells import ColumnCells
-from tallybayes.weighted.pairs import PairTerm
+from tallybayes.weighted.pair_terms import PairTerm
 from tallybayes.weighted.tables import TableChoice, column_table
 from tallybayes.weighted.terms import Weights
 
@@ -42,7 +42,7 @@ class Learned:
         Normalised log-probabilities of these rows. Each is taken out of the counts of
         every column and pair, exactly, and corrected by what was learned without its fold. What
         the row has still helped to choose is a little optimistic: the weights (few), which pairs
-        there are, the widths.
+        there are, the widths, the expected counts of other rows.
     duplicates : dict of int to int
         Columns with the same cells as an earlier one in all rows, and that one; they weigh 0.
     """

@@ -11,7 +11,8 @@ from threadpoolctl import threadpool_limits
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.duplicates import distinct, with_duplicates
 from tallybayes.weighted.learned import Learned, tables_of
-from tallybayes.weighted.pairs import Pairs, PairTerm, pair_values
+from tallybayes.weighted.pair_terms import PairTerm, pair_values
+from tallybayes.weighted.pairs import Pairs
 from tallybayes.weighted.polish import Correction, correction
 from tallybayes.weighted.row_scores import RowScores, log_normalised
 from tallybayes.weighted.rows import LearningRows, column_values
@@ -33,6 +34,7 @@ MOST_DEVIATIONS = 4_000
 MOST_CORRECTED = 10_000_000  # cells of rows that corrections are learned on
 MOST_STEPS = 50_000_000  # those times classes
 MOST_CORRECTIONS = 1_000_000  # cells times classes
+CHANCE = 5.0  # nats that the best of all widths and strengths may gain by chance, log(144)
 NOISY = 30  # columns say nothing that gain less than log(30·columns / rows)
 
 
@@ -182,10 +184,9 @@ class _Learning:
         tested, corrections = np.arange(self.rows.n), None
         found = self.corrected(full, pairs, scores) if polish else None
         if found is not None:
-            tested = found.tested
-            added = found.cells - found.cells.mean(axis=1, keepdims=True)
-            corrections = np.split(added, np.cumsum([len(table) for table in full])[:-1])
-            scores = scores[tested] + found.left_out
+            corrections, honest = found
+            tested = honest.tested
+            scores = scores[tested] + honest.left_out
         return Learned(
             columns=self.columns,
             choices=[table.choice for table in tables],
@@ -201,17 +202,30 @@ class _Learning:
 
     def corrected(
         self, full: list[Array], pairs: list[PairTerm], scores: Array
-    ) -> Correction | None:
-        """Corrections of all cells."""
-        rows, start = self.rows, np.cumsum([0, *(len(table) for table in full)])
-        if start[-1] * rows.n_classes > MOST_CORRECTIONS or not full:
+    ) -> tuple[list[Array], Correction] | None:
+        """Corrections of the cells of columns that tell by themselves and of pairs."""
+        rows, tables = self.rows, self.scores.tables
+        d = len(tables)
+        told = [t for t in range(len(full)) if t >= d or tables[t].gain > CHANCE]
+        start = np.cumsum([0, *(len(full[t]) for t in told)])
+        if start[-1] * rows.n_classes > MOST_CORRECTIONS or not told:
             return None
-        most = max(1, min(MOST_CORRECTED, MOST_STEPS // rows.n_classes) // len(full))
+        most = max(1, min(MOST_CORRECTED, MOST_STEPS // rows.n_classes) // len(told))
         index, stands = sampled(rows.y, rows.weight, rows.n_classes, most)
         some = rows.take(index).cells
-        cells = [*some, *(pair.codes(some) for pair in pairs)]
-        numbered = np.empty((len(index), len(cells)), dtype=np.int32)
-        for t, codes in enumerate(cells):
-            numbered[:, t] = np.where(codes < 0, -1, codes + start[t])
+
+        def codes(t: int, cells: NDArray[np.int32]) -> NDArray[np.int32]:
+            return cells[t] if t < d else pairs[t - d].codes(cells)
+
+        numbered = np.empty((len(index), len(told)), dtype=np.int32)
+        for place, t in enumerate(told):
+            cells = codes(t, some)
+            numbered[:, place] = np.where(cells < 0, -1, cells + start[place])
         found = correction(numbered, scores[index], rows.y[index], stands, int(start[-1]))
-        return None if found is None else found._replace(tested=index[found.tested])
+        if found is None:
+            return None
+        added = found.cells - found.cells.mean(axis=1, keepdims=True)
+        corrections = [np.zeros(table.shape) for table in full]
+        for t, more in zip(told, np.split(added, start[1:-1]), strict=True):
+            corrections[t] = more
+        return corrections, found._replace(tested=index[found.tested])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.weighted.pairs import CountedPair, PairTerm
+from tallybayes.weighted.pair_terms import CountedPair, PairTerm
 from tallybayes.weighted.row_scores import RowScores
 from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.tables import ColumnTable

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.weighted.cells import ColumnCells, coarse
+from tallybayes.weighted.pair_terms import CountedPair, PairTerm, joint_cells, pair_values
 from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.tables import spread
 
-__all__ = ["CountedPair", "PairTerm", "Pairs", "joint_cells", "pair_values"]
+__all__ = ["CountedPair", "PairTerm", "Pairs", "pair_values"]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
@@ -34,66 +35,8 @@ MOST_ENTRIES = 300_000  # cells times classes
 MOST_OPEN = 2000  # pairs that are screened more than once
 MOST_WORK = 1_000_000_000  # pairs times rows times classes
 THOROUGH = 20_000  # rows times classes up to which every way is tried under every strength
-MARGIN = 0.7  # times log(number of pairs): what a pair has to gain, in nats
-
-
-@dataclass(frozen=True, eq=False)
-class PairTerm:
-    """A pair that was taken.
-
-    Parameters
-    ----------
-    first, second : int
-        Columns.
-    maps : two int32 arrays (n_cells,)
-        The coarser cell of each cell.
-    sizes : (int, int)
-    counted, expected : float64 arrays (sizes[0]·sizes[1], n_classes)
-        C + t and E + t.
-    gain : float
-        When it was taken, in nats.
-    round : int
-        In which it was taken, from 0.
-    """
-
-    first: int
-    second: int
-    maps: tuple[Cells, Cells]
-    sizes: tuple[int, int]
-    counted: Array
-    expected: Array
-    gain: float
-    round: int
-
-    @property
-    def full(self) -> Array:
-        """Log-ratios with every row, float64 (n_cells, n_classes), in nats."""
-        return np.log(self.counted / self.expected)
-
-    def codes(self, cells: Cells) -> Cells:
-        """The joint cell of rows, of cells (n_columns, n_rows); −1 where one is."""
-        return joint_cells(cells[self.first], cells[self.second], *self.maps, self.sizes[1])
-
-
-@dataclass(frozen=True, eq=False)
-class CountedPair:
-    """A pair with the sums it is made of.
-
-    Parameters
-    ----------
-    term : PairTerm
-    C, E : float64 arrays (n_cells, n_classes)
-    prior : float64 array (n_classes,)
-        t, what is added to both.
-    proba : float32 array (n_rows, n_classes)
-        P of all rows, when it was taken.
-    """
-
-    term: PairTerm
-    C: Array
-    E: Array
-    prior: Array
-    proba: Values
+DOUBT = 300  # rows for which one pair may be taken by chance
+WORTH = 1.0  # nats that a pair has to gain at least
 
 
 @dataclass(frozen=True)
@@ -142,7 +85,7 @@ class Pairs:
         fits = (size[first] > 1) & (size[second] > 1)
         fits &= size[first] * size[second] <= self.most_cells
         self.open = np.column_stack([first[fits], second[fits]]).astype(np.int32)
-        self.least = MARGIN * np.log(max(len(self.open), 1))
+        self.count = len(self.open)
 
     def best(self, proba: Values, most: int) -> list[_Found]:
         """The best pairs that are not taken yet, at most so many, each worth its place; they are
@@ -161,11 +104,18 @@ class Pairs:
             gains = self._screened(proba, 1)
         order = np.argsort(-gains, kind="stable")[: 2 * most]
         found = [self._tried(int(i), int(j), proba) for i, j in self.open[order]]
-        kept = [f for f in sorted(found, key=lambda f: -f.gain)[:most] if f.gain > self.least]
+        kept = [f for f in sorted(found, key=lambda f: -f.gain)[:most] if f.gain > self._least(f)]
         taken = {(f.first, f.second) for f in kept}
         left = [tuple(pair) not in taken for pair in self.open.tolist()]
         self.open = self.open[np.array(left, dtype=bool)]
         return kept
+
+    def _least(self, f: _Found) -> float:
+        """What a pair has to gain, in nats: of so many pairs, tried in so many ways, about one for
+        300 rows gains that by chance."""
+        number = self.columns[f.first].is_number or self.columns[f.second].is_number
+        ways = self.count * (1 + len(WIDTHS) if number else 1)
+        return max(WORTH, float(np.log(max(DOUBT * ways, 1) / max(self.rows.weight.sum(), 1.0))))
 
     def _screened(self, proba: Values, step: int) -> Array:
         """About what each open pair gains, by every so many rows."""
@@ -253,45 +203,11 @@ class Pairs:
         return CountedPair(term, np.ascontiguousarray(C), np.ascontiguousarray(E), t, proba)
 
 
-def joint_cells(first: Cells, second: Cells, a: Cells, b: Cells, width: int) -> Cells:
-    """The joint cell of rows, by the maps a and b of each column's cells; −1 where one is."""
-    joint = a[first] * np.int32(width) + b[second]
-    joint[(first < 0) | (second < 0)] = -1
-    return joint
-
-
 def _summed(cells: Cells, n_cells: int, rows: LearningRows, proba: Values) -> Array:
     """C, E and what of E is of the own class, (3, n_cells, n_classes)."""
     sums = np.zeros((3, n_cells, rows.n_classes))
     _kernels.sum_pair(cells, rows.y, rows.weight, proba, sums)
     return sums
-
-
-def pair_values(pair: CountedPair, sample: LearningRows, removed: Array, proba: Values) -> Values:
-    """What a pair says of rows, each taken out, centred over classes, float32 (n_classes, n_rows).
-
-    Parameters
-    ----------
-    pair : CountedPair
-    sample : LearningRows
-    removed : float64 array (n_rows,)
-        How much of each row is taken out.
-    proba : float32 array (n_rows, n_classes)
-        P of these rows.
-    """
-    values = np.empty((sample.n_classes, sample.n), dtype=np.float32)
-    _kernels.residual_values(
-        pair.term.codes(sample.cells),
-        sample.y,
-        removed,
-        proba,
-        pair.C,
-        pair.E,
-        pair.prior,
-        values,
-        get_num_threads(),
-    )
-    return values
 
 
 def _kernel(n: int, width: float) -> Array:

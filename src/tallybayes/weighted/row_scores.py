@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.weighted.pairs import CountedPair
+from tallybayes.weighted.pair_terms import CountedPair
 from tallybayes.weighted.rows import LEAST, LearningRows
 from tallybayes.weighted.tables import ColumnTable
 from tallybayes.weighted.terms import Weights

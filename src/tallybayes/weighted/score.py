@@ -9,7 +9,7 @@ from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.tables import Empty, Table
 from tallybayes.weighted.cells import ColumnCells
-from tallybayes.weighted.pairs import PairTerm
+from tallybayes.weighted.pair_terms import PairTerm
 
 __all__ = ["WeightedScore"]
 

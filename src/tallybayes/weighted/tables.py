@@ -61,11 +61,14 @@ class ColumnTable:
     smoothed : float64 array (n_cells, n_classes)
         C + a·p: counts over neighbouring cells, and the prior.
     choice : TableChoice
+    gain : float
+        What it gains by leave-one-out over the class shares, in nats; NaN if the choice was given.
     """
 
     full: Array
     smoothed: Array
     choice: TableChoice
+    gain: float
 
 
 def spread(position: Array, width: float) -> Array:
@@ -142,6 +145,7 @@ def column_table(
     worth : float
         What a column has to gain by leave-one-out over the class shares, in nats, to say anything.
     """
+    gain = np.nan
     if choice is None:
         gain, choice = _best(cells, p)
         if gain < worth:
@@ -150,4 +154,4 @@ def column_table(
     counts = _over_neighbours(cells.counts, choice)
     smoothed = counts + a * p
     full = np.log(smoothed / (counts.sum(axis=1, keepdims=True) + a) / p)
-    return ColumnTable(full, smoothed, choice)
+    return ColumnTable(full, smoothed, choice, gain)

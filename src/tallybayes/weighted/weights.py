@@ -16,7 +16,7 @@ from tallybayes.weighted.objective import CENTRE, Loss
 from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.terms import Terms, Weights, scores_of
 
-__all__ = ["learn_weights"]
+__all__ = ["Weights", "learn_weights"]
 
 Array = NDArray[np.float64]
 Values = NDArray[np.float32]
