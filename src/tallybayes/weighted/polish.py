@@ -152,7 +152,7 @@ def _validated(parts: list[tuple[_Rows, _Rows]]) -> tuple[float, list[Array]] | 
     without = sum(test.loss(nothing)[0] for _, test in parts)
     starts = [nothing] * len(parts)
     curvatures = [train.curvature() for train, _ in parts]
-    best, least = None, without - WORTH
+    best, least, before = None, without - WORTH, without
     for ridge in RIDGES:
         loss = 0.0
         for f, (train, test) in enumerate(parts):
@@ -160,6 +160,7 @@ def _validated(parts: list[tuple[_Rows, _Rows]]) -> tuple[float, list[Array]] | 
             loss += test.loss(starts[f])[0]
         if loss < least:
             best, least = (ridge, starts.copy()), loss
-        elif loss > HOPELESS * without:
+        elif loss > HOPELESS * without or (len(parts) == 1 and loss > before + WORTH):
             break
+        before = max(loss, without)
     return best
