@@ -102,10 +102,10 @@ def widening(tmp_path, name="w.csv"):
 
 def test_a_later_text_makes_the_whole_column_text(run, tmp_path):
     name = widening(tmp_path)
-    result = run("fit", name, "--target", "y", "--block", 400)
+    result = run("fit", "--plain", name, "--target", "y", "--block", 400)
     assert "column 'code' is read as text: line 302 holds 'x9'" in result.err
     found = {c["column"]: c for c in run("show", "w.tally", "--json").document["columns"]}
-    assert found["code"]["family"].startswith("6 levels, weight")
+    assert found["code"]["family"] == "categorical, 6 levels"
     assert found["code"]["gaps"] == 0.0
     assert found["late"]["holds"] == "numbers"
 

@@ -35,6 +35,7 @@ MOST_CORRECTED = 10_000_000  # cells of rows that corrections are learned on
 MOST_STEPS = 50_000_000  # those times classes
 MOST_CORRECTIONS = 1_000_000  # cells times classes
 CHANCE = 5.0  # nats that the best of all widths and strengths may gain by chance, log(144)
+FEW = 10  # rows a column at least, where chance is estimated
 NOISY = 30  # columns say nothing that gain less than log(30·columns / rows)
 
 
@@ -187,6 +188,12 @@ class _Learning:
             corrections, honest = found
             tested = honest.tested
             scores = scores[tested] + honest.left_out
+        trust = self.trust(scores, tested)
+        if trust < 1.0:
+            log_p = np.log(self.p)
+            scores = log_p + trust * (scores - log_p)
+            weights = weights.times(trust)
+            corrections = None if corrections is None else [trust * more for more in corrections]
         return Learned(
             columns=self.columns,
             choices=[table.choice for table in tables],
@@ -199,6 +206,23 @@ class _Learning:
             tested=tested,
             log_proba=log_normalised(scores),
         )
+
+    def trust(self, scores: Array, tested: NDArray[np.intp]) -> float:
+        """How much of what was learned is believed, from 0 to 1.
+
+        As many columns of noise gain a nat each and more, as widths, weights and pairs are chosen
+        by what they gain. Where all of it gains no more than that, nothing is believed, and all
+        where it gains half as much again.
+        """
+        rows = self.rows
+        y, weight = rows.y[tested], rows.weight[tested]
+        own = log_normalised(scores)[np.arange(len(tested)), y] - np.log(self.p)[y]
+        total = float(rows.weight.sum())
+        gain = float(weight @ own) * total / max(float(weight.sum()), 1e-300)
+        chance = min(len(self.columns), total / FEW) * np.log2(rows.n_classes)
+        if chance <= 0.0:  # no column, or one class
+            return 1.0
+        return float(np.clip(2.0 * (gain / chance - 1.0), 0.0, 1.0))
 
     def corrected(
         self, full: list[Array], pairs: list[PairTerm], scores: Array

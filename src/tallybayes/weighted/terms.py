@@ -38,6 +38,12 @@ class Weights:
         """w_t + u_tk, float64 (n_classes, n_terms)."""
         return self.terms + self.deviations
 
+    def times(self, factor: float) -> Weights:
+        """All of them, the offsets too, times a factor."""
+        return Weights(
+            factor * self.terms, factor * self.deviations, factor * self.offsets, self.scale
+        )
+
     def with_more(self, count: int, start: float) -> Weights:
         """So many more terms, of this weight."""
         return Weights(
