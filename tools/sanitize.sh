@@ -34,7 +34,7 @@ LD_PRELOAD=$libraries \
     PYTHONMALLOC=malloc \
     ASAN_OPTIONS="detect_leaks=0:handle_abort=1:log_path='$work/report'" \
     UBSAN_OPTIONS="abort_on_error=1:log_path='$work/report'" \
-    timeout --kill-after=10 "${SANITIZE_TIMEOUT:-540}" \
+    timeout --kill-after=10 "${SANITIZE_TIMEOUT:-1800}" \
     "$python" -P -m pytest -p no:cacheprovider -p no:faulthandler --capture=sys \
     tests/kernels "$@" >"$work/log" 2>&1 || status=$?
 
