@@ -328,6 +328,8 @@ def test_a_short_model_tells_its_price(model, paired):
         model.simplify(X, Y, max_terms=0)
     with pytest.raises(NegativeTally):
         model.simplify(pd.concat([X, X]), np.concatenate([Y, Y]), max_terms=2)
+    with pytest.raises(ValueError, match="weights from 0 on"):
+        model.simplify(X, Y, 2, sample_weight=np.where(np.arange(len(Y)), 1.0, -1.0))
     assert not hasattr(model, "price_")
 
 

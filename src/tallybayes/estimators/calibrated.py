@@ -13,9 +13,11 @@ from tallybayes.errors import StaleWarning, warn_user
 from tallybayes.estimators.calibration import Method, Temperature
 from tallybayes.estimators.evidence import table_evidence
 from tallybayes.estimators.intervals import drawn_posteriors, draws_of
-from tallybayes.estimators.labels import codes_of, read_labels
-from tallybayes.estimators.row_choices import alpha_on_rows, calibration_on_rows, need_learned
-from tallybayes.estimators.rows import read_weights
+from tallybayes.estimators.row_choices import (
+    alpha_on_rows,
+    calibration_on_rows,
+    weights_to_choose_on,
+)
 from tallybayes.estimators.table_classifier import TableClassifier
 from tallybayes.estimators.table_model import Chosen, TableModel
 from tallybayes.tables import Table
@@ -51,13 +53,8 @@ class Calibrated(TableClassifier):
         if not self.chooses_on_rows:
             return
         model = self._fitted()
-        weight = np.ones(len(own)) if weight is None else weight
-        if weight.min(initial=0.0) < 0.0:
-            raise ValueError(
-                "alpha='auto' and calibrate= choose on rows of weights from 0 on, got "
-                f"{weight.min().item()!r}: leave out rows that only take others away"
-            )
-        need_learned(model, own, weight)
+        what = "alpha='auto' and calibrate= choose"
+        weight = weights_to_choose_on(what, model, own, weight)
         if not weight.any():
             return  # nothing to learn from
         alpha = None
@@ -110,16 +107,7 @@ class Calibrated(TableClassifier):
                 "there is nothing to choose on rows: set calibrate='temperature' or 'isotonic', or "
                 "alpha='auto'"
             )
-        with self._unchanged_on_error():
-            self._validate_params()
-            old = self._fitted()
-            model = old.with_tally(old.tally)
-            self._model = model
-            model.reading = self._reading(model.reading.declared)
-            x = self._read_rows(X)
-            labels = read_labels(y, x, self._name)
-            own = codes_of(labels, model.schema.classes).astype(np.intp)
-            self._choose(x, own, read_weights(sample_weight, x))
+        self._choose_again(X, y, sample_weight)
         return self
 
     @property

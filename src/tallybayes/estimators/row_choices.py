@@ -16,7 +16,7 @@ from tallybayes.estimators.table_model import TableModel
 from tallybayes.leaving_out import posterior_without
 from tallybayes.tables import Table
 
-__all__ = ["alpha_on_rows", "calibration_on_rows", "need_learned"]
+__all__ = ["alpha_on_rows", "calibration_on_rows", "weights_to_choose_on"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -34,8 +34,22 @@ def some_rows(n: int, most: int) -> Index:
     return np.sort(np.random.default_rng(0).permutation(n)[:most]).astype(np.intp)
 
 
-def need_learned(model: TableModel, own: Index, weight: Array) -> None:
-    """Raises NegativeTally where rows weigh more than their class holds: not all were learned."""
+def weights_to_choose_on(what: str, model: TableModel, own: Index, weight: Array | None) -> Array:
+    """The weights of rows that something is chosen on, 1 unless given; `what` is for messages.
+
+    Raises
+    ------
+    ValueError
+        For a negative weight.
+    NegativeTally
+        A ValueError: rows weigh more than their class holds, so that not all were learned.
+    """
+    weight = np.ones(len(own)) if weight is None else weight
+    if weight.min(initial=0.0) < 0.0:
+        raise ValueError(
+            f"{what} on rows of weights from 0 on, got {weight.min().item()!r}: leave out rows "
+            "that only take others away"
+        )
     held = model.tally.classes.count
     given = np.bincount(own, weight, len(held))
     if (given > held * (1.0 + 1e-9)).any():
@@ -45,6 +59,7 @@ def need_learned(model: TableModel, own: Index, weight: Array) -> None:
             f"the {held[k]:g} that the model holds of it: choose on rows that were learned, with "
             "the weights that they have by now"
         )
+    return weight
 
 
 def _taken_out(weight: Array) -> Array:

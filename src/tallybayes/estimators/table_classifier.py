@@ -142,6 +142,19 @@ class TableClassifier(RowByRow):
         at = codes_of(known, self._fitted().schema.classes).astype(np.intp)
         self._choose(Table(x.columns, x.n_rows, x.named), at[codes], weights)
 
+    def _choose_again(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+        """Chooses on rows that were learned, under the parameters as they are now."""
+        with self._unchanged_on_error():
+            self._validate_params()
+            old = self._fitted()
+            model = old.with_tally(old.tally)
+            self._model = model
+            model.reading = self._reading(model.reading.declared)
+            x = self._read_rows(X)
+            labels = read_labels(y, x, self._name)
+            own = codes_of(labels, model.schema.classes).astype(np.intp)
+            self._choose(x, own, read_weights(sample_weight, x))
+
     def _hold(self, tally: TableTally, names: list[str], what: Declared) -> Model:
         """Starts a model with a tally; `names` are all columns."""
         tally = _with_classes(tally, self.classes)

@@ -16,7 +16,7 @@ from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.labels import codes_of, read_labels
 from tallybayes.estimators.naive_bayes import NaiveBayes
-from tallybayes.estimators.row_choices import need_learned
+from tallybayes.estimators.row_choices import weights_to_choose_on
 from tallybayes.estimators.rows import read_weights
 from tallybayes.estimators.table_classifier import TableClassifier
 from tallybayes.estimators.table_model import Chosen
@@ -200,13 +200,7 @@ class WeightedNaiveBayes(TableClassifier):
 
     def _choose(self, x: Table, own: NDArray[np.intp], weight: Array | None) -> None:
         model = self._weighted()
-        weight = np.ones(len(own)) if weight is None else weight
-        if weight.min(initial=0.0) < 0.0:
-            raise ValueError(
-                "weights are learned on rows of weights from 0 on, got "
-                f"{weight.min().item()!r}: leave out rows that only take others away"
-            )
-        need_learned(model, own, weight)
+        weight = weights_to_choose_on("weights are learned", model, own, weight)
         kept = np.flatnonzero(weight > 0.0)
         if len(kept) < len(own):
             x, own, weight = x.take(kept), own[kept], weight[kept]
@@ -245,16 +239,7 @@ class WeightedNaiveBayes(TableClassifier):
             If the rows weigh more than the model holds of their class (a NegativeTally): they
             cannot have been learned. The estimator is then as it was before.
         """
-        with self._unchanged_on_error():
-            self._validate_params()
-            old = self._weighted()
-            model = old.with_tally(old.tally)
-            self._model = model
-            model.reading = self._reading(model.reading.declared)
-            x = self._read_rows(X)
-            labels = read_labels(y, x, self._name)
-            own = codes_of(labels, model.schema.classes).astype(np.intp)
-            self._choose(x, own, read_weights(sample_weight, x))
+        self._choose_again(X, y, sample_weight)
         return self
 
     def simplify(
@@ -292,8 +277,7 @@ class WeightedNaiveBayes(TableClassifier):
         labels = read_labels(y, x, self._name)
         own = codes_of(labels, model.schema.classes).astype(np.intp)
         given = read_weights(sample_weight, x)
-        weight = np.ones(len(own)) if given is None else given
-        need_learned(model, own, weight)
+        weight = weights_to_choose_on("weights are learned", model, own, given)
         weighting = simplified_weighting(model, self._wishes(), x, own, weight, int(max_terms))
         twin._weighted().chosen = Chosen(weighting=weighting)
         twin._model.changed()

@@ -160,17 +160,17 @@ class _Learning:
             left = min(self.most, most - len(self.scores.pairs))
             if left <= 0:
                 return
-            self.rounds.append(self.weights)
             proba = self.scores.proba(self.weights)
             some = proba[self.index]
             found = pairs.best(some, left)
             if not found:
                 return
             for choice in found:
-                counted = pairs.counted(choice, self.rows, proba, len(self.rounds) - 1)
+                counted = pairs.counted(choice, self.rows, proba, len(self.rounds))
                 values = pair_values(counted, self.sample, self.removed, some)
                 self.terms.add(values, pair=True)
                 self.scores.pairs.append(counted)
+            self.rounds.append(self.weights)
             self.weights = self.learn_weights(self.weights)
 
     def learned(self, interactions: int | None, polish: bool) -> Learned:

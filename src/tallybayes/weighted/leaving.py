@@ -44,9 +44,7 @@ def rows_taken_out(
     scores = RowScores(rows, share, tables)
     nothing = np.zeros(len(share))
     for place, weights in enumerate(rounds):
-        taken = [pair for pair in pairs if pair.round == place]
-        proba = scores.proba(weights) if taken else None
-        for pair in taken:
-            assert proba is not None
+        proba = scores.proba(weights)
+        for pair in (pair for pair in pairs if pair.round == place):
             scores.pairs.append(CountedPair(pair, pair.counted, pair.expected, nothing, proba))
     return scores

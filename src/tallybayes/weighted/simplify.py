@@ -24,7 +24,6 @@ from tallybayes.weighted.weights import learn_weights
 __all__ = ["simplified"]
 
 Array = NDArray[np.float64]
-Values = NDArray[np.float32]
 
 AT_ONCE = 0.3  # of the terms too many, left out before weights are learned again
 
