@@ -1,4 +1,5 @@
 // The binding of the kernels for pairs of columns and for learning weights.
+#include "corrections.hpp"
 #include "pairs.hpp"
 #include "row_scores.hpp"
 
@@ -87,7 +88,15 @@ void values(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> removed
          "shapes differ");
     nb::gil_scoped_release release;
     residual_values(rows.y, removed.data(), rows.P, rows.n, rows.classes, GivenCell{cells.data()},
-                    C.data(), E.data(), strength.data(), out.data(), threads);
+                    C.data(), E.data(), C.shape(0), strength.data(), out.data(), threads);
+}
+
+void joint(InArray<i32, 1> first, InArray<i32, 1> second, InArray<i32, 1> a, InArray<i32, 1> b,
+           int width, OutArray<i32, 1> cells, int threads) {
+    need(first.shape(0) == cells.shape(0) && second.shape(0) == cells.shape(0), "rows differ");
+    nb::gil_scoped_release release;
+    joint_cells(first.data(), second.data(), cells.shape(0), a.data(), b.data(), width,
+                cells.data(), threads);
 }
 
 void column(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> removed,
@@ -125,17 +134,35 @@ double softmax(InArray<double, 2> S, InArray<i32, 1> y, InArray<double, 1> weigh
                              threads);
 }
 
+CorrectedRows corrected(const InArray<i32, 2>& cells, const InArray<double, 2>& S,
+                        const i32* y, const InArray<double, 1>& weight) {
+    need(cells.shape(0) == S.shape(0) && weight.shape(0) == S.shape(0), "rows differ");
+    return {cells.data(),
+            S.data(),
+            y,
+            weight.data(),
+            static_cast<i64>(cells.shape(0)),
+            static_cast<i64>(cells.shape(1)),
+            static_cast<i64>(S.shape(1))};
+}
+
 double correction(InArray<i32, 2> cells, InArray<double, 2> S, InArray<i32, 1> y,
                   InArray<double, 1> weight, InArray<double, 2> Q, OutArray<double, 2> gradient,
                   int threads) {
-    need(cells.shape(0) == S.shape(0) && y.shape(0) == S.shape(0) &&
-             weight.shape(0) == S.shape(0) && Q.shape(1) == S.shape(1) &&
+    const CorrectedRows rows = corrected(cells, S, y.data(), weight);
+    need(y.shape(0) == S.shape(0) && Q.shape(1) == S.shape(1) &&
              gradient.shape(0) == Q.shape(0) && gradient.shape(1) == Q.shape(1),
          "shapes differ");
     nb::gil_scoped_release release;
-    return correction_gradient(cells.data(), cells.shape(1), S.data(), y.data(), weight.data(),
-                               S.shape(0), S.shape(1), Q.data(), gradient.data(), Q.size(),
-                               threads);
+    return correction_gradient(rows, Q.data(), gradient.data(), Q.shape(0), threads);
+}
+
+void curvature(InArray<i32, 2> cells, InArray<double, 2> S, InArray<double, 1> weight,
+               OutArray<double, 2> diagonal, int threads) {
+    const CorrectedRows rows = corrected(cells, S, nullptr, weight);
+    need(diagonal.shape(1) == S.shape(1), "shapes differ");
+    nb::gil_scoped_release release;
+    correction_curvature(rows, diagonal.data(), diagonal.shape(0), threads);
 }
 
 }  // namespace
@@ -143,6 +170,8 @@ double correction(InArray<i32, 2> cells, InArray<double, 2> S, InArray<i32, 1> y
 void bind_pairs(nb::module_& m) {
     m.def("screen_pairs", &screen, "codes"_a, "size"_a, "pairs"_a, "y"_a, "weight"_a, "P"_a,
           "strength"_a, "gains"_a, "threads"_a);
+    m.def("joint_cells", &joint, "first"_a, "second"_a, "a"_a, "b"_a, "width"_a, "cells"_a,
+          "threads"_a);
     m.def("sum_pair", &sum, "cells"_a, "y"_a, "weight"_a, "P"_a, "sums"_a);
     m.def("cell_gain", &estimate, "sums"_a, "C"_a, "E"_a, "strength"_a);
     m.def("residual_gain", &gain, "cells"_a, "y"_a, "weight"_a, "P"_a, "C"_a, "E"_a, "strength"_a);
@@ -155,4 +184,6 @@ void bind_pairs(nb::module_& m) {
     m.def("softmax_residuals", &softmax, "S"_a, "y"_a, "weight"_a, "R"_a, "threads"_a);
     m.def("correction_gradient", &correction, "cells"_a, "S"_a, "y"_a, "weight"_a, "Q"_a,
           "gradient"_a, "threads"_a);
+    m.def("correction_curvature", &curvature, "cells"_a, "S"_a, "weight"_a, "diagonal"_a,
+          "threads"_a);
 }

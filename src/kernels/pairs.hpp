@@ -22,55 +22,84 @@ struct LabelledRows {
     double removed(i64 i) const { return weight[i] < 1.0 ? weight[i] : 1.0; }
 };
 
-// A running Σ w·log(x): logarithms of products, where the weight is 1, cost one for many rows.
+// A running Σ w·log(x). Rows of a class mostly weigh alike: then logarithms of products cost one for
+// many rows.
 class LogSum {
 public:
-    void add(double x, double w) {
-        if (w != 1.0) {
-            sum_ += w * std::log(x);
-            return;
+    explicit LogSum(i64 classes) : runs_(classes) {}
+    void add(i64 k, double x, double w) {
+        Run& run = runs_[k];
+        if (w != run.weight) {
+            flush(run);
+            run.weight = w;
         }
-        product_ *= x;
-        if (!(product_ > 1e-200 && product_ < 1e200)) flush();
+        run.product *= x;
+        if (!(run.product > 1e-200 && run.product < 1e200)) flush(run);
     }
     double value() {
-        flush();
+        for (Run& run : runs_) flush(run);
         return sum_;
     }
 
 private:
-    void flush() {
-        sum_ += std::log(product_);
-        product_ = 1.0;
+    struct Run {
+        double product = 1.0, weight = 1.0;
+    };
+    void flush(Run& run) {
+        sum_ += run.weight * std::log(run.product);
+        run.product = 1.0;
     }
-    double product_ = 1.0, sum_ = 0.0;
+    std::vector<Run> runs_;
+    double sum_ = 0.0;
 };
 
 constexpr double LEAST = 1e-100;  // of a sum that rounding has left at or below zero
+
+inline double not_negative(double x) { return x > 0.0 ? x : 0.0; }
+
+// ratio_y / Σ_k P_k·ratio_k of a row of class y, ratio_k = (C_k − [k = y]·r + t_k) / (E_k − r·P_k +
+// t_k), r what is removed.
+inline double own_share_of_two(const double* c, const double* e, const float* p, const double* t,
+                               i32 y, double r) {
+    const double a0 = not_negative(c[0] - (y == 0 ? r : 0.0)) + t[0];
+    const double a1 = not_negative(c[1] - (y == 1 ? r : 0.0)) + t[1];
+    const double b0 = not_negative(e[0] - r * p[0]) + t[0];
+    const double b1 = not_negative(e[1] - r * p[1]) + t[1];
+    const double x0 = a0 * b1, x1 = a1 * b0;
+    return (y == 0 ? x0 : x1) / (p[0] * x0 + p[1] * x1);
+}
+
+inline double own_share(const double* c, const double* e, const float* p, const double* t, i64 K,
+                        i32 y, double r) {
+    constexpr i64 LANES = 4;
+    double part[LANES] = {0.0, 0.0, 0.0, 0.0};
+    const auto ratio = [=](i64 k) {
+        return (not_negative(c[k]) + t[k]) / (not_negative(e[k] - r * p[k]) + t[k]);
+    };
+    i64 k = 0;
+    for (; k + LANES <= K; k += LANES)
+        for (i64 j = 0; j < LANES; ++j) part[j] += p[k + j] * ratio(k + j);
+    for (; k < K; ++k) part[0] += p[k] * ratio(k);
+    const double mine = (not_negative(c[y] - r) + t[y]) / (not_negative(e[y] - r * p[y]) + t[y]);
+    const double total = ((part[0] + part[1]) + (part[2] + part[3])) + p[y] * (mine - ratio(y));
+    return (mine > LEAST ? mine : LEAST) / (total > LEAST ? total : LEAST);
+}
 
 // Σ w·log(ratio_y / Σ_k P_k·ratio_k): how much the leave-one-out log-likelihood gains by the cells.
 template <class Cell>
 double residual_gain(const LabelledRows& rows, const Cell& cell, const double* C, const double* E,
                      const double* t) {
     const i64 K = rows.classes;
-    LogSum gain;
+    LogSum gain(K);
     for (i64 i = 0; i < rows.n; ++i) {
         const i64 v = cell(i);
         if (v < 0) continue;
-        const double w = rows.weight[i], less = rows.removed(i);
-        const float* p = rows.P + i * K;
         const double *c = C + v * K, *e = E + v * K;
-        double total = 0.0, mine = 1.0;
-        for (i64 k = 0; k < K; ++k) {
-            const bool own = k == rows.y[i];
-            const double expected = e[k] - less * p[k];
-            const double count = own ? c[k] - less : c[k];
-            const double ratio = ((count > 0.0 ? count : 0.0) + t[k]) /
-                                 ((expected > 0.0 ? expected : 0.0) + t[k]);
-            total += p[k] * ratio;
-            if (own) mine = ratio;
-        }
-        gain.add((mine > LEAST ? mine : LEAST) / (total > LEAST ? total : LEAST), w);
+        const float* p = rows.P + i * K;
+        const i32 y = rows.y[i];
+        const double r = rows.removed(i);
+        const double x = K == 2 ? own_share_of_two(c, e, p, t, y, r) : own_share(c, e, p, t, K, y, r);
+        gain.add(y, x, rows.weight[i]);
     }
     return gain.value();
 }
@@ -85,6 +114,19 @@ struct GivenCell {
     const i32* cell;
     i64 operator()(i64 i) const { return cell[i]; }
 };
+
+// The joint cell of rows, by the coarser cell that each column's cells are in; −1 where one is.
+inline void joint_cells(const i32* first, const i32* second, i64 n, const i32* a, const i32* b,
+                        i32 width, i32* joint, int allowed) {
+    const i64 step = 1 << 15, tasks = (n + step - 1) / step;
+    run_tasks(tasks, threads_for(n, tasks, allowed), [&](i64 task, int) {
+        const i64 end = (task + 1) * step < n ? (task + 1) * step : n;
+        for (i64 i = task * step; i < end; ++i) {
+            const i32 u = first[i], v = second[i];
+            joint[i] = u < 0 || v < 0 ? -1 : a[u] * width + b[v];
+        }
+    });
+}
 
 // What the rows of a pair sum to, (cells, classes) each: C, E, and of E the part of the rows whose
 // class it is, O[v, k] = Σ w·[y = k]·P[i, k].
@@ -165,28 +207,68 @@ inline void screen_pairs(const i32* y, const float* weight, const float* P, i64 
     });
 }
 
+// log(1 − x) for 0 ≤ x < 1, near 0 by a series: to 1e-10.
+inline double log_rest(double x) {
+    if (x < 0.01) return -x * (1.0 + x * (0.5 + x * (1.0 / 3.0 + x * 0.25)));
+    if (x > 0.25) return std::log1p(-x);
+    const double s = x / (2.0 - x), s2 = s * s;  // −2·artanh s
+    return -2.0 * s * (1.0 + s2 * (1.0 / 3 + s2 * (1.0 / 5 + s2 * (1.0 / 7 + s2 * (1.0 / 9)))));
+}
+
+// What the cells of a pair say of each class, log((C_k + t_k) / (E_k + t_k)), with all rows and with
+// a row taken out.
+class PairLogs {
+public:
+    PairLogs(const double* C, const double* E, i64 cells, i64 K, const double* t)
+        : C_(C), E_(E), t_(t), K_(K), full_(cells * K), own_(cells * K), part_(cells * K) {
+        for (i64 j = 0; j < cells * K; ++j) {
+            const double with = C[j] + t[j % K], expected = E[j] + t[j % K];
+            full_[j] = std::log(with / expected);
+            own_[j] = std::log((not_negative(C[j] - 1.0) + t[j % K]) / expected);
+            part_[j] = 1.0 / expected;
+        }
+    }
+    // z_k = log((C − [k = y]·r + t_k) / (E − r·P_k + t_k)) in cell v, r what is removed of a row.
+    void without(i64 v, i32 y, double r, const float* P, double* z) const {
+        for (i64 k = 0; k < K_; ++k) {
+            const i64 at = v * K_ + k;
+            const double less = r * P[k] < E_[at] ? r * P[k] : E_[at];
+            z[k] = full_[at] - log_rest(less * part_[at]);
+        }
+        const i64 at = v * K_ + y;
+        if (r == 1.0)
+            z[y] += own_[at] - full_[at];
+        else
+            z[y] += std::log((not_negative(C_[at] - r) + t_[y]) * part_[at]) - full_[at];
+    }
+
+private:
+    const double *C_, *E_, *t_;
+    i64 K_;
+    std::vector<double> full_, own_, part_;
+};
+
 // What each row's cell says of each class with so much of the row taken out, centred over classes:
 // (classes, n).
 template <class Cell>
 void residual_values(const i32* y, const double* removed, const float* P, i64 n, i64 K,
-                     const Cell& cell, const double* C, const double* E, const double* t,
-                     float* values, int allowed) {
+                     const Cell& cell, const double* C, const double* E, i64 cells,
+                     const double* t, float* values, int allowed) {
+    const PairLogs logs(C, E, cells, K, t);
     const i64 step = 4096, tasks = (n + step - 1) / step;
     run_tasks(tasks, threads_for(n * K * 8, tasks, allowed), [&](i64 task, int) {
-        std::vector<double> z(K);
+        std::vector<double> z(K, 0.0);
         const i64 end = (task + 1) * step < n ? (task + 1) * step : n;
         for (i64 i = task * step; i < end; ++i) {
             const i64 v = cell(i);
-            double mean = 0.0;
-            for (i64 k = 0; k < K; ++k) {
-                z[k] = 0.0;
-                if (v < 0) continue;
-                const double expected = E[v * K + k] - removed[i] * P[i * K + k];
-                const double count = C[v * K + k] - (k == y[i] ? removed[i] : 0.0);
-                z[k] = std::log(((count > 0.0 ? count : 0.0) + t[k]) /
-                                ((expected > 0.0 ? expected : 0.0) + t[k]));
-                mean += z[k] / static_cast<double>(K);
+            if (v < 0) {
+                for (i64 k = 0; k < K; ++k) values[k * n + i] = 0.0f;
+                continue;
             }
+            logs.without(v, y[i], removed[i], P + i * K, z.data());
+            double mean = 0.0;
+            for (i64 k = 0; k < K; ++k) mean += z[k];
+            mean /= static_cast<double>(K);
             for (i64 k = 0; k < K; ++k) values[k * n + i] = static_cast<float>(z[k] - mean);
         }
     });
@@ -218,54 +300,6 @@ inline double softmax_residuals(const double* S, const i32* y, const double* wei
             loss[task] = sum;
         },
         [&](i64 task, int) { total += loss[task]; });
-    return total;
-}
-
-// Log-loss of scores S (n, classes) plus Q[cell] over the cells (n, terms) of each row, and its
-// gradient in Q (cells, classes).
-inline double correction_gradient(const i32* cells, i64 terms, const double* S, const i32* y,
-                                  const double* weight, i64 n, i64 K, const double* Q,
-                                  double* gradient, i64 size, int allowed) {
-    const i64 step = (n + 7) / 8 > 1024 ? (n + 7) / 8 : 1024, tasks = (n + step - 1) / step;
-    const int threads = threads_for(n * K * terms, tasks, allowed);
-    std::vector<std::vector<double>> part(threads);
-    double total = 0.0;
-    std::vector<double> loss(tasks, 0.0);
-    run_in_order(
-        tasks, threads,
-        [&](i64 task, int thread) {
-            std::vector<double>& g = part[thread];
-            g.assign(size, 0.0);
-            std::vector<double> z(K);
-            const i64 end = (task + 1) * step < n ? (task + 1) * step : n;
-            double sum = 0.0;
-            for (i64 i = task * step; i < end; ++i) {
-                const i32* cell = cells + i * terms;
-                for (i64 k = 0; k < K; ++k) z[k] = S[i * K + k];
-                for (i64 t = 0; t < terms; ++t) {
-                    if (cell[t] < 0) continue;
-                    const double* q = Q + cell[t] * K;
-                    for (i64 k = 0; k < K; ++k) z[k] += q[k];
-                }
-                double top = z[0], all = 0.0;
-                for (i64 k = 1; k < K; ++k) top = z[k] > top ? z[k] : top;
-                const double mine = z[y[i]];
-                for (i64 k = 0; k < K; ++k) all += z[k] = std::exp(z[k] - top);
-                sum += weight[i] * (std::log(all) + top - mine);
-                for (i64 k = 0; k < K; ++k)
-                    z[k] = weight[i] * (z[k] / all - (k == y[i] ? 1.0 : 0.0));
-                for (i64 t = 0; t < terms; ++t) {
-                    if (cell[t] < 0) continue;
-                    double* into = g.data() + cell[t] * K;
-                    for (i64 k = 0; k < K; ++k) into[k] += z[k];
-                }
-            }
-            loss[task] = sum;
-        },
-        [&](i64 task, int thread) {
-            total += loss[task];
-            for (i64 j = 0; j < size; ++j) gradient[j] += part[thread][j];
-        });
     return total;
 }
 

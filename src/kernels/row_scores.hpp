@@ -50,38 +50,13 @@ inline void add_column(const i32* cell, const i32* y, const double* removed, i64
     });
 }
 
-// log(1 − x) for 0 ≤ x < 1; near 0 by its series, to 1e-10.
-inline double log_rest(double x) {
-    if (x > 0.01) return std::log1p(-x);
-    return -x * (1.0 + x * (0.5 + x * (1.0 / 3.0 + x * 0.25)));
-}
-
 // Of a pair: z_k = log((C − [k = y]·r + t_k) / (E − r·P_k + t_k)), r what is removed.
 inline void add_pair(const i32* cell, const i32* y, const double* removed, const float* P, i64 n,
                      i64 K, const double* C, const double* E, i64 cells, const double* t,
                      const double* W, double* S, int allowed) {
-    std::vector<double> full(cells * K), own(cells * K), part(cells * K);
-    for (i64 j = 0; j < cells * K; ++j) {
-        const double with = C[j] + t[j % K], expected = E[j] + t[j % K];
-        full[j] = std::log(with / expected);
-        own[j] = std::log(((C[j] > 1.0 ? C[j] - 1.0 : 0.0) + t[j % K]) / expected);
-        part[j] = 1.0 / expected;
-    }
+    const PairLogs logs(C, E, cells, K, t);
     add_term(cell, n, K, W, S, allowed, [&](i64 i, i64 v, double* z) {
-        const double r = removed[i];
-        const float* share = P + i * K;
-        for (i64 k = 0; k < K; ++k) {
-            const i64 at = v * K + k;
-            const double less = r * share[k] < E[at] ? r * share[k] : E[at];
-            z[k] = full[at] - log_rest(less * part[at]);
-        }
-        const i64 k = y[i], at = v * K + k;
-        if (r == 1.0) {
-            z[k] += own[at] - full[at];
-        } else {
-            const double count = C[at] > r ? C[at] - r : 0.0;
-            z[k] += std::log((count + t[k]) * part[at]) - full[at];
-        }
+        logs.without(v, y[i], removed[i], P + i * K, z);
     });
 }
 

@@ -79,8 +79,8 @@ class CountedPair:
 
 def joint_cells(first: Cells, second: Cells, a: Cells, b: Cells, width: int) -> Cells:
     """The joint cell of rows, by the maps a and b of each column's cells; −1 where one is."""
-    joint = a[first] * np.int32(width) + b[second]
-    joint[(first < 0) | (second < 0)] = -1
+    joint = np.empty(len(first), dtype=np.int32)
+    _kernels.joint_cells(first, second, a, b, width, joint, get_num_threads())
     return joint
 
 

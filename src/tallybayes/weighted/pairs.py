@@ -8,7 +8,9 @@ screened with few cells a column; the best are tried with more cells and a kerne
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +37,7 @@ MOST_ENTRIES = 300_000  # cells times classes
 MOST_OPEN = 2000  # pairs that are screened more than once
 MOST_WORK = 1_000_000_000  # pairs times rows times classes
 THOROUGH = 20_000  # rows times classes up to which every way is tried under every strength
+SHORT = 500_000  # pairs times rows times classes below which more threads do not pay
 DOUBT = 300  # rows for which one pair may be taken by chance
 WORTH = 1.0  # nats that a pair has to gain at least
 
@@ -103,7 +106,7 @@ class Pairs:
             self.open = self.open[np.sort(np.argsort(-gains, kind="stable")[:MOST_OPEN])]
             gains = self._screened(proba, 1)
         order = np.argsort(-gains, kind="stable")[: 2 * most]
-        found = [self._tried(int(i), int(j), proba) for i, j in self.open[order]]
+        found = self._all_tried(self.open[order], proba)
         kept = [f for f in sorted(found, key=lambda f: -f.gain)[:most] if f.gain > self._least(f)]
         taken = {(f.first, f.second) for f in kept}
         left = [tuple(pair) not in taken for pair in self.open.tolist()]
@@ -154,6 +157,18 @@ class Pairs:
         flat = cube.reshape(2, a * b, -1)
         return flat[0], flat[1]
 
+    def _all_tried(self, pairs: Cells, proba: Values) -> list[_Found]:
+        """Each of some pairs, several at a time if there is enough to do."""
+
+        def tried(pair: Cells) -> _Found:
+            return self._tried(int(pair[0]), int(pair[1]), proba)
+
+        threads = min(get_num_threads(), len(pairs))
+        if threads == 1 or len(pairs) * proba.size < SHORT:
+            return [tried(pair) for pair in pairs]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(tried, pairs))
+
     def _tried(self, i: int, j: int, proba: Values) -> _Found:
         """A pair with few cells, and, where it has numbers, with more cells and kernels: the best.
         Of many rows the other strengths are tried only on what is best under the middle one."""
@@ -167,20 +182,22 @@ class Pairs:
             for width in WIDTHS if fine else WIDTHS[:1]:
                 ways.append((fine, width, cells, *self._smoothed(i, j, fine, width, sums)))
 
-        def gain(way: tuple[bool, float, Cells, Array, Array], s: int) -> float:
-            _, _, cells, C, E = way
+        @cache
+        def gain(way: int, s: int) -> float:
+            _, _, cells, C, E = ways[way]
             t = self.strengths[s]
             return _kernels.residual_gain(cells, rows.y, rows.weight, proba, C, E, t)
 
-        if rows.n * rows.n_classes > THOROUGH:
-            ways = [max(ways, key=lambda way: gain(way, MIDDLE))]
+        some = list(range(len(ways)))
+        if rows.n * rows.n_classes > THOROUGH and len(ways) > 1:
+            some = [max(some, key=lambda way: gain(way, MIDDLE))]
         found = [
-            (gain(way, s), -index, strength)
-            for index, way in enumerate(ways)
+            (gain(way, s), -way, strength)
+            for way in some
             for s, strength in enumerate(STRENGTHS)
         ]
-        best, index, strength = max(found)
-        fine, width, *_ = ways[-index]
+        best, way, strength = max(found)
+        fine, width, *_ = ways[-way]
         return _Found(best, i, j, fine, strength, width)
 
     def counted(self, f: _Found, rows: LearningRows, proba: Values, round: int) -> CountedPair:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
@@ -57,13 +56,10 @@ class _Rows:
 
     def curvature(self) -> Array:
         """The diagonal of the Hessian in q, at q = 0."""
-        p = softmax(self.scores, axis=1)
-        p *= (1.0 - p) * self.weight[:, None]
         diagonal = np.zeros(self.shape)
-        some = self.cells >= 0
-        for k in range(self.shape[1]):
-            spread = np.broadcast_to(p[:, k, None], self.cells.shape)[some]
-            diagonal[:, k] = np.bincount(self.cells[some], spread, self.shape[0])
+        _kernels.correction_curvature(
+            self.cells, self.scores, self.weight, diagonal, get_num_threads()
+        )
         return diagonal
 
 

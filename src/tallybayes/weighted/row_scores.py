@@ -22,8 +22,8 @@ CHUNK = 1 << 16  # rows that are scored at a time
 
 def log_normalised(scores: Array) -> Array:
     """Log-probabilities of scores (n_rows, n_classes)."""
-    apart = scores - scores.max(axis=1, keepdims=True)
-    logs: Array = apart - np.log(np.exp(apart).sum(axis=1, keepdims=True))
+    logs = scores.copy()
+    _kernels.normalise(logs, np.zeros(scores.shape[1]), False, None, get_num_threads())
     return logs
 
 
@@ -76,4 +76,6 @@ class RowScores:
 
     def proba(self, weights: Weights) -> Shares:
         """P, float32 (n_rows, n_classes)."""
-        return np.exp(log_normalised(self.scores(weights))).astype(np.float32)
+        scores = self.scores(weights)
+        _kernels.normalise(scores, np.zeros(scores.shape[1]), True, None, get_num_threads())
+        return scores.astype(np.float32)
