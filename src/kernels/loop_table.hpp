@@ -9,6 +9,7 @@ typedef unsigned long u64;
 static_assert(sizeof(i32) == 4 && sizeof(i64) == 8, "LP64 is assumed");
 
 constexpr i64 TILE = 32;  // rows of a scoring tile
+constexpr i64 BLOCK = 64;  // rows of a block of weighted terms
 enum SparseKind { SPARSE_LINEAR = 0, SPARSE_BINARY = 1, SPARSE_QUADRATIC = 2 };
 
 template <class T>
@@ -78,6 +79,9 @@ struct Loops {
     void (*complement)(int nv, bool norm, bool zeros, const EntryRows& rows, const i32* own,
                        int used, const double* table, const double* alpha, i64 step, double* raw,
                        double* ratio, unsigned char* odd);
+    void (*exps)(i64 n, float* x);
+    void (*block_scores)(const float* z, i64 step, i64 terms, const float* factor, float* sum);
+    void (*block_products)(const float* z, i64 step, i64 terms, const float* r, float* lanes);
 };
 
 namespace baseline {

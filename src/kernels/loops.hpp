@@ -308,6 +308,7 @@ SparseScore<I> sparse_entry() {
 }  // namespace TB_ISA
 }  // namespace tb
 
+#include "loops_weighted.hpp"
 #include "loops_without.hpp"
 
 namespace tb {
@@ -337,6 +338,9 @@ const Loops* loops() {
         density_less,
         density_series,
         complement,
+        exps,
+        block_scores,
+        block_products,
     };
     return &table;
 }

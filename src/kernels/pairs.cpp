@@ -1,7 +1,9 @@
 // The binding of the kernels for pairs of columns and for learning weights.
+#include "arrays.hpp"
 #include "corrections.hpp"
 #include "pairs.hpp"
 #include "row_scores.hpp"
+#include "weighted_loss.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -134,6 +136,22 @@ double softmax(InArray<double, 2> S, InArray<i32, 1> y, InArray<double, 1> weigh
                              threads);
 }
 
+double weighted(nb::ndarray<const float, nb::ndim<3>, nb::device::cpu> Z, InArray<double, 2> v,
+                InArray<double, 1> offset, InArray<i32, 1> y, InArray<double, 1> weight,
+                OutArray<double, 2> in_v, OutArray<double, 1> in_b, int threads) {
+    const i64 layers = Z.shape(0), terms = Z.shape(1), n = Z.shape(2), K = v.shape(0);
+    need(layers == K || (layers == 1 && K == 2), "layers and classes differ");
+    need(n <= 1 || Z.stride(2) == 1, "the values of a term are not side by side");
+    need(v.shape(1) == Z.shape(1) && offset.shape(0) == v.shape(0) && in_v.shape(0) == v.shape(0) &&
+             in_v.shape(1) == Z.shape(1) && in_b.shape(0) == v.shape(0),
+         "shapes differ");
+    need(y.shape(0) == Z.shape(2) && weight.shape(0) == Z.shape(2), "rows differ");
+    const WeightedTerms all{Z.data(), Z.stride(0), Z.stride(1),   layers,   terms,        n, K,
+                            v.data(), offset.data(), y.data(), weight.data()};
+    nb::gil_scoped_release release;
+    return weighted_loss(chosen_loops(), all, in_v.data(), in_b.data(), threads);
+}
+
 CorrectedRows corrected(const InArray<i32, 2>& cells, const InArray<double, 2>& S,
                         const i32* y, const InArray<double, 1>& weight) {
     need(cells.shape(0) == S.shape(0) && weight.shape(0) == S.shape(0), "rows differ");
@@ -182,6 +200,8 @@ void bind_pairs(nb::module_& m) {
     m.def("add_pair", &pair, "cells"_a, "y"_a, "removed"_a, "P"_a, "C"_a, "E"_a, "strength"_a,
           "W"_a, "S"_a, "threads"_a);
     m.def("softmax_residuals", &softmax, "S"_a, "y"_a, "weight"_a, "R"_a, "threads"_a);
+    m.def("weighted_loss", &weighted, "Z"_a, "v"_a, "offset"_a, "y"_a, "weight"_a, "in_v"_a,
+          "in_b"_a, "threads"_a);
     m.def("correction_gradient", &correction, "cells"_a, "S"_a, "y"_a, "weight"_a, "Q"_a,
           "gradient"_a, "threads"_a);
     m.def("correction_curvature", &curvature, "cells"_a, "S"_a, "weight"_a, "diagonal"_a,

@@ -207,12 +207,13 @@ inline void screen_pairs(const i32* y, const float* weight, const float* P, i64 
     });
 }
 
-// log(1 − x) for 0 ≤ x < 1, near 0 by a series: to 1e-10.
+constexpr double NEAR = 0.25;
+
+// log(1 − x) for 0 ≤ x ≤ NEAR, to 1e-11: −2·artanh(x / (2 − x)) by its series.
 inline double log_rest(double x) {
-    if (x < 0.01) return -x * (1.0 + x * (0.5 + x * (1.0 / 3.0 + x * 0.25)));
-    if (x > 0.25) return std::log1p(-x);
-    const double s = x / (2.0 - x), s2 = s * s;  // −2·artanh s
-    return -2.0 * s * (1.0 + s2 * (1.0 / 3 + s2 * (1.0 / 5 + s2 * (1.0 / 7 + s2 * (1.0 / 9)))));
+    const double s = x / (2.0 - x), z = s * s;
+    return -2.0 * s *
+           (1.0 + z * (1.0 / 3 + z * (1.0 / 5 + z * (1.0 / 7 + z * (1.0 / 9 + z * (1.0 / 11))))));
 }
 
 // What the cells of a pair say of each class, log((C_k + t_k) / (E_k + t_k)), with all rows and with
@@ -229,13 +230,21 @@ public:
         }
     }
     // z_k = log((C − [k = y]·r + t_k) / (E − r·P_k + t_k)) in cell v, r what is removed of a row.
+    // FIXED is the number of classes, if it is known at compile time, or 0.
+    template <int FIXED>
     void without(i64 v, i32 y, double r, const float* P, double* z) const {
-        for (i64 k = 0; k < K_; ++k) {
-            const i64 at = v * K_ + k;
-            const double less = r * P[k] < E_[at] ? r * P[k] : E_[at];
-            z[k] = full_[at] - log_rest(less * part_[at]);
+        const i64 K = FIXED ? FIXED : K_;
+        const double *e = E_ + v * K, *full = full_.data() + v * K, *part = part_.data() + v * K;
+        const auto taken = [=](i64 k) { return (r * P[k] < e[k] ? r * P[k] : e[k]) * part[k]; };
+        double most = 0.0;
+        for (i64 k = 0; k < K; ++k) {
+            const double x = taken(k);
+            most = x > most ? x : most;
+            z[k] = full[k] - log_rest(x);
         }
-        const i64 at = v * K_ + y;
+        for (i64 k = 0; most > NEAR && k < K; ++k)
+            if (taken(k) > NEAR) z[k] = full[k] - std::log1p(-taken(k));
+        const i64 at = v * K + y;
         if (r == 1.0)
             z[y] += own_[at] - full_[at];
         else
@@ -265,7 +274,10 @@ void residual_values(const i32* y, const double* removed, const float* P, i64 n,
                 for (i64 k = 0; k < K; ++k) values[k * n + i] = 0.0f;
                 continue;
             }
-            logs.without(v, y[i], removed[i], P + i * K, z.data());
+            if (K == 2)
+                logs.without<2>(v, y[i], removed[i], P + i * K, z.data());
+            else
+                logs.without<0>(v, y[i], removed[i], P + i * K, z.data());
             double mean = 0.0;
             for (i64 k = 0; k < K; ++k) mean += z[k];
             mean /= static_cast<double>(K);

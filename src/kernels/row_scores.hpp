@@ -10,23 +10,15 @@ namespace tb {
 
 constexpr i64 SCORED = 4096;  // rows of a task
 
-// S[i, k] += W_k·(z_k − mean z) of what fill(i, v, z) says of each class, for rows with a cell.
-template <class Fill>
-void add_term(const i32* cell, i64 n, i64 K, const double* W, double* S, int allowed,
-              const Fill& fill) {
+// add(i, v, s, z) for rows with a cell v, s the scores of row i and z room for a number a class.
+template <class Add>
+void over_cells(const i32* cell, i64 n, i64 K, double* S, int allowed, const Add& add) {
     const i64 tasks = (n + SCORED - 1) / SCORED;
     run_tasks(tasks, threads_for(n * K * 4, tasks, allowed), [&](i64 task, int) {
         std::vector<double> z(K);
         const i64 end = (task + 1) * SCORED < n ? (task + 1) * SCORED : n;
-        for (i64 i = task * SCORED; i < end; ++i) {
-            if (cell[i] < 0) continue;
-            fill(i, static_cast<i64>(cell[i]), z.data());
-            double mean = 0.0;
-            for (i64 k = 0; k < K; ++k) mean += z[k];
-            mean /= static_cast<double>(K);
-            double* s = S + i * K;
-            for (i64 k = 0; k < K; ++k) s[k] += W[k] * (z[k] - mean);
-        }
+        for (i64 i = task * SCORED; i < end; ++i)
+            if (cell[i] >= 0) add(i, static_cast<i64>(cell[i]), S + i * K, z.data());
     });
 }
 
@@ -35,18 +27,28 @@ void add_term(const i32* cell, i64 n, i64 K, const double* W, double* S, int all
 inline void add_column(const i32* cell, const i32* y, const double* removed, i64 n, i64 K,
                        const double* C, i64 cells, const double* p, double least, const double* W,
                        double* S, int allowed) {
-    std::vector<double> full(cells * K), own(cells * K);
+    std::vector<double> full(cells * K), more(cells * K), said(cells * K);
     const auto logarithm = [least](double c, double share) {
         return std::log((c > least ? c : least) / share);
     };
-    for (i64 j = 0; j < cells * K; ++j) {
-        full[j] = logarithm(C[j], p[j % K]);
-        own[j] = logarithm(C[j] - 1.0, p[j % K]);
+    const double share = 1.0 / static_cast<double>(K);
+    for (i64 v = 0; v < cells; ++v) {
+        double mean = 0.0;
+        for (i64 k = 0; k < K; ++k) {
+            const i64 at = v * K + k;
+            full[at] = logarithm(C[at], p[k]);
+            more[at] = logarithm(C[at] - 1.0, p[k]) - full[at];
+            mean += full[at] * share;
+        }
+        for (i64 k = 0; k < K; ++k) said[v * K + k] = W[k] * (full[v * K + k] - mean);
     }
-    add_term(cell, n, K, W, S, allowed, [&](i64 i, i64 v, double* z) {
-        for (i64 k = 0; k < K; ++k) z[k] = full[v * K + k];
-        const i64 k = y[i], at = v * K + k;
-        z[k] = removed[i] == 1.0 ? own[at] : logarithm(C[at] - removed[i], p[k]);
+    over_cells(cell, n, K, S, allowed, [&](i64 i, i64 v, double* s, double*) {
+        const i64 y_i = y[i], at = v * K + y_i;
+        const double r = removed[i];
+        const double apart = r == 1.0 ? more[at] : logarithm(C[at] - r, p[y_i]) - full[at];
+        const double mean = apart * share;
+        for (i64 k = 0; k < K; ++k) s[k] += said[v * K + k] - W[k] * mean;
+        s[y_i] += W[y_i] * apart;
     });
 }
 
@@ -55,8 +57,23 @@ inline void add_pair(const i32* cell, const i32* y, const double* removed, const
                      i64 K, const double* C, const double* E, i64 cells, const double* t,
                      const double* W, double* S, int allowed) {
     const PairLogs logs(C, E, cells, K, t);
-    add_term(cell, n, K, W, S, allowed, [&](i64 i, i64 v, double* z) {
-        logs.without(v, y[i], removed[i], P + i * K, z);
+    const double share = 1.0 / static_cast<double>(K);
+    if (K == 2) {
+        over_cells(cell, n, K, S, allowed, [&](i64 i, i64 v, double* s, double*) {
+            double z[2];
+            logs.without<2>(v, y[i], removed[i], P + 2 * i, z);
+            const double apart = 0.5 * (z[1] - z[0]);
+            s[0] -= W[0] * apart;
+            s[1] += W[1] * apart;
+        });
+        return;
+    }
+    over_cells(cell, n, K, S, allowed, [&](i64 i, i64 v, double* s, double* z) {
+        logs.without<0>(v, y[i], removed[i], P + i * K, z);
+        double mean = 0.0;
+        for (i64 k = 0; k < K; ++k) mean += z[k];
+        mean *= share;
+        for (i64 k = 0; k < K; ++k) s[k] += W[k] * (z[k] - mean);
     });
 }
 

@@ -436,9 +436,17 @@ def add_pair(
 def softmax_residuals(
     S: _F8, y: _I4, weight: _F8, R: NDArray[np.float32], threads: int
 ) -> float: ...
+def weighted_loss(
+    Z: NDArray[np.float32],
+    v: _F8,
+    offset: _F8,
+    y: _I4,
+    weight: _F8,
+    in_v: _F8,
+    in_b: _F8,
+    threads: int,
+) -> float: ...
 def correction_gradient(
     cells: _I4, S: _F8, y: _I4, weight: _F8, Q: _F8, gradient: _F8, threads: int
 ) -> float: ...
-def correction_curvature(
-    cells: _I4, S: _F8, weight: _F8, diagonal: _F8, threads: int
-) -> None: ...
+def correction_curvature(cells: _I4, S: _F8, weight: _F8, diagonal: _F8, threads: int) -> None: ...

@@ -118,6 +118,73 @@ def test_loss_and_gradients(seed, n, n_classes, n_cells, weighted):
     found = _kernels.correction_gradient(cells, by_row, y, weight, q, into, 2)
     assert found == pytest.approx(loss, rel=1e-10, abs=1e-10)
     np.testing.assert_allclose(into, gradient, rtol=1e-9, atol=1e-9)
+    diagonal = np.zeros_like(q)
+    _kernels.correction_curvature(cells, by_row, weight, diagonal, 2)
+    expected = twin.curvature(cells, by_row, weight, n_cells)
+    np.testing.assert_allclose(diagonal, expected, rtol=1e-9, atol=1e-12)
+
+
+@some
+def test_joint_cells(seed, n, n_classes, n_cells, weighted):
+    rng = np.random.default_rng(seed)
+    cells = rng.integers(-1, n_cells, (2, n)).astype(np.int32)
+    maps = rng.integers(0, 3, (2, n_cells)).astype(np.int32)
+    joint = np.empty(n, dtype=np.int32)
+    _kernels.joint_cells(*cells, *maps, 3, joint, 2)
+    expected = maps[0][cells[0]] * 3 + maps[1][cells[1]]
+    expected[(cells < 0).any(axis=0)] = -1
+    assert joint.tolist() == expected.tolist()
+
+
+def weighted_terms(seed, n, n_classes, n_terms):
+    """Values with room for more terms behind them, weights of terms and offsets."""
+    rng = np.random.default_rng(seed)
+    layers = 1 if n_classes == 2 else n_classes
+    room = rng.normal(size=(layers, n_terms + 2, n)).astype(np.float32)
+    v = rng.normal(size=(n_classes, n_terms)) * rng.choice([0.0, 0.3, 30.0])
+    if n_classes == 2:
+        v[0] = v[1]
+    return room[:, :n_terms], v, rng.normal(size=n_classes)
+
+
+def loss_and_gradient(Z, v, offset, y, weight, threads=2):
+    in_v, in_b = np.full(v.shape, np.nan), np.full(len(v), np.nan)
+    loss = _kernels.weighted_loss(Z, v, offset, y, weight, in_v, in_b, threads)
+    return loss, in_v, in_b
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(0, 150),
+    n_classes=st.integers(2, 5),
+    n_terms=st.integers(0, 11),
+)
+def test_loss_of_weighted_terms(seed, n, n_classes, n_terms):
+    Z, v, offset = weighted_terms(seed, n, n_classes, n_terms)
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n).astype(np.int32)
+    weight = rng.choice([0.0, 0.5, 1.0, 2.0], n)
+    loss, in_v, in_b = loss_and_gradient(Z, v, offset, y, weight)
+    room = 2e-6 * (1.0 + n) * (1.0 + np.abs(v).max(initial=0.0))
+    wanted = twin.weighted(Z.astype(float), v, offset, y, weight)
+    assert loss == pytest.approx(wanted[0], rel=1e-5, abs=room)
+    np.testing.assert_allclose(in_v, wanted[1], rtol=1e-4, atol=room)
+    np.testing.assert_allclose(in_b, wanted[2], rtol=1e-4, atol=room)
+
+
+def test_certain_rows_have_a_small_loss_and_not_none():
+    """Of classes far apart what is left is not lost to rounding."""
+    Z = np.full((1, 1, 3), 1.0, dtype=np.float32)
+    y, weight = np.ones(3, dtype=np.int32), np.ones(3)
+    v, offset = np.full((2, 1), 20.0), np.zeros(2)
+    loss, in_v, in_b = loss_and_gradient(Z, v, offset, y, weight)
+    left = 3.0 * np.log1p(np.exp(-20.0))
+    assert loss == pytest.approx(left, rel=1e-5)
+    assert in_b == pytest.approx([left, -left], rel=1e-5)
+    assert in_v == pytest.approx(np.full((2, 1), -0.5 * left), rel=1e-5)
+    loss, in_v, in_b = loss_and_gradient(Z, 50.0 * v, offset, 1 - y, weight)
+    assert loss == pytest.approx(3000.0)
+    assert in_b == pytest.approx([-3.0, 3.0])
 
 
 @some
@@ -157,5 +224,9 @@ def test_many_rows_give_the_same_on_any_number_of_threads():
         removed = np.minimum(weight, 1.0)
         _kernels.add_column(cells, y, removed, C, one / 3, 1e-9, one, added, threads)
         _kernels.add_pair(cells, y, removed, proba, C, E, one, one, added, threads)
-        found.append((losses, out.tobytes(), gradient.tobytes(), added.tobytes()))
+        diagonal = np.zeros_like(q)
+        _kernels.correction_curvature(joint, by_row, weight, diagonal, threads)
+        weighted = loss_and_gradient(*weighted_terms(1, 50_000, 3, 5), y, weight, threads)
+        held = [out, gradient, added, diagonal, *weighted[1:]]
+        found.append((losses, weighted[0], [a.tobytes() for a in held]))
     assert all(f == found[0] for f in found)

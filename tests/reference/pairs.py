@@ -8,11 +8,13 @@ __all__ = [
     "column_scores",
     "correction",
     "counted",
+    "curvature",
     "estimate",
     "gain",
     "pair_scores",
     "softmax",
     "values",
+    "weighted",
 ]
 
 
@@ -82,6 +84,29 @@ def softmax(scores, y, weight):
     loss = -(weight * np.log(p[y, rows])).sum()
     p[y, rows] -= 1.0
     return loss, p * weight
+
+
+def weighted(Z, v, offset, y, weight):
+    """Log-loss of weighted values Z (layers, n_terms, n_rows), and its gradient in v and offset."""
+    if len(Z) == len(v):
+        scores = offset[:, None] + np.einsum("kt,kti->ki", v, Z)
+        loss, residual = softmax(scores, y, weight)
+        return loss, np.einsum("kti,ki->kt", Z, residual), residual.sum(axis=1)
+    half = 0.5 * (v[1] @ Z[0])
+    loss, residual = softmax(offset[:, None] + np.stack([-half, half]), y, weight)
+    in_v = 0.5 * (Z[0] @ residual[1])
+    return loss, np.stack([in_v, in_v]), residual.sum(axis=1)
+
+
+def curvature(cells, scores, weight, n_cells):
+    """Σ w·P·(1 − P) over the rows of each cell, (n_cells, n_classes)."""
+    diagonal = np.zeros((n_cells, scores.shape[1]))
+    for row, s, w in zip(cells, scores, weight, strict=True):
+        p = np.exp(s - s.max())
+        p /= p.sum()
+        for v in row[row >= 0]:
+            diagonal[v] += w * p * (1.0 - p)
+    return diagonal
 
 
 def correction(cells, scores, y, weight, q):

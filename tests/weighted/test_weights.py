@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tallybayes.weighted import by_class
 from tallybayes.weighted.by_class import class_weights
 from tallybayes.weighted.newton import shared_weights
 from tallybayes.weighted.objective import Loss
@@ -91,6 +92,33 @@ def test_at_the_least_loss_there_is_no_slope(seed, n, d, n_classes, scale):
         assert loss.by_class(q)[0] <= value + 1e-4 * (1.0 + value)  # more freedom, less loss
         assert (np.abs(loss.by_class(q)[1]) < room).all()
         assert (found.terms >= 0.0).all()
+
+
+@shapes
+@few
+def test_blocks_of_the_hessian_lead_to_the_same_weights(seed, n, d, n_classes, scale):
+    loss, start = loss_of(seed, n, d, n_classes + 1, scale)
+    whole = class_weights(loss, start, steps=200, worth=1e-9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(by_class, "WHOLE", 0)
+        found = class_weights(loss, start, steps=200, worth=1e-9)
+    losses = [
+        loss.by_class(np.column_stack([f.by_class(), f.offsets]).ravel())[0] for f in (whole, found)
+    ]
+    assert losses[1] == pytest.approx(losses[0], rel=1e-4, abs=1e-3)
+
+
+@shapes
+@few
+def test_blocks_are_the_hessian_but_for_what_classes_share(seed, n, d, n_classes, scale):
+    loss, _ = loss_of(seed, n, d, n_classes + 1, scale)
+    size = d + 1
+    q = np.random.default_rng(seed).uniform(0.1, 1.0, loss.n_classes * size)
+    blocks, shared = loss.class_blocks(q)
+    full = loss.class_curvature(q).reshape(loss.n_classes, size, loss.n_classes, size)
+    for c, block in enumerate(blocks):
+        less = block - np.diag(np.append(shared, 0.0))
+        np.testing.assert_allclose(less, full[c, :, c], rtol=1e-3, atol=1e-3 * (1.0 + n))
 
 
 @shapes

@@ -63,28 +63,30 @@ class Loss:
         self.log_share, self.scale = log_share, scale
         self.n_classes, self.d = len(log_share), values.shape[1]
         self.ridge = np.where(pair, PAIR, 1.0) * scale
-        self.residual = np.empty((self.n_classes, values.shape[2]), dtype=np.float32)
 
-    def data(self, v: Array, b: Array) -> tuple[float, Array]:
-        """The log-loss without penalty, and its gradient in v (n_classes, n_terms); `residual` is
-        that in the scores."""
-        scores = scores_of(self.values, v, self.log_share + b)
-        threads = get_num_threads()
-        loss = _kernels.softmax_residuals(scores, self.y, self.weight, self.residual, threads)
-        if len(self.values) == 1:
-            half = 0.5 * (self.values[0] @ self.residual[1])
-            return loss, np.stack([half, half])
-        return loss, np.stack([z @ r for z, r in zip(self.values, self.residual, strict=True)])
+    def data(self, v: Array, b: Array) -> tuple[float, Array, Array]:
+        """The log-loss without penalty, and its gradient in v (n_classes, n_terms) and in b."""
+        in_v, in_b = np.empty((self.n_classes, self.d)), np.empty(self.n_classes)
+        loss = _kernels.weighted_loss(
+            self.values,
+            np.ascontiguousarray(v),
+            self.log_share + b,
+            self.y,
+            self.weight,
+            in_v,
+            in_b,
+            get_num_threads(),
+        )
+        return loss, in_v, in_b
 
     def shared(self, q: Array) -> tuple[float, Array]:
         """Penalised loss and gradient in (w, b), without deviations."""
         w, b = q[: self.d], q[self.d :]
-        loss, each = self.data(np.broadcast_to(w, (self.n_classes, self.d)), b)
+        loss, each, in_b = self.data(np.broadcast_to(w, (self.n_classes, self.d)), b)
         apart = w - CENTRE
         loss += float((self.ridge * apart**2).sum() + OFFSET * (b**2).sum())
         in_w = each.sum(axis=0) + 2.0 * self.ridge * apart
-        in_b = self.residual.sum(axis=1, dtype=np.float64) + 2.0 * OFFSET * b
-        return loss, np.concatenate([in_w, in_b])
+        return loss, np.concatenate([in_w, in_b + 2.0 * OFFSET * b])
 
     def shared_curvature(self, q: Array) -> Array:
         """The Hessian in (w, b), without deviations."""
@@ -129,20 +131,21 @@ class Loss:
     def by_class(self, q: Array) -> tuple[float, Array]:
         """Penalised loss and gradient in (v, b), class by class."""
         v, b, w = self.split(q)
-        loss, each = self.data(v, b)
+        loss, each, in_b = self.data(v, b)
         u = v - w
         loss += float((self.ridge * (w - CENTRE) ** 2).sum() + OFFSET * (b**2).sum())
         loss += DEVIATION * self.scale * float((u**2).sum())
         gradient = np.empty((self.n_classes, self.d + 1))
         gradient[:, :-1] = each + 2.0 * DEVIATION * self.scale * u
-        gradient[:, -1] = self.residual.sum(axis=1, dtype=np.float64) + 2.0 * OFFSET * b
+        gradient[:, -1] = in_b + 2.0 * OFFSET * b
         return loss, gradient.ravel()
 
     def some(self, most: int) -> Loss:
         """About so many of its rows, each standing for more."""
         step = max(1, len(self.y) // most)
         less = copy(self)
-        less.values, less.y = self.values[:, :, ::step], self.y[::step]
+        less.values = np.ascontiguousarray(self.values[:, :, ::step])
+        less.y = self.y[::step]
         less.weight = self.weight[::step] * (len(self.y) / len(less.y))
         return less
 
@@ -173,6 +176,25 @@ class Loss:
             hessian[c, -1, c, -1] += 2.0 * OFFSET
             hessian[c, terms, :, terms] -= force * shared[:, None]
         return hessian.reshape(k * size, k * size)
+
+    def class_blocks(self, q: Array) -> tuple[Array, Array]:
+        """What the Hessian in (v, b), class by class, is about: blocks, one a class, float64
+        (n_classes, n_terms + 1, n_terms + 1), and what w takes from the penalty, -f_t for v_tk and
+        v_tl of any two classes, float64 (n_terms,). What classes share of the data is left out.
+        """
+        v, b, w = self.split(q)
+        p = self.proba(v, b)
+        force, index = 2.0 * DEVIATION * self.scale, np.arange(self.d + 1)
+        blocks = np.empty((self.n_classes, self.d + 1, self.d + 1))
+        rows = np.empty((self.d + 1, len(self.y)), dtype=np.float32)
+        for c, z in enumerate(self.values):
+            rows[-1] = np.sqrt(p[c] * (1.0 - p[c]) * self.weight)
+            np.multiply(z, rows[-1], out=rows[:-1])
+            blocks[c] = rows @ rows.T
+        blocks[:, index, index] *= 1.0 + ROUNDING
+        blocks[:, index[:-1], index[:-1]] += force
+        blocks[:, -1, -1] += 2.0 * OFFSET
+        return blocks, np.where(w > 0.0, force * DEVIATION * self.scale / self.pull, 0.0)
 
     def class_diagonal(self, q: Array) -> Array:
         """The diagonal of the Hessian in (v, b), class by class."""

@@ -192,9 +192,7 @@ class Pairs:
         if rows.n * rows.n_classes > THOROUGH and len(ways) > 1:
             some = [max(some, key=lambda way: gain(way, MIDDLE))]
         found = [
-            (gain(way, s), -way, strength)
-            for way in some
-            for s, strength in enumerate(STRENGTHS)
+            (gain(way, s), -way, strength) for way in some for s, strength in enumerate(STRENGTHS)
         ]
         best, way, strength = max(found)
         fine, width, *_ = ways[-way]

@@ -54,8 +54,8 @@ def _validated(
         (np.sort(order[fold != f]), np.sort(order[fold == f]))
         for f in range(folds if thorough else 1)
     ]
-    inside = [values[:, :, train] for train, _ in parts]
-    outside = [values[:, :, test] for _, test in parts]
+    inside = [values.take(train, axis=2) for train, _ in parts]
+    outside = [values.take(test, axis=2) for _, test in parts]
     now, found, losses = [start] * len(parts), start, [np.inf]
     for scale in scales:
         loss = 0.0
