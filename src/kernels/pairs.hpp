@@ -59,14 +59,14 @@ inline double not_negative(double x) { return x > 0.0 ? x : 0.0; }
 
 // ratio_y / Σ_k P_k·ratio_k of a row of class y, ratio_k = (C_k − [k = y]·r + t_k) / (E_k − r·P_k +
 // t_k), r what is removed.
+// Of two classes without a branch on y: a·b' / (P_y·a·b' + P_o·a'·b), a and b of the own class, a'
+// and b' of the other.
 inline double own_share_of_two(const double* c, const double* e, const float* p, const double* t,
                                i32 y, double r) {
-    const double a0 = not_negative(c[0] - (y == 0 ? r : 0.0)) + t[0];
-    const double a1 = not_negative(c[1] - (y == 1 ? r : 0.0)) + t[1];
-    const double b0 = not_negative(e[0] - r * p[0]) + t[0];
-    const double b1 = not_negative(e[1] - r * p[1]) + t[1];
-    const double x0 = a0 * b1, x1 = a1 * b0;
-    return (y == 0 ? x0 : x1) / (p[0] * x0 + p[1] * x1);
+    const i32 o = 1 - y;
+    const double a = not_negative(c[y] - r) + t[y], other = not_negative(c[o]) + t[o];
+    const double mine = a * (not_negative(e[o] - r * p[o]) + t[o]);
+    return mine / (p[y] * mine + p[o] * (other * (not_negative(e[y] - r * p[y]) + t[y])));
 }
 
 inline double own_share(const double* c, const double* e, const float* p, const double* t, i64 K,
@@ -150,6 +150,26 @@ void sum_pair(const i32* y, const Real* weight, const float* P, i64 n, i64 K, co
     }
 }
 
+// The same of two classes, where P is 1 in all: E follows from C and O.
+template <class Real, class Cell>
+void sum_pair_of_two(const i32* y, const Real* weight, const float* P, i64 n, const Cell& cell,
+                     i64 cells, const Sums<Real>& sums) {
+    std::vector<Real> both(4 * cells, Real(0));  // C and O of a cell and class side by side
+    for (i64 i = 0; i < n; ++i) {
+        const i64 v = cell(i);
+        if (v < 0) continue;
+        Real* into = both.data() + 2 * (2 * v + y[i]);
+        into[0] += weight[i];
+        into[1] += weight[i] * P[2 * i + y[i]];
+    }
+    for (i64 j = 0; j < 2 * cells; ++j) {
+        const Real *own = both.data() + 2 * j, *other = both.data() + 2 * (j ^ 1);
+        sums.C[j] = own[0];
+        sums.O[j] = own[1];
+        sums.E[j] = own[1] + (other[0] - other[1]);
+    }
+}
+
 // About residual_gain, from the sums alone: the rows of a cell and class j are taken as alike, with
 // P_j = O_j / C_j, and the rest of their P spread over the other classes as E − O is. Exact if they
 // are alike and there are two classes. c and e are C and E summed over neighbouring cells, or
@@ -200,7 +220,11 @@ inline void screen_pairs(const i32* y, const float* weight, const float* P, i64 
         std::vector<double> room(2 * K);
         const Sums<float> sums{summed.data(), summed.data() + cells * K,
                                summed.data() + 2 * cells * K};
-        sum_pair(y, weight, P, n, K, JointCell{codes + a * n, codes + b * n, size[b]}, sums);
+        const JointCell cell{codes + a * n, codes + b * n, size[b]};
+        if (K == 2)
+            sum_pair_of_two(y, weight, P, n, cell, cells, sums);
+        else
+            sum_pair(y, weight, P, n, K, cell, sums);
         for (i64 s = 0; s < strengths; ++s)
             gains[q * strengths + s] =
                 cell_gain(sums, sums.C, sums.E, cells, K, t + s * K, room.data());

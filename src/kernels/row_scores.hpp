@@ -42,6 +42,26 @@ inline void add_column(const i32* cell, const i32* y, const double* removed, i64
         }
         for (i64 k = 0; k < K; ++k) said[v * K + k] = W[k] * (full[v * K + k] - mean);
     }
+    if (K == 2) {  // by cell and class the difference of the second class to the first, halved
+        std::vector<double> apart(cells * 2);
+        for (i64 v = 0; v < cells; ++v) {
+            const double with = 0.5 * (full[2 * v + 1] - full[2 * v]);
+            apart[2 * v] = with - 0.5 * more[2 * v];
+            apart[2 * v + 1] = with + 0.5 * more[2 * v + 1];
+        }
+        over_cells(cell, n, K, S, allowed, [&](i64 i, i64 v, double* s, double*) {
+            const i64 at = 2 * v + y[i];
+            double half = apart[at];
+            if (removed[i] != 1.0) {
+                const double own = logarithm(C[at] - removed[i], p[y[i]]);
+                const double other = full[2 * v + 1 - y[i]];
+                half = 0.5 * (y[i] == 1 ? own - other : other - own);
+            }
+            s[0] -= W[0] * half;
+            s[1] += W[1] * half;
+        });
+        return;
+    }
     over_cells(cell, n, K, S, allowed, [&](i64 i, i64 v, double* s, double*) {
         const i64 y_i = y[i], at = v * K + y_i;
         const double r = removed[i];

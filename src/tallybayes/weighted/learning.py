@@ -125,7 +125,7 @@ class _Learning:
         tables = [column_table(c, p, worth=worth if worth > 0 else -np.inf) for c in columns]
         self.silent = np.array([table.choice == SILENT for table in tables], dtype=bool)
         self.scores = RowScores(rows, p, tables)
-        self.terms = Terms(n_classes, len(self.index))
+        self.terms = Terms(n_classes, len(self.index), terms)
         for table, cells in zip(tables, self.sample.cells, strict=True):
             self.terms.add(column_values(table, cells, self.sample.y, self.removed, p), pair=False)
         self.rounds: list[Weights] = []

@@ -21,6 +21,7 @@ __all__ = ["shared_weights"]
 Array = NDArray[np.float64]
 
 MOST = 1500  # parameters, of Newton's method
+SURE = 0.5  # of what a step may gain that is not taken, by an older Hessian
 
 
 def shared_weights(loss: Loss, start: Weights, *, steps: int, worth: float) -> Weights:
@@ -43,14 +44,20 @@ def shared_weights(loss: Loss, start: Weights, *, steps: int, worth: float) -> W
 
 def _newton(loss: Loss, q: Array, d: int, steps: int, worth: float) -> Array:
     value, gradient = loss.shared(q)
+    factor, before = None, np.empty(0, dtype=bool)
     for _ in range(steps):
         free = np.ones(len(q), dtype=bool)
         free[:d] = (q[:d] > 0.0) | (gradient[:d] < 0.0)
-        hessian = loss.shared_curvature(q)[np.ix_(free, free)]
+        enough = max(worth, NOISE * abs(value))
+        if factor is not None and np.array_equal(free, before):
+            left = 0.5 * float(gradient[free] @ cho_solve(factor, gradient[free]))
+            if left <= SURE * enough:  # by the Hessian of the step before, about the same by now
+                break
+        factor, before = cho_factor(loss.shared_curvature(q)[np.ix_(free, free)]), free
         step = np.zeros(len(q))
-        step[free] = -cho_solve(cho_factor(hessian), gradient[free])
+        step[free] = -cho_solve(factor, gradient[free])
         slope = float(gradient @ step)
-        if -0.5 * slope <= max(worth, NOISE * abs(value)):
+        if -0.5 * slope <= enough:
             break
         length = 1.0
         for _ in range(HALVINGS):

@@ -31,6 +31,7 @@ CENTRE = 0.3
 PAIR = 0.3
 DEVIATION = 3.0
 OFFSET = 0.01
+CHUNK = 2048  # rows that are multiplied at a time
 ROUNDING = 1e-5  # of the diagonal of a Hessian in float32
 
 
@@ -98,9 +99,12 @@ class Loss:
         hessian[np.arange(d, d + k), np.arange(d, d + k)] += (p * self.weight).sum(axis=1)
         weighted = (p * self.weight).astype(np.float32)
         if len(self.values) == 1:  # w·p·(1 − p), halves of the difference for either class
-            spread = weighted[1] * p[0].astype(np.float32)
-            hessian[:d, :d] = (self.values[0] * spread) @ self.values[0].T
-            hessian[:d, d + 1] = self.values[0] @ spread
+            root = np.sqrt(weighted[1] * p[0].astype(np.float32))
+            for begin in range(0, len(root), CHUNK):  # small enough to be at hand for the product
+                part = slice(begin, begin + CHUNK)
+                rows = self.values[0, :, part] * root[part]
+                hessian[:d, :d] += rows @ rows.T
+                hessian[:d, d + 1] += rows @ root[part]
             hessian[:d, d] = -hessian[:d, d + 1]
         else:
             mean = np.zeros(self.values.shape[1:], dtype=np.float32)

@@ -59,12 +59,18 @@ class Terms:
 
     Of two classes only the difference is kept, the second's less the first's: (1, n_terms, n_rows).
     Of more, each class: (n_classes, n_terms, n_rows).
+
+    Parameters
+    ----------
+    n_classes, n_rows : int
+    room : int
+        Terms that there may be without a copy; what is not used takes no memory.
     """
 
-    def __init__(self, n_classes: int, n_rows: int) -> None:
+    def __init__(self, n_classes: int, n_rows: int, room: int = 16) -> None:
         self.n_classes = n_classes
         layers = 1 if n_classes == 2 else n_classes
-        self._room = np.empty((layers, 16, n_rows), dtype=np.float32)
+        self._room = np.empty((layers, max(room, 1), n_rows), dtype=np.float32)
         self.pair: list[bool] = []
 
     def __len__(self) -> int:
