@@ -72,6 +72,11 @@ def _arranged(table: Table, names: list[str], what: Declared, records: bool) -> 
     wanted = [name for name in names if not what.left_out(name)]
     lacking = [name for name in wanted if name not in table.columns]
     if lacking and not records:
+        if not table.named and list(table.columns) != names[: len(table.columns)]:
+            raise ValueError(
+                f"X has no column names, but the model was trained with columns {wanted}: give a "
+                "data frame with these columns."
+            )
         raise ValueError(
             f"X lacks the column(s) {lacking} that the model was trained with; it has "
             f"{list(table.columns)}. Add them, with gaps where nothing is known."
