@@ -246,3 +246,11 @@ def test_an_array_for_a_model_of_named_columns_is_told_so(call):
     model = NaiveBayes().fit(frame, ["a", "b", "a"])
     with pytest.raises(ValueError, match=r"X has no column names, .* \['age', 'pay'\]"):
         getattr(model, call)(frame.to_numpy())
+
+
+def test_dates_as_texts_for_a_column_of_dates_are_told_so():
+    frame = pd.DataFrame({"day": pd.date_range("2020-01-31", periods=4)})
+    model = NaiveBayes().fit(frame, list("abab"))
+    texts = frame.astype(str)
+    with pytest.raises(ValueError, match=r"row 0, .*'2020-01-31'.* pandas.to_datetime"):
+        model.predict(texts)
