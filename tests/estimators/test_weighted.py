@@ -105,8 +105,8 @@ def test_a_pair_is_found(paired):
 
 def test_interactions_can_be_left_out():
     x, y = exclusive(400, 0)
-    assert WeightedNaiveBayes(interactions=0).fit(x, y).interactions_ == []
-    wide = pd.concat([x, x.add_suffix("2").sample(frac=1.0, random_state=0, ignore_index=True)])
+    with pytest.warns(UserWarning, match="no column of 2 tells the classes apart"):
+        assert WeightedNaiveBayes(interactions=0).fit(x, y).interactions_ == []
     wide = pd.concat([x, exclusive(400, 5)[0].add_suffix("2")], axis=1)
     assert len(WeightedNaiveBayes(interactions=1).fit(wide, y).interactions_) == 1
 
@@ -386,10 +386,21 @@ def test_small_and_strange_tables(n, n_classes, kinds, seed):
 
 def test_a_column_that_tells_everything():
     x = pd.DataFrame({"a": np.repeat(["u", "v"], 50), "n": np.repeat([0.0, 1.0], 50)})
-    model = WeightedNaiveBayes().fit(x, np.repeat([0, 1], 50))
+    with pytest.warns(UserWarning, match="columns 'a', 'n' alone tells the class of all 100 rows"):
+        model = WeightedNaiveBayes().fit(x, np.repeat([0, 1], 50))
     proba = model.predict_proba(x)
     assert (proba[:50, 0] > 0.97).all()
     assert (proba[50:, 1] > 0.97).all()
+
+
+def test_a_class_with_hardly_a_row_is_told():
+    x, y = X.copy(), np.array(Y, dtype=object)
+    y[:2] = "rare"
+    with pytest.warns(UserWarning, match=r"fewer than 5 rows: rare \(2\)"):
+        WeightedNaiveBayes().fit(x, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        WeightedNaiveBayes().fit(x[:20], y[:20])  # of few rows a person knows
 
 
 def test_check_estimator_passes():

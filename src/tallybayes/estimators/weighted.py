@@ -28,6 +28,7 @@ from tallybayes.estimators.weighted_learning import (
     simplified_weighting,
 )
 from tallybayes.estimators.weighted_model import WeightedModel
+from tallybayes.estimators.weighted_warnings import warn_of_rows
 from tallybayes.estimators.weighted_words import summary_of, term_frame
 from tallybayes.estimators.weighting import Weighting
 from tallybayes.families import Bernoulli, Categorical
@@ -70,7 +71,8 @@ class WeightedNaiveBayes(TableClassifier):
     interactions : "auto" or int, default="auto"
         How many pairs of columns there may be at most; "auto": as many as leave-one-out says help.
     weights : {"column-class", "column"}, default="column-class"
-        Whether the weight of a term may deviate by class, where there are more than two.
+        Whether the weight of a term may deviate by class, where there are more than two. It does
+        not where columns times classes are more than 4,000.
     polish : "auto" or bool, default="auto"
         Whether cells are corrected at last; "auto" and True: where cross-validation says it helps.
     regularization : "auto" or float, default="auto"
@@ -98,7 +100,9 @@ class WeightedNaiveBayes(TableClassifier):
         Of a model that :meth:`simplify` made: how much higher its log-loss is, in nats a row.
     log_loss_, accuracy_ : float
         Of the rows that weights were learned on, each predicted by the counts of the others. As the
-        same rows have chosen weights and pairs, they are a little optimistic.
+        same rows have chosen weights and pairs, they are a little optimistic. Where there are fewer
+        than two rows a column that choice would count for too much: then all of the learning is
+        done again without each fifth of the rows, and they are predicted by it.
     schema_ : frame
         What was decided about each column, and why.
     tally_ : TableTally
@@ -205,7 +209,10 @@ class WeightedNaiveBayes(TableClassifier):
         kept = np.flatnonzero(weight > 0.0)
         if len(kept) < len(own):
             x, own, weight = x.take(kept), own[kept], weight[kept]
-        model.chosen = Chosen(weighting=learned_weighting(model, self._wishes(), x, own, weight))
+        weighting = learned_weighting(model, self._wishes(), x, own, weight)
+        model.chosen = Chosen(weighting=weighting)
+        if model.now is not None:
+            warn_of_rows(model.now, model.schema.classes, model.tally.classes.count)
 
     def _wishes(self) -> Wishes:
         return Wishes(

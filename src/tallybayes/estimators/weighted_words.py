@@ -17,6 +17,7 @@ from tallybayes.tally import LevelCounts
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.counts import Held
 from tallybayes.weighted.score import WeightedScore
+from tallybayes.weighted.tables import SILENT
 
 if TYPE_CHECKING:
     from tallybayes.estimators.weighted_model import WeightedModel
@@ -125,6 +126,8 @@ def _why(weighting: Weighting, j: int) -> str:
     if j in learned.duplicates:
         return f"the same as {learned.columns[learned.duplicates[j]].name!r}"
     choice = learned.choices[j]
+    if choice == SILENT:
+        return "gains no more than chance could"
     smoothed = f"smoothed by {choice.strength:g} rows"
     if choice.kernel == "cells":
         smoothed += f" and over {choice.width:g} cells"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.pair_terms import PairTerm
-from tallybayes.weighted.tables import TableChoice, column_table
+from tallybayes.weighted.tables import SILENT, TableChoice, column_table
 from tallybayes.weighted.terms import Weights
 
 __all__ = ["Learned", "tables_of"]
@@ -74,6 +74,42 @@ class Learned:
             for column, choice in zip(columns, self.choices, strict=True)
         ]
         return tables_of(full + [pair.full for pair in self.pairs], self.weights, self.corrections)
+
+    def among(self, columns: list[ColumnCells], kept: list[int]) -> Learned:
+        """The same with columns beside its own that say nothing and weigh 0.
+
+        Parameters
+        ----------
+        columns : list of ColumnCells
+            All.
+        kept : list of int
+            Where its own are among them.
+        """
+        d, n_classes = len(columns), len(self.offset)
+        at = {j: i for i, j in enumerate(kept)}
+
+        def spread(weights: Weights) -> Weights:
+            pairs = len(weights.terms) - len(kept)
+            place = np.array([*kept, *range(d, d + pairs)], dtype=np.intp)
+            terms, deviations = np.zeros(d + pairs), np.zeros((n_classes, d + pairs))
+            terms[place], deviations[:, place] = weights.terms, weights.deviations
+            return replace(weights, terms=terms, deviations=deviations)
+
+        def widened(tables: list[Array]) -> list[Array]:
+            nothing = [np.zeros((column.n_cells, n_classes)) for column in columns]
+            wide = [tables[at[j]] if j in at else nothing[j] for j in range(d)]
+            return wide + tables[len(kept) :]
+
+        return replace(
+            self,
+            columns=columns,
+            choices=[self.choices[at[j]] if j in at else SILENT for j in range(d)],
+            pairs=[replace(q, first=kept[q.first], second=kept[q.second]) for q in self.pairs],
+            rounds=[spread(weights) for weights in self.rounds],
+            weights=spread(self.weights),
+            corrections=None if self.corrections is None else widened(self.corrections),
+            tables=widened(self.tables),
+        )
 
 
 def tables_of(full: list[Array], weights: Weights, corrections: list[Array] | None) -> list[Array]:

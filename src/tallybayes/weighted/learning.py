@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from tallybayes.weighted.cells import ColumnCells
-from tallybayes.weighted.duplicates import distinct, with_duplicates
+from tallybayes.weighted.doubt import (
+    believed,
+    doubted,
+    least_gain,
+    many,
+    trust_beyond_chance,
+)
+from tallybayes.weighted.duplicates import distinct
 from tallybayes.weighted.learned import Learned, tables_of
 from tallybayes.weighted.pair_terms import PairTerm, pair_values
 from tallybayes.weighted.pairs import Pairs
@@ -17,7 +26,7 @@ from tallybayes.weighted.polish import Correction, correction
 from tallybayes.weighted.row_scores import RowScores, log_normalised
 from tallybayes.weighted.rows import LearningRows, column_values
 from tallybayes.weighted.sampling import sampled
-from tallybayes.weighted.tables import SILENT, column_table
+from tallybayes.weighted.tables import SILENT, ColumnTable, column_table
 from tallybayes.weighted.terms import Terms, Weights
 from tallybayes.weighted.weights import learn_weights
 
@@ -35,8 +44,6 @@ MOST_CORRECTED = 10_000_000  # cells of rows that corrections are learned on
 MOST_STEPS = 50_000_000  # those times classes
 MOST_CORRECTIONS = 1_000_000  # cells times classes
 CHANCE = 5.0  # nats that the best of all widths and strengths may gain by chance, log(144)
-FEW = 10  # rows a column at least, where chance is estimated
-NOISY = 30  # columns say nothing that gain less than log(30·columns / rows)
 
 
 def learn(
@@ -79,9 +86,48 @@ def learn(
     if duplicates:
         rows = replace(rows, cells=np.ascontiguousarray(rows.cells[kept]))
     with threadpool_limits(1, user_api="blas"):  # many small products: threads would only wait
-        learning = _Learning([columns[j] for j in kept], rows, p, by_class, penalty)
-        learned = learning.learned(interactions, polish)
-    return with_duplicates(learned, columns, kept, duplicates, p) if duplicates else learned
+        asked = _Asked(interactions, by_class, polish, penalty)
+        learned = _learned([columns[j] for j in kept], rows, p, asked)
+    return replace(learned.among(columns, kept), duplicates=duplicates) if duplicates else learned
+
+
+class _Asked(NamedTuple):
+    """What is asked of the learning; see :func:`learn`."""
+
+    interactions: int | None
+    by_class: bool
+    polish: bool
+    penalty: float | None
+
+
+def _learned(columns: list[ColumnCells], rows: LearningRows, p: Array, asked: _Asked) -> Learned:
+    """What is learned of columns that differ from each other, as far as it is believed."""
+    total = float(rows.weight.sum())
+    least = least_gain(len(columns), total)
+    if not many(len(columns), total):
+        tables = [column_table(column, p) for column in columns]
+        for j, column in enumerate(columns):
+            if tables[j].gain < least:
+                tables[j] = column_table(column, p, SILENT)
+        learned = _Learning(columns, tables, rows, p, asked).learned()
+        trust = trust_beyond_chance(rows, learned.tested, learned.log_proba, p)
+        return believed(learned, p, trust)
+
+    def learner(columns: list[ColumnCells], rows: LearningRows) -> Callable[[float], Learned]:
+        tables = [column_table(column, p) for column in columns]
+
+        def learn(worth: float) -> Learned:
+            kept = [j for j, table in enumerate(tables) if table.gain >= worth]
+            some = replace(rows, cells=np.ascontiguousarray(rows.cells[kept]))
+            heard = [tables[j] for j in kept]
+            learning = _Learning([columns[j] for j in kept], heard, some, p, asked)
+            return learning.learned().among(columns, kept)
+
+        return learn
+
+    doubt = doubted(columns, rows, p, learner)
+    learned = believed(learner(columns, rows)(doubt.worth), p, doubt.trust)
+    return replace(learned, tested=np.arange(rows.n), log_proba=doubt.log_proba)
 
 
 def _of_one_class(columns: list[ColumnCells], rows: LearningRows) -> Learned:
@@ -107,22 +153,20 @@ class _Learning:
     def __init__(
         self,
         columns: list[ColumnCells],
+        tables: list[ColumnTable],
         rows: LearningRows,
         p: Array,
-        by_class: bool,
-        penalty: float | None,
+        asked: _Asked,
     ) -> None:
         d, n_classes = len(columns), rows.n_classes
-        self.columns, self.rows, self.p, self.penalty = columns, rows, p, penalty
-        self.by_class = by_class and n_classes * (d + 1) <= MOST_DEVIATIONS
+        self.columns, self.rows, self.p, self.asked = columns, rows, p, asked
+        self.by_class = asked.by_class and n_classes * (d + 1) <= MOST_DEVIATIONS
         self.most = max(4, min(d, MOST_PAIRS))
         terms = d + ROUNDS * self.most
         room = MOST_VALUES // (terms * (1 if n_classes == 2 else n_classes))
         self.index, stands = sampled(rows.y, rows.weight, n_classes, max(1, min(MOST_ROWS, room)))
         self.removed = rows.removed[self.index]
         self.sample = replace(rows.take(self.index), weight=stands)
-        worth = np.log(max(NOISY * d / max(float(rows.weight.sum()), 1.0), 1e-9))
-        tables = [column_table(c, p, worth=worth if worth > 0 else -np.inf) for c in columns]
         self.silent = np.array([table.choice == SILENT for table in tables], dtype=bool)
         self.scores = RowScores(rows, p, tables)
         self.terms = Terms(n_classes, len(self.index))
@@ -138,7 +182,7 @@ class _Learning:
             start,
             np.log(self.p),
             by_class=self.by_class,
-            penalty=self.penalty,
+            penalty=self.asked.penalty,
         )
 
     def loudest(self, most: int) -> NDArray[np.intp]:
@@ -148,11 +192,11 @@ class _Learning:
         said = (~self.silent) * self.weights.terms * (self.terms.values**2).mean(axis=(0, 2)) ** 0.5
         return np.sort(np.argsort(-said, kind="stable")[:most])
 
-    def add_pairs(self, interactions: int | None) -> None:
+    def add_pairs(self) -> None:
         """Rounds of pairs and of weights."""
         d, most = len(self.columns), ROUNDS * self.most
-        if interactions is not None:
-            most = min(most, interactions)
+        if self.asked.interactions is not None:
+            most = min(most, self.asked.interactions)
         if self.by_class and self.rows.n_classes > 2:
             most = min(most, max(d, MOST_DEVIATIONS // self.rows.n_classes - d - 1))
         pairs = Pairs(self.columns, self.sample, self.p, self.loudest(MOST_PAIRED))
@@ -173,9 +217,9 @@ class _Learning:
             self.rounds.append(self.weights)
             self.weights = self.learn_weights(self.weights)
 
-    def learned(self, interactions: int | None, polish: bool) -> Learned:
-        if interactions != 0 and len(self.columns) > 1:
-            self.add_pairs(interactions)
+    def learned(self) -> Learned:
+        if self.asked.interactions != 0 and len(self.columns) > 1:
+            self.add_pairs()
         tables, weights = self.scores.tables, self.weights
         weights.terms[: len(tables)][self.silent] = 0.0
         weights.deviations[:, : len(tables)][:, self.silent] = 0.0
@@ -183,17 +227,11 @@ class _Learning:
         full = [table.full for table in tables] + [pair.full for pair in pairs]
         scores = self.scores.scores(weights)
         tested, corrections = np.arange(self.rows.n), None
-        found = self.corrected(full, pairs, scores) if polish else None
+        found = self.corrected(full, pairs, scores) if self.asked.polish else None
         if found is not None:
             corrections, honest = found
             tested = honest.tested
             scores = scores[tested] + honest.left_out
-        trust = self.trust(scores, tested)
-        if trust < 1.0:
-            log_p = np.log(self.p)
-            scores = log_p + trust * (scores - log_p)
-            weights = weights.times(trust)
-            corrections = None if corrections is None else [trust * more for more in corrections]
         return Learned(
             columns=self.columns,
             choices=[table.choice for table in tables],
@@ -206,23 +244,6 @@ class _Learning:
             tested=tested,
             log_proba=log_normalised(scores),
         )
-
-    def trust(self, scores: Array, tested: NDArray[np.intp]) -> float:
-        """How much of what was learned is believed, from 0 to 1.
-
-        As many columns of noise gain a nat each and more, as widths, weights and pairs are chosen
-        by what they gain. Where all of it gains no more than that, nothing is believed, and all
-        where it gains half as much again.
-        """
-        rows = self.rows
-        y, weight = rows.y[tested], rows.weight[tested]
-        own = log_normalised(scores)[np.arange(len(tested)), y] - np.log(self.p)[y]
-        total = float(rows.weight.sum())
-        gain = float(weight @ own) * total / max(float(weight.sum()), 1e-300)
-        chance = min(len(self.columns), total / FEW) * np.log2(rows.n_classes)
-        if chance <= 0.0:  # no column, or one class
-            return 1.0
-        return float(np.clip(2.0 * (gain / chance - 1.0), 0.0, 1.0))
 
     def corrected(
         self, full: list[Array], pairs: list[PairTerm], scores: Array

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.weighted.cells import ColumnCells, coarse
+from tallybayes.weighted.neighbours import spread
 from tallybayes.weighted.pair_terms import CountedPair, PairTerm, joint_cells, pair_values
 from tallybayes.weighted.rows import LearningRows
-from tallybayes.weighted.tables import spread
 
 __all__ = ["CountedPair", "PairTerm", "Pairs", "pair_values"]
 

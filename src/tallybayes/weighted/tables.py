@@ -4,27 +4,31 @@
 
 C are counts, of numbers summed over neighbouring cells by a triangular kernel; p the class shares;
 m_v = Σ_k C_vk. A rare cell says nothing. The width of the kernel and a are those under which each
-row's class is most probable with the row taken out: no pass over rows, a cell is enough.
+row's class is most probable with the row taken out: no pass over rows, a cell is enough. A narrow
+kernel has many bumps to choose from, and pays for it: without that, of thousands of columns of
+noise those with the narrowest kernels seem to tell most.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.weighted.cells import ColumnCells
+from tallybayes.weighted.neighbours import over_neighbours
 
-__all__ = ["SILENT", "ColumnTable", "TableChoice", "column_table", "spread"]
+__all__ = ["SILENT", "ColumnTable", "TableChoice", "column_table"]
 
 Array = NDArray[np.float64]
 
 STRENGTHS = 0.25 * 2.0 ** np.arange(12)
 WIDTHS = (2.0, 4.0, 8.0, 16.0)  # in cells
 RANK_WIDTHS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)  # in shares of the rows
+KINDS = (("none", 1.0), *(("cells", w) for w in WIDTHS), *(("rank", w) for w in RANK_WIDTHS))
 LEAST = 1e-300
+AT_ONCE = 1_000_000  # log-ratios that are compared at once
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,8 @@ class ColumnTable:
         C + a·p: counts over neighbouring cells, and the prior.
     choice : TableChoice
     gain : float
-        What it gains by leave-one-out over the class shares, in nats; NaN if the choice was given.
+        What it gains by leave-one-out over the class shares, less the price of its kernel, in
+        nats; NaN if the choice was given.
     """
 
     full: Array
@@ -71,68 +76,52 @@ class ColumnTable:
     gain: float
 
 
-def spread(position: Array, width: float) -> Array:
-    """Triangular weights between cells at these positions, 1 for a cell itself, (n, n)."""
-    apart = np.abs(position[:, None] - position[None, :]) / max(width, 1e-12)
-    return np.maximum(0.0, 1.0 - apart)
-
-
-@lru_cache(maxsize=4)  # columns of numbers without ties all have the same
-def _kernels_of(weights: bytes) -> tuple[list[tuple[str, float]], Array]:
-    """Kernels over the cells of a number that hold these rows (float64), and as one array
-    (n_kernels, n_cells, n_cells)."""
-    weight = np.frombuffer(weights)
-    kinds = [("none", 1.0), *(("cells", w) for w in WIDTHS), *(("rank", w) for w in RANK_WIDTHS)]
-    return kinds, np.stack([_kernel(weight, kernel, width) for kernel, width in kinds])
-
-
-def _kernel(weight: Array, kernel: str, width: float) -> Array:
-    """What each cell takes of each, (n_cells, n_cells)."""
-    position = np.arange(len(weight), dtype=np.float64)
-    if kernel == "none":
-        return np.eye(len(weight))
-    if kernel == "rank":
-        share = weight / max(weight.sum(), LEAST)
-        position = np.cumsum(share) - 0.5 * share
-    return spread(position, width)
-
-
 def _over_neighbours(counts: Array, choice: TableChoice) -> Array:
     """Counts summed over neighbouring cells; the last, the gap, is by itself."""
     if choice.kernel == "none":
         return counts
-    kernel = _kernel(counts[:-1].sum(axis=1), choice.kernel, choice.width)
-    return np.vstack([kernel @ counts[:-1], counts[-1:]])
+    return np.vstack([over_neighbours(counts[:-1], choice.kernel, [choice.width])[0], counts[-1:]])
+
+
+def _all_neighbours(counts: Array) -> Array:
+    """Counts summed over neighbouring cells by each of the kernels, (n_kernels, n_cells, K)."""
+    cells = over_neighbours(counts[:-1], "cells", WIDTHS)
+    ranks = over_neighbours(counts[:-1], "rank", RANK_WIDTHS)
+    smoothed = np.concatenate([counts[None, :-1], cells, ranks])
+    gap = np.broadcast_to(counts[-1:], (len(smoothed), 1, counts.shape[1]))
+    return np.concatenate([smoothed, gap], axis=1)
 
 
 def _best(cells: ColumnCells, p: Array) -> tuple[float, TableChoice]:
     """What the best choice gains over the class shares, by leave-one-out, in nats; and the choice.
 
-    A row is taken from the count of its class and from its cell's.
+    A row is taken from the count of its class and from its cell's. A kernel pays for how many
+    bumps it could have made: a width of a share h of the rows, or of the cells, costs log(1/h).
     """
     rows = cells.counts
-    kinds, counts = [("none", 1.0)], rows[None]
+    kinds, counts, price = KINDS[:1], rows[None], np.zeros(1)
     if cells.is_number and cells.n_cells > 2:
-        kinds, kernels = _kernels_of(np.ascontiguousarray(rows[:-1].sum(axis=1)).tobytes())
-        gap = np.broadcast_to(rows[-1:], (len(kinds), 1, rows.shape[1]))
-        counts = np.concatenate([kernels @ rows[:-1], gap], axis=1)
+        kinds, counts = KINDS, _all_neighbours(rows)
+        share = [width / (1.0 if kind == "rank" else cells.n_cells - 1) for kind, width in kinds]
+        price = -np.log(np.minimum(share, 1.0))
     v, k = np.nonzero(rows)
-    some, a = rows[v, k], STRENGTHS[:, None]
+    some = rows[v, k]
     one = np.minimum(some, 1.0)
-    best = (0.0, SILENT)
-    for (kernel, width), smoothed in zip(kinds, counts, strict=True):
-        part = np.maximum(smoothed[v, k] - one + a * p[k], LEAST)
-        whole = np.maximum((smoothed.sum(axis=1)[v] - one + a) * p[k], LEAST)
-        gains = np.log(part / whole) @ some
-        top = int(np.argmax(gains))
-        if gains[top] > best[0] or best[1] is SILENT:
-            best = float(gains[top]), TableChoice(kernel, width, float(STRENGTHS[top]))
-    return best
+    part = (counts[:, v, k] - one)[:, None]
+    whole = ((counts.sum(axis=2)[:, v] - one) * p[k])[:, None]
+    prior = STRENGTHS[:, None] * p[k]
+    gains = np.empty((len(kinds), len(STRENGTHS)))
+    step = max(1, AT_ONCE // max(prior.size, 1))
+    for some_kinds in (slice(i, i + step) for i in range(0, len(kinds), step)):
+        ratio = np.maximum(part[some_kinds] + prior, LEAST)
+        ratio /= np.maximum(whole[some_kinds] + prior, LEAST)
+        gains[some_kinds] = np.log(ratio, out=ratio) @ some
+    gains -= price[:, None]
+    kind, strength = np.unravel_index(int(np.argmax(gains)), gains.shape)
+    return float(gains[kind, strength]), TableChoice(*kinds[kind], float(STRENGTHS[strength]))
 
 
-def column_table(
-    cells: ColumnCells, p: Array, choice: TableChoice | None = None, *, worth: float = -np.inf
-) -> ColumnTable:
+def column_table(cells: ColumnCells, p: Array, choice: TableChoice | None = None) -> ColumnTable:
     """The table of a column.
 
     Parameters
@@ -142,14 +131,10 @@ def column_table(
         Shares of the classes.
     choice : TableChoice, optional
         Chosen by leave-one-out unless given.
-    worth : float
-        What a column has to gain by leave-one-out over the class shares, in nats, to say anything.
     """
     gain = np.nan
     if choice is None:
         gain, choice = _best(cells, p)
-        if gain < worth:
-            choice = SILENT
     a = choice.strength
     counts = _over_neighbours(cells.counts, choice)
     smoothed = counts + a * p

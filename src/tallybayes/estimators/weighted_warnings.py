@@ -1,0 +1,69 @@
+"""What a person should know of the rows that weights were learned on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.errors import warn_user
+from tallybayes.estimators.weighting import WeightingNow
+from tallybayes.weighted.cells import ColumnCells
+
+__all__ = ["warn_of_rows"]
+
+Array = NDArray[np.float64]
+
+ENOUGH = 50  # rows: of fewer a person knows that they say little
+RARE = 5  # rows of a class
+ALONE = 0.95  # of the rows have another row in their cell
+MOST = 5  # names in a warning
+
+
+def warn_of_rows(now: WeightingNow, classes: NDArray[Any], rows: Array) -> None:
+    """Warns of classes with next to no rows, of a column that tells the class without error, and
+    where nothing could be learned.
+
+    Parameters
+    ----------
+    now : WeightingNow
+    classes : array (n_classes,)
+    rows : float64 array (n_classes,)
+        Of each.
+    """
+    total = rows.sum()
+    if total < ENOUGH:
+        return
+    rare = [f"{classes[k]} ({rows[k]:g})" for k in np.flatnonzero((rows > 0.0) & (rows < RARE))]
+    if rare:
+        warn_user(
+            f"classes with fewer than {RARE} rows: {_listed(rare)}. What the model says of them "
+            "rests on next to nothing: learn more of their rows, or join them to other classes"
+        )
+    telling = [column.name for column in now.columns if _tells_alone(column)]
+    if telling:
+        each = "each of the columns" if len(telling) > 1 else "the column"
+        warn_user(
+            f"{each} {_listed([repr(name) for name in telling])} alone tells the class of all "
+            f"{total:g} rows without error. Is it the class by another name, or only known "
+            f"afterwards? Then leave it out: columns={{{telling[0]!r}: None}}, or --column "
+            f"{telling[0]}=none"
+        )
+    if now.columns and not len(now.score.speaking):
+        warn_user(
+            f"no column of {len(now.columns)} tells the classes apart better than chance could on "
+            f"{total:g} rows: every prediction is by the shares of the classes"
+        )
+
+
+def _tells_alone(column: ColumnCells) -> bool:
+    """Whether each cell holds rows of one class, and hardly a row is alone in its cell."""
+    held = column.counts.sum(axis=1)
+    apart = (column.counts > 0.0).sum(axis=1) <= 1
+    return bool(apart.all() and held[held >= 2.0].sum() > ALONE * held.sum())
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    return ", ".join(names[:MOST]) + more

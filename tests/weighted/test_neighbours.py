@@ -1,0 +1,38 @@
+"""Sums over neighbouring cells are those of the kernel matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from tallybayes.weighted.neighbours import over_neighbours, position, spread
+
+counts = st.integers(1, 40).flatmap(
+    lambda n: st.integers(1, 4).flatmap(
+        lambda k: arrays(np.float64, (n, k), elements=st.floats(0.0, 1e6, width=32))
+    )
+)
+
+
+@given(counts, st.sampled_from(["cells", "rank"]), st.lists(st.floats(0.001, 100.0), max_size=4))
+def test_sums_are_those_of_the_kernel(counts, kind, widths):
+    at = position(counts.sum(axis=1), kind)
+    expected = np.array([spread(at, width) @ counts for width in widths])
+    found = over_neighbours(counts, kind, widths)
+    assert found.shape == (len(widths), *counts.shape)
+    np.testing.assert_allclose(
+        found, expected.reshape(found.shape), atol=1e-8 * max(counts.sum(), 1e-3)
+    )
+
+
+def test_a_kernel_of_one_cell_is_none():
+    counts = np.arange(12.0).reshape(6, 2)
+    np.testing.assert_allclose(over_neighbours(counts, "cells", [1.0])[0], counts)
+
+
+def test_no_rows():
+    counts = np.zeros((5, 2))
+    for kind in ("cells", "rank"):
+        np.testing.assert_array_equal(over_neighbours(counts, kind, [2.0])[0], counts)
