@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import tempfile
+from errno import EISDIR, ENOENT
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,14 @@ def decode(value: Any) -> Any:
     return value
 
 
+def _need_place(path: Path) -> None:
+    """Raises where no file can be, naming what was asked for and not the draft of it."""
+    if path.is_dir():
+        raise IsADirectoryError(EISDIR, "this is a folder: name a file in it", str(path))
+    if not path.parent.is_dir():
+        raise FileNotFoundError(ENOENT, "there is no such folder to save in", str(path.parent))
+
+
 def write(path: str | os.PathLike[str], header: Any, arrays: dict[str, NDArray[Any]]) -> None:
     """Writes a model file; an existing file is replaced whole or not at all.
 
@@ -101,6 +110,7 @@ def write(path: str | os.PathLike[str], header: Any, arrays: dict[str, NDArray[A
     at = _checksum_at(data)
     data[at : at + 64] = hashlib.sha256(data).hexdigest().encode()
     path = Path(path)
+    _need_place(path)
     descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -345,3 +345,44 @@ def test_predictions_as_csv_are_read_as_they_were(tmp_path, delimiter):
         assert head == ["prediction", "p(a,b)", 'p(")']
         assert [row[0] for row in rows] == labels
         np.testing.assert_array_equal([[float(v) for v in row[1:]] for row in rows], p)
+
+
+def test_weights_older_than_the_counts_are_told_by_the_command(run, files, tmp_path):
+    run("fit", "comma.csv", "--target", "buys", "--no-estimate")
+    told = run("update", "comma.tally", "comma.csv", "-o", "u.tally").err
+    assert "weights and pairs as before: tallybayes reweight u.tally DATA" in told
+    told = run("predict", "u.tally", "comma.csv").err
+    assert "tallybayes reweight" in told
+    assert "reweight(X, y)" not in told
+    run("reweight", "u.tally", "comma.csv")
+    assert run("predict", "u.tally", "comma.csv").err == ""
+    run("fit", "--plain", "comma.csv", "--target", "buys", "--no-estimate")
+    assert run("update", "comma.tally", "comma.csv").err == ""
+
+
+def test_a_document_begins_with_its_first_row(run, model, tmp_path):
+    (tmp_path / "less.csv").write_text("nothing\n1\n")
+    result = run("predict", model, "less.csv", "--json", code=1)
+    assert result.out == ""
+    assert result.line
+
+
+def test_the_simplest_guess_is_a_class_that_can_be_guessed(run, tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n" + "1,a\n2,b\n" * 20)
+    (tmp_path / "new.csv").write_text("x,y\n" + "1,c\n" * 5 + "1,a\n2,b\n2,b\n")
+    run("fit", "--plain", "t.csv", "--target", "y")
+    found = run("evaluate", "t.tally", "new.csv", "--json").document["estimate"]
+    assert found["baseline"]["class"] == "b"
+    assert found["baseline"]["accuracy"] == 2 / 8
+
+
+def test_why_a_column_is_left_out_is_said(run, tmp_path):
+    rows = [f"7,{i % 3},{'ab'[i % 2]}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("same,x,y\n" + "\n".join(rows) + "\n")
+    result = run("fit", "t.csv", "--target", "y", "--no-estimate")
+    assert result.out.count("adds nothing") == 2
+    assert "Most telling" not in result.out
+    (tmp_path / "one.csv").write_text("x,y\n" + "1,a\n2,a\n" * 20)
+    result = run("fit", "one.csv", "--target", "y")
+    assert "needs two classes" in result.out
+    assert "-0.0000" not in result.out

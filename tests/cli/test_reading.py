@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 
+import pyarrow as pa
 import pytest
+
+from tallybayes.cli.reading.cells import Misfit, Spelling, cells, kind_of
 
 ALL = [
     "comma.csv",
@@ -147,3 +150,49 @@ def test_the_delimiter_is_found(run, tmp_path, delimiter):
     found = run("fit", "t.csv", "--target", "y", "--json", "--no-estimate").document
     assert found["rows"] == 4
     assert found["columns"][0]["holds"] == "numbers"
+
+
+def test_utf_16_is_named_with_the_option_that_reads_it(run, tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n1,a\n2,b\n", "utf-16")
+    words = ("fit", "--plain", "t.csv", "--target", "y")
+    assert "add --encoding utf-16" in run(*words, code=1).line
+    assert run(*words, "--encoding", "utf-16", "--json").document["rows"] == 2.0
+
+
+def test_lines_that_end_in_cr_alone_are_explained(run, tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"x,y\r1,a\r2,b\r")
+    assert "CR alone" in run("fit", "t.csv", "--target", "y", code=1).line
+
+
+def test_an_infinite_number_may_be_declared_a_gap(run, tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n1,a\ninf,b\n3,a\n4,b\n")
+    words = ("fit", "--plain", "t.csv", "--target", "y", "--json")
+    assert "line 3: column 'x' is infinite" in run(*words, code=1).line
+    (column,) = run(*words, "--null", "inf").document["columns"]
+    assert (column["holds"], column["gaps"]) == ("numbers", 0.25)
+
+
+@pytest.mark.parametrize(
+    ("zoned", "utc"),
+    [
+        ("2020-01-31T10:00:00Z", "2020-01-31T10:00:00"),
+        ("2020-01-31T10:00:00.25Z", "2020-01-31T10:00:00.25"),
+        ("2020-01-31 10:00+02:00", "2020-01-31 08:00"),
+        ("2020-01-31T23:30:00-0130", "2020-02-01T01:00:00"),
+        ("2020-01-31T10:00:00+02", "2020-01-31T08:00:00"),
+    ],
+)
+def test_points_in_time_with_a_zone_are_dates_in_utc(zoned, utc):
+    """Whatever else is in the column, so that it does not matter how rows are batched."""
+    column = pa.array([zoned, None, "2021-05-06", "2021-05-06 07:08:09"])
+    same = pa.array([utc, None, "2021-05-06", "2021-05-06 07:08:09"])
+    assert kind_of(column, Spelling()) == "date"
+    assert cells(column, "date", "x", Spelling()).equals(cells(same, "date", "x", Spelling()))
+
+
+@pytest.mark.parametrize("text", ["10:00Z", "x 10:00:00Z", "2020-13-01T10:00:00Z", "12:30+02:00"])
+def test_what_only_ends_like_a_point_in_time_is_text(text):
+    assert kind_of(pa.array(["2020-01-31", text]), Spelling()) == "text"
+    with pytest.raises(Misfit) as caught:
+        cells(pa.array(["2020-01-31T10:00:00Z", text]), "date", "x", Spelling())
+    assert (caught.value.row, caught.value.value) == (1, text)

@@ -172,3 +172,27 @@ def test_a_number_as_weight_is_the_weight_of_every_row(NB, method):
     call(model, method, x, y, sample_weight=2.5)
     expected = {"fit": 2.5, "partial_fit": 3.5, "forget": 2.5}[method]
     assert model.class_count_.tolist() == [20 * expected] * 3
+
+
+@every()
+def test_a_label_that_is_lacking_has_its_row(NB):
+    model, x, y = fitted(NB, SMALL)
+    gaps = y.astype(float)
+    gaps[[7, 9]] = np.nan
+    for lacking in (gaps, gaps.astype(object)):
+        with refused(ValueError, r"Input y contains NaN: row 7 has no label \(2 in all\)", model):
+            model.fit(x, lacking)
+
+
+@every()
+def test_the_name_of_a_column_is_no_y(NB):
+    model, x, _ = fitted(NB, SMALL)
+    with refused(ValueError, r"got the text 'buys': .* such as frame\['buys'\]", model):
+        model.fit(x, "buys")
+
+
+@every()
+def test_many_labels_are_not_taken_for_a_regression(NB):
+    """Warnings are errors here: distinct labels are no rows, and many may be right."""
+    _, x, _ = fitted(NB, SMALL)
+    NB().fit(x, [f"label {i % 25}" for i in range(SMALL)])

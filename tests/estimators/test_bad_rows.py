@@ -25,6 +25,7 @@ from estimators.cases import (
     refused,
     rows,
 )
+from tallybayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 
 CLASSES = [0, 1, 2]
 SMALL, LARGE = 60, 20_000  # below and above the 8192 rows that are counted in one piece
@@ -122,3 +123,15 @@ def outcomes():
 @pytest.mark.parametrize("what", malformed_sparse.ATTEMPTS, ids=lambda w: "-".join(map(str, w)))
 def test_a_sparse_matrix_whose_indices_lie_outside_is_refused_and_not_followed(what, outcomes):
     assert outcomes["-".join(map(str, what))] == "refused"
+
+
+@pytest.mark.parametrize(
+    "NB", [GaussianNB, MultinomialNB, ComplementNB, BernoulliNB, CategoricalNB]
+)
+def test_a_text_among_numbers_has_its_place_and_what_reads_it(NB):
+    frame = pd.DataFrame({"n": [1, 2, 3], "job": ["4", "nurse", "5"]})
+    place = r"row 1, column 1 \('job'\) holds 'nurse'.* NaiveBayes and WeightedNaiveBayes"
+    with pytest.raises(ValueError, match=f"could not convert string to float.*{place}"):
+        NB().fit(frame, [0, 1, 0])
+    with pytest.raises(ValueError, match=r"row 1, column 1 holds 'nurse'"):
+        NB().fit(frame.to_numpy(), [0, 1, 0])

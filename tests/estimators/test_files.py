@@ -229,9 +229,18 @@ def test_an_interrupted_save_leaves_the_file_that_was_there(tmp_path, monkeypatc
 
 
 def test_saving_into_a_folder_that_is_not_there_is_an_oserror(tmp_path):
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="no such folder") as caught:
         trained(GaussianNB, {})[0].save(tmp_path / "no" / "model")
+    assert caught.value.filename == str(tmp_path / "no")
     assert not Path(tmp_path / "no").exists()
+
+
+def test_saving_over_a_folder_is_an_oserror_that_writes_nothing(tmp_path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError, match="name a file in it") as caught:
+        trained(GaussianNB, {})[0].save(tmp_path / "folder")
+    assert caught.value.filename == str(tmp_path / "folder")
+    assert [p.name for p in tmp_path.rglob("*")] == ["folder"]
 
 
 @every()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 
@@ -277,3 +278,8 @@ except ImportError as error:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert "pip install 'tallybayes[duckdb]'" in done.stdout
+
+
+def test_a_connection_of_another_library_is_refused():
+    with pytest.raises(TypeError, match=r"what duckdb.connect\(\) gives, got a Connection"):
+        LazyNaiveBayes("t", "y", connection=sqlite3.connect(":memory:"))

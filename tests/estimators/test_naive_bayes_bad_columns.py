@@ -238,3 +238,19 @@ def test_an_extra_column_at_predict_is_not_looked_at(frame):
     model = trained()
     for extra in ([1] * N, ["a"] * N, [np.inf] * N):
         assert np.array_equal(model.predict_proba(frame({"extra": extra, **DATA})), EXPECTED)
+
+
+@pytest.mark.parametrize("call", ["predict", "predict_proba"])
+def test_an_array_for_a_model_of_named_columns_is_told_so(call):
+    frame = pd.DataFrame({"age": [1.0, 2.0, 3.0], "pay": [3.0, 1.0, 2.0]})
+    model = NaiveBayes().fit(frame, ["a", "b", "a"])
+    with pytest.raises(ValueError, match=r"X has no column names, .* \['age', 'pay'\]"):
+        getattr(model, call)(frame.to_numpy())
+
+
+def test_dates_as_texts_for_a_column_of_dates_are_told_so():
+    frame = pd.DataFrame({"day": pd.date_range("2020-01-31", periods=4)})
+    model = NaiveBayes().fit(frame, list("abab"))
+    texts = frame.astype(str)
+    with pytest.raises(ValueError, match=r"row 0, .*'2020-01-31'.* pandas.to_datetime"):
+        model.predict(texts)

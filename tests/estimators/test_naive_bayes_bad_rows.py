@@ -6,11 +6,15 @@ refused, the model stays as it was.
 
 from __future__ import annotations
 
+import copy
+from types import MappingProxyType
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from estimators.small_table import (
@@ -23,7 +27,7 @@ from estimators.small_table import (
     refused,
     trained,
 )
-from tallybayes import NaiveBayes
+from tallybayes import NaiveBayes, WeightedNaiveBayes
 from tallybayes.families import Binned, Gaussian
 
 GAPS = {
@@ -105,3 +109,38 @@ def test_a_class_with_one_row(frame, columns):
     elif columns != "auto":  # which chooses among all of these
         assert (got[:, 1] > 0.0).all()
         assert (got[:, 1] < 0.5).all()
+
+
+MODELS = [NaiveBayes(), NaiveBayes(calibrate="temperature"), WeightedNaiveBayes()]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["plain", "calibrated", "weighted"])
+def test_a_series_is_a_row_as_its_dict_is(model):
+    frame = pd.DataFrame({"n": [1.0, 2.0, None, 9.0] * 5, "t": ["x", "y", "x", "z"] * 5})
+    model = clone(model).fit(frame, list("abba") * 5)
+    for row in (frame.iloc[1], frame.iloc[2]):
+        series, mapping = row, MappingProxyType(dict(row))
+        for one in (series, mapping):
+            assert model.predict_one(one) == model.predict_one(dict(row))
+            assert model.predict_proba_one(one) == model.predict_proba_one(dict(row))
+            assert str(model.explain_one(one)) == str(model.explain_one(dict(row)))
+            other, same = copy.deepcopy(model), copy.deepcopy(model)
+            other.learn_one(one, "a").learn_one(one, "b").forget_one(one, "a")
+            same.learn_one(dict(row), "a").learn_one(dict(row), "b").forget_one(dict(row), "a")
+            assert other.tally_ == same.tally_
+
+
+@pytest.mark.parametrize("row", [[1.0, "x"], "nx", 3, None, pd.DataFrame({"n": [1.0]})], ids=repr)
+@pytest.mark.parametrize("model", MODELS, ids=["plain", "calibrated", "weighted"])
+def test_what_is_no_row_is_refused_and_changes_nothing(model, row):
+    frame = pd.DataFrame({"n": [1.0, 2.0, 3.0, 9.0] * 5, "t": ["x", "y", "x", "z"] * 5})
+    model = clone(model).fit(frame, list("abba") * 5)
+    before = model.predict_proba(frame).tobytes()
+    for call in (model.predict_one, model.predict_proba_one, model.explain_one):
+        with pytest.raises(TypeError, match="a row is a dict of values by column"):
+            call(row)
+    for call in (model.learn_one, model.forget_one):
+        with pytest.raises(TypeError, match="a row is a dict of values by column"):
+            call(row, "a")
+    assert model.class_count_.tolist() == [10.0, 10.0]
+    assert model.predict_proba(frame).tobytes() == before

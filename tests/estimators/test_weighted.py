@@ -474,3 +474,15 @@ def test_before_fitting():
     with pytest.raises(ValueError, match="begin with fit or partial_fit"):
         WeightedNaiveBayes().learn_one({"a": 1.0}, "x")
     assert not hasattr(WeightedNaiveBayes(), "weights_")
+
+
+@pytest.mark.parametrize("call", ["predict", "predict_proba", "explain"])
+@pytest.mark.parametrize("endless", [np.inf, -np.inf])
+def test_infinity_is_refused_when_predicting_as_when_learning(call, endless):
+    x = pd.DataFrame({"a": np.arange(40.0), "b": np.arange(40) % 3})
+    model = WeightedNaiveBayes().fit(x, np.arange(40) >= 20)
+    x.loc[3, "a"] = endless
+    with pytest.raises(ValueError, match=r"infinity: row 3, column 'a'"):
+        getattr(model, call)(x)
+    with pytest.raises(ValueError, match=r"infinity: row 3, column 'a'"):
+        WeightedNaiveBayes().fit(x, np.arange(40) >= 20)

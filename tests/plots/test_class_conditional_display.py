@@ -220,3 +220,19 @@ def test_classes_differ_in_colour_and_in_line():
     lines = draw(wine(), "hue").artists_
     assert len({line.get_color() for line in lines}) == 3
     assert len({line.get_linestyle() for line in lines}) == 3
+
+
+def test_the_legend_makes_way_for_many_classes_and_for_bars():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(90, 2)), np.arange(90) % 9
+    levels = [{"level": f"level {i % 3}"} for i in range(90)]
+    pictures = [
+        ClassConditionalDisplay.from_estimator(NaiveBayes().fit(x, y), "0"),
+        ClassConditionalDisplay.from_estimator(NaiveBayes().fit(x, y), ["0", "1"], x, y),
+        ClassConditionalDisplay.from_estimator(NaiveBayes().fit(levels, y % 2), "level"),
+    ]
+    for display in pictures:
+        display.figure_.canvas.draw()
+        place = display.legend_.get_window_extent()
+        assert not place.overlaps(display.ax_.get_window_extent())
+        assert place.x1 <= display.figure_.bbox.x1 + 1

@@ -57,3 +57,28 @@ def test_the_colours_of_classes_differ_also_when_there_are_many():
     for n in (2, 10, 25):
         bars = PriorDisplay.from_predictions(np.arange(n)).bars_
         assert len({bar.get_facecolor() for bar in bars}) == n
+
+
+def covered(display):
+    """Whether the legend lies over what is in the axes."""
+    display.figure_.canvas.draw()
+    legend = display.ax_.get_legend().get_window_extent()
+    return legend.overlaps(display.ax_.get_window_extent())
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 25])
+def test_the_legend_covers_no_bar(n):
+    assert not covered(PriorDisplay.from_predictions([f"class {i}" for i in range(n)]))
+
+
+def test_long_names_are_cut_where_they_do_not_differ():
+    start = "a class whose name is so long that it begins"
+    display = PriorDisplay.from_predictions([f"{start} {i}" for i in (1, 2)])
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert len(set(names)) == 2
+    assert all(len(name) <= 25 and "…" in name for name in names)
+    assert not covered(display)
+    display = PriorDisplay.from_predictions([f"{start}", f"other: {start}"])
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert names == [f"{start[:24]}…", f"other: {start[:17]}…"]
+    assert display.ax_.get_window_extent().width > 0.4 * display.figure_.bbox.width

@@ -58,9 +58,12 @@ class OneLine(TyperGroup):
             return failures.report(error)
 
 
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     from tallybayes.cli.console import note
+    from tallybayes.errors import StaleWarning
 
+    if issubclass(category, StaleWarning):  # it names the method of Python
+        message = str(message).partition(": call ")[0] + ": tallybayes reweight learns them again"
     note(f"warning: {message}")
 
 

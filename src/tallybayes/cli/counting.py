@@ -102,7 +102,7 @@ class Counting:
             if misfit.column in self.families:
                 raise self._final(misfit)
             note(
-                f"column {misfit.column!r} is read as text: "
+                f"note: column {misfit.column!r} is read as text: "
                 f"{self.source.where(misfit.row)} holds {misfit.value!r}"
             )
 

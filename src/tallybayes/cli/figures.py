@@ -67,10 +67,9 @@ class Figures:
     def _guess(self) -> tuple[str, float, float]:
         """The most frequent class, its share, and the log-loss of the classes' shares."""
         share = self.confusion.sum(axis=1) / self.rows
-        top = int(share.argmax())
+        top = int(share[:-1].argmax())  # of those that can be guessed
         some = share[share > 0.0]
-        name = [*self.classes, UNKNOWN][top]
-        return name, float(share[top]), float(-(some * np.log(some)).sum())
+        return self.classes[top], float(share[top]), float((some * -np.log(some)).sum())
 
     def _confusions(self) -> list[tuple[str, str, int]]:
         names = [*self.classes, UNKNOWN]

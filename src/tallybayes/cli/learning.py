@@ -6,7 +6,7 @@ from typing import Literal
 
 from rich.text import Text
 
-from tallybayes.cli.console import document, progress, say
+from tallybayes.cli.console import document, note, progress, say
 from tallybayes.cli.locking import alone
 from tallybayes.cli.model_file import ModelFile, need_place
 from tallybayes.cli.options import Reading
@@ -46,6 +46,13 @@ def learn(
         }
         document(action, content)
         return
+    if file.stale:
+        weighted = file.table.chosen.weighting is not None
+        chosen = "weights and pairs" if weighted else "calibration"
+        note(
+            f"note: the counts are exact, the {chosen} as before: tallybayes reweight {path} DATA "
+            "learns again, on rows that were counted"
+        )
     verb = "added" if action == "update" else "taken away"
     say(Text(f"{changed:,.10g} rows {verb}; {path} holds {file.rows:,.10g} now"))
 

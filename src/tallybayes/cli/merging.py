@@ -47,7 +47,7 @@ def _take_in(whole: ModelFile, first: str, part: ModelFile, path: str) -> None:
         hint = f"train both with --column {name}=categorical"
         raise Failure(f"column {name!r} holds {mine}s in {first} and {theirs}s in {path}: {hint}")
     mine_set, theirs_set = whole.model.get_params(), part.model.get_params()
-    if str(mine_set) != str(theirs_set):
+    if type(whole.model) is type(part.model) and str(mine_set) != str(theirs_set):
         note(f"note: {path} was trained with other options; those of {first} are kept")
     whole.model.merge(part.model)
     whole.target = whole.target or part.target

@@ -170,6 +170,11 @@ class ModelFile:
         return [p for p in self.table.parts if isinstance(p, Term) and len(p.columns) == 2]
 
     @property
+    def stale(self) -> bool:
+        """Whether weights, or a calibration, are older than the counts."""
+        return self.table.chosen.stale
+
+    @property
     def names(self) -> list[str]:
         """The columns, those that are left out too."""
         return self.table.names

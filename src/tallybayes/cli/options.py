@@ -68,7 +68,7 @@ NullTexts = Annotated[
         "--null",
         metavar="TEXT",
         rich_help_panel=PANEL,
-        help="A text that is a gap, instead of nothing, NA, ?, nan, null. May be repeated.",
+        help="A text that is a gap as nothing is, instead of NA, ?, nan, null. May be repeated.",
         show_default=False,
     ),
 ]
@@ -111,7 +111,7 @@ class Reading:
             raise Failure("--decimal , and --delimiter , cannot be told apart", USAGE)
         self.decimal = decimal
         self.format = cast("Format | None", format)
-        self.null = None if null is None else tuple(null)
+        self.null = None if null is None else tuple(dict.fromkeys(["", *null]))
         self.encoding, self.block = encoding, block
 
     def open(self, path: str, file: ModelFile | None = None) -> Source:

@@ -11,6 +11,7 @@ from rich.text import Text
 from tallybayes.cli.console import table
 from tallybayes.cli.model_file import ModelFile
 from tallybayes.cli.telling import Telling, gap_shares
+from tallybayes.estimators.weighted import WeightedNaiveBayes
 
 __all__ = ["class_table", "columns_document", "columns_table", "telling_table"]
 
@@ -48,11 +49,17 @@ HOW = (
 
 def columns_table(file: ModelFile) -> Any:
     """The columns for people; what is remarkable about one has a remark."""
-    rows, weighted = [], file.table.chosen.weighting is not None
+    rows, weighted = [], isinstance(file.model, WeightedNaiveBayes)
+    paired = {name for pair in file.pairs for name in pair.columns}
     for column in columns_document(file):
         style = "" if column["used"] else "dim"
         why = column["why"].partition(" (")[0]
-        remark = "" if why in USUAL or why.startswith("smoothed by") else why
+        remark = "" if why in USUAL else why
+        if weighted and len(file.classes) < 2:
+            remark = "needs two classes"
+        if why.startswith("smoothed by"):
+            alone = "" if column["used"] else "adds nothing"
+            remark = "in pairs only" if alone and column["column"] in paired else alone
         family = column["family"]
         if family.startswith("smooth density"):
             family = "smooth density"  # of so many cells, which machines are told

@@ -46,10 +46,12 @@ def show(model: str, tables: bool, json: bool) -> None:
     say(
         Text(f"{model}: {file.rows:,.10g} rows, {len(file.names)} columns", style="bold"),
         Text(given, style="dim"),
+        Text(),
         columns_table(file),
         class_table(file, file.target),
-        telling_table(telling, measure_of(file)),
     )
+    if telling:
+        say(telling_table(telling, measure_of(file)))
     if tables:
         for part in parts:
             say(_table(_parameters(part, file.classes), file.classes))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from rich.text import Text
 
 from tallybayes.cli.console import Bar, document, note, progress, say
 from tallybayes.cli.counting import Counting
+from tallybayes.cli.doubts import note_doubts
 from tallybayes.cli.figures import Figures
 from tallybayes.cli.locking import alone
 from tallybayes.cli.model_file import ModelFile, need_place
@@ -84,15 +84,16 @@ def fit(wish: Wish, reading: Reading) -> None:
         elif wish.estimate and file.rows > 1 and (counting.folds or not source.once):
             figures = _left_out(counting, file, bar)
     telling = most_telling(file)
-    _note_decimal_commas(file)
+    note_doubts(file, source)
     if figures is None:
-        note(_no_estimate(source.once))
+        note(_no_estimate(source.once, file.rows))
     if wish.json:
         _document(wish, path, file, figures, telling)
         return
     if figures is not None:
         say(*figures.tables())
-    say(telling_table(telling, measure_of(file)))
+    if telling:
+        say(telling_table(telling, measure_of(file)))
 
 
 def _document(
@@ -115,20 +116,6 @@ def _default_output(train: str) -> str:
     return str(Path(path).with_suffix(".tally"))
 
 
-def _note_decimal_commas(file: ModelFile) -> None:
-    """Says which columns may be numbers that were read as texts."""
-    if file.decimal == ",":
-        return
-    for group in file.table.schema.groups:
-        if group.names is None or group.levels is None or not len(group.levels[0]):
-            continue
-        if all(re.fullmatch(r"[+-]?\d*,\d+", str(level)) for level in group.levels[0]):
-            note(
-                f"note: column {group.names[0]!r} was read as texts, and looks like numbers with a "
-                "decimal comma: --decimal , reads it so"
-            )
-
-
 def _say_model(file: ModelFile, target: str, path: str) -> None:
     say(columns_table(file), class_table(file, target))
     text = f"{file.rows:,.10g} rows counted; the model is in {path}"
@@ -140,10 +127,12 @@ def _say_model(file: ModelFile, target: str, path: str) -> None:
         note(f"warning: {target!r} has one value only, so every prediction will be that")
 
 
-def _no_estimate(once: bool) -> str:
+def _no_estimate(once: bool, rows: float) -> str:
     if once:
-        return "no estimate of how good it is: standard input is read once; add --test FILE"
-    return "no estimate of how good it is: add --test FILE, or leave --no-estimate away"
+        return "note: no estimate of how good it is: standard input is read once; add --test FILE"
+    if rows <= 1:
+        return "note: no estimate of how good it is: it needs two rows or more, or --test FILE"
+    return "note: no estimate of how good it is: add --test FILE, or leave --no-estimate away"
 
 
 def _left_out(counting: Counting, file: ModelFile, bar: Bar) -> Figures:

@@ -86,13 +86,13 @@ class _Document:
 
     def __init__(self, file: IO[bytes], columns: list[str]) -> None:
         self._file, self._columns, self._rows = file, columns, 0
-        self._file.write(b'{"command": "predict", "predictions": [')
+        self._head = b'{"command": "predict", "predictions": ['  # written with the first rows
 
     def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None:
         rows = [[v] for v in labels] if proba is None else _beside(labels, proba)
         for row in rows:
             line = json.dumps(dict(zip(self._columns, row, strict=True)), ensure_ascii=False)
-            self._file.write((b",\n" if self._rows else b"\n") + line.encode())
+            self._file.write((b",\n" if self._rows else self._head + b"\n") + line.encode())
             self._rows += 1
         self._file.flush()
 

@@ -149,6 +149,10 @@ class DuckDBSource:
         self._text: str | None = None  # of a file, table or query
         self._once = False
         self.statement: str | None = None
+        if connection is not None and not hasattr(connection, "sql"):
+            raise TypeError(
+                f"connection= is what duckdb.connect() gives, got a {type(connection).__name__}"
+            )
         if isinstance(source, str | os.PathLike):
             self._text, self._once = self._located(os.fspath(source))
         elif isinstance(source, self._library.DuckDBPyRelation):

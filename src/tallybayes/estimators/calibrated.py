@@ -13,6 +13,7 @@ from tallybayes.errors import StaleWarning, warn_user
 from tallybayes.estimators.calibration import Method, Temperature
 from tallybayes.estimators.evidence import table_evidence
 from tallybayes.estimators.intervals import drawn_posteriors, draws_of
+from tallybayes.estimators.one_row import as_row
 from tallybayes.estimators.row_choices import (
     alpha_on_rows,
     calibration_on_rows,
@@ -251,7 +252,7 @@ class Calibrated(TableClassifier):
             shares = self.predict_proba_one(x)
             return max(shares, key=shares.__getitem__)
         if self._row_scorer() is None:
-            return self.predict([dict(x)]).tolist()[0]
+            return self.predict([as_row(x)]).tolist()[0]
         self._fresh()
         return super().predict_one(x)
 
@@ -275,5 +276,5 @@ class Calibrated(TableClassifier):
 
     def _proba_by_label(self, x: Any) -> dict[Any, float]:
         """:meth:`predict_proba` of one row as a dict."""
-        shares = self.predict_proba([dict(x)])[0].tolist()
+        shares = self.predict_proba([as_row(x)])[0].tolist()
         return dict(zip(self._fitted().schema.classes.tolist(), shares, strict=True))

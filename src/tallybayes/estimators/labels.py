@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -31,18 +32,47 @@ def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:
             raise ValueError(
                 f"{whose} requires y to be passed, but the target y is None: give one label a row"
             )
+        if isinstance(y, str):
+            raise ValueError(
+                f"y should be a 1d array, got the text {y!r}: give the labels themselves, such as "
+                f"frame[{y!r}], and the other columns as X"
+            )
         y = column_or_1d(y, warn=True)
     if len(y) != x.shape[0]:
-        check_consistent_length(x, y)
+        _need_as_many(y, x)
     if y.dtype.kind in "fcO":
-        try:
-            assert_all_finite(y, input_name="y")
-        except TypeError:  # pd.NA does not say whether it differs from itself
-            if not any(type(label).__name__ == "NAType" for label in y.tolist()):
-                raise
-            raise ValueError("Input y contains NA: drop the rows without a label") from None
+        _need_no_gaps(y)
     labels: NDArray[Any] = y
     return labels
+
+
+def _need_as_many(y: NDArray[Any], x: Any) -> None:
+    try:
+        check_consistent_length(x, y)
+    except ValueError as error:
+        raise ValueError(
+            f"{error}: X has {x.shape[0]} rows and y {len(y)} labels. Give one label a row"
+        ) from None
+
+
+def _need_no_gaps(y: NDArray[Any]) -> None:
+    try:
+        assert_all_finite(y, input_name="y")
+    except ValueError as error:
+        gaps = np.flatnonzero(y != y)
+        if not gaps.size:
+            raise
+        more = f" ({len(gaps)} in all)" if len(gaps) > 1 else ""
+        raise ValueError(
+            f"Input y contains NaN: row {gaps[0]} has no label{more}. Drop such rows from X and y"
+        ) from error
+    except TypeError:  # pd.NA does not say whether it differs from itself
+        found = [i for i, v in enumerate(y.tolist()) if type(v).__name__ == "NAType"]
+        if not found:
+            raise
+        raise ValueError(
+            f"Input y contains NA: row {found[0]} has no label. Drop such rows from X and y"
+        ) from None
 
 
 def sorted_labels(labels: NDArray[Any]) -> NDArray[Any]:
@@ -84,8 +114,15 @@ def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
     else:
         classes, rank = np.unique(y, return_inverse=True)
         codes = rank.astype(np.int32)
-    check_classification_targets(classes)
+    _need_classes(classes)
     return classes, codes
+
+
+def _need_classes(classes: NDArray[Any]) -> None:
+    """Raises where distinct labels are no classes."""
+    with warnings.catch_warnings():  # distinct labels are no rows, of which few ought to differ
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        check_classification_targets(classes)
 
 
 def codes_of(y: NDArray[Any], classes: NDArray[Any]) -> Codes:

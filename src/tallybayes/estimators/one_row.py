@@ -31,12 +31,30 @@ from tallybayes.tally import (
 )
 from tallybayes.tally.grid import BUDGET
 
-__all__ = ["LabelRule", "counted_rows", "row_counter", "row_scorer"]
+__all__ = ["LabelRule", "as_row", "counted_rows", "row_counter", "row_scorer"]
 
 Array = NDArray[np.float64]
 
 TEXTS, NUMBERS, UNDECIDED, IGNORED = range(4)  # as in rows.cpp
 UNKNOWN, PLAIN, DATES, ANY = range(4)  # whether a column's values are dates, as in rows.cpp
+
+
+def as_row(x: Any) -> dict[Any, Any]:
+    """A row as a dict: one as it is, or what another mapping or a series holds by name.
+
+    Raises
+    ------
+    TypeError
+        For what has no names, or has two dimensions.
+    """
+    if isinstance(x, dict):
+        return x
+    if not hasattr(x, "keys") or getattr(x, "ndim", 1) != 1:
+        raise TypeError(
+            f"a row is a dict of values by column, or a series with their names, got a "
+            f"{type(x).__name__}: of several rows, use the methods for tables"
+        )
+    return dict(x)
 
 
 class LabelRule:

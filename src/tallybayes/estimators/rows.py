@@ -52,16 +52,46 @@ def read_rows(estimator: Any, x: Any, *, reset: bool, dtype: Any = "numeric") ->
         if reset:
             estimator.n_features_in_ = x.shape[1]
         return x
-    x = validate_data(
-        estimator,
-        x,
-        accept_sparse=("csr", "csc"),
-        accept_large_sparse=True,
-        dtype=dtype,
-        ensure_all_finite=False,
-        reset=reset,
-    )
+    try:
+        x = validate_data(
+            estimator,
+            x,
+            accept_sparse=("csr", "csc"),
+            accept_large_sparse=True,
+            dtype=dtype,
+            ensure_all_finite=False,
+            reset=reset,
+        )
+    except ValueError as error:
+        if "could not convert string" not in str(error):
+            raise
+        raise _text_among_numbers(estimator, x, error) from None
     return readable(x)
+
+
+def _text_among_numbers(estimator: Any, x: Any, error: ValueError) -> ValueError:
+    """The error of a conversion, with its place and with what reads texts."""
+    where = ""
+    for j, column in enumerate(np.asarray(x, dtype=object).T):
+        row = next((i for i, value in enumerate(column) if not _is_number(value)), None)
+        if row is not None:
+            names = getattr(x, "columns", None)
+            name = "" if names is None else f" ({str(names[j])!r})"
+            where = f"row {row}, column {j}{name} holds {column[row]!r}. "
+            break
+    advice = "NaiveBayes and WeightedNaiveBayes take tables with texts."
+    if hasattr(estimator, "levels"):
+        advice += " This class takes them as levels that are declared: levels=[...]."
+    kind = type(estimator).__name__
+    return ValueError(f"{error}: {where}{kind} takes numbers. {advice}")
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def read_weights(sample_weight: Any, x: Any) -> NDArray[np.float64] | None:

@@ -12,7 +12,7 @@ from tallybayes.errors import UnseenLevel
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.declarations import Declared
 from tallybayes.estimators.model import Model
-from tallybayes.estimators.one_row import LabelRule, counted_rows, row_counter, row_scorer
+from tallybayes.estimators.one_row import LabelRule, as_row, counted_rows, row_counter, row_scorer
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.scoring import warn_ruled_out
 from tallybayes.tally import TableTally
@@ -127,11 +127,13 @@ class RowByRow(TallyClassifier):
                 self._take_rows()
             else:
                 self._close_rows()
-            return self.partial_fit([dict(x)], [y], sample_weight=[w])
+            return self.partial_fit([as_row(x)], [y], sample_weight=[w])
         except TypeError:  # a label that cannot be a key, or a row that is no dict
             if not rows.rows:
                 self._close_rows()
-            raise
+            if isinstance(x, dict):
+                raise
+            return self.learn_one(as_row(x), y, w)
         if self.half_life is not None and rows.rows > 500.0 * self.half_life:
             self._take_rows()  # weights grow by halves that have passed: before they overflow
         return self
@@ -165,7 +167,7 @@ class RowByRow(TallyClassifier):
 
     def forget_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
         """Takes one row away; see :meth:`forget`."""
-        return self.forget([dict(x)], [y], [w])
+        return self.forget([as_row(x)], [y], [w])
 
     def _row_scorer(self) -> Any:
         model = self._fitted()
@@ -182,11 +184,11 @@ class RowByRow(TallyClassifier):
         """
         scorer = self._row_scorer()
         if scorer is None:
-            return self.predict([dict(x)]).tolist()[0]
+            return self.predict([as_row(x)]).tolist()[0]
         try:
-            best = scorer.best(x)
+            best = scorer.best(as_row(x))
         except KeyError as error:
-            raise self._unseen_in_row(x, error) from None
+            raise self._unseen_in_row(as_row(x), error) from None
         if best < 0:
             warn_ruled_out(1, 1)
             best = -1 - best
@@ -194,13 +196,13 @@ class RowByRow(TallyClassifier):
 
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
         """P(c | x) of one row as a dict, by label."""
-        scorer = self._row_scorer()
+        scorer, row = self._row_scorer(), as_row(x)
         try:
             shares = (
-                self.predict_proba([dict(x)])[0].tolist() if scorer is None else scorer.posterior(x)
+                self.predict_proba([row])[0].tolist() if scorer is None else scorer.posterior(row)
             )
         except KeyError as error:
-            raise self._unseen_in_row(x, error) from None
+            raise self._unseen_in_row(row, error) from None
         if not shares:
             warn_ruled_out(1, 1)
             shares = np.exp(self._model.log_prior).tolist()

@@ -20,6 +20,7 @@ from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.labels import codes_of, labels_and_codes, read_labels
 from tallybayes.estimators.model import Model
+from tallybayes.estimators.one_row import as_row
 from tallybayes.estimators.rows import read_weights
 from tallybayes.estimators.streaming import RowByRow
 from tallybayes.estimators.table_model import Chosen, TableModel
@@ -393,7 +394,7 @@ class TableClassifier(RowByRow):
 
     def explain_one(self, row: Mapping[str, Any]) -> Explanation:
         """:meth:`explain` of one row as a dict; ``print`` it for a readable table."""
-        return self.explain([dict(row)])
+        return self.explain([as_row(row)])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ from tallybayes.tables.columns import texts_of
 from tallybayes.tables.objects import WITH_DATES
 
 __all__ = ["RowsToCount", "coerced", "rows_to_count", "rows_to_score"]
+
+DATED = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +75,11 @@ def _arranged(table: Table, names: list[str], what: Declared, records: bool) -> 
     wanted = [name for name in names if not what.left_out(name)]
     lacking = [name for name in wanted if name not in table.columns]
     if lacking and not records:
+        if not table.named and list(table.columns) != names[: len(table.columns)]:
+            raise ValueError(
+                f"X has no column names, but the model was trained with columns {wanted}: give a "
+                "data frame with these columns."
+            )
         raise ValueError(
             f"X lacks the column(s) {lacking} that the model was trained with; it has "
             f"{list(table.columns)}. Add them, with gaps where nothing is known."
@@ -176,9 +184,11 @@ def _numbers_of(name: str, column: Texts) -> Column:
             if not len(rows):
                 values.append(np.nan)  # a category that does not occur
                 continue
+            advice = "Declare it as Categorical() before training, or clean it."
+            if DATED.match(level):
+                advice = "If these are dates, give them as dates, such as pandas.to_datetime makes."
             raise ValueError(
                 f"row {int(rows[0])}, column {name!r} holds the text {level!r}, but the model "
-                "counts this column as numbers. Declare it as Categorical() before training, or "
-                "clean it."
+                f"counts this column as numbers. {advice}"
             ) from None
     return Numbers(np.array([*values, np.nan])[column.codes], "float")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from tallybayes.engines.table import raise_infinite
 from tallybayes.errors import StaleWarning, warn_user
 from tallybayes.estimators.declarations import Declared
 from tallybayes.estimators.explanation import Explanation
@@ -31,7 +32,7 @@ from tallybayes.estimators.weighted_warnings import warn_of_rows
 from tallybayes.estimators.weighted_words import summary_of, term_frame
 from tallybayes.estimators.weighting import Weighting
 from tallybayes.families import Bernoulli, Categorical
-from tallybayes.tables import Table
+from tallybayes.tables import Numbers, Table
 
 __all__ = ["WeightedNaiveBayes"]
 
@@ -343,6 +344,14 @@ class WeightedNaiveBayes(TableClassifier):
         return None  # pairs look at two columns at once
 
     # ---- predicting ------------------------------------------------------------------------------
+    def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
+        rows = super()._read_rows(x, first=first, learning=learning)
+        if not first and not learning:  # those that are counted are looked at there
+            for name, column in rows.columns.items():
+                if isinstance(column, Numbers) and np.isinf(column.values).any():
+                    raise_infinite(name, column.values)
+        return rows
+
     def _fresh(self) -> None:
         """A warning where weights are older than the counts."""
         if self._fitted().chosen.stale:

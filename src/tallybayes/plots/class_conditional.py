@@ -22,12 +22,14 @@ from tallybayes.plots.shapes import (
     shape_of,
 )
 from tallybayes.plots.style import (
+    RIGHT,
     Look,
     legend,
     looks_of,
     name_axis,
     name_ticks,
     need_axes,
+    right_if_wide,
     show_dates,
 )
 from tallybayes.plots.views import LevelView, View, events_of, view_of
@@ -114,9 +116,10 @@ class ClassConditionalDisplay:
                 self.rug_ = draw_rug(ax, self.views[0], self.rows, self.codes, looks)
             name_axis(ax, "y", _heights_name(self.shape, self.views[0]))
         name_places(ax, "x", self.views[0], self.rows)
-        self.legend_ = legend(
-            ax, _keys(self.shape, self.artists_, looks), self.classes.tolist(), title="class"
-        )
+        names = self.classes.tolist()
+        place = RIGHT if isinstance(self.shape, Bars) else right_if_wide(names)
+        keys = _keys(self.shape, self.artists_, looks)
+        self.legend_ = legend(ax, keys, names, title="class", **place)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

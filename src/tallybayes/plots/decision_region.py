@@ -21,7 +21,7 @@ from tallybayes.plots.class_conditional import name_places
 from tallybayes.plots.libraries import library
 from tallybayes.plots.rows import Rows, class_codes
 from tallybayes.plots.shapes import draw_points
-from tallybayes.plots.style import legend, looks_of, need_axes, put_title
+from tallybayes.plots.style import RIGHT, legend, looks_of, need_axes, put_title
 from tallybayes.plots.views import View, events_of, region_view
 
 __all__ = ["DecisionRegionDisplay"]
@@ -124,9 +124,7 @@ class DecisionRegionDisplay:
             keys,
             self.classes.tolist(),
             title="predicted",
-            loc="upper left",
-            bbox_to_anchor=(1.02, 1.0),
-            borderaxespad=0.0,
+            **RIGHT,
         )
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -11,7 +11,7 @@ from tallybayes.plots.class_conditional import name_places
 from tallybayes.plots.grids import Panels, draw_margin, panels_of_estimator, panels_of_rows
 from tallybayes.plots.libraries import library
 from tallybayes.plots.shapes import draw_points
-from tallybayes.plots.style import axes_grid, legend, looks_of
+from tallybayes.plots.style import axes_grid, legend, looks_of, right_if_wide
 
 __all__ = ["JointPlot"]
 
@@ -84,7 +84,10 @@ class JointPlot:
             line([], [], color=look.colour, linestyle=look.line, marker=look.marker)
             for look in looks
         ]
-        self.legend_ = legend(self.ax_, keys, panels.classes.tolist(), title="class")
+        names = panels.classes.tolist()
+        place = right_if_wide(names)
+        where = self.ax_y_ if place else self.ax_
+        self.legend_ = legend(where, keys, names, title="class", **place)
         self.figure_ = self.ax_.figure
         return self
 

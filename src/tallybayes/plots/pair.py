@@ -11,7 +11,7 @@ from tallybayes.plots.class_conditional import name_places
 from tallybayes.plots.grids import Panels, draw_margin, panels_of_estimator, panels_of_rows
 from tallybayes.plots.libraries import library
 from tallybayes.plots.shapes import draw_points
-from tallybayes.plots.style import axes_grid, legend, looks_of
+from tallybayes.plots.style import RIGHT, axes_grid, legend, looks_of
 
 __all__ = ["PairPlot"]
 
@@ -76,7 +76,7 @@ class PairPlot:
         place: dict[str, Any] = {"loc": "outside right upper"}
         if ax is not None:  # the figure has other axes
             where = corner
-            place = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0}
+            place = RIGHT
         self.legend_ = legend(where, keys, panels.classes.tolist(), title="class", **place)
         self.ax_, self.figure_ = self.axes_[-1, 0], corner.figure
         return self

@@ -13,7 +13,7 @@ from tallybayes.estimators.beliefs import Belief, beliefs_of
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.families import Beta, Gamma, NormalInverseGamma
 from tallybayes.plots.asking import class_conditional_of, column_named
-from tallybayes.plots.style import legend, looks_of, name_axis, need_axes
+from tallybayes.plots.style import legend, looks_of, name_axis, need_axes, right_if_wide
 
 __all__ = ["PosteriorDisplay"]
 
@@ -114,7 +114,7 @@ class PosteriorDisplay:
         ax.set_ylim(0.0, None)
         name_axis(ax, "x", self.parameter)
         name_axis(ax, "y", "density")
-        self.legend_ = legend(ax, keys, names)
+        self.legend_ = legend(ax, keys, names, **right_if_wide(names))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -9,10 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from tallybayes.families import ClassPrior
 from tallybayes.plots.asking import need_fitted
-from tallybayes.plots.style import legend, looks_of, name_axis, name_ticks, need_axes
+from tallybayes.plots.style import RIGHT, legend, looks_of, name_axis, name_ticks, need_axes
 from tallybayes.tally import ClassCounts
 
 __all__ = ["PriorDisplay"]
+
+WIDE = 8  # bars over which numbers stand side by side
 
 
 class PriorDisplay:
@@ -57,12 +59,14 @@ class PriorDisplay:
         self.bars_ = ax.bar(
             places, self.probabilities, **{"color": [look.colour for look in looks], **bar_kw}
         )
-        ax.bar_label(self.bars_, [f"{p:.3f}" for p in self.probabilities], padding=2)
-        ax.margins(y=0.12)
+        many = len(self.classes) > WIDE
+        said = [f"{p:.3f}" for p in self.probabilities]
+        ax.bar_label(self.bars_, said, padding=2, rotation=90 if many else 0)
+        ax.margins(y=0.2 if many else 0.12)
         name_ticks(ax, "x", self.classes.tolist())
         name_axis(ax, "x", "class")
         name_axis(ax, "y", "P(class)")
-        legend(ax, self.bars_.patches, self.classes.tolist(), title="class")
+        legend(ax, self.bars_.patches, self.classes.tolist(), title="class", **RIGHT)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -10,6 +10,7 @@ from tallybayes.plots.libraries import library
 from tallybayes.tables.columns import text_of_days
 
 __all__ = [
+    "RIGHT",
     "Look",
     "axes_grid",
     "legend",
@@ -18,6 +19,8 @@ __all__ = [
     "name_ticks",
     "need_axes",
     "put_title",
+    "right_if_wide",
+    "shortened",
     "show_dates",
 ]
 
@@ -27,7 +30,14 @@ DISTINCT = 10
 """Colours of seaborn's "colorblind" palette; more classes take steps of cividis."""
 LETTERS = 12  # of tick labels, that an inch holds
 UPRIGHT = 7  # tick labels that an inch holds when they are turned
-LONGEST = 24  # letters of a tick label
+LONGEST = 24  # letters of a tick label, or in a legend
+MOST = 5  # classes whose legend leaves room in the axes
+RIGHT: dict[str, Any] = {
+    "loc": "upper left",
+    "bbox_to_anchor": (1.02, 1.0),
+    "borderaxespad": 0.0,
+}
+"""The place of a legend right of axes."""
 GAP = 0.06  # between the axes of a grid, as a share of one
 
 
@@ -111,11 +121,24 @@ def show_dates(ax: Any, along: str) -> None:
         ax.tick_params(axis="x", labelrotation=20)
 
 
+def shortened(names: Sequence[Any]) -> list[str]:
+    """Names as texts of no more than so many letters, the end of which tells them apart."""
+    texts = [str(name) for name in names]
+    short = [_cut(text, LONGEST, 0) for text in texts]
+    if len(set(short)) < len(set(texts)):
+        short = [_cut(text, LONGEST // 2, LONGEST // 2) for text in texts]
+    return short
+
+
+def _cut(text: str, first: int, last: int) -> str:
+    if len(text) <= first + last:
+        return text
+    return f"{text[:first]}…{text[len(text) - last :]}"
+
+
 def name_ticks(ax: Any, along: str, names: Sequence[Any]) -> None:
     """Ticks at 0, 1, … with names."""
-    said, families = drawable(
-        name if len(name) <= LONGEST else f"{name[:LONGEST]}…" for name in map(str, names)
-    )
+    said, families = drawable(shortened(names))
     if along == "y":
         ax.set_yticks(range(len(said)), said, fontfamily=families)
         return
@@ -136,9 +159,15 @@ def put_title(ax: Any, title: Any) -> None:
 
 
 def legend(where: Any, handles: Sequence[Any], names: Sequence[Any], **more: Any) -> Any:
-    """A legend of axes or of a figure."""
-    said, families = drawable(names)
+    """A legend of axes or of a figure, with names that are not too long."""
+    said, families = drawable(shortened(names))
     font = library("matplotlib.font_manager").FontProperties(
         family=families, size=library("matplotlib").rcParams["legend.fontsize"]
     )
     return where.legend(list(handles), said, prop=font, **more)
+
+
+def right_if_wide(names: Sequence[Any]) -> dict[str, Any]:
+    """Where a legend goes: right of the axes where it would cover much of what is in them."""
+    wide = len(names) > MOST or any(len(name) >= LONGEST for name in shortened(names))
+    return RIGHT if wide else {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -31,22 +33,41 @@ def read_array(values: NDArray[Any], name: str) -> Column:
     return read_objects(values, name)
 
 
+def _need_rows(x: Any) -> None:
+    """Raises for what holds a table, or one row of it, but is none."""
+    if isinstance(x, Mapping):
+        whole = any(isinstance(v, list | tuple | np.ndarray) for v in x.values())
+        raise TypeError(
+            "X is a dict of columns: make a table of it, such as pandas.DataFrame(X)"
+            if whole
+            else "X is a dict, a single row: give [X], a list of rows, or a method for one row, "
+            "such as predict_one"
+        )
+    if isinstance(x, str | bytes | PurePath):
+        raise TypeError(
+            f"X is the text {str(x)[:80]!r}: give the table itself; of a file, such as "
+            "pandas.read_csv makes it, or polars.read_parquet"
+        )
+    if isinstance(x, Iterator):
+        raise TypeError(f"X is a {type(x).__name__}, whose end is not known: give list(X)")
+
+
 def read(x: Any) -> Table:
     """An array-like (n_rows, n_columns).
 
     Raises
     ------
     TypeError
-        If x is a sparse matrix.
+        If x is a sparse matrix, a dict, a text or an iterator.
     ValueError
         If x is not two-dimensional, or complex.
     """
     if sparse.issparse(x):
         raise TypeError(
-            "Sparse data was passed to NaiveBayes, which reads tables: use GaussianNB, "
-            "MultinomialNB, BernoulliNB or CategoricalNB, which take sparse matrices, or use "
-            "X.toarray()"
+            "Sparse data was passed where a table is read: use GaussianNB, MultinomialNB, "
+            "BernoulliNB or CategoricalNB, which take sparse matrices, or use X.toarray()"
         )
+    _need_rows(x)
     array = np.asarray(x)
     if array.dtype.kind in "US" and not isinstance(x, np.ndarray):
         array = np.asarray(x, dtype=object)  # a list of mixed rows keeps its numbers

@@ -64,9 +64,9 @@ def read(x: Any, threads: int = 1) -> Table:
         table = pa.table(x)
     except pa.ArrowInvalid as error:
         raise ValueError(
-            f"X is a {type(x).__name__}, which is no table ({error}): give a table with a row a "
-            "sample. Of a single column, to_frame() makes one."
-        ) from None
+            f"X is a {type(x).__name__}, which is no table: give a table with a row a sample. Of a "
+            "single column, to_frame() makes one, and of a single row of a frame, frame.iloc[[i]]."
+        ) from error
     names = table.column_names
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

@@ -49,7 +49,9 @@ def run(
     plain: Annotated[
         bool,
         typer.Option(
-            "--plain", help="Naive Bayes without weights and pairs; what follows is for it."
+            "--plain",
+            metavar="",
+            help="Naive Bayes without weights and pairs; what follows is for it.",
         ),
     ] = False,
     alpha: Annotated[
@@ -83,7 +85,9 @@ def run(
     ] = None,
     estimate: Annotated[
         bool,
-        typer.Option(help="Measure by leave-one-out, without --test; it reads TRAIN again."),
+        typer.Option(
+            metavar="", help="Measure by leave-one-out, without --test; it reads TRAIN again."
+        ),
     ] = True,
     json: options.Json = False,
 ) -> None:

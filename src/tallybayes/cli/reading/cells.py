@@ -24,6 +24,7 @@ Kind = Literal["number", "date", "text", "number or date"]
 """A column's kind; "number or date" is one whose family is for numbers, before its first value."""
 
 GAPS = ("", "NA", "?", "nan", "null")
+ZONED = r":\d\d[0-9.]*(Z|[+-]\d\d(:?\d\d)?)$"  # a time of day with a zone
 TRUTH = {"true": "True", "TRUE": "True", "false": "False", "FALSE": "False"}
 
 
@@ -78,9 +79,22 @@ def _stripped(column: Any, spelling: Spelling) -> Any:
     return pc.if_else(pc.is_in(column, value_set=gaps), pa.scalar(None, pa.string()), column)
 
 
+def _dates(texts: Any) -> Any:
+    """Texts as points in time; those with a zone, of which Z is one, in UTC."""
+    try:
+        return texts.cast(pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        zoned = pc.match_substring_regex(texts, ZONED)
+        if not pc.any(zoned).as_py():
+            raise
+    none = pa.scalar(None, pa.string())
+    there = pc.if_else(zoned, texts, none).cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us"))
+    return pc.coalesce(there, pc.if_else(zoned, none, texts).cast(pa.timestamp("us")))
+
+
 def _cast(texts: Any, kind: Kind, decimal: str) -> Any:
     if kind == "date":
-        return texts.cast(pa.timestamp("us"))
+        return _dates(texts)
     if decimal == ",":
         texts = pc.replace_substring(pc.replace_substring(texts, ".", "no point"), ",", ".")
     return texts.cast(pa.float64())

@@ -45,6 +45,11 @@ def dialect_of(path: str, head: bytes, delimiter: str | None, encoding: str) -> 
     try:
         header = next(csv.reader(io.StringIO(text), delimiter=delimiter), [])
     except csv.Error as error:
+        if "\r" in text and "\n" not in text:
+            raise Failure(
+                f"{path} ends its lines in a way of old (CR alone): convert it, such as by "
+                f"tr '\\r' '\\n' < {path}"
+            ) from None
         raise Failure(f"{path} does not begin with a header line of CSV ({error})") from None
     named = [name.strip() for name in header if name.strip()]
     for name in named:

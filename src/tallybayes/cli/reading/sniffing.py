@@ -50,7 +50,9 @@ def need_text(path: str, head: bytes) -> None:
         raise Failure(f"{path} is empty: a header line with the column names, and rows, are needed")
     if b'"tallybayes"' in head[:4096] and b"\x00" in head[:8]:
         raise Failure(f"{path} is a tallybayes model, and data is wanted here: swap the arguments?")
-    if b"\x00" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise Failure(f"{path} is UTF-16 text, as spreadsheets write it: add --encoding utf-16")
+    if b"\x00" in head:
         raise Failure(
             f"{path} is a binary file of another kind: data is CSV, JSON lines, Parquet or Arrow "
             "(or text in another encoding: name it by --encoding)"

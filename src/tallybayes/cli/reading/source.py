@@ -98,6 +98,12 @@ class Source:
         """The names of the columns of a CSV file."""
         return None if self._dialect is None else self._dialect.named
 
+    @property
+    def nameless(self) -> bool:
+        """Whether a column of a CSV file has no name, and so is not read."""
+        dialect = self._dialect
+        return dialect is not None and len(dialect.named) < len(dialect.header)
+
     def raw(self) -> Iterator[Batch]:
         """The batches as the format has them."""
         if self.format == "parquet":
@@ -168,7 +174,8 @@ class Source:
                 if infinite is not None:
                     raise Failure(
                         f"{self.name}, {self.where(batch.first + infinite)}: column {name!r} is "
-                        "infinite: give a finite number, or nothing for a gap"
+                        "infinite: give a finite number, or nothing for a gap (--null inf makes it "
+                        "one)"
                     )
             rows += batch.table.num_rows
             yield replace(batch, table=pa.table(columns))

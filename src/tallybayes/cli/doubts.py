@@ -1,0 +1,84 @@
+"""Notes on what a file may mean other than what was understood.
+
+A column of texts that were meant as numbers or dates is no error, and the model is the worse for
+it: whoever wrote the file has to be told, with the option that reads it as meant.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+from tallybayes.cli.console import note
+from tallybayes.cli.failures import listed
+from tallybayes.cli.model_file import ModelFile
+from tallybayes.cli.reading.source import Source
+
+__all__ = ["note_doubts"]
+
+MOST = 10_000  # levels of a column that are looked at
+STRAY = 3  # texts among numbers, at most
+ENOUGH = 10  # numbers, for so many strays
+MANY = 20  # numbers as classes, from which on they may be a quantity
+
+POINTED = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+COMMAED = re.compile(r"[+-]?\d*,\d+")
+MONEY = r"[$€£¥]"
+SIGNED = re.compile(rf"[+-]?{MONEY}?\s?[+-]?\d{{1,3}}([,' ]?\d{{3}})*(\.\d+)?\s?(%|{MONEY})?")
+DATED = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}([T ].*)?")
+
+
+def note_doubts(file: ModelFile, source: Source) -> None:
+    """Says which columns of texts look like something else, and which are not read.
+
+    Parameters
+    ----------
+    file : ModelFile
+        The model of what was read.
+    source : Source
+        What it was read from.
+    """
+    if source.nameless:
+        note("note: a column without a name, as a table's index is written, is not read")
+    declared = file.table.reading.declared
+    for group in file.table.schema.groups:
+        if group.names is None or group.levels is None or declared.is_text(group.names[0]):
+            continue
+        doubt = _doubt([str(level) for level in islice(group.levels[0], MOST)], file.decimal)
+        if doubt:
+            note(f"note: column {group.names[0]!r} was read as texts, {doubt}")
+    numbers = [c for c in file.classes if POINTED.fullmatch(c)]
+    if len(numbers) == len(file.classes) > MANY:
+        note(
+            f"note: {file.target!r} has {len(numbers)} different numbers, and each is a class of "
+            "its own: if they are a quantity, put them into a few classes first"
+        )
+
+
+def _doubt(levels: list[str], decimal: str) -> str:
+    """What texts look like, and what reads them so; nothing where they look like texts."""
+    if not levels:
+        return ""
+    if decimal == "." and all(map(COMMAED.fullmatch, levels)):
+        return "and looks like numbers with a decimal comma: --decimal , reads it so"
+    number = COMMAED if decimal == "," else POINTED
+    strays = [v for v in levels if not POINTED.fullmatch(v) and not number.fullmatch(v)]
+    if 0 < len(strays) <= STRAY and len(levels) - len(strays) >= ENOUGH:
+        options = " ".join(f"--null {_quoted(v)}" for v in strays)
+        return (
+            f"because of {listed(map(repr, strays))} among numbers: if that is a gap, {options} "
+            "reads it so"
+        )
+    if strays and all(map(SIGNED.fullmatch, levels)):
+        return (
+            f"and looks like numbers with signs, such as {strays[0]!r}: write plain digits and a "
+            "point to have them read as numbers"
+        )
+    if all(map(DATED.fullmatch, levels)):
+        return f"and looks like dates, such as {levels[0]!r}: write them as 2020-01-31"
+    return ""
+
+
+def _quoted(text: str) -> str:
+    """A text as a shell takes it."""
+    return text if re.fullmatch(r"[\w.@%+:-]+", text) else "'" + text.replace("'", "'\\''") + "'"

@@ -1,0 +1,76 @@
+"""What a file may mean other than what was understood is said, with what to do."""
+
+import pytest
+
+
+def notes(run, tmp_path, cells, *options):
+    """The lines on standard error of a fit on a column x."""
+    lines = [f'"{cell}",{i % 3},{"ab"[i % 2]}' for i, cell in enumerate(cells)]
+    (tmp_path / "t.csv").write_text("x,z,y\n" + "\n".join(lines) + "\n", "utf-8")
+    words = ("fit", "--plain", "t.csv", "--target", "y", "--no-estimate", *options)
+    return [line for line in run(*words).err.splitlines() if "no estimate" not in line]
+
+
+NUMBERS = [f"{i}.5" for i in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ([*NUMBERS, "-"], "because of '-' among numbers: if that is a gap, --null - reads it so"),
+        ([*NUMBERS, "no answer", "it's"], "--null 'no answer' --null 'it'\\''s' reads it so"),
+        ([f"{i},5" for i in range(30)], "numbers with a decimal comma: --decimal , reads it so"),
+        ([f"${i},000.00" for i in range(30)], "numbers with signs, such as '$0,000.00'"),
+        ([f"{i} %" for i in range(30)], "numbers with signs, such as '0 %'"),
+        ([f"{1 + i}/02/2020" for i in range(30)], "dates, such as '1/02/2020': write them as 20"),
+    ],
+)
+def test_texts_that_look_like_something_else_are_named(run, tmp_path, cells, said):
+    (line,) = notes(run, tmp_path, cells)
+    assert line.startswith("note: column 'x' was read as texts, ")
+    assert said in line
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        NUMBERS,
+        ["cook", "nurse", "driver"] * 10,
+        [f"a{i}" for i in range(30)],
+        ["1", "2", "more"] * 10,  # levels, of which some are digits
+        ["2020-01-31"] * 30,
+        ["1.2.3.4", "10.0.0.1"] * 15,
+    ],
+)
+def test_nothing_is_said_of_what_is_as_it_looks(run, tmp_path, cells):
+    assert notes(run, tmp_path, cells) == []
+
+
+def test_nothing_is_said_of_a_column_declared_as_levels(run, tmp_path):
+    assert notes(run, tmp_path, [*NUMBERS, "-"], "--column", "x=categorical") == []
+
+
+def test_the_option_of_a_note_reads_the_column_as_numbers(run, tmp_path):
+    """Empty cells stay gaps, whatever --null names."""
+    cells = [*NUMBERS, "-", ""]
+    assert len(notes(run, tmp_path, cells)) == 1
+    assert notes(run, tmp_path, cells, "--null", "-") == []
+    column = run("show", "t.tally", "--json").document["columns"][0]
+    assert column["holds"] == "numbers"
+    assert column["gaps"] == pytest.approx(2 / 32)
+
+
+def test_a_column_without_a_name_is_said_not_to_be_read(run, tmp_path):
+    (tmp_path / "t.csv").write_text(",x,y\n0,1,a\n1,2,b\n2,3,a\n")
+    result = run("fit", "--plain", "t.csv", "--target", "y")
+    assert "note: a column without a name" in result.err
+
+
+def test_many_numbers_as_classes_are_doubted_once(run, tmp_path):
+    rows = [f"{i % 7},{i % 40}" for i in range(200)]
+    (tmp_path / "t.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
+    for words in ([], ["--plain"]):
+        lines = run("fit", *words, "t.csv", "--target", "y", "--no-estimate").err.splitlines()
+        doubts = [line for line in lines if "40 different numbers" in line]
+        assert len(doubts) == 1
+        assert not any("regression" in line for line in lines)
