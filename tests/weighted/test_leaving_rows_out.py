@@ -115,7 +115,7 @@ def test_a_sample_is_fair(most):
 def test_many_rows_are_learned_on_a_sample(monkeypatch):
     columns, rows, classes = cells_of(*mixed(6000))
     whole = learn(columns, rows, classes)
-    monkeypatch.setattr("tallybayes.weighted.learning.MOST_ROWS", 1500)
+    monkeypatch.setattr("tallybayes.weighted.rounds.MOST_ROWS", 1500)
     part = learn(columns, rows, classes)
     own = np.arange(6000), rows.y
     assert part.log_proba.shape == whole.log_proba.shape

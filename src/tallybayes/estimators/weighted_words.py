@@ -13,7 +13,7 @@ from tallybayes.estimators.frames import frame
 from tallybayes.estimators.table_reading import ColumnReading, is_identifier
 from tallybayes.estimators.weighting import Weighting, WeightingNow
 from tallybayes.parameters import Description
-from tallybayes.tally import LevelCounts
+from tallybayes.tally import GridCounts, LevelCounts
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.counts import Held
 from tallybayes.weighted.score import WeightedScore
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 GAP = "(gap)"
-NOTHING = "No column tells the classes apart better than chance could on so few rows"
+NOTHING = "No column tells the classes apart better than chance could"
 LEAST = 0.005  # nats below which a term says nothing worth telling
 
 
@@ -47,6 +47,9 @@ def left_out(model: WeightedModel, held: Held) -> dict[str, str]:
             out[name] = "no value was seen"
         else:
             levels, counts = held[name]
+            if _never_changes(counts, float(model.tally.classes.count.sum())):
+                out[name] = "the same in every row"
+                continue
             declared = name in model.reading.declared.families
             texts = isinstance(counts, LevelCounts) and not declared
             if texts and is_identifier(counts.counts, len(levels), len(levels)):
@@ -57,6 +60,12 @@ def left_out(model: WeightedModel, held: Held) -> dict[str, str]:
                     "use it, or columns={...: None} to silence this"
                 )
     return out
+
+
+def _never_changes(counts: GridCounts | LevelCounts, rows: float) -> bool:
+    """Whether every row has the same value, or the same cell of the grid."""
+    of_value = counts.counts.sum(axis=0)
+    return bool(of_value.max(initial=0.0) == rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +124,7 @@ def columns_read(model: WeightedModel) -> list[ColumnReading]:
             j = learned[name]
             cells = weighting.learned.columns[j].n_cells
             weight = weighting.learned.weights.terms[j]
-            what = f"{cells - 1} {'levels' if kind == 'texts' else 'cells'}"
+            what = f"{cells - 1} {'level' if kind == 'texts' else 'cell'}{'s'[: cells != 2]}"
             family = f"{what}, weight {weight:.2f}" if name in terms else "left out"
             found.append(ColumnReading(name, kind, family, _why(weighting, j), terms.get(name)))
     return found
