@@ -144,3 +144,21 @@ def test_what_is_no_row_is_refused_and_changes_nothing(model, row):
             call(row, "a")
     assert model.class_count_.tolist() == [10.0, 10.0]
     assert model.predict_proba(frame).tobytes() == before
+
+
+@pytest.mark.parametrize("model", [NaiveBayes, WeightedNaiveBayes])
+def test_a_column_of_which_no_level_was_seen_is_told(model):
+    rng = np.random.default_rng(0)
+    x = pd.DataFrame({"on": rng.random(200) < 0.5, "n": rng.normal(size=200)})
+    fitted = model().fit(x, np.where(x["on"] ^ (rng.random(200) < 0.2), "a", "b"))
+    other = x.assign(on=x["on"].map({True: "yes", False: "no"}))
+    with pytest.warns(UserWarning, match="'on': none of its levels in 200 rows was seen in train"):
+        fitted.predict(other)
+    fitted.predict(other[:19])  # few rows may all be new
+    fitted.predict(other.assign(on=[*other["on"][1:], "True"]))
+
+
+def test_new_levels_of_many_are_no_surprise():
+    x = pd.DataFrame({"ticket": [f"t{i // 2}" for i in range(200)]})
+    model = NaiveBayes().fit(x, np.arange(200) % 2)
+    model.predict("new " + x)

@@ -393,6 +393,17 @@ def test_a_column_that_tells_everything():
     assert (proba[50:, 1] > 0.97).all()
 
 
+def test_columns_that_never_change_are_left_out_and_told():
+    x = pd.DataFrame({"a": ["u"] * 60, "n": np.ones(60), "gap": [None] * 60})
+    with pytest.warns(UserWarning, match="no column of 3 tells the classes apart"):
+        model = WeightedNaiveBayes().fit(x, np.arange(60) % 3 == 0)
+    assert model.schema_["why"].tolist() == ["the same in every row"] * 2 + ["no value was seen"]
+    np.testing.assert_allclose(model.predict_proba(x[:1]), [[2 / 3, 1 / 3]], atol=0.01)
+    gaps = pd.DataFrame({"n": [1.0, None, 1.0, None, 1.0, 1.0] * 10})
+    told = WeightedNaiveBayes().fit(gaps, [0, 1, 0, 1, 0, 1] * 10).schema_
+    assert told["why"][0] != "the same in every row"  # a gap is evidence
+
+
 def test_a_class_with_hardly_a_row_is_told():
     x, y = X.copy(), np.array(Y, dtype=object)
     y[:2] = "rare"

@@ -25,7 +25,12 @@ from tallybayes.estimators.rows import read_weights
 from tallybayes.estimators.streaming import RowByRow
 from tallybayes.estimators.table_model import Chosen, TableModel
 from tallybayes.estimators.table_reading import Reading, need_two_levels
-from tallybayes.estimators.table_rows import RowsToCount, rows_to_count, rows_to_score
+from tallybayes.estimators.table_rows import (
+    RowsToCount,
+    rows_to_count,
+    rows_to_score,
+    warn_of_unseen,
+)
 from tallybayes.schema import Columns, Schema
 from tallybayes.tables import Table, read_table
 from tallybayes.tally import TableTally
@@ -92,7 +97,10 @@ class TableClassifier(RowByRow):
             _check_n_features(self, np.empty((1, len(table.columns))), reset=False)
         read: Any = rows_to_count if learning else rows_to_score
         records = table.named and isinstance(x, list | tuple)
-        return read(table, model.names, model.holds, model.reading.declared, records=records)
+        x = read(table, model.names, model.holds, model.reading.declared, records=records)
+        if not learning:
+            warn_of_unseen(x, model.schema, float(model.tally.classes.count.sum()))
+        return x
 
     def _first_rows(self, x: Any, *, more_may_come: bool) -> RowsToCount:
         """The rows that a model begins with; later dicts may have keys that these do not."""

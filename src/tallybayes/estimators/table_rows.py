@@ -8,14 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tallybayes.errors import UnseenLevel
+from tallybayes.errors import UnseenLevel, warn_user
 from tallybayes.estimators.declarations import Declared
+from tallybayes.schema import Schema
 from tallybayes.tables import Column, Empty, Numbers, Table, Texts
 from tallybayes.tables.columns import texts_of
 from tallybayes.tables.objects import WITH_DATES
 
-__all__ = ["RowsToCount", "coerced", "rows_to_count", "rows_to_score"]
+__all__ = ["RowsToCount", "coerced", "rows_to_count", "rows_to_score", "warn_of_unseen"]
 
+ENOUGH = 20  # rows, of which some should have a level that was seen
+MOST_LEVELS = 50  # of a column whose levels should be known
 DATED = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -69,6 +72,45 @@ def rows_to_count(
     what = what.resolved(table, holds)
     x = coerced(_arranged(table, names, what, records), holds, what, learning=True)
     return RowsToCount(x.columns, x.n_rows, x.named, names, what)
+
+
+def warn_of_unseen(table: Table, schema: Schema, learned: float) -> None:
+    """Warns of columns of few levels in which no row has one that was seen: they may be of another
+    kind, or written in another way.
+
+    Parameters
+    ----------
+    table : Table
+        As :func:`rows_to_score` makes it.
+    schema : Schema
+    learned : float
+        Rows that were counted.
+    """
+    if table.n_rows < ENOUGH:
+        return
+    most = min(MOST_LEVELS, learned / 2)  # of more, new ones are no surprise
+    for group in schema.groups:
+        for name, seen in zip(group.names or [], group.levels or [], strict=False):
+            column = table.columns.get(name)
+            if not isinstance(column, Texts) or not 0 < len(seen) <= most:
+                continue
+            first = {column.levels[code] for code in column.codes[:ENOUGH] if code >= 0}
+            given = _levels_of(column) if first.isdisjoint(seen) else first
+            if len(given) and given.isdisjoint(seen):
+                warn_user(
+                    f"column {name!r}: none of its levels in {table.n_rows} rows was seen in "
+                    f"training, {_some(sorted(given))} against {_some(list(seen))}. If that is not "
+                    "as it should be, give the column as it was given then"
+                )
+
+
+def _levels_of(column: Texts) -> set[str]:
+    """The levels that rows have."""
+    return {column.levels[code] for code in np.unique(column.codes) if code >= 0}
+
+
+def _some(levels: list[str]) -> str:
+    return ", ".join(map(repr, levels[:3])) + (", …" if len(levels) > 3 else "")
 
 
 def _arranged(table: Table, names: list[str], what: Declared, records: bool) -> Table:

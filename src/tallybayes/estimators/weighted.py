@@ -212,7 +212,8 @@ class WeightedNaiveBayes(TableClassifier):
         weighting = learned_weighting(model, self._wishes(), x, own, weight)
         model.chosen = Chosen(weighting=weighting)
         if model.now is not None:
-            warn_of_rows(model.now, model.schema.classes, model.tally.classes.count)
+            rows = model.tally.classes.count
+            warn_of_rows(model.now, model.schema.classes, rows, len(model.names))
 
     def _wishes(self) -> Wishes:
         return Wishes(

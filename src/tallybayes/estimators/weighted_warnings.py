@@ -21,7 +21,7 @@ ALONE = 0.95  # of the rows have another row in their cell
 MOST = 5  # names in a warning
 
 
-def warn_of_rows(now: WeightingNow, classes: NDArray[Any], rows: Array) -> None:
+def warn_of_rows(now: WeightingNow, classes: NDArray[Any], rows: Array, n_columns: int) -> None:
     """Warns of classes with next to no rows, of a column that tells the class without error, and
     where nothing could be learned.
 
@@ -31,6 +31,8 @@ def warn_of_rows(now: WeightingNow, classes: NDArray[Any], rows: Array) -> None:
     classes : array (n_classes,)
     rows : float64 array (n_classes,)
         Of each.
+    n_columns : int
+        Of the table, those too that are left out.
     """
     total = rows.sum()
     if total < ENOUGH:
@@ -50,9 +52,9 @@ def warn_of_rows(now: WeightingNow, classes: NDArray[Any], rows: Array) -> None:
             f"afterwards? Then leave it out: columns={{{telling[0]!r}: None}}, or --column "
             f"{telling[0]}=none"
         )
-    if now.columns and not len(now.score.speaking):
+    if n_columns and not len(now.score.speaking):
         warn_user(
-            f"no column of {len(now.columns)} tells the classes apart better than chance could on "
+            f"no column of {n_columns} tells the classes apart better than chance could on "
             f"{total:g} rows: every prediction is by the shares of the classes"
         )
 
