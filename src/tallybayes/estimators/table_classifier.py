@@ -89,7 +89,9 @@ class TableClassifier(RowByRow):
                 )
         return table
 
-    def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
+    def _read_rows(
+        self, x: Any, *, first: bool = False, learning: bool = False, counted: bool = False
+    ) -> Any:
         if first:
             return self._first_rows(x, more_may_come=False)
         table, model = self._table(x), self._fitted()
@@ -98,7 +100,7 @@ class TableClassifier(RowByRow):
         read: Any = rows_to_count if learning else rows_to_score
         records = table.named and isinstance(x, list | tuple)
         x = read(table, model.names, model.holds, model.reading.declared, records=records)
-        if not learning:
+        if not learning and not counted:
             warn_of_unseen(x, model.schema, float(model.tally.classes.count.sum()))
         return x
 
@@ -159,7 +161,7 @@ class TableClassifier(RowByRow):
             model = old.with_tally(old.tally)
             self._model = model
             model.reading = self._reading(model.reading.declared)
-            x = self._read_rows(X)
+            x = self._read_rows(X, counted=True)
             labels = read_labels(y, x, self._name)
             own = codes_of(labels, model.schema.classes).astype(np.intp)
             self._choose(x, own, read_weights(sample_weight, x))
@@ -304,7 +306,7 @@ class TableClassifier(RowByRow):
             of squares can show it. The estimator is then as it was before.
         """
         model = self._fitted()
-        x = self._read_rows(X)  # a text in a column of numbers was not learned as a text
+        x = self._read_rows(X, counted=True)  # a text among numbers was not learned as a text
         y = read_labels(y, x, self._name)
         weights = read_weights(sample_weight, x)
         known, codes = labels_and_codes(y)

@@ -345,8 +345,10 @@ class WeightedNaiveBayes(TableClassifier):
         return None  # pairs look at two columns at once
 
     # ---- predicting ------------------------------------------------------------------------------
-    def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
-        rows = super()._read_rows(x, first=first, learning=learning)
+    def _read_rows(
+        self, x: Any, *, first: bool = False, learning: bool = False, counted: bool = False
+    ) -> Any:
+        rows = super()._read_rows(x, first=first, learning=learning, counted=counted)
         if not first and not learning:  # those that are counted are looked at there
             for name, column in rows.columns.items():
                 if isinstance(column, Numbers) and np.isinf(column.values).any():
