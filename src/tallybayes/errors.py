@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "RuledOutWarning",
     "StaleWarning",
     "UnseenLevel",
+    "listed",
     "warn_user",
 ]
 
@@ -29,6 +31,13 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def listed(names: Iterable[str], most: int = 20) -> str:
+    """Names as a readable list, cut after `most`."""
+    names = list(names)
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 class IncompatibleTallies(ValueError):

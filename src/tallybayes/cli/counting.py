@@ -12,18 +12,19 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes.cli.console import Bar, note
-from tallybayes.cli.failures import Failure, listed, suggestion
+from tallybayes.cli.failures import Failure, suggestion
 from tallybayes.cli.families import FAMILIES
 from tallybayes.cli.model_file import Labelled, ModelFile, labels_of, need_target
 from tallybayes.cli.reading.batch import Batch, gathered
 from tallybayes.cli.reading.cells import Kind, Misfit
 from tallybayes.cli.reading.source import Source
-from tallybayes.errors import StaleWarning
+from tallybayes.errors import StaleWarning, listed
 from tallybayes.estimators.naive_bayes import NaiveBayes
 from tallybayes.estimators.table_classifier import TableClassifier
 from tallybayes.estimators.validation import leave_one_out
 from tallybayes.estimators.weighted import WeightedNaiveBayes
 from tallybayes.families import Bernoulli, Categorical
+from tallybayes.weighted.sampling import fold_of
 
 __all__ = ["Counting"]
 
@@ -218,7 +219,7 @@ class Counting:
         assert self.sample is not None
         table, labels = self.sample.rows()
         columns: Any = dict(self.families) or "auto"
-        fold = fold_of(labels, self.folds)
+        fold = fold_of(labels, self.folds, seed=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the model itself has warned
             for f in range(self.folds):
@@ -227,15 +228,6 @@ class Counting:
                     part = WeightedNaiveBayes(columns, classes=model.classes_, **self.options)
                     part.fit(table.take(train), labels[train])
                     yield labels[test], part.predict_log_proba(table.take(test))
-
-
-def fold_of(labels: NDArray[Any], folds: int) -> NDArray[np.intp]:
-    """A fold for each row, as many rows of each class in every one as can be."""
-    order = np.random.default_rng(0).permutation(len(labels))
-    order = order[np.argsort(labels[order], kind="stable")]
-    fold = np.empty(len(labels), dtype=np.intp)
-    fold[order] = np.arange(len(labels)) % folds
-    return fold
 
 
 class Sample:

@@ -10,9 +10,9 @@ import re
 from itertools import islice
 
 from tallybayes.cli.console import note
-from tallybayes.cli.failures import listed
 from tallybayes.cli.model_file import ModelFile
 from tallybayes.cli.reading.source import Source
+from tallybayes.errors import listed
 
 __all__ = ["note_doubts"]
 

@@ -16,7 +16,6 @@ __all__ = [
     "INTERRUPTED",
     "USAGE",
     "Failure",
-    "listed",
     "report",
     "suggestion",
 ]
@@ -33,13 +32,6 @@ class Failure(Exception):
     def __init__(self, message: str, code: int = DATA) -> None:
         super().__init__(message)
         self.code = code
-
-
-def listed(names: Iterable[str], most: int = 20) -> str:
-    """Names as a readable list, cut after `most`."""
-    names = list(names)
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:

@@ -8,7 +8,8 @@ import types
 from dataclasses import fields
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from tallybayes.cli.failures import USAGE, Failure, listed, suggestion
+from tallybayes.cli.failures import USAGE, Failure, suggestion
+from tallybayes.errors import listed
 from tallybayes.families import Bernoulli, Binned, Categorical, Gaussian, Poisson, Smooth
 
 __all__ = ["FAMILIES", "column_families"]

@@ -12,11 +12,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes.cli.console import Bar
-from tallybayes.cli.failures import USAGE, Failure, listed, suggestion
+from tallybayes.cli.failures import USAGE, Failure, suggestion
 from tallybayes.cli.interrupts import need_none
 from tallybayes.cli.reading.batch import Batch, gathered
 from tallybayes.cli.reading.cells import GAPS, Kind, Misfit
 from tallybayes.cli.reading.source import Source
+from tallybayes.errors import listed
 from tallybayes.estimators.files import load_with_extra, save
 from tallybayes.estimators.table_classifier import TableClassifier
 from tallybayes.estimators.table_model import TableModel

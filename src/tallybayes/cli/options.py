@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
 import typer
 
-from tallybayes.cli.failures import USAGE, Failure, listed
+from tallybayes.cli.failures import USAGE, Failure
 from tallybayes.cli.reading.sniffing import Format, only_character
+from tallybayes.errors import listed
 
 if TYPE_CHECKING:
     from tallybayes.cli.model_file import ModelFile

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import warn_user
+from tallybayes.errors import listed, warn_user
 from tallybayes.estimators.weighting import WeightingNow
 from tallybayes.weighted.cells import ColumnCells
 
@@ -40,14 +40,14 @@ def warn_of_rows(now: WeightingNow, classes: NDArray[Any], rows: Array, n_column
     rare = [f"{classes[k]} ({rows[k]:g})" for k in np.flatnonzero((rows > 0.0) & (rows < RARE))]
     if rare:
         warn_user(
-            f"classes with fewer than {RARE} rows: {_listed(rare)}. What the model says of them "
-            "rests on next to nothing: learn more of their rows, or join them to other classes"
+            f"classes with fewer than {RARE} rows: {listed(rare, MOST)}. What the model says of "
+            "them rests on next to nothing: learn more of their rows, or join them to other classes"
         )
     telling = [column.name for column in now.columns if _tells_alone(column)]
     if telling:
         each = "each of the columns" if len(telling) > 1 else "the column"
         warn_user(
-            f"{each} {_listed([repr(name) for name in telling])} alone tells the class of all "
+            f"{each} {listed(map(repr, telling), MOST)} alone tells the class of all "
             f"{total:g} rows without error. Is it the class by another name, or only known "
             f"afterwards? Then leave it out: columns={{{telling[0]!r}: None}}, or --column "
             f"{telling[0]}=none"
@@ -64,8 +64,3 @@ def _tells_alone(column: ColumnCells) -> bool:
     held = column.counts.sum(axis=1)
     apart = (column.counts > 0.0).sum(axis=1) <= 1
     return bool(apart.all() and held[held >= 2.0].sum() > ALONE * held.sum())
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
-    return ", ".join(names[:MOST]) + more

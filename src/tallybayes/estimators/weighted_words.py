@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import warn_user
+from tallybayes.errors import listed, warn_user
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.table_reading import ColumnReading, is_identifier
 from tallybayes.estimators.weighting import Weighting, WeightingNow
@@ -209,7 +209,7 @@ def summary_of(
     speaking = [t for t in order if weighting.apart[t] >= LEAST]
     n_pairs = sum(t >= n_columns for t in speaking)
     lines = [
-        f"{len(labels)} classes ({_listed(labels, 6)}) told apart by "
+        f"{len(labels)} classes ({listed(labels, 6)}) told apart by "
         f"{len(speaking) - n_pairs} of {n_columns} columns and "
         f"{n_pairs} pair{'' if n_pairs == 1 else 's'} of columns.",
         f"On {figures.rows:,.10g} rows, each predicted by the others: {figures.accuracy:.1%} "
@@ -230,14 +230,8 @@ def summary_of(
         lines.append(f"     … and {len(speaking) - most} more.")
     silent = [names[t] for t in order if t < n_columns and weighting.apart[t] < LEAST]
     if silent:
-        lines.append(f"Left out, or next to nothing: {_listed(silent, 12)}.")
+        lines.append(f"Left out, or next to nothing: {listed(silent, 12)}.")
     return "\n".join(lines)
-
-
-def _listed(names: list[str], most: int) -> str:
-    if len(names) <= most:
-        return ", ".join(names)
-    return ", ".join(names[:most]) + f" and {len(names) - most} more"
 
 
 def _told(now: WeightingNow, t: int, labels: list[str]) -> str:

@@ -11,7 +11,7 @@ all is believed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -22,6 +22,8 @@ from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.learned import Learned
 from tallybayes.weighted.row_scores import log_normalised
 from tallybayes.weighted.rows import LearningRows
+from tallybayes.weighted.sampling import fold_of
+from tallybayes.weighted.score import WeightedScore
 
 __all__ = ["Doubt", "believed", "doubted", "least_gain", "many", "trust_beyond_chance"]
 
@@ -132,27 +134,20 @@ def doubted(
     least, log_p = least_gain(len(columns), float(rows.weight.sum())), np.log(p)
     worths = [least + more for more in STRICTER]
     said = np.zeros((len(worths), rows.n, rows.n_classes))
-    for train, test in _folds(rows):
-        some = rows.take(train)
+    fold = fold_of(rows.y, FOLDS, seed=3)
+    for f in range(FOLDS):
+        some, test = rows.take(np.flatnonzero(fold != f)), np.flatnonzero(fold == f)
         learn = learner(_counted(columns, some), some)
         for i, worth in enumerate(worths):
-            said[i, test] = _scores(learn(worth), rows.cells[:, test]) - log_p
+            told = learn(worth)
+            score = WeightedScore(told.columns, told.pairs, told.tables, told.offset)
+            said[i, test] = score.joint_of(rows.cells[:, test]) - log_p
     losses = np.array([[_loss(log_p + t * z, rows) for t in TRUSTS] for z in said])
     i, t = (int(at) for at in np.unravel_index(int(np.argmin(losses)), losses.shape))
     if losses[i, t] > losses[0, 0] - WORTH:  # at trust 0, which is the class shares
         t = 0
     trust = float(TRUSTS[t])
     return Doubt(worths[i], trust, log_normalised(log_p + trust * said[i]))
-
-
-def _folds(rows: LearningRows) -> Iterator[tuple[Index, Index]]:
-    """The rows to learn from and those held out; each class is spread over the folds."""
-    shuffled = np.random.default_rng(3).permutation(rows.n)
-    by_class = shuffled[np.argsort(rows.y[shuffled], kind="stable")]
-    fold = np.empty(rows.n, dtype=np.intp)
-    fold[by_class] = np.arange(rows.n) % FOLDS
-    for f in range(FOLDS):
-        yield np.flatnonzero(fold != f), np.flatnonzero(fold == f)
 
 
 def _counted(columns: list[ColumnCells], rows: LearningRows) -> list[ColumnCells]:
@@ -165,16 +160,6 @@ def _counted(columns: list[ColumnCells], rows: LearningRows) -> list[ColumnCells
         counts += np.bincount(at, rows.weight[known], counts.size).reshape(counts.shape)
         found.append(replace(column, counts=counts))
     return found
-
-
-def _scores(learned: Learned, cells: NDArray[np.int32]) -> Array:
-    """Scores of rows that were not learned from, float64 (n_rows, n_classes)."""
-    scores = np.tile(learned.offset, (cells.shape[1], 1))
-    codes = [*cells, *(pair.codes(cells) for pair in learned.pairs)]
-    for table, cell in zip(learned.tables, codes, strict=True):
-        if table.any():
-            scores += np.where((cell >= 0)[:, None], table[cell], 0.0)
-    return scores
 
 
 def _loss(scores: Array, rows: LearningRows) -> float:

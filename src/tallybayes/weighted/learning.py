@@ -77,8 +77,8 @@ def learn(
 def _learned(columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked) -> Learned:
     """What is learned of columns that differ from each other, as far as it is believed."""
     total = float(rows.weight.sum())
-    least = least_gain(len(columns), total)
     if not many(len(columns), total):
+        least = least_gain(len(columns), total)
         tables = [column_table(column, p) for column in columns]
         for j, column in enumerate(columns):
             if tables[j].gain < least:

@@ -1,11 +1,13 @@
-"""A fair sample of the learning rows: weights need few of them."""
+"""Fair samples of the learning rows, weights need few of them, and fair folds."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["sampled"]
+__all__ = ["fold_of", "sampled"]
 
 Array = NDArray[np.float64]
 
@@ -45,3 +47,12 @@ def sampled(
     rows = np.sort(np.concatenate(taken))
     stands = share * of_class / np.maximum(quota, 1)
     return rows, weight[rows] * stands[y[rows]]
+
+
+def fold_of(labels: NDArray[Any], folds: int, seed: int) -> NDArray[np.intp]:
+    """A fold for each row, as many rows of each class in every one as can be."""
+    order = np.random.default_rng(seed).permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    fold = np.empty(len(labels), dtype=np.intp)
+    fold[order] = np.arange(len(labels)) % folds
+    return fold

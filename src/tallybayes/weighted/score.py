@@ -75,9 +75,13 @@ class WeightedScore:
 
     def joint(self, x: Table) -> Array:
         """The score of each class, (n_rows, n_classes), in nats."""
-        scores = np.tile(self.offset, (x.n_rows, 1))
-        if self._scorer is not None and x.n_rows:
-            entries = self._entries(self.cells(x))
+        return self.joint_of(self.cells(x))
+
+    def joint_of(self, cells: Cells) -> Array:
+        """The same of rows as cells (n_columns, n_rows)."""
+        scores = np.tile(self.offset, (cells.shape[1], 1))
+        if self._scorer is not None and len(scores):
+            entries = self._entries(cells)
             self._scorer.score_codes(entries, self._start, scores, None, get_num_threads())
         return scores
 
