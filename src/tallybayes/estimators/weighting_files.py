@@ -55,6 +55,7 @@ def plain_weighting(weighting: Weighting) -> tuple[dict[str, Any], Arrays]:
         "round_scales": [then.scale for then in learned.rounds],
         "corrected": learned.corrections is not None,
         "duplicates": learned.duplicates,
+        "nearly": learned.nearly,
         "columns": [[column.name, column.levels] for column in learned.columns],
         "choices": [asdict(choice) for choice in learned.choices],
         "pairs": [[p.first, p.second, *p.sizes, p.gain, p.round] for p in learned.pairs],
@@ -107,6 +108,7 @@ def restored_weighting(header: dict[str, Any], arrays: Arrays) -> Weighting:
         tested=np.arange(0),
         log_proba=np.zeros((0, n_classes)),
         duplicates=header["duplicates"],
+        nearly=header["nearly"],
     )
     return Weighting(
         learned=learned,

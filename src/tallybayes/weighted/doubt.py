@@ -51,7 +51,9 @@ def many(n_columns: int, n_rows: float) -> bool:
     return FOLDS <= n_rows < MANY * n_columns
 
 
-def trust_beyond_chance(rows: LearningRows, tested: Index, log_proba: Array, p: Array) -> float:
+def trust_beyond_chance(
+    rows: LearningRows, tested: Index, log_proba: Array, p: Array, n_columns: int
+) -> float:
     """How much is believed, from 0 to 1, by what is gained beyond chance.
 
     As many columns of noise gain a nat each and more. Where all of it gains no more than that,
@@ -66,12 +68,14 @@ def trust_beyond_chance(rows: LearningRows, tested: Index, log_proba: Array, p: 
         Their log-probabilities, each row taken out.
     p : float64 array (n_classes,)
         Shares of the classes.
+    n_columns : int
+        That were heard.
     """
     y, weight = rows.y[tested], rows.weight[tested]
     total = float(rows.weight.sum())
     own = log_proba[np.arange(len(tested)), y] - np.log(p)[y]
     gain = float(weight @ own) * total / max(float(weight.sum()), 1e-300)
-    chance = min(len(rows.cells), total / FEW) * np.log2(rows.n_classes)
+    chance = min(n_columns, total / FEW) * np.log2(rows.n_classes)
     if chance <= 0.0:  # no column
         return 1.0
     return float(np.clip(2.0 * (gain / chance - 1.0), 0.0, 1.0))

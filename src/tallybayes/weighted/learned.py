@@ -45,6 +45,9 @@ class Learned:
         there are, the widths, the expected counts of other rows.
     duplicates : dict of int to int
         Columns with the same cells as an earlier one in all rows, and that one; they weigh 0.
+    nearly : dict of int to int
+        Columns that say nearly the same as another, and that one, beside which they tell little;
+        they weigh 0.
     """
 
     columns: list[ColumnCells]
@@ -58,6 +61,7 @@ class Learned:
     tested: NDArray[np.intp]
     log_proba: Array
     duplicates: dict[int, int] = field(default_factory=dict)
+    nearly: dict[int, int] = field(default_factory=dict)
 
     def term_tables(self, columns: list[ColumnCells], p: Array) -> list[Array]:
         """The tables for new counts of the same cells: those of columns follow the counts, under
@@ -109,6 +113,7 @@ class Learned:
             weights=spread(self.weights),
             corrections=None if self.corrections is None else widened(self.corrections),
             tables=widened(self.tables),
+            nearly={kept[j]: kept[other] for j, other in self.nearly.items()},
         )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from tallybayes.weighted.cells import ColumnCells
+from tallybayes.weighted.copies import best_of_copies, near_copies
 from tallybayes.weighted.doubt import (
     believed,
     doubted,
@@ -76,16 +77,8 @@ def learn(
 
 def _learned(columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked) -> Learned:
     """What is learned of columns that differ from each other, as far as it is believed."""
-    total = float(rows.weight.sum())
-    if not many(len(columns), total):
-        least = least_gain(len(columns), total)
-        tables = [column_table(column, p) for column in columns]
-        for j, column in enumerate(columns):
-            if tables[j].gain < least:
-                tables[j] = column_table(column, p, SILENT)
-        learned = Rounds(columns, tables, rows, p, asked).learned()
-        trust = trust_beyond_chance(rows, learned.tested, learned.log_proba, p)
-        return believed(learned, p, trust)
+    if not many(len(columns), float(rows.weight.sum())):
+        return _of_few_columns(columns, rows, p, asked)
 
     def learner(columns: list[ColumnCells], rows: LearningRows) -> Callable[[float], Learned]:
         tables = [column_table(column, p) for column in columns]
@@ -102,6 +95,33 @@ def _learned(columns: list[ColumnCells], rows: LearningRows, p: Array, asked: As
     doubt = doubted(columns, rows, p, learner)
     learned = believed(learner(columns, rows)(doubt.worth), p, doubt.trust)
     return replace(learned, tested=np.arange(rows.n), log_proba=doubt.log_proba)
+
+
+def _of_few_columns(
+    columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked
+) -> Learned:
+    """The same where columns are few for the rows, so that leave-one-out is enough."""
+    tables = [column_table(column, p) for column in columns]
+    groups = near_copies(columns, tables, rows)
+    n_told = len(columns) - sum(len(group) - 1 for group in groups)
+    least = least_gain(n_told, float(rows.weight.sum()))
+    loud = [table.gain >= least for table in tables]
+    for j, column in enumerate(columns):
+        if not loud[j]:
+            tables[j] = column_table(column, p, SILENT)
+
+    def learn_of(kept: list[int]) -> Learned:
+        if len(kept) == len(columns):
+            return Rounds(columns, tables, rows, p, asked).learned()
+        some = replace(rows, cells=np.ascontiguousarray(rows.cells[kept]))
+        chosen = [columns[j] for j in kept], [tables[j] for j in kept]
+        return Rounds(*chosen, some, p, asked).learned().among(columns, kept)
+
+    told = [[j for j in group if loud[j]] for group in groups]
+    learned = best_of_copies([group for group in told if len(group) > 1], learn_of, rows)
+    heard = len(columns) - len(learned.nearly)
+    trust = trust_beyond_chance(rows, learned.tested, learned.log_proba, p, heard)
+    return believed(learned, p, trust)
 
 
 def _of_one_class(columns: list[ColumnCells], rows: LearningRows) -> Learned:
