@@ -57,6 +57,12 @@ class WeightedNaiveBayes(TableClassifier):
     cells are smoothed; a level is a cell, and so is the gap. A level that training did not have
     says nothing.
 
+    Equal columns are learned once, and the others weigh 0. So it is with two or three columns that
+    say nearly the same (numbers that leave open less than 2 % of each other's variance, other
+    columns less than a tenth of the entropy), up to 20,000 rows: the whole is learned with each of
+    them and with all, and the leave-one-out log-loss decides. ``schema_`` names the column that was
+    kept. The same figures are printed, so that they are a little more optimistic then.
+
     The counts are exact whatever is learned, forgotten or merged afterwards, and the tables of
     columns follow them. Weights, pairs, corrections, the edges of cells and the smoothing stay as
     they were learned: then they are stale, and a warning says so until :meth:`reweight`.

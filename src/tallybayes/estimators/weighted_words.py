@@ -130,11 +130,20 @@ def columns_read(model: WeightedModel) -> list[ColumnReading]:
     return found
 
 
-def _why(weighting: Weighting, j: int) -> str:
+def _copy_of(weighting: Weighting, j: int) -> str:
+    """Which column says what this one does, or nearly, if that is why it is left out."""
     learned = weighting.learned
     if j in learned.duplicates:
         return f"the same as {learned.columns[learned.duplicates[j]].name!r}"
-    choice = learned.choices[j]
+    if j in learned.nearly:
+        return f"nearly the same as {learned.columns[learned.nearly[j]].name!r}"
+    return ""
+
+
+def _why(weighting: Weighting, j: int) -> str:
+    if copy := _copy_of(weighting, j):
+        return copy
+    choice = weighting.learned.choices[j]
     if choice == SILENT:
         return "gains no more than chance could"
     smoothed = f"smoothed by {choice.strength:g} rows"
@@ -228,7 +237,11 @@ def summary_of(
         lines.append(f"{place:3}. {names[t]}: {weighting.apart[t]:.2f}. {_told(now, t, labels)}")
     if len(speaking) > most:
         lines.append(f"     … and {len(speaking) - most} more.")
-    silent = [names[t] for t in order if t < n_columns and weighting.apart[t] < LEAST]
+    silent = []
+    for t in order:
+        if t < n_columns and weighting.apart[t] < LEAST:
+            copy = _copy_of(weighting, t)
+            silent.append(f"{names[t]} ({copy})" if copy else names[t])
     if silent:
         lines.append(f"Left out, or next to nothing: {listed(silent, 12)}.")
     return "\n".join(lines)
