@@ -400,11 +400,6 @@ i64 normalise_(OutTable<double> scores, const InVector<double>& fallback, bool p
 
 }  // namespace
 
-void bind_bins(nb::module_& m);   // in bins.cpp
-void bind_pairs(nb::module_& m);  // in pairs.cpp
-void bind_cross(nb::module_& m);  // in cross.cpp
-void bind_texts(nb::module_& m);  // in texts.cpp
-
 NB_MODULE(_kernels, m) {
     // the best instruction set of this machine, unless use_instruction_set says otherwise
     for (auto& set : instruction_sets())
@@ -499,6 +494,7 @@ NB_MODULE(_kernels, m) {
     nb::set_leak_warnings(false);  // objects that live to the end of the process are no leak
     bind_rows(m);
     bind_pairs(m);
+    bind_weights(m);
     bind_cross(m);
     bind_without(m);
     m.def("normalise", &normalise_, "scores"_a.noconvert(), "fallback"_a, "probability"_a,

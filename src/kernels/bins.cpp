@@ -1,4 +1,5 @@
 // The binding of the kernel that finds the bin of each number.
+#include "bind.hpp"
 #include "bins.hpp"
 
 #include "arrays.hpp"

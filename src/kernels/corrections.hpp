@@ -4,7 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include "pairs.hpp"
+#include "log_sum.hpp"
+#include "parallel.hpp"
 
 namespace tb {
 
@@ -28,6 +29,7 @@ double correction_part(const CorrectedRows& rows, const double* Q, i64 begin, i6
     double fixed[FIXED ? FIXED : 1];
     double *z = FIXED ? fixed : room.data(), loss = 0.0;
     for (i64 i = begin; i < end; ++i) {
+        if (rows.weight[i] == 0.0) continue;
         const i32* cell = rows.cells + i * terms;
         for (i64 k = 0; k < K; ++k) z[k] = rows.S[i * K + k];
         for (i64 t = 0; t < terms; ++t) {
@@ -57,6 +59,7 @@ inline double correction_part_of_two(const CorrectedRows& rows, const double* q,
     LogSum loss(2);
     double linear = 0.0;
     for (i64 i = begin; i < end; ++i) {
+        if (rows.weight[i] == 0.0) continue;
         const i32* cell = rows.cells + i * terms;
         double even = rows.S[2 * i + 1] - rows.S[2 * i], odd = 0.0;
         i64 t = 0;
@@ -131,6 +134,7 @@ inline void correction_curvature(const CorrectedRows& rows, double* diagonal, i6
     over_tasks(rows, n_cells * K, diagonal, allowed, [&](i64 begin, i64 end, double* sums) {
         std::vector<double> z(K);
         for (i64 i = begin; i < end; ++i) {
+            if (rows.weight[i] == 0.0) continue;
             const double* s = rows.S + i * K;
             double top = s[0], all = 0.0;
             for (i64 k = 1; k < K; ++k) top = s[k] > top ? s[k] : top;

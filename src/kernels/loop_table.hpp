@@ -49,6 +49,18 @@ struct Density {
     double product, exponent, quadratic, least;
 };
 
+struct PairTable {  // the cells of a pair of columns, of two classes y and o
+    const double* entries;  // by cell and class y: C_y − r_y + t_y, C_o + t_o, E_y + t_y, E_o + t_o
+    double r[2];            // what is removed of a row of a class
+    double least;           // of the other sums, too, with a row taken out
+};
+
+struct PairRows {
+    const i32 *cell, *y;
+    const float* P;  // (n, 2)
+    i64 n;
+};
+
 struct Loops {
     void (*moments_into)(i64 d, double n, double n_lo, const double* from, const double* s1, const double* s2,
                          const double* to, double* t1h, double* t1l, double* t2h, double* t2l);
@@ -82,6 +94,9 @@ struct Loops {
     void (*exps)(i64 n, float* x);
     void (*block_scores)(const float* z, i64 step, i64 terms, const float* factor, float* sum);
     void (*block_products)(const float* z, i64 step, i64 terms, const float* r, float* lanes);
+    void (*pair_ratios)(const PairTable& table, const PairRows& rows, double* ratio);
+    void (*pair_gains)(const PairTable& table, const PairRows& rows, double* logs);
+    bool (*alike)(const i32* y, const double* weight, i64 n, const double* of);
 };
 
 namespace baseline {

@@ -308,6 +308,7 @@ SparseScore<I> sparse_entry() {
 }  // namespace TB_ISA
 }  // namespace tb
 
+#include "loops_pairs.hpp"
 #include "loops_weighted.hpp"
 #include "loops_without.hpp"
 
@@ -341,6 +342,9 @@ const Loops* loops() {
         exps,
         block_scores,
         block_products,
+        pair_ratios,
+        pair_gains,
+        alike,
     };
     return &table;
 }

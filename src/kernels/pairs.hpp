@@ -9,66 +9,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "log_sum.hpp"
+#include "pair_sums.hpp"
 #include "parallel.hpp"
-#include "view.hpp"
 
 namespace tb {
 
-struct LabelledRows {
-    const i32* y;
-    const double* weight;
-    const float* P;  // (n, classes)
-    i64 n, classes;
-    double removed(i64 i) const { return weight[i] < 1.0 ? weight[i] : 1.0; }
-};
-
-// A running Σ w·log(x). Rows of a class mostly weigh alike: then logarithms of products cost one for
-// many rows.
-class LogSum {
-public:
-    explicit LogSum(i64 classes) : runs_(classes) {}
-    void add(i64 k, double x, double w) {
-        Run& run = runs_[k];
-        if (w != run.weight) {
-            flush(run);
-            run.weight = w;
-        }
-        run.product *= x;
-        if (!(run.product > 1e-200 && run.product < 1e200)) flush(run);
-    }
-    double value() {
-        for (Run& run : runs_) flush(run);
-        return sum_;
-    }
-
-private:
-    struct Run {
-        double product = 1.0, weight = 1.0;
-    };
-    void flush(Run& run) {
-        sum_ += run.weight * std::log(run.product);
-        run.product = 1.0;
-    }
-    std::vector<Run> runs_;
-    double sum_ = 0.0;
-};
-
-constexpr double LEAST = 1e-100;  // of a sum that rounding has left at or below zero
-
-inline double not_negative(double x) { return x > 0.0 ? x : 0.0; }
-
 // ratio_y / Σ_k P_k·ratio_k of a row of class y, ratio_k = (C_k − [k = y]·r + t_k) / (E_k − r·P_k +
 // t_k), r what is removed.
-// Of two classes without a branch on y: a·b' / (P_y·a·b' + P_o·a'·b), a and b of the own class, a'
-// and b' of the other.
-inline double own_share_of_two(const double* c, const double* e, const float* p, const double* t,
-                               i32 y, double r) {
-    const i32 o = 1 - y;
-    const double a = not_negative(c[y] - r) + t[y], other = not_negative(c[o]) + t[o];
-    const double mine = a * (not_negative(e[o] - r * p[o]) + t[o]);
-    return mine / (p[y] * mine + p[o] * (other * (not_negative(e[y] - r * p[y]) + t[y])));
-}
-
 inline double own_share(const double* c, const double* e, const float* p, const double* t, i64 K,
                         i32 y, double r) {
     constexpr i64 LANES = 4;
@@ -85,35 +33,66 @@ inline double own_share(const double* c, const double* e, const float* p, const 
     return (mine > LEAST ? mine : LEAST) / (total > LEAST ? total : LEAST);
 }
 
+// A PairTable of two classes, if all rows of a class weigh alike: only then what is taken out of C is
+// the same for all.
+class AlikePair {
+public:
+    AlikePair(const Loops& loops, const i32* y, const double* weight, i64 n, const double* C,
+              const double* E, i64 cells, const double* t) {
+        for (i64 k = 0; k < 2; ++k)
+            for (i64 i = 0; i < n; ++i)
+                if (y[i] == k) {
+                    of_[k] = weight[i];
+                    break;
+                }
+        alike_ = loops.alike(y, weight, n, of_);
+        if (!alike_) return;
+        for (i64 k = 0; k < 2; ++k) table_.r[k] = of_[k] < 1.0 ? of_[k] : 1.0;
+        table_.least = t[0] < t[1] ? t[0] : t[1];
+        entries_.assign(8 * (cells ? cells : 1), 1.0);
+        for (i64 at = 0; at < 2 * cells; ++at) {
+            const i64 y = at & 1, other = at ^ 1;
+            const double entry[4] = {not_negative(C[at] - table_.r[y]) + t[y],
+                                     not_negative(C[other]) + t[1 - y], E[at] + t[y],
+                                     E[other] + t[1 - y]};
+            for (i64 j = 0; j < 4; ++j) entries_[4 * at + j] = entry[j];
+        }
+        table_.entries = entries_.data();
+    }
+    AlikePair(const AlikePair&) = delete;
+    bool alike() const { return alike_; }
+    const PairTable& table() const { return table_; }
+    double weighted(const double* logs) const { return of_[0] * logs[0] + of_[1] * logs[1]; }
+
+private:
+    bool alike_ = false;
+    double of_[2] = {0.0, 0.0};
+    PairTable table_{};
+    std::vector<double> entries_;
+};
+
 // Σ w·log(ratio_y / Σ_k P_k·ratio_k): how much the leave-one-out log-likelihood gains by the cells.
-template <class Cell>
-double residual_gain(const LabelledRows& rows, const Cell& cell, const double* C, const double* E,
-                     const double* t) {
+inline double residual_gain(const Loops& loops, const LabelledRows& rows, const i32* cell,
+                            const double* C, const double* E, i64 cells, const double* t) {
     const i64 K = rows.classes;
+    if (K == 2) {
+        const AlikePair pair(loops, rows.y, rows.weight, rows.n, C, E, cells, t);
+        if (pair.alike()) {
+            double logs[2];
+            loops.pair_gains(pair.table(), {cell, rows.y, rows.P, rows.n}, logs);
+            return pair.weighted(logs);
+        }
+    }
     LogSum gain(K);
     for (i64 i = 0; i < rows.n; ++i) {
-        const i64 v = cell(i);
+        const i64 v = cell[i];
         if (v < 0) continue;
-        const double *c = C + v * K, *e = E + v * K;
-        const float* p = rows.P + i * K;
         const i32 y = rows.y[i];
-        const double r = rows.removed(i);
-        const double x = K == 2 ? own_share_of_two(c, e, p, t, y, r) : own_share(c, e, p, t, K, y, r);
-        gain.add(y, x, rows.weight[i]);
+        gain.add(y, own_share(C + v * K, E + v * K, rows.P + i * K, t, K, y, rows.removed(i)),
+                 rows.weight[i]);
     }
     return gain.value();
 }
-
-struct JointCell {  // the cell of two columns of small codes
-    const std::uint8_t *a, *b;
-    i64 width;
-    i64 operator()(i64 i) const { return a[i] * width + b[i]; }
-};
-
-struct GivenCell {
-    const i32* cell;
-    i64 operator()(i64 i) const { return cell[i]; }
-};
 
 // The joint cell of rows, by the coarser cell that each column's cells are in; −1 where one is.
 inline void joint_cells(const i32* first, const i32* second, i64 n, const i32* a, const i32* b,
@@ -125,109 +104,6 @@ inline void joint_cells(const i32* first, const i32* second, i64 n, const i32* a
             const i32 u = first[i], v = second[i];
             joint[i] = u < 0 || v < 0 ? -1 : a[u] * width + b[v];
         }
-    });
-}
-
-// What the rows of a pair sum to, (cells, classes) each: C, E, and of E the part of the rows whose
-// class it is, O[v, k] = Σ w·[y = k]·P[i, k].
-template <class Real>
-struct Sums {
-    Real *C, *E, *O;
-};
-
-template <class Real, class Cell>
-void sum_pair(const i32* y, const Real* weight, const float* P, i64 n, i64 K, const Cell& cell,
-              const Sums<Real>& sums) {
-    for (i64 i = 0; i < n; ++i) {
-        const i64 v = cell(i);
-        if (v < 0) continue;
-        const Real w = weight[i];
-        const float* p = P + i * K;
-        Real* e = sums.E + v * K;
-        for (i64 k = 0; k < K; ++k) e[k] += w * p[k];
-        sums.C[v * K + y[i]] += w;
-        sums.O[v * K + y[i]] += w * p[y[i]];
-    }
-}
-
-// The same of two classes, where P is 1 in all: E follows from C and O.
-template <class Real, class Cell>
-void sum_pair_of_two(const i32* y, const Real* weight, const float* P, i64 n, const Cell& cell,
-                     i64 cells, const Sums<Real>& sums) {
-    std::vector<Real> both(4 * cells, Real(0));  // C and O of a cell and class side by side
-    for (i64 i = 0; i < n; ++i) {
-        const i64 v = cell(i);
-        if (v < 0) continue;
-        Real* into = both.data() + 2 * (2 * v + y[i]);
-        into[0] += weight[i];
-        into[1] += weight[i] * P[2 * i + y[i]];
-    }
-    for (i64 j = 0; j < 2 * cells; ++j) {
-        const Real *own = both.data() + 2 * j, *other = both.data() + 2 * (j ^ 1);
-        sums.C[j] = own[0];
-        sums.O[j] = own[1];
-        sums.E[j] = own[1] + (other[0] - other[1]);
-    }
-}
-
-// About residual_gain, from the sums alone: the rows of a cell and class j are taken as alike, with
-// P_j = O_j / C_j, and the rest of their P spread over the other classes as E − O is. Exact if they
-// are alike and there are two classes. c and e are C and E summed over neighbouring cells, or
-// themselves; room holds 2·K numbers.
-template <class Real>
-double cell_gain(const Sums<Real>& sums, const Real* c, const Real* e, i64 cells, i64 K,
-                 const double* t, double* room) {
-    double gain = 0.0, *ratio = room, *rest = room + K;
-    for (i64 v = 0; v < cells; ++v) {
-        double m = 0.0, all = 0.0, total = 0.0;
-        for (i64 k = 0; k < K; ++k) m += sums.C[v * K + k];
-        if (!(m > 0.0)) continue;
-        for (i64 k = 0; k < K; ++k) {
-            const i64 at = v * K + k;
-            const double others = m - sums.C[at], mass = sums.E[at] - sums.O[at];
-            rest[k] = mass > 0.0 ? mass : 0.0;
-            const double left = others > 0.0 ? e[at] - rest[k] / others : e[at];
-            ratio[k] = (c[at] + t[k]) / ((left > 0.0 ? left : 0.0) + t[k]);
-            all += rest[k];
-            total += rest[k] * ratio[k];
-        }
-        for (i64 k = 0; k < K; ++k) {
-            const i64 at = v * K + k;
-            const double C = sums.C[at];
-            if (!(C > 0.0)) continue;
-            const double less = C < 1.0 ? C : 1.0, p = sums.O[at] / C;
-            const double count = c[at] - less, left = e[at] - less * p;
-            const double own =
-                ((count > 0.0 ? count : 0.0) + t[k]) / ((left > 0.0 ? left : 0.0) + t[k]);
-            const double mass = all - rest[k];
-            const double other = mass > LEAST ? (total - rest[k] * ratio[k]) / mass : 1.0;
-            const double x = p * own + (p < 1.0 ? 1.0 - p : 0.0) * (other > 0.0 ? other : 0.0);
-            gain += C * std::log((own > LEAST ? own : LEAST) / (x > LEAST ? x : LEAST));
-        }
-    }
-    return gain;
-}
-
-// gains (pairs, strengths) of pairs of columns, by cell_gain; codes are (columns, n), t
-// (strengths, classes).
-inline void screen_pairs(const i32* y, const float* weight, const float* P, i64 n, i64 K,
-                         const std::uint8_t* codes, const i64* size, const i32* pairs, i64 n_pairs,
-                         const double* t, i64 strengths, double* gains, int allowed) {
-    const int threads = threads_for(n_pairs * n * K * 2, n_pairs, allowed);
-    run_tasks(n_pairs, threads, [&](i64 q, int) {
-        const i64 a = pairs[2 * q], b = pairs[2 * q + 1], cells = size[a] * size[b];
-        std::vector<float> summed(3 * cells * K, 0.0f);
-        std::vector<double> room(2 * K);
-        const Sums<float> sums{summed.data(), summed.data() + cells * K,
-                               summed.data() + 2 * cells * K};
-        const JointCell cell{codes + a * n, codes + b * n, size[b]};
-        if (K == 2)
-            sum_pair_of_two(y, weight, P, n, cell, cells, sums);
-        else
-            sum_pair(y, weight, P, n, K, cell, sums);
-        for (i64 s = 0; s < strengths; ++s)
-            gains[q * strengths + s] =
-                cell_gain(sums, sums.C, sums.E, cells, K, t + s * K, room.data());
     });
 }
 
@@ -254,10 +130,8 @@ public:
         }
     }
     // z_k = log((C − [k = y]·r + t_k) / (E − r·P_k + t_k)) in cell v, r what is removed of a row.
-    // FIXED is the number of classes, if it is known at compile time, or 0.
-    template <int FIXED>
     void without(i64 v, i32 y, double r, const float* P, double* z) const {
-        const i64 K = FIXED ? FIXED : K_;
+        const i64 K = K_;
         const double *e = E_ + v * K, *full = full_.data() + v * K, *part = part_.data() + v * K;
         const auto taken = [=](i64 k) { return (r * P[k] < e[k] ? r * P[k] : e[k]) * part[k]; };
         double most = 0.0;
@@ -281,62 +155,54 @@ private:
     std::vector<double> full_, own_, part_;
 };
 
+// Half of what cells say of the second class less the first of rows [begin, end), of two classes.
+inline void half_apart(const Loops& loops, const AlikePair& pair, const i32* cell, const i32* y,
+                       const float* P, i64 begin, i64 end, double* half) {
+    const i64 n = end - begin;
+    loops.pair_ratios(pair.table(), {cell + begin, y + begin, P + 2 * begin, n}, half);
+    loops.logs(n, half);
+    for (i64 i = 0; i < n; ++i) half[i] *= y[begin + i] == 1 ? 0.5 : -0.5;
+}
+
 // What each row's cell says of each class with so much of the row taken out, centred over classes:
 // (classes, n).
-template <class Cell>
-void residual_values(const i32* y, const double* removed, const float* P, i64 n, i64 K,
-                     const Cell& cell, const double* C, const double* E, i64 cells,
-                     const double* t, float* values, int allowed) {
-    const PairLogs logs(C, E, cells, K, t);
+inline void residual_values(const Loops& loops, const i32* y, const double* removed,
+                            const float* P, i64 n, i64 K, const i32* cell, const double* C,
+                            const double* E, i64 cells, const double* t, float* values,
+                            int allowed) {
     const i64 step = 4096, tasks = (n + step - 1) / step;
+    if (K == 2) {
+        const AlikePair pair(loops, y, removed, n, C, E, cells, t);
+        if (pair.alike()) {
+            run_tasks(tasks, threads_for(n * 4, tasks, allowed), [&](i64 task, int) {
+                const i64 begin = task * step, end = begin + step < n ? begin + step : n;
+                std::vector<double> half(end - begin);
+                half_apart(loops, pair, cell, y, P, begin, end, half.data());
+                for (i64 i = begin; i < end; ++i) {
+                    values[i] = static_cast<float>(-half[i - begin]);
+                    values[n + i] = static_cast<float>(half[i - begin]);
+                }
+            });
+            return;
+        }
+    }
+    const PairLogs logs(C, E, cells, K, t);
     run_tasks(tasks, threads_for(n * K * 8, tasks, allowed), [&](i64 task, int) {
         std::vector<double> z(K, 0.0);
         const i64 end = (task + 1) * step < n ? (task + 1) * step : n;
         for (i64 i = task * step; i < end; ++i) {
-            const i64 v = cell(i);
+            const i64 v = cell[i];
             if (v < 0) {
                 for (i64 k = 0; k < K; ++k) values[k * n + i] = 0.0f;
                 continue;
             }
-            if (K == 2)
-                logs.without<2>(v, y[i], removed[i], P + i * K, z.data());
-            else
-                logs.without<0>(v, y[i], removed[i], P + i * K, z.data());
+            logs.without(v, y[i], removed[i], P + i * K, z.data());
             double mean = 0.0;
             for (i64 k = 0; k < K; ++k) mean += z[k];
             mean /= static_cast<double>(K);
             for (i64 k = 0; k < K; ++k) values[k * n + i] = static_cast<float>(z[k] - mean);
         }
     });
-}
-
-// Log-loss Σ w·(log Σ exp S − S_y) of scores (classes, n); R becomes w·(softmax − [k = y]).
-inline double softmax_residuals(const double* S, const i32* y, const double* weight, i64 n, i64 K,
-                                float* R, int allowed) {
-    const i64 step = 4096, tasks = (n + step - 1) / step;
-    const int threads = threads_for(n * K * 16, tasks, allowed);
-    std::vector<double> loss(tasks, 0.0);
-    double total = 0.0;
-    run_in_order(
-        tasks, threads,
-        [&](i64 task, int) {
-            const i64 end = (task + 1) * step < n ? (task + 1) * step : n;
-            double sum = 0.0;
-            for (i64 i = task * step; i < end; ++i) {
-                double top = S[i];
-                for (i64 k = 1; k < K; ++k) top = S[k * n + i] > top ? S[k * n + i] : top;
-                double all = 0.0;
-                for (i64 k = 0; k < K; ++k) all += std::exp(S[k * n + i] - top);
-                sum += weight[i] * (std::log(all) + top - S[y[i] * n + i]);
-                for (i64 k = 0; k < K; ++k) {
-                    const double p = std::exp(S[k * n + i] - top) / all;
-                    R[k * n + i] = static_cast<float>(weight[i] * (p - (k == y[i] ? 1.0 : 0.0)));
-                }
-            }
-            loss[task] = sum;
-        },
-        [&](i64 task, int) { total += loss[task]; });
-    return total;
 }
 
 }  // namespace tb

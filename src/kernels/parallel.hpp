@@ -14,6 +14,8 @@ namespace tb {
 
 constexpr i64 WORK_PER_THREAD = 1 << 17;  // elementary steps below which a thread does not pay
 
+constexpr int AWAKE = 200;  // looks at whose turn it is before a thread sleeps, and wakes up late
+
 inline int threads_for(i64 work, i64 tasks, int allowed) {
     i64 useful = work / WORK_PER_THREAD;
     if (useful > tasks) useful = tasks;
@@ -48,10 +50,9 @@ void run_in_order(i64 tasks, int threads, Work&& work, Merge&& merge) {
         }
         return;
     }
-    std::atomic<i64> next{0};
+    std::atomic<i64> next{0}, turn{0};
     std::mutex mutex;
     std::condition_variable turn_changed;
-    i64 turn = 0;
     std::exception_ptr failure;
     std::atomic<bool> failed{false};  // then what is left is not worked on
     on_threads(threads, [&](int thread) {
@@ -63,6 +64,7 @@ void run_in_order(i64 tasks, int threads, Work&& work, Merge&& merge) {
                 mine = std::current_exception();
                 failed = true;
             }
+            for (int i = 0; i < AWAKE && turn != t; ++i) std::this_thread::yield();
             std::unique_lock<std::mutex> lock(mutex);
             turn_changed.wait(lock, [&] { return turn == t; });
             if (mine && !failure) failure = mine;

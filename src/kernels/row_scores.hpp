@@ -73,23 +73,29 @@ inline void add_column(const i32* cell, const i32* y, const double* removed, i64
 }
 
 // Of a pair: z_k = log((C − [k = y]·r + t_k) / (E − r·P_k + t_k)), r what is removed.
-inline void add_pair(const i32* cell, const i32* y, const double* removed, const float* P, i64 n,
-                     i64 K, const double* C, const double* E, i64 cells, const double* t,
-                     const double* W, double* S, int allowed) {
+inline void add_pair(const Loops& loops, const i32* cell, const i32* y, const double* removed,
+                     const float* P, i64 n, i64 K, const double* C, const double* E, i64 cells,
+                     const double* t, const double* W, double* S, int allowed) {
+    if (K == 2) {
+        const AlikePair pair(loops, y, removed, n, C, E, cells, t);
+        if (pair.alike()) {
+            const i64 tasks = (n + SCORED - 1) / SCORED;
+            run_tasks(tasks, threads_for(n * 4, tasks, allowed), [&](i64 task, int) {
+                const i64 begin = task * SCORED, end = begin + SCORED < n ? begin + SCORED : n;
+                std::vector<double> half(end - begin);
+                half_apart(loops, pair, cell, y, P, begin, end, half.data());
+                for (i64 i = begin; i < end; ++i) {
+                    S[2 * i] -= W[0] * half[i - begin];
+                    S[2 * i + 1] += W[1] * half[i - begin];
+                }
+            });
+            return;
+        }
+    }
     const PairLogs logs(C, E, cells, K, t);
     const double share = 1.0 / static_cast<double>(K);
-    if (K == 2) {
-        over_cells(cell, n, K, S, allowed, [&](i64 i, i64 v, double* s, double*) {
-            double z[2];
-            logs.without<2>(v, y[i], removed[i], P + 2 * i, z);
-            const double apart = 0.5 * (z[1] - z[0]);
-            s[0] -= W[0] * apart;
-            s[1] += W[1] * apart;
-        });
-        return;
-    }
     over_cells(cell, n, K, S, allowed, [&](i64 i, i64 v, double* s, double* z) {
-        logs.without<0>(v, y[i], removed[i], P + i * K, z);
+        logs.without(v, y[i], removed[i], P + i * K, z);
         double mean = 0.0;
         for (i64 k = 0; k < K; ++k) mean += z[k];
         mean *= share;

@@ -1,4 +1,5 @@
 // The binding of the kernel that turns texts into codes: Arrow streams in, arrays and lists out.
+#include "bind.hpp"
 #include "texts.hpp"
 
 #include <nanobind/nanobind.h>

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "loop_table.hpp"
-#include "pairs.hpp"
+#include "parallel.hpp"
 
 namespace tb {
 
@@ -47,8 +47,7 @@ public:
     double run(i64 begin, i64 end, double* sums) {
         std::fill(lanes_.begin(), lanes_.end(), 0.0f);
         std::fill(in_b_.begin(), in_b_.end(), 0.0);
-        LogSum logs(w_.classes);
-        double linear = 0.0;
+        double loss = 0.0;
         for (i64 i = begin; i < end; i += ROWS) {
             const i64 count = end - i < ROWS ? end - i : ROWS;
             const float* z = w_.Z + i;
@@ -58,7 +57,7 @@ public:
                 of_term = ROWS, of_layer = w_.terms * ROWS;
             }
             score(z, of_layer, of_term);
-            linear += normalise(i, count, logs);
+            loss += normalise(i, count);
             gather(z, of_layer, of_term);
         }
         for (i64 j = 0; j < used_; ++j) {
@@ -67,7 +66,7 @@ public:
                       ((static_cast<double>(a[2]) + a[6]) + (static_cast<double>(a[3]) + a[7]));
         }
         for (i64 k = 0; k < w_.classes; ++k) sums[used_ + k] = in_b_[k];
-        return logs.value() + linear;
+        return loss;
     }
 
 private:
@@ -95,9 +94,9 @@ private:
             }
         }
     }
-    // Scores become residuals w·(P_k − [k = y]); the part of the loss that is no logarithm.
-    double normalise(i64 first, i64 count, LogSum& logs) {
-        double top[ROWS], all[ROWS], scale[ROWS], linear = 0.0;
+    // Scores become residuals w·(P_k − [k = y]); the loss.
+    double normalise(i64 first, i64 count) {
+        double top[ROWS], all[ROWS], logs[ROWS], scale[ROWS], loss = 0.0;
         const i64 K = w_.classes;
         std::memcpy(top, scores_.data(), sizeof top);
         for (i64 k = 1; k < K; ++k) {
@@ -112,15 +111,14 @@ private:
             loops_.exps(ROWS, e);
             for (i64 i = 0; i < ROWS; ++i) all[i] += e[i];
         }
+        std::memcpy(logs, all, sizeof logs);
+        loops_.logs(ROWS, logs);
         double own[ROWS];
-        for (i64 i = 0; i < ROWS; ++i) {
-            const double w = i < count ? w_.weight[first + i] : 0.0;
-            scale[i] = w / all[i];
-            if (i >= count) continue;
-            const i64 y = w_.y[first + i];
-            logs.add(y, all[i], w);
-            linear += w * (top[i] - scores_[y * ROWS + i]);
-            own[i] = (shares_[y * ROWS + i] - all[i]) * scale[i];
+        for (i64 i = 0; i < ROWS; ++i) scale[i] = (i < count ? w_.weight[first + i] : 0.0) / all[i];
+        for (i64 i = 0; i < count; ++i) {
+            const i64 at = w_.y[first + i] * ROWS + i;
+            loss += w_.weight[first + i] * (logs[i] + (top[i] - scores_[at]));
+            own[i] = (shares_[at] - all[i]) * scale[i];
         }
         for (i64 k = 0; k < K; ++k) {
             float* e = shares_.data() + k * ROWS;
@@ -135,7 +133,7 @@ private:
                 for (i64 j = 0; j < 4; ++j) part[j] += e[i + j];
             in_b_[k] += (part[0] + part[1]) + (part[2] + part[3]);
         }
-        return linear;
+        return loss;
     }
     void gather(const float* z, i64 of_layer, i64 of_term) {
         const i64 first = w_.classes - w_.layers;
@@ -158,7 +156,7 @@ inline double weighted_loss(const Loops& loops, const WeightedTerms& w, double* 
                             double* in_b, int allowed) {
     const i64 step = 16 * LossBlocks::ROWS, tasks = (w.n + step - 1) / step;
     const i64 used = w.layers * w.terms;
-    const int threads = threads_for(w.n * (used + 8 * w.classes), tasks, allowed);
+    const int threads = threads_for(w.n * (used + 8 * w.classes) / 8, tasks, allowed);
     std::vector<LossBlocks> blocks(threads, LossBlocks(loops, w));
     std::vector<std::vector<double>> part(threads, std::vector<double>(used + w.classes));
     std::vector<double> sums(used + w.classes, 0.0), losses(tasks);
@@ -180,6 +178,35 @@ inline double weighted_loss(const Loops& loops, const WeightedTerms& w, double* 
         in_b[k] = sums[used + k];
     }
     return loss;
+}
+
+// Log-loss Σ w·(log Σ exp S − S_y) of scores (classes, n); R becomes w·(softmax − [k = y]).
+inline double softmax_residuals(const double* S, const i32* y, const double* weight, i64 n, i64 K,
+                                float* R, int allowed) {
+    const i64 step = 4096, tasks = (n + step - 1) / step;
+    const int threads = threads_for(n * K * 16, tasks, allowed);
+    std::vector<double> loss(tasks, 0.0);
+    double total = 0.0;
+    run_in_order(
+        tasks, threads,
+        [&](i64 task, int) {
+            const i64 end = (task + 1) * step < n ? (task + 1) * step : n;
+            double sum = 0.0;
+            for (i64 i = task * step; i < end; ++i) {
+                double top = S[i];
+                for (i64 k = 1; k < K; ++k) top = S[k * n + i] > top ? S[k * n + i] : top;
+                double all = 0.0;
+                for (i64 k = 0; k < K; ++k) all += std::exp(S[k * n + i] - top);
+                sum += weight[i] * (std::log(all) + top - S[y[i] * n + i]);
+                for (i64 k = 0; k < K; ++k) {
+                    const double p = std::exp(S[k * n + i] - top) / all;
+                    R[k * n + i] = static_cast<float>(weight[i] * (p - (k == y[i] ? 1.0 : 0.0)));
+                }
+            }
+            loss[task] = sum;
+        },
+        [&](i64 task, int) { total += loss[task]; });
+    return total;
 }
 
 }  // namespace tb

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.polynomial import Polynomial
 
 __all__ = [
     "column_scores",
@@ -10,7 +11,9 @@ __all__ = [
     "counted",
     "curvature",
     "estimate",
+    "estimate_of_two",
     "gain",
+    "over_neighbours",
     "pair_scores",
     "softmax",
     "values",
@@ -19,20 +22,23 @@ __all__ = [
 
 
 def counted(cells, y, weight, proba, n_cells):
-    """C, E and what of E is of the own class, (3, n_cells, n_classes)."""
-    C, E, mine = sums = np.zeros((3, n_cells, proba.shape[1]))
-    for v, k, w, p in zip(cells, y, weight, proba, strict=True):
+    """C, E, what of E is of the own class, and its squares, (4, n_cells, n_classes)."""
+    C, E, mine, squares = sums = np.zeros((4, n_cells, proba.shape[1]))
+    for v, k, w, p in zip(cells, y, weight, proba.astype(float), strict=True):
         if v >= 0:
             C[v, k] += w
             E[v] += w * p
             mine[v, k] += w * p[k]
+            squares[v, k] += w * p[k] ** 2
     return sums
 
 
 def estimate(sums, c, e, t):
     """:func:`gain`, if the rows of a class in a cell are alike in what P leaves to others."""
+    if sums.shape[2] == 2:
+        return estimate_of_two(sums, c, e, t)
     total = 0.0
-    for (C, E, A), count, expected in zip(sums.transpose(1, 0, 2), c, e, strict=True):
+    for (C, E, A, _), count, expected in zip(sums.transpose(1, 0, 2), c, e, strict=True):
         m, less, rest = C.sum(), np.minimum(C, 1.0), np.maximum(E - A, 0.0)
         for k in np.flatnonzero(C > 0):
             p = A[k] / C[k]
@@ -46,6 +52,32 @@ def estimate(sums, c, e, t):
                     x += rest[other] * (count[other] + t[other]) / (left + t[other])
             total += C[k] * np.log(own / (p * own + max(1 - p, 0) * (x / mass if mass else 1.0)))
     return total
+
+
+def estimate_of_two(sums, c, e, t):
+    """Of two classes: f(p) at the mean of the own P of a cell and class, and half its second
+    derivative times their variance."""
+    total, p = 0.0, Polynomial([0.0, 1.0])
+    for (C, _, A, squares), count, expected in zip(sums.transpose(1, 0, 2), c, e, strict=True):
+        for y in np.flatnonzero(C > 0):
+            o, r, mean = 1 - y, min(C[y], 1.0), A[y] / C[y]
+            own, other = max(count[y] - r, 0.0) + t[y], count[o] + t[o]
+            N = own * (expected[o] - r * (1.0 - p) + t[o])
+            M = other * (expected[y] - r * p + t[y])
+            D = p * N + (1.0 - p) * M
+            bend = [q.deriv(2)(mean) / q(mean) - (q.deriv()(mean) / q(mean)) ** 2 for q in (N, D)]
+            spread = max(squares[y] / C[y] - mean**2, 0.0)
+            total += C[y] * (np.log(N(mean) / D(mean)) + 0.5 * spread * (bend[0] - bend[1]))
+    return total
+
+
+def over_neighbours(table, width, axis):
+    """Triangular sums over the cells of an axis; the last, the gap, is by itself."""
+    n = table.shape[axis]
+    apart = np.abs(np.arange(n)[:, None] - np.arange(n))
+    kernel = np.maximum(0.0, 1.0 - apart / width)
+    kernel[-1, :-1] = kernel[:-1, -1] = 0.0
+    return np.moveaxis(np.tensordot(kernel, table, (1, axis)), 0, axis)
 
 
 def _ratios(i, cells, y, weight, proba, C, E, t):

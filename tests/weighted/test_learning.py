@@ -10,8 +10,11 @@ import pytest
 from tests.reference.weighted import cells_of, loss, mixed, proba
 
 from tallybayes.tables import read_table
-from tallybayes.weighted.cells import coarse, equal_frequency
+from tallybayes.weighted import rounds
+from tallybayes.weighted.cells import ColumnCells, coarse, equal_frequency
 from tallybayes.weighted.learning import learn
+from tallybayes.weighted.leaving import rows_taken_out
+from tallybayes.weighted.row_scores import log_normalised
 from tallybayes.weighted.rows import column_values
 from tallybayes.weighted.tables import column_table
 
@@ -54,6 +57,40 @@ def test_a_row_is_taken_out_of_its_column():
     counts[v, k] -= 1.0
     z = np.log((counts[v] + a * share) / (m - 1.0 + a) / share)
     np.testing.assert_allclose(values[:, 0], z - z.mean(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_many_rows_read_what_a_cell_says_from_a_table(n_classes):
+    rng = np.random.default_rng(n_classes)
+    n, share = 3000, np.full(n_classes, 1.0 / n_classes)
+    cells = rng.integers(0, 9, n).astype(np.int32)
+    y = rng.integers(0, n_classes, n).astype(np.int32)
+    counts = np.zeros((9, n_classes))
+    np.add.at(counts, (cells, y), 1.0)
+    column = ColumnCells(name="c", counts=counts, levels=list("abcdefgh"))
+    table = column_table(column, share)
+    found = column_values(table, cells, y, np.ones(n), share)
+    assert found.flags.c_contiguous
+    some = np.flatnonzero(rng.random(n) < 0.01)  # too few for a table to pay
+    each = column_values(table, cells[some], y[some], np.ones(len(some)), share)
+    np.testing.assert_allclose(found[:, some], each, rtol=1e-6)
+
+
+def test_scores_of_a_sample_and_of_the_other_rows_are_those_of_all(monkeypatch):
+    """What the terms of the sample say, and what is recomputed from tables, fit together."""
+    columns, rows, classes = cells_of(*mixed(3000))
+    share = classes / classes.sum()
+    tables = [column_table(column, share) for column in columns]
+    monkeypatch.setattr(rounds, "MOST_ROWS", 1000)
+    learning = rounds.Rounds(columns, tables, rows, share, rounds.Asked(None, True, True, None))
+    learning.add_pairs()
+    assert learning.rest.pairs
+    assert len(learning.index) == 1000
+    pairs = [pair.term for pair in learning.rest.pairs]
+    again = rows_taken_out(tables, pairs, learning.rounds, rows, share)
+    found, expected = learning.scores().T, again.scores(learning.weights)
+    apart = np.abs(log_normalised(np.ascontiguousarray(found)) - log_normalised(expected))
+    assert apart.max() < 1e-4
 
 
 def test_a_pair_that_tells_only_together_is_found():

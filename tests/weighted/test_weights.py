@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tallybayes.weighted import by_class
+from tallybayes.weighted import by_class, newton
 from tallybayes.weighted.by_class import class_weights
-from tallybayes.weighted.newton import shared_weights
+from tallybayes.weighted.newton import penalty_takes, shared_weights
 from tallybayes.weighted.objective import Loss
 from tallybayes.weighted.terms import Terms, Weights
 
@@ -92,6 +92,45 @@ def test_at_the_least_loss_there_is_no_slope(seed, n, d, n_classes, scale):
         assert loss.by_class(q)[0] <= value + 1e-4 * (1.0 + value)  # more freedom, less loss
         assert (np.abs(loss.by_class(q)[1]) < room).all()
         assert (found.terms >= 0.0).all()
+
+
+@shapes
+@few
+def test_a_hessian_of_some_rows_leads_to_the_same_weights(seed, n, d, n_classes, scale):
+    loss, start = loss_of(seed, n, d, n_classes, scale)
+    whole = shared_weights(loss, start, steps=100, worth=1e-6)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(newton, "ENOUGH", 5)
+        patch.setattr(newton, "OF_A_WEIGHT", 0)
+        found = shared_weights(loss, start, steps=100, worth=1e-6)
+        near = shared_weights(loss, start, steps=200, worth=0.1)
+    losses = [loss.shared(np.concatenate([f.terms, f.offsets]))[0] for f in (whole, found, near)]
+    assert losses[1] == pytest.approx(losses[0], rel=1e-5, abs=1e-4)
+    assert losses[2] <= losses[0] + 5.0  # about as near as the few rows say
+
+
+def test_what_a_penalty_takes_is_what_the_likelihood_gains_without_it():
+    rng = np.random.default_rng(0)
+    n, d = 4000, 4
+    terms = Terms(2, n)
+    z = rng.normal(size=(d, n))
+    for row in z:
+        terms.add(np.stack([-0.5 * row, 0.5 * row]).astype(np.float32), pair=False)
+    odds = np.array([1.5, 0.9, 0.5, 0.2]) @ z
+    y = (rng.random(n) < 1.0 / (1.0 + np.exp(-odds))).astype(np.int32)
+
+    def found(scale):
+        loss = Loss(terms.values, y, np.ones(n), np.zeros(d, dtype=bool), np.log([0.5, 0.5]), scale)
+        start = Weights(np.ones(d), np.zeros((2, d)), np.zeros(2), scale)
+        weights = shared_weights(loss, start, steps=50, worth=1e-9)
+        free = loss.data(weights.by_class(), weights.offsets)[0]
+        return free, penalty_takes(loss, weights)
+
+    held, takes = found(1.0)
+    free, more = found(1e-6)
+    assert takes == pytest.approx(held - free, rel=0.1)
+    assert more == pytest.approx(takes, rel=0.1)  # γ = 1 is what is asked about, whatever γ is
+    assert 0.0 < takes < 0.1
 
 
 @shapes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from tallybayes.weighted.counts import cells_of, held_columns
 from tallybayes.weighted.learned import Learned
 from tallybayes.weighted.learning import learn
 from tallybayes.weighted.rows import LearningRows
+from tallybayes.weighted.sampling import sampled
 from tallybayes.weighted.simplify import simplified
 
 __all__ = ["Wishes", "learned_weighting", "simplified_weighting"]
@@ -23,6 +25,7 @@ __all__ = ["Wishes", "learned_weighting", "simplified_weighting"]
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
+MOST_APART = 10_000
 SIMPLIFIED = 25_000  # rows that a simplification looks at, at most
 
 
@@ -97,7 +100,7 @@ def learned_weighting(
         learned=without_rows(learned),
         classes=model.schema.classes[present],
         shift=learned.offset - _log_prior(model, wishes, present),
-        apart=_apart(learned, cells, weight),
+        apart=_apart(learned, cells, codes, weight),
         figures=_figures(learned.log_proba, codes[at], weight[at], rows),
         out=out,
     )
@@ -138,21 +141,24 @@ def simplified_weighting(
         before,
         learned=without_rows(learned),
         shift=learned.offset - _log_prior(model, wishes, now.present),
-        apart=_apart(learned, cells, weight),
+        apart=_apart(learned, cells, codes, weight),
         figures=replace(_figures(learned.log_proba, codes, weight, counts), price=price),
     )
 
 
-def _apart(learned: Learned, cells: NDArray[np.int32], weight: Array) -> Array:
-    """How far apart each term sets the classes, on average over rows, in nats."""
+def _apart(
+    learned: Learned, cells: NDArray[np.int32], codes: NDArray[np.int32], weight: Array
+) -> Array:
+    """How far each term sets the classes apart, on average over rows or a sample, in nats."""
+    rows, weight = sampled(codes, weight, len(learned.offset), MOST_APART)
+    if len(rows) < len(codes):
+        cells = np.ascontiguousarray(cells[:, rows])
     total = weight.sum()
     found = np.zeros(len(learned.tables))
-    codes = [*cells, *(pair.codes(cells) for pair in learned.pairs)]
-    for t, (table, cell) in enumerate(zip(learned.tables, codes, strict=True)):
-        spread = table.max(axis=1) - table.min(axis=1)
-        there = cell >= 0
-        held = np.bincount(cell[there], weight[there], len(table))
-        found[t] = float(held @ spread) / total
+    of_terms = itertools.chain(cells, (pair.codes(cells) for pair in learned.pairs))
+    for t, (table, cell) in enumerate(zip(learned.tables, of_terms, strict=True)):
+        spread = np.append(table.max(axis=1) - table.min(axis=1), 0.0)  # which −1 reads
+        found[t] = float(weight @ spread[cell]) / total
     return found
 
 

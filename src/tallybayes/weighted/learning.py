@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.copies import best_of_copies, near_copies
@@ -69,10 +70,16 @@ def learn(
     kept, duplicates = distinct(rows.cells)
     if duplicates:
         rows = replace(rows, cells=np.ascontiguousarray(rows.cells[kept]))
-    with threadpool_limits(1, user_api="blas"):  # many small products: threads would only wait
+    with _controller().limit(limits=1, user_api="blas"):  # for small products threads only wait
         asked = Asked(interactions, by_class, polish, penalty)
         learned = _learned([columns[j] for j in kept], rows, p, asked)
     return replace(learned.among(columns, kept), duplicates=duplicates) if duplicates else learned
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Of the libraries that are loaded; looking for them takes some milliseconds."""
+    return ThreadpoolController()
 
 
 def _learned(columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked) -> Learned:

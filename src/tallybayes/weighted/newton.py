@@ -13,14 +13,16 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
 from tallybayes.weighted.descent import HALVINGS, NOISE
-from tallybayes.weighted.objective import Loss
+from tallybayes.weighted.objective import CENTRE, Loss
 from tallybayes.weighted.terms import Weights
 
-__all__ = ["shared_weights"]
+__all__ = ["penalty_takes", "shared_weights"]
 
 Array = NDArray[np.float64]
 
 MOST = 1500  # parameters, of Newton's method
+ENOUGH, OF_A_WEIGHT = 4096, 16  # rows of a Hessian, in all or a parameter, while the end is far
+CLOSE = 1.0  # nats that a step gains, from which on all rows are worth it if the end is to be exact
 SURE = 0.5  # of what a step may gain that is not taken, by an older Hessian
 
 
@@ -42,21 +44,40 @@ def shared_weights(loss: Loss, start: Weights, *, steps: int, worth: float) -> W
     return Weights(found[:d], np.zeros_like(start.deviations), found[d:], loss.scale)
 
 
+def penalty_takes(loss: Loss, found: Weights) -> float:
+    """About how much a penalty of γ = 1 takes from the log-likelihood at weights that were found
+    without deviations, in nats: ½ g'H⁻¹g, g its gradient; infinite of too many weights."""
+    q = np.concatenate([found.terms, found.offsets])
+    if len(q) > MOST:
+        return np.inf
+    free = np.append(found.terms > 0.0, np.ones(len(found.offsets), dtype=bool))
+    g = np.append(2.0 * loss.ridge / loss.scale * (found.terms - CENTRE), 0.0 * found.offsets)[free]
+    curved = loss.some(max(ENOUGH, OF_A_WEIGHT * len(q)))
+    factor = cho_factor(curved.shared_curvature(q)[np.ix_(free, free)], check_finite=False)
+    return 0.5 * float(g @ cho_solve(factor, g, check_finite=False))
+
+
 def _newton(loss: Loss, q: Array, d: int, steps: int, worth: float) -> Array:
     value, gradient = loss.shared(q)
+    curved = loss.some(max(ENOUGH, OF_A_WEIGHT * len(q)))
     factor, before = None, np.empty(0, dtype=bool)
     for _ in range(steps):
         free = np.ones(len(q), dtype=bool)
         free[:d] = (q[:d] > 0.0) | (gradient[:d] < 0.0)
         enough = max(worth, NOISE * abs(value))
         if factor is not None and np.array_equal(free, before):
-            left = 0.5 * float(gradient[free] @ cho_solve(factor, gradient[free]))
+            g = gradient[free]
+            left = 0.5 * float(g @ cho_solve(factor, g, check_finite=False))
             if left <= SURE * enough:  # by the Hessian of the step before, about the same by now
                 break
-        factor, before = cho_factor(loss.shared_curvature(q)[np.ix_(free, free)]), free
+        hessian = curved.shared_curvature(q)[np.ix_(free, free)]
+        factor, before = cho_factor(hessian, check_finite=False), free
         step = np.zeros(len(q))
-        step[free] = -cho_solve(factor, gradient[free])
+        step[free] = -cho_solve(factor, gradient[free], check_finite=False)
         slope = float(gradient @ step)
+        if curved is not loss and enough < -0.5 * slope <= CLOSE and worth < CLOSE / 100.0:
+            curved, factor = loss, None
+            continue
         if -0.5 * slope <= enough:
             break
         length = 1.0
@@ -68,7 +89,10 @@ def _newton(loss: Loss, q: Array, d: int, steps: int, worth: float) -> Array:
                 break
             length *= 0.5
         else:
-            break
+            if curved is loss:
+                break
+            curved, factor = loss, None
+            continue
         q, value, gradient = there, lower, steeper
     return q
 

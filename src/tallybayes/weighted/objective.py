@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.weighted.terms import Weights, scores_of
+from tallybayes.weighted.terms import Weights, scores_of, shares_of
 
 __all__ = ["CENTRE", "Loss"]
 
@@ -146,7 +146,9 @@ class Loss:
 
     def some(self, most: int) -> Loss:
         """About so many of its rows, each standing for more."""
-        step = max(1, len(self.y) // most)
+        step = -(-len(self.y) // most)
+        if step < 2:
+            return self
         less = copy(self)
         less.values = np.ascontiguousarray(self.values[:, :, ::step])
         less.y = self.y[::step]
@@ -213,16 +215,9 @@ class Loss:
 
     def proba(self, v: Array, b: Array) -> Array:
         """P, float64 (n_classes, n_rows)."""
-        return _softmax(scores_of(self.values, v, self.log_share + b))
+        return shares_of(scores_of(self.values, v, self.log_share + b))
 
     def weights(self, q: Array) -> Weights:
         """Of (v, b)."""
         v, b, w = self.split(q)
         return Weights(w, v - w, b, self.scale)
-
-
-def _softmax(scores: Array) -> Array:
-    scores = scores - scores.max(axis=0)
-    np.exp(scores, out=scores)
-    scores /= scores.sum(axis=0)
-    return scores

@@ -11,7 +11,7 @@ from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.weighted.rows import LearningRows
 
-__all__ = ["CountedPair", "PairTerm", "joint_cells", "pair_values"]
+__all__ = ["CountedPair", "PairTerm", "joint_cells", "pair_values", "summed"]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
@@ -82,6 +82,13 @@ def joint_cells(first: Cells, second: Cells, a: Cells, b: Cells, width: int) -> 
     joint = np.empty(len(first), dtype=np.int32)
     _kernels.joint_cells(first, second, a, b, width, joint, get_num_threads())
     return joint
+
+
+def summed(cells: Cells, n_cells: int, rows: LearningRows, proba: Values) -> Array:
+    """C, E, what of E is of the own class, and its squares, (4, n_cells, n_classes)."""
+    sums = np.zeros((4, n_cells, rows.n_classes))
+    _kernels.sum_pair(cells, rows.y, rows.weight, proba, sums)
+    return sums
 
 
 def pair_values(pair: CountedPair, sample: LearningRows, removed: Array, proba: Values) -> Values:

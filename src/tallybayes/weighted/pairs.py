@@ -17,23 +17,23 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.weighted.cells import ColumnCells, coarse
-from tallybayes.weighted.neighbours import spread
-from tallybayes.weighted.pair_terms import CountedPair, PairTerm, joint_cells, pair_values
+from tallybayes.weighted.cells import ColumnCells
+from tallybayes.weighted.coarse_columns import CoarseColumns
+from tallybayes.weighted.pair_terms import CountedPair, PairTerm, summed
 from tallybayes.weighted.rows import LearningRows
 
-__all__ = ["CountedPair", "PairTerm", "Pairs", "pair_values"]
+__all__ = ["Pairs"]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
 Values = NDArray[np.float32]
 
-COARSE, FINE = 8, 16
 STRENGTHS = (1.0, 4.0, 16.0)
 MIDDLE = 1  # of the strengths, which pairs are screened with
 WIDTHS = (1.0, 2.0, 4.0)
 MOST_CELLS = 1500
 MOST_ENTRIES = 300_000  # cells times classes
+SCREENED = 12_500  # rows that all pairs are screened with
 MOST_OPEN = 2000  # pairs that are screened more than once
 MOST_WORK = 1_000_000_000  # pairs times rows times classes
 THOROUGH = 20_000  # rows times classes up to which every way is tried under every strength
@@ -73,16 +73,10 @@ class Pairs:
         share: Array,
         among: NDArray[np.intp],
     ) -> None:
-        self.columns, self.rows = columns, rows
+        self.rows = rows
+        self.coarse = CoarseColumns(columns, rows, among)
         self.strengths = np.outer(STRENGTHS, share * rows.n_classes)
-        self.maps = {
-            fine: [coarse(c, FINE if fine else COARSE) for c in columns] for fine in (False, True)
-        }
-        size = np.array([int(m.max()) + 1 for m in self.maps[False]], dtype=np.int64)
-        self.size = size
-        self.codes = np.zeros((len(columns), rows.n), dtype=np.uint8)
-        for j in among:
-            self.codes[j] = self.maps[False][j][rows.cells[j]]
+        size = self.coarse.size[False]
         self.most_cells = max(100, min(MOST_CELLS, MOST_ENTRIES // rows.n_classes))
         first, second = (np.sort(among)[index] for index in np.triu_indices(len(among), 1))
         fits = (size[first] > 1) & (size[second] > 1)
@@ -101,7 +95,8 @@ class Pairs:
         most : int
         """
         work = len(self.open) * self.rows.n * self.rows.n_classes
-        gains = self._screened(proba, int(-(-work // MOST_WORK)))
+        step = max(-(-self.rows.n // SCREENED), -(-work // MOST_WORK))
+        gains = self._screened(proba, step)
         if len(self.open) > MOST_OPEN:
             self.open = self.open[np.sort(np.argsort(-gains, kind="stable")[:MOST_OPEN])]
             gains = self._screened(proba, 1)
@@ -116,7 +111,7 @@ class Pairs:
     def _least(self, f: _Found) -> float:
         """What a pair has to gain, in nats: of so many pairs, tried in so many ways, about one for
         300 rows gains that by chance."""
-        number = self.columns[f.first].is_number or self.columns[f.second].is_number
+        number = self.coarse.is_number[[f.first, f.second]].any()
         ways = self.count * (1 + len(WIDTHS) if number else 1)
         return max(WORTH, float(np.log(max(DOUBT * ways, 1) / max(self.rows.weight.sum(), 1.0))))
 
@@ -126,8 +121,8 @@ class Pairs:
         if len(gains):
             some = slice(None, None, max(step, 1))
             _kernels.screen_pairs(
-                np.ascontiguousarray(self.codes[:, some]),
-                self.size,
+                np.ascontiguousarray(self.coarse.codes[False][:, some]),
+                self.coarse.size[False],
                 self.open,
                 np.ascontiguousarray(self.rows.y[some]),
                 self.rows.weight[some].astype(np.float32),
@@ -138,30 +133,15 @@ class Pairs:
             )
         return gains[:, 0]
 
-    def _joint(self, i: int, j: int, fine: bool, cells: Cells) -> tuple[Cells, int]:
-        """The cell of each of some rows, −1 where a column has none; and how many there are."""
-        a, b = self.maps[fine][i], self.maps[fine][j]
-        width = int(b.max()) + 1
-        return joint_cells(cells[i], cells[j], a, b, width), (int(a.max()) + 1) * width
-
-    def _smoothed(
-        self, i: int, j: int, fine: bool, width: float, sums: Array
-    ) -> tuple[Array, Array]:
-        """C and E over neighbouring cells of numbers, the gap by itself."""
-        a, b = (int(self.maps[fine][q].max()) + 1 for q in (i, j))
-        cube = sums[:2].reshape(2, a, b, -1)
-        if width > 1.0 and self.columns[i].is_number:
-            cube = np.matmul(_kernel(a, width), cube.reshape(2, a, -1)).reshape(cube.shape)
-        if width > 1.0 and self.columns[j].is_number:
-            cube = np.matmul(_kernel(b, width), cube)
-        flat = cube.reshape(2, a * b, -1)
-        return flat[0], flat[1]
-
     def _all_tried(self, pairs: Cells, proba: Values) -> list[_Found]:
-        """Each of some pairs, several at a time if there is enough to do."""
+        """Each of some pairs, in every way: the best of it."""
+        rows = self.rows
+        many = rows.n * rows.n_classes > THOROUGH
+        if many and rows.n_classes == 2 and self.coarse.complete:
+            return self._told_by_sums(pairs, proba)
 
         def tried(pair: Cells) -> _Found:
-            return self._tried(int(pair[0]), int(pair[1]), proba)
+            return self._tried(int(pair[0]), int(pair[1]), proba, many)
 
         threads = min(get_num_threads(), len(pairs))
         if threads == 1 or len(pairs) * proba.size < SHORT:
@@ -169,18 +149,44 @@ class Pairs:
         with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(tried, pairs))
 
-    def _tried(self, i: int, j: int, proba: Values) -> _Found:
+    def _told_by_sums(self, pairs: Cells, proba: Values) -> list[_Found]:
+        """Of many rows of two classes: the sums of the cells tell the gain well enough."""
+        coarse, gains = self.coarse, np.full((len(pairs), 1 + len(WIDTHS), len(STRENGTHS)), -np.inf)
+        _kernels.try_pairs(
+            coarse.codes[False],
+            coarse.codes[True],
+            np.stack([coarse.size[False], coarse.size[True]]),
+            coarse.is_number,
+            self.most_cells,
+            np.ascontiguousarray(pairs),
+            self.rows.y,
+            self.rows.weight,
+            proba,
+            self.strengths,
+            np.array(WIDTHS),
+            gains,
+            get_num_threads(),
+        )
+        found = []
+        for (i, j), gain in zip(pairs.tolist(), gains, strict=True):
+            way, s = divmod(int(np.argmax(gain)), len(STRENGTHS))
+            width = WIDTHS[max(way - 1, 0)]
+            found.append(_Found(float(gain[way, s]), i, j, way > 0, STRENGTHS[s], width))
+        return found
+
+    def _tried(self, i: int, j: int, proba: Values, many: bool) -> _Found:
         """A pair with few cells, and, where it has numbers, with more cells and kernels: the best.
         Of many rows the other strengths are tried only on what is best under the middle one."""
-        rows, ways = self.rows, []
-        number = self.columns[i].is_number or self.columns[j].is_number
+        rows, coarse, ways = self.rows, self.coarse, []
+        number = coarse.is_number[i] or coarse.is_number[j]
         for fine in (False, True) if number else (False,):
-            cells, n_cells = self._joint(i, j, fine, rows.cells)
-            if n_cells > self.most_cells:
+            a, b = coarse.sizes(i, j, fine)
+            if a * b > self.most_cells:
                 continue
-            sums = _summed(cells, n_cells, rows, proba)
+            cells = coarse.joint(i, j, fine)
+            sums = summed(cells, a * b, rows, proba)
             for width in WIDTHS if fine else WIDTHS[:1]:
-                ways.append((fine, width, cells, *self._smoothed(i, j, fine, width, sums)))
+                ways.append((fine, width, cells, *coarse.smoothed(i, j, fine, width, sums)))
 
         @cache
         def gain(way: int, s: int) -> float:
@@ -189,7 +195,7 @@ class Pairs:
             return _kernels.residual_gain(cells, rows.y, rows.weight, proba, C, E, t)
 
         some = list(range(len(ways)))
-        if rows.n * rows.n_classes > THOROUGH and len(ways) > 1:
+        if many and len(ways) > 1:
             some = [max(some, key=lambda way: gain(way, MIDDLE))]
         found = [
             (gain(way, s), -way, strength) for way in some for s, strength in enumerate(STRENGTHS)
@@ -208,25 +214,12 @@ class Pairs:
         proba : float32 array (n_rows, n_classes)
         round : int
         """
-        cells, n_cells = self._joint(f.first, f.second, f.fine, rows.cells)
-        sums = _summed(cells, n_cells, rows, proba)
-        C, E = self._smoothed(f.first, f.second, f.fine, f.width, sums)
+        i, j, fine = f.first, f.second, f.fine
+        maps = self.coarse.maps[fine][i], self.coarse.maps[fine][j]
+        sizes = self.coarse.sizes(i, j, fine)
+        cells = self.coarse.joint_of(rows, i, j, fine)
+        sums = summed(cells, sizes[0] * sizes[1], rows, proba)
+        C, E = self.coarse.smoothed(i, j, fine, f.width, sums)
         t = self.strengths[STRENGTHS.index(f.strength)]
-        maps = self.maps[f.fine][f.first], self.maps[f.fine][f.second]
-        sizes = int(maps[0].max()) + 1, int(maps[1].max()) + 1
-        term = PairTerm(f.first, f.second, maps, sizes, C + t, E + t, f.gain, round)
+        term = PairTerm(i, j, maps, sizes, C + t, E + t, f.gain, round)
         return CountedPair(term, np.ascontiguousarray(C), np.ascontiguousarray(E), t, proba)
-
-
-def _summed(cells: Cells, n_cells: int, rows: LearningRows, proba: Values) -> Array:
-    """C, E and what of E is of the own class, (3, n_cells, n_classes)."""
-    sums = np.zeros((3, n_cells, rows.n_classes))
-    _kernels.sum_pair(cells, rows.y, rows.weight, proba, sums)
-    return sums
-
-
-def _kernel(n: int, width: float) -> Array:
-    """Triangular weights between the cells of a column; the last, the gap, is by itself."""
-    kernel = spread(np.arange(n, dtype=np.float64), width)
-    kernel[-1, :-1] = kernel[:-1, -1] = 0.0
-    return kernel

@@ -42,9 +42,10 @@ class _Rows:
         self.cells, self.scores, self.y, self.weight = cells, scores, y, weight
         self.shape = n_cells, scores.shape[1]
 
-    def take(self, rows: NDArray[np.bool_]) -> _Rows:
-        cells, scores = self.cells[rows], self.scores[rows]
-        return _Rows(cells, scores, self.y[rows], self.weight[rows], self.shape[0])
+    def only(self, rows: NDArray[np.bool_]) -> _Rows:
+        """The same where other rows weigh nothing."""
+        weight = np.where(rows, self.weight, 0.0)
+        return _Rows(self.cells, self.scores, self.y, weight, self.shape[0])
 
     def loss(self, q: Array) -> tuple[float, Array]:
         """Log-loss under corrections q (n_cells, n_classes), and its gradient."""
@@ -63,8 +64,8 @@ class _Rows:
         return diagonal
 
 
-def _solved(rows: _Rows, curvature: Array, ridge: float, start: Array) -> Array:
-    """q of the least ridge-penalised loss, from where it starts."""
+def _solved(rows: _Rows, curvature: Array, ridge: float, start: Array, steps: int = STEPS) -> Array:
+    """q of the least ridge-penalised loss, from where it starts, by at most so many steps."""
     inverse = 1.0 / (curvature + 2.0 * ridge).ravel()
 
     def objective(q: Array) -> tuple[float, Array]:
@@ -77,7 +78,7 @@ def _solved(rows: _Rows, curvature: Array, ridge: float, start: Array) -> Array:
         start.ravel(),
         lambda _: lambda gradient: inverse * gradient,
         refresh=STEPS,
-        steps=STEPS,
+        steps=steps,
         worth=NEARLY,
     )
     return found.reshape(rows.shape)
@@ -119,7 +120,7 @@ def correction(
     rows = _Rows(cells, scores, y, weight, n_cells)
     fold = np.random.default_rng(2).permutation(len(y)) % FOLDS
     folds = range(FOLDS if len(y) < ALL_FOLDS else 1)
-    found = _validated([(rows.take(fold != f), rows.take(fold == f)) for f in folds])
+    found = _validated([(rows.only(fold != f), rows.only(fold == f)) for f in folds])
     if found is None:
         return None
     ridge, without = found
@@ -148,6 +149,11 @@ def _validated(parts: list[tuple[_Rows, _Rows]]) -> tuple[float, list[Array]] | 
     without = sum(test.loss(nothing)[0] for _, test in parts)
     starts = [nothing] * len(parts)
     curvatures = [train.curvature() for train, _ in parts]
+    if len(parts) == 1:  # many rows: where the first step loses, the others do, too
+        train, test = parts[0]
+        first = _solved(train, curvatures[0], RIDGES[0], nothing, steps=1)
+        if test.loss(first)[0] > without + WORTH:
+            return None
     best, least, before = None, without - WORTH, without
     for ridge in RIDGES:
         loss = 0.0

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.learned import Learned, tables_of
-from tallybayes.weighted.pair_terms import PairTerm, pair_values
+from tallybayes.weighted.pair_terms import pair_values
 from tallybayes.weighted.pairs import Pairs
 from tallybayes.weighted.polish import Correction, correction
 from tallybayes.weighted.row_scores import RowScores, log_normalised
 from tallybayes.weighted.rows import LearningRows, column_values
 from tallybayes.weighted.sampling import sampled
 from tallybayes.weighted.tables import SILENT, ColumnTable
-from tallybayes.weighted.terms import Terms, Weights
+from tallybayes.weighted.terms import Terms, Weights, scores_of, shares_of
 from tallybayes.weighted.weights import learn_weights
 
 __all__ = ["Asked", "Rounds"]
@@ -26,6 +26,7 @@ Array = NDArray[np.float64]
 
 ROUNDS = 8
 MOST_PAIRS = 100  # of a round
+HARDLY = 0.25  # of those that find a place: fewer mean that there are hardly more
 MOST_PAIRED = 400  # columns among which pairs are looked for
 MOST_ROWS = 25_000  # that weights are learned on
 MOST_VALUES = 100_000_000  # of terms, rows and classes
@@ -33,6 +34,7 @@ MOST_DEVIATIONS = 4_000
 MOST_CORRECTED = 10_000_000  # cells of rows that corrections are learned on
 MOST_STEPS = 50_000_000  # those times classes
 MOST_CORRECTIONS = 1_000_000  # cells times classes
+CHUNK = 4096  # rows whose cells are numbered at a time
 CHANCE = 5.0  # nats that a column has to gain by itself for its cells to be corrected
 
 
@@ -77,7 +79,10 @@ class Rounds:
         self.removed = rows.removed[self.index]
         self.sample = replace(rows.take(self.index), weight=stands)
         self.silent = np.array([table.choice == SILENT for table in tables], dtype=bool)
-        self.scores = RowScores(rows, p, tables)
+        taken = np.zeros(rows.n, dtype=bool)
+        taken[self.index] = True
+        self.others = np.flatnonzero(~taken)
+        self.rest = RowScores(rows.take(self.others), p, tables)
         self.terms = Terms(n_classes, len(self.index), terms)
         for table, cells in zip(tables, self.sample.cells, strict=True):
             self.terms.add(column_values(table, cells, self.sample.y, self.removed, p), pair=False)
@@ -85,14 +90,34 @@ class Rounds:
         self.weights = self.learn_weights(None)
 
     def learn_weights(self, start: Weights | None) -> Weights:
+        """Weights of the terms there are, near enough to choose pairs by."""
+        return self._learn_weights(start, self.asked.penalty, nearly=True)
+
+    def _learn_weights(
+        self, start: Weights | None, penalty: float | None, *, nearly: bool
+    ) -> Weights:
         return learn_weights(
             self.terms,
             self.sample,
             start,
             np.log(self.p),
             by_class=self.by_class,
-            penalty=self.asked.penalty,
+            penalty=penalty,
+            nearly=nearly,
         )
+
+    def scores(self) -> Array:
+        """S of all rows, float64 (n_classes, n_rows): of the sample by what its terms say, of the
+        others recomputed from tables."""
+        weights = self.weights
+        offset = np.log(self.p) + weights.offsets
+        of_sample = scores_of(self.terms.values, weights.by_class(), offset)
+        if not len(self.others):
+            return of_sample
+        scores = np.empty((self.rows.n_classes, self.rows.n))
+        scores[:, self.index] = of_sample
+        scores[:, self.others] = self.rest.scores(weights).T
+        return scores
 
     def loudest(self, most: int) -> NDArray[np.intp]:
         """The columns that say most of the learning rows."""
@@ -110,11 +135,11 @@ class Rounds:
             most = min(most, max(d, MOST_DEVIATIONS // self.rows.n_classes - d - 1))
         pairs = Pairs(self.columns, self.sample, self.p, self.loudest(MOST_PAIRED))
         for _ in range(ROUNDS):
-            left = min(self.most, most - len(self.scores.pairs))
+            left = min(self.most, most - len(self.rest.pairs))
             if left <= 0:
                 return
-            proba = self.scores.proba(self.weights)
-            some = proba[self.index]
+            proba = np.ascontiguousarray(shares_of(self.scores()).T, dtype=np.float32)
+            some, others = proba[self.index], proba[self.others]
             found = pairs.best(some, left)
             if not found:
                 return
@@ -122,21 +147,24 @@ class Rounds:
                 counted = pairs.counted(choice, self.rows, proba, len(self.rounds))
                 values = pair_values(counted, self.sample, self.removed, some)
                 self.terms.add(values, pair=True)
-                self.scores.pairs.append(counted)
+                self.rest.pairs.append(replace(counted, proba=others))
             self.rounds.append(self.weights)
             self.weights = self.learn_weights(self.weights)
+            if len(found) < HARDLY * self.most:
+                return
 
     def learned(self) -> Learned:
         if self.asked.interactions != 0 and len(self.columns) > 1:
             self.add_pairs()
-        tables, weights = self.scores.tables, self.weights
+        self.weights = self._learn_weights(self.weights, self.weights.scale, nearly=False)
+        tables, weights = self.rest.tables, self.weights
         weights.terms[: len(tables)][self.silent] = 0.0
         weights.deviations[:, : len(tables)][:, self.silent] = 0.0
-        pairs = [pair.term for pair in self.scores.pairs]
+        pairs = [pair.term for pair in self.rest.pairs]
         full = [table.full for table in tables] + [pair.full for pair in pairs]
-        scores = self.scores.scores(weights)
+        scores = np.ascontiguousarray(self.scores().T)
         tested, corrections = np.arange(self.rows.n), None
-        found = self.corrected(full, pairs, scores) if self.asked.polish else None
+        found = self.corrected(full, scores) if self.asked.polish else None
         if found is not None:
             corrections, honest = found
             tested = honest.tested
@@ -154,11 +182,9 @@ class Rounds:
             log_proba=log_normalised(scores),
         )
 
-    def corrected(
-        self, full: list[Array], pairs: list[PairTerm], scores: Array
-    ) -> tuple[list[Array], Correction] | None:
+    def corrected(self, full: list[Array], scores: Array) -> tuple[list[Array], Correction] | None:
         """Corrections of the cells of columns that tell by themselves and of pairs."""
-        rows, tables = self.rows, self.scores.tables
+        rows, tables = self.rows, self.rest.tables
         d = len(tables)
         told = [t for t in range(len(full)) if t >= d or tables[t].gain > CHANCE]
         start = np.cumsum([0, *(len(full[t]) for t in told)])
@@ -166,15 +192,7 @@ class Rounds:
             return None
         most = max(1, min(MOST_CORRECTED, MOST_STEPS // rows.n_classes) // len(told))
         index, stands = sampled(rows.y, rows.weight, rows.n_classes, most)
-        some = rows.take(index).cells
-
-        def codes(t: int, cells: NDArray[np.int32]) -> NDArray[np.int32]:
-            return cells[t] if t < d else pairs[t - d].codes(cells)
-
-        numbered = np.empty((len(index), len(told)), dtype=np.int32)
-        for place, t in enumerate(told):
-            cells = codes(t, some)
-            numbered[:, place] = np.where(cells < 0, -1, cells + start[place])
+        numbered = self.numbered(told, start, index)
         found = correction(numbered, scores[index], rows.y[index], stands, int(start[-1]))
         if found is None:
             return None
@@ -183,3 +201,19 @@ class Rounds:
         for t, more in zip(told, np.split(added, start[1:-1]), strict=True):
             corrections[t] = more
         return corrections, found._replace(tested=index[found.tested])
+
+    def numbered(
+        self, told: list[int], start: NDArray[np.int_], index: NDArray[np.intp]
+    ) -> NDArray[np.int32]:
+        """The cells of some rows, numbered over the terms told, (n_rows, n_terms); −1 for none."""
+        d, numbered = len(self.columns), np.empty((len(index), len(told)), dtype=np.int32)
+        for begin in range(0, len(index), CHUNK):  # few enough rows to stay at hand
+            part = slice(begin, begin + CHUNK)
+            cells = np.ascontiguousarray(self.rows.cells[:, index[part]])
+            complete = bool((cells >= 0).all())
+            for place, t in enumerate(told):
+                code = cells[t] if t < d else self.rest.pairs[t - d].term.codes(cells)
+                np.add(code, start[place], out=numbered[part, place], casting="same_kind")
+                if not complete:
+                    numbered[part, place][code < 0] = -1
+        return numbered

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Terms", "Weights", "scores_of"]
+__all__ = ["Terms", "Weights", "scores_of", "shares_of"]
 
 Array = NDArray[np.float64]
 Values = NDArray[np.float32]
@@ -110,3 +110,11 @@ def scores_of(values: Values, by_class: Array, offset: Array) -> Array:
     for k, w in enumerate(by_class.astype(np.float32)):
         np.add(w @ values[k], offset[k], out=scores[k])
     return scores
+
+
+def shares_of(scores: Array) -> Array:
+    """P, float64 (n_classes, n_rows), of scores."""
+    shares: Array = scores - scores.max(axis=0)
+    np.exp(shares, out=shares)
+    shares /= shares.sum(axis=0)
+    return shares

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.weighted.by_class import class_weights
-from tallybayes.weighted.newton import shared_weights
+from tallybayes.weighted.newton import penalty_takes, shared_weights
 from tallybayes.weighted.objective import CENTRE, Loss
 from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.terms import Terms, Weights, scores_of
@@ -26,9 +26,12 @@ HOPELESS = 1.02  # times the least loss: a lower scale is not tried
 VALIDATED = 12_000  # rows of cross-validation
 THOROUGH = 5_000_000  # values up to which each fold of few rows is left out once
 FEWEST = 1000  # rows from which the scale is chosen
+MATTERS = 0.5  # nats: a penalty that takes less from the likelihood is not chosen
 STEPS = 200
 WORTH = 1e-6  # nats: what the last step may gain
 NEARLY = 1e-1  # the same where only losses are compared
+OF_A_ROW = 3e-6  # the same, a row, where other terms come
+MANY = 5000  # and rows are so many
 
 
 def _solved(loss: Loss, start: Weights, deviating: bool, worth: float) -> Weights:
@@ -84,6 +87,7 @@ def learn_weights(
     *,
     by_class: bool = True,
     penalty: float | None = None,
+    nearly: bool = False,
 ) -> Weights:
     """The weights of all terms.
 
@@ -99,6 +103,8 @@ def learn_weights(
         Whether there are deviations, for more than two classes.
     penalty : float, optional
         γ; by cross-validation unless given.
+    nearly : bool
+        Whether other terms will come, so that of many rows near the least loss is near enough.
     """
     d, n_classes = len(terms), rows.n_classes
     deviating = by_class and n_classes > 2
@@ -110,10 +116,15 @@ def learn_weights(
     pair = np.array(terms.pair, dtype=bool)
     values = terms.values
     scale = start.scale if penalty is None else penalty
+    worth = OF_A_ROW * rows.n if nearly and rows.n > MANY else WORTH
+    loss = Loss(values, rows.y, rows.weight, pair, log_share, scale)
+    if penalty is None and rows.n >= FEWEST and not deviating:
+        start = _solved(loss, start, deviating, worth)
+        if penalty_takes(loss, start) < MATTERS:
+            return start
     if penalty is None and rows.n >= FEWEST:
         at = SCALES.index(scale)
         tried = SCALES if first else SCALES[max(at - 1, 0) : at + 2]
         start = _validated(values, rows, pair, start, log_share, deviating, tried)
-        scale = start.scale
-    loss = Loss(values, rows.y, rows.weight, pair, log_share, scale)
-    return _solved(loss, start, deviating, WORTH)
+        loss = Loss(values, rows.y, rows.weight, pair, log_share, start.scale)
+    return _solved(loss, start, deviating, worth)

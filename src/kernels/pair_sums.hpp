@@ -1,0 +1,257 @@
+// What the joint cells of a pair of columns sum to, and what a pair gains by those sums alone.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "parallel.hpp"
+
+namespace tb {
+
+constexpr double LEAST = 1e-100;  // of a sum that rounding has left at or below zero
+
+inline double not_negative(double x) { return x > 0.0 ? x : 0.0; }
+
+struct LabelledRows {
+    const i32* y;
+    const double* weight;
+    const float* P;  // (n, classes)
+    i64 n, classes;
+    double removed(i64 i) const { return weight[i] < 1.0 ? weight[i] : 1.0; }
+};
+
+struct JointCell {  // the cell of two columns of small codes
+    const std::uint8_t *a, *b;
+    i64 width;
+    i64 operator()(i64 i) const { return a[i] * width + b[i]; }
+};
+
+struct GivenCell {
+    const i32* cell;
+    i64 operator()(i64 i) const { return cell[i]; }
+};
+
+// What the rows of a pair sum to, (cells, classes) each: C, E, and of the rows whose class it is the
+// part of E, O[v, k] = Σ w·[y = k]·P[i, k], and its squares, Q[v, k] = Σ w·[y = k]·P[i, k]².
+template <class Real>
+struct Sums {
+    Real *C, *E, *O, *Q;
+    Sums(Real* room, i64 part) : C(room), E(C + part), O(E + part), Q(O + part) {}
+};
+
+// A cell and class of two: what is summed of its rows.
+template <class Real>
+struct OwnSums {
+    Real rows, own, other, squares;
+};
+
+// Of two classes what belongs to a cell and class stands side by side, in two copies, so that a row
+// does not wait for the one before it.
+template <class Real, class Cell>
+void sum_pair_of_two(const i32* y, const Real* weight, const float* P, i64 n, const Cell& cell,
+                     i64 cells, const Sums<Real>& sums) {
+    std::vector<OwnSums<Real>> all(4 * cells, OwnSums<Real>{});
+    for (i64 i = 0; i < n; ++i) {
+        const i64 v = cell(i);
+        if (v < 0) continue;
+        OwnSums<Real>& into = all[2 * (2 * v + y[i]) + (i & 1)];
+        const Real w = weight[i], p = P[2 * i + y[i]];
+        into.rows += w;
+        into.own += w * p;
+        into.other += w * P[2 * i + 1 - y[i]];
+        into.squares += w * p * p;
+    }
+    for (i64 j = 0; j < 2 * cells; ++j) {
+        const OwnSums<Real> *own = &all[2 * j], *other = &all[2 * (j ^ 1)];
+        sums.C[j] += own[0].rows + own[1].rows;
+        sums.O[j] += own[0].own + own[1].own;
+        sums.E[j] += (own[0].own + own[1].own) + (other[0].other + other[1].other);
+        sums.Q[j] += own[0].squares + own[1].squares;
+    }
+}
+
+template <class Real, class Cell>
+void sum_pair(const i32* y, const Real* weight, const float* P, i64 n, i64 K, const Cell& cell,
+              i64 cells, const Sums<Real>& sums) {
+    if (K == 2) return sum_pair_of_two(y, weight, P, n, cell, cells, sums);
+    for (i64 i = 0; i < n; ++i) {
+        const i64 v = cell(i);
+        if (v < 0) continue;
+        const Real w = weight[i], own = P[i * K + y[i]];
+        const float* p = P + i * K;
+        Real* e = sums.E + v * K;
+        for (i64 k = 0; k < K; ++k) e[k] += w * p[k];
+        sums.C[v * K + y[i]] += w;
+        sums.O[v * K + y[i]] += w * own;
+        sums.Q[v * K + y[i]] += w * own * own;
+    }
+}
+
+// About residual_gain of two classes, from the sums alone. A row of class y gains, as a function of p,
+// its P of that class,
+//   f(p) = log N(p) − log(p·N(p) + (1 − p)·M(p)),
+//   N = (c_y − r + t_y)·(e_o − r·(1 − p) + t_o),  M = (c_o + t_o)·(e_y − r·p + t_y),
+// and rows of the mean p and the variance V about f(p) + ½·V·f''(p) each. What a row adds to the sums
+// itself makes f concave where p differs much from row to row.
+class CellsOfTwo {
+public:
+    template <class Real>
+    CellsOfTwo(const Sums<Real>& sums, i64 cells) : own_(2 * cells), ratio_(2 * cells) {
+        for (i64 at = 0; at < 2 * cells; ++at) {
+            const double C = sums.C[at];
+            if (!(C > 0.0)) continue;
+            const double p = sums.O[at] / C, V = sums.Q[at] / C - p * p;
+            own_[at] = {C, C < 1.0 ? C : 1.0, p, p < 1.0 ? 1.0 - p : 0.0, V > 0.0 ? V : 0.0};
+        }
+    }
+    // c and e are C and E summed over neighbouring cells, or themselves.
+    template <class Real>
+    double gain(const Loops& loops, const Real* c, const Real* e, const double* t) {
+        const i64 n = own_.size();
+        double gain = 0.0;
+        for (i64 at = 0; at < n; ++at) {
+            const i64 y = at & 1, o = y ^ 1, other = at ^ 1;
+            const auto [C, r, p, q, V] = own_[at];
+            const double a = not_negative(c[at] - r) + t[y], b = not_negative(c[other]) + t[o];
+            const double N = a * (not_negative(e[other] - r * q) + t[o]);
+            const double M = b * (not_negative(e[at] - r * p) + t[y]);
+            const double D = p * N + q * M;
+            const double x = r * a / N, d = (N + p * r * a - M - q * r * b) / D;
+            ratio_[at] = C > 0.0 ? N / D : 1.0;
+            if (V > 0.0) gain += 0.5 * C * V * (d * d - x * x - 2.0 * r * (a + b) / D);
+        }
+        loops.logs(n, ratio_.data());
+        for (i64 at = 0; at < n; ++at) gain += own_[at].C * ratio_[at];
+        return gain;
+    }
+
+private:
+    struct Own {
+        double C = 0.0, r = 0.0, p = 0.0, q = 0.0, V = 0.0;
+    };
+    std::vector<Own> own_;
+    std::vector<double> ratio_;
+};
+
+// The same of any number of classes: the rows of a cell and class j are taken as alike, with
+// P_j = O_j / C_j, and the rest of their P spread over the other classes as E − O is. c and e are C
+// and E summed over neighbouring cells, or themselves; room holds 2·K numbers.
+template <class Real>
+double cell_gain(const Loops& loops, const Sums<Real>& sums, const Real* c, const Real* e, i64 cells,
+                 i64 K, const double* t, double* room) {
+    if (K == 2) return CellsOfTwo(sums, cells).gain(loops, c, e, t);
+    double gain = 0.0, *ratio = room, *rest = room + K;
+    for (i64 v = 0; v < cells; ++v) {
+        double m = 0.0, all = 0.0, total = 0.0;
+        for (i64 k = 0; k < K; ++k) m += sums.C[v * K + k];
+        if (!(m > 0.0)) continue;
+        for (i64 k = 0; k < K; ++k) {
+            const i64 at = v * K + k;
+            const double others = m - sums.C[at], mass = sums.E[at] - sums.O[at];
+            rest[k] = mass > 0.0 ? mass : 0.0;
+            const double left = others > 0.0 ? e[at] - rest[k] / others : e[at];
+            ratio[k] = (c[at] + t[k]) / ((left > 0.0 ? left : 0.0) + t[k]);
+            all += rest[k];
+            total += rest[k] * ratio[k];
+        }
+        for (i64 k = 0; k < K; ++k) {
+            const i64 at = v * K + k;
+            const double C = sums.C[at];
+            if (!(C > 0.0)) continue;
+            const double less = C < 1.0 ? C : 1.0, p = sums.O[at] / C;
+            const double count = c[at] - less, left = e[at] - less * p;
+            const double own =
+                ((count > 0.0 ? count : 0.0) + t[k]) / ((left > 0.0 ? left : 0.0) + t[k]);
+            const double mass = all - rest[k];
+            const double other = mass > LEAST ? (total - rest[k] * ratio[k]) / mass : 1.0;
+            const double x = p * own + (p < 1.0 ? 1.0 - p : 0.0) * (other > 0.0 ? other : 0.0);
+            gain += C * std::log((own > LEAST ? own : LEAST) / (x > LEAST ? x : LEAST));
+        }
+    }
+    return gain;
+}
+
+// gains (pairs, strengths) of pairs of columns, by cell_gain; codes are (columns, n), t
+// (strengths, classes).
+inline void screen_pairs(const Loops& loops, const i32* y, const float* weight, const float* P, i64 n, i64 K,
+                         const std::uint8_t* codes, const i64* size, const i32* pairs, i64 n_pairs,
+                         const double* t, i64 strengths, double* gains, int allowed) {
+    const int threads = threads_for(n_pairs * n * K * 2, n_pairs, allowed);
+    run_tasks(n_pairs, threads, [&](i64 q, int) {
+        const i64 a = pairs[2 * q], b = pairs[2 * q + 1], cells = size[a] * size[b];
+        std::vector<float> summed(4 * cells * K, 0.0f);
+        std::vector<double> room(2 * K);
+        const Sums<float> sums(summed.data(), cells * K);
+        const JointCell cell{codes + a * n, codes + b * n, size[b]};
+        sum_pair(y, weight, P, n, K, cell, cells, sums);
+        for (i64 s = 0; s < strengths; ++s)
+            gains[q * strengths + s] =
+                cell_gain(loops, sums, sums.C, sums.E, cells, K, t + s * K, room.data());
+    });
+}
+
+// Sums over neighbouring cells of one of the axes of a table (before, n, after), by a triangular kernel
+// of a width in cells; the last cell, the gap, is by itself.
+inline void over_neighbours(const double* from, i64 before, i64 n, i64 after, double width,
+                            double* to) {
+    const i64 reach = static_cast<i64>(std::ceil(width)) - 1, gap = n - 1;
+    for (i64 b = 0; b < before; ++b)
+        for (i64 i = 0; i < n; ++i) {
+            double* into = to + (b * n + i) * after;
+            for (i64 a = 0; a < after; ++a) into[a] = from[(b * n + i) * after + a];
+            const i64 first = i == gap || i < reach ? (i == gap ? gap : 0) : i - reach;
+            const i64 last = i == gap ? gap : (i + reach < gap ? i + reach : gap - 1);
+            for (i64 j = first; j <= last; ++j) {
+                const double w = 1.0 - static_cast<double>(i < j ? j - i : i - j) / width;
+                if (j == i || !(w > 0.0)) continue;
+                for (i64 a = 0; a < after; ++a) into[a] += w * from[(b * n + j) * after + a];
+            }
+        }
+}
+
+// Columns in few cells and in more, (columns, n) each, and how many cells those are; numbers have
+// neighbouring cells.
+struct PairColumns {
+    const std::uint8_t* codes[2];
+    const i64* size[2];
+    const bool* number;
+    i64 most_cells;  // of a pair, else it is not tried in so many
+};
+
+// gains (pairs, 1 + widths, strengths) of pairs of columns with two classes, by CellsOfTwo: with few
+// cells, and, where one is a number, with more and kernels of these widths over neighbouring cells.
+// What is not tried stays as it is.
+inline void try_pairs(const Loops& loops, const LabelledRows& rows, const PairColumns& columns,
+                      const i32* pairs, i64 n_pairs, const double* t, i64 strengths,
+                      const double* width, i64 widths, double* gains, int allowed) {
+    run_tasks(n_pairs, threads_for(n_pairs * rows.n * 4, n_pairs, allowed), [&](i64 q, int) {
+        const i64 i = pairs[2 * q], j = pairs[2 * q + 1];
+        const bool first = columns.number[i], second = columns.number[j];
+        for (int fine = 0; fine < (first || second ? 2 : 1); ++fine) {
+            const i64 a = columns.size[fine][i], b = columns.size[fine][j], cells = a * b;
+            if (cells > columns.most_cells) continue;
+            std::vector<double> summed(8 * cells, 0.0), smooth(4 * cells), half(2 * cells);
+            const Sums<double> sums(summed.data(), 2 * cells);
+            const JointCell cell{columns.codes[fine] + i * rows.n, columns.codes[fine] + j * rows.n,
+                                 b};
+            sum_pair_of_two(rows.y, rows.weight, rows.P, rows.n, cell, cells, sums);
+            CellsOfTwo told(sums, cells);
+            for (i64 w = 0; w < (fine ? widths : 1); ++w) {
+                const double *c = sums.C, *e = sums.E;
+                if (fine && width[w] > 1.0) {
+                    for (int part = 0; part < 2; ++part) {
+                        const double* from = part ? sums.E : sums.C;
+                        double* to = smooth.data() + part * 2 * cells;
+                        over_neighbours(from, 1, a, 2 * b, first ? width[w] : 1.0, half.data());
+                        over_neighbours(half.data(), a, b, 2, second ? width[w] : 1.0, to);
+                    }
+                    c = smooth.data(), e = c + 2 * cells;
+                }
+                double* into = gains + (q * (1 + widths) + fine + w) * strengths;
+                for (i64 s = 0; s < strengths; ++s) into[s] = told.gain(loops, c, e, t + 2 * s);
+            }
+        }
+    });
+}
+
+}  // namespace tb

@@ -1,0 +1,87 @@
+"""Columns as pairs are made of them: in few cells and in more."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.weighted.cells import ColumnCells, coarse
+from tallybayes.weighted.neighbours import spread
+from tallybayes.weighted.pair_terms import joint_cells
+from tallybayes.weighted.rows import LearningRows
+
+__all__ = ["CoarseColumns"]
+
+Array = NDArray[np.float64]
+Cells = NDArray[np.int32]
+
+COARSE, FINE = 8, 16
+
+
+class CoarseColumns:
+    """Columns in few cells, and numbers in more ("fine").
+
+    Parameters
+    ----------
+    columns : list of ColumnCells
+    rows : LearningRows
+    among : index array
+        The columns that may be in a pair; the others have no codes.
+    """
+
+    def __init__(
+        self, columns: list[ColumnCells], rows: LearningRows, among: NDArray[np.intp]
+    ) -> None:
+        self.rows = rows
+        self.is_number = np.array([column.is_number for column in columns], dtype=bool)
+        self.maps = {
+            fine: [coarse(c, FINE if fine else COARSE) for c in columns] for fine in (False, True)
+        }
+        self.size = {
+            fine: np.array([int(m.max()) + 1 for m in maps], dtype=np.int64)
+            for fine, maps in self.maps.items()
+        }
+        self.codes = {fine: np.zeros((len(columns), rows.n), dtype=np.uint8) for fine in self.maps}
+        for j in among:
+            for fine, maps in self.maps.items():
+                same = fine and not self.is_number[j]
+                self.codes[fine][j] = self.codes[False][j] if same else maps[j][rows.cells[j]]
+        self.complete = bool((rows.cells >= 0).all())
+
+    def sizes(self, i: int, j: int, fine: bool) -> tuple[int, int]:
+        """Coarser cells of two columns."""
+        return int(self.size[fine][i]), int(self.size[fine][j])
+
+    def joint(self, i: int, j: int, fine: bool) -> Cells:
+        """The joint cell of each of the rows, −1 where a column has none."""
+        width = self.size[fine][j]
+        if not self.complete:
+            return self.joint_of(self.rows, i, j, fine)
+        joint: Cells = np.multiply(self.codes[fine][i], width, dtype=np.int32)
+        joint += self.codes[fine][j]
+        return joint
+
+    def joint_of(self, rows: LearningRows, i: int, j: int, fine: bool) -> Cells:
+        """The same of any rows."""
+        maps = self.maps[fine]
+        return joint_cells(rows.cells[i], rows.cells[j], maps[i], maps[j], int(self.size[fine][j]))
+
+    def smoothed(
+        self, i: int, j: int, fine: bool, width: float, sums: Array
+    ) -> tuple[Array, Array]:
+        """C and E over neighbouring cells of numbers, the gap by itself."""
+        a, b = self.sizes(i, j, fine)
+        cube = sums[:2].reshape(2, a, b, -1)
+        if width > 1.0 and self.is_number[i]:
+            cube = np.matmul(_kernel(a, width), cube.reshape(2, a, -1)).reshape(cube.shape)
+        if width > 1.0 and self.is_number[j]:
+            cube = np.matmul(_kernel(b, width), cube)
+        flat = cube.reshape(2, a * b, -1)
+        return flat[0], flat[1]
+
+
+def _kernel(n: int, width: float) -> Array:
+    """Triangular weights between the cells of a column; the last, the gap, is by itself."""
+    kernel = spread(np.arange(n, dtype=np.float64), width)
+    kernel[-1, :-1] = kernel[:-1, -1] = 0.0
+    return kernel
