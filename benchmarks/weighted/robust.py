@@ -19,7 +19,7 @@ from tallybayes import NaiveBayes, leave_one_out
 
 __all__ = ["run"]
 
-REPEATS = 3  # draws of noise and of permutations
+REPEATS = 3  # draws of noise, of near-duplicates and of permutations
 ADDED = "added"
 NEAR = 0.01  # a near-duplicate's noise, in standard deviations; or the share of levels it changes
 
@@ -55,7 +55,7 @@ def permuted(rows: Rows, best: str, rng: np.random.Generator) -> tuple[Any, Any]
 CHANGES: dict[str, tuple[Change, int]] = {
     "noise": (noise, REPEATS),
     "duplicate": (duplicate, 1),
-    "near-duplicate": (near, 1),
+    "near-duplicate": (near, REPEATS),
     "permuted": (permuted, REPEATS),
 }
 
@@ -173,8 +173,8 @@ def run(options: Options) -> Page | None:
     told.append(
         "the column that is duplicated is the one that says most by itself; a near-duplicate is a "
         f"number plus normal noise of {NEAR:g} standard deviations, or a text of which {NEAR:.0%} "
-        f"of the rows have another row's value; noise and permutations are drawn {REPEATS} times; "
-        f"{options.folds} stratified folds"
+        f"of the rows have another row's value; noise, near-duplicates and permutations are drawn "
+        f"{REPEATS} times; {options.folds} stratified folds"
     )
     told += failed
     head = ["data set", "duplicated", "left out", "model", "as it is", *CHANGES, "class prior"]

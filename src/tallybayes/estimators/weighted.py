@@ -82,7 +82,7 @@ class WeightedNaiveBayes(TableClassifier):
     polish : "auto" or bool, default="auto"
         Whether cells are corrected at last; "auto" and True: where cross-validation says it helps.
     regularization : "auto" or float, default="auto"
-        γ, how strongly weights are held near 0.3; "auto": by cross-validation.
+        γ, how strongly weights are held near 0.3; "auto": by cross-validation, where it matters.
     class_alpha : float or "auto", default=1.0
         Smoothing of the class prior; see :class:`NaiveBayes`.
     class_prior : array-like (n_classes,), optional

@@ -1,6 +1,6 @@
 """Weights of terms, by the least penalised leave-one-out log-loss: convex, few parameters.
 
-γ is chosen by cross-validation over the leave-one-out rows, from 1,000 rows on.
+γ is chosen by cross-validation over the leave-one-out rows, from 1,000 rows on, where it matters.
 """
 
 from __future__ import annotations
