@@ -70,7 +70,7 @@ class Counting:
         """Counts the file.
 
         Where a later batch shows that a column holds texts after all, or that there are more
-        columns, the file is counted afresh; standard input cannot be, and that is an error.
+        columns, the file is counted afresh; what is read once cannot be, and that is an error.
         """
         try:
             return self._count(bar)
@@ -80,8 +80,9 @@ class Counting:
         except _NewColumn as new:
             if self.source.once:
                 raise Failure(
-                    f"standard input, row {new.row}: the key {new.name!r} was not in the rows at "
-                    "the beginning, which tell the columns: give a file, or null in the first row"
+                    f"{self.source.name}, row {new.row}: the key {new.name!r} was not in the "
+                    "rows at the beginning, which tell the columns: give a file, or null in the "
+                    "first row"
                 ) from None
         self._survey(bar)
         return self._count(bar)
@@ -92,8 +93,8 @@ class Counting:
         if misfit.column in self.families:
             return Failure(f"{where}: {holds}: correct it, or declare {misfit.column}=categorical")
         return Failure(
-            f"{where}: {holds}, but the rows at the beginning were, and standard input is read "
-            f"once: add --column {misfit.column}=categorical, or give a file"
+            f"{where}: {holds}, but the rows at the beginning were, and the input is read once: "
+            f"add --column {misfit.column}=categorical, or give a file"
         )
 
     def _survey(self, bar: Bar) -> None:

@@ -16,6 +16,7 @@ from tallybayes.cli.figures import Figures
 from tallybayes.cli.locking import alone
 from tallybayes.cli.model_file import ModelFile, need_place
 from tallybayes.cli.options import Reading
+from tallybayes.cli.reading.stream import read_once
 from tallybayes.cli.schema_view import (
     class_table,
     columns_document,
@@ -67,7 +68,7 @@ def fit(wish: Wish, reading: Reading) -> None:
     path = wish.output or _default_output(wish.train)
     need_place(path)
     source = reading.open(wish.train)
-    if wish.test not in (None, "-"):
+    if wish.test is not None and not read_once(wish.test):
         reading.open(wish.test)  # what is wrong with it is known before the work
     counting = Counting(source, wish.target, wish.families, wish.plain, wish.settings)
     with progress() as bar:
@@ -129,7 +130,7 @@ def _say_model(file: ModelFile, target: str, path: str) -> None:
 
 def _no_estimate(once: bool, rows: float) -> str:
     if once:
-        return "note: no estimate of how good it is: standard input is read once; add --test FILE"
+        return "note: no estimate of how good it is: the input is read once; add --test FILE"
     if rows <= 1:
         return "note: no estimate of how good it is: it needs two rows or more, or --test FILE"
     return "note: no estimate of how good it is: add --test FILE, or leave --no-estimate away"

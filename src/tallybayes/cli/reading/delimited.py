@@ -16,7 +16,7 @@ import pyarrow.csv as pc_csv
 from tallybayes.cli.failures import Failure
 from tallybayes.cli.reading.batch import Batch
 from tallybayes.cli.reading.sniffing import delimiter_of, need_text
-from tallybayes.cli.reading.stream import Stream
+from tallybayes.cli.reading.stream import Stream, read_once
 
 __all__ = ["Dialect", "batches", "dialect_of", "line_of_row"]
 
@@ -125,7 +125,7 @@ def _records(path: str, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
 
 
 def _first_uneven(path: str, dialect: Dialect) -> str | None:
-    if path == "-":
+    if read_once(path):
         return None
     wanted = len(dialect.header)
     for line, record in _records(path, dialect):
@@ -135,8 +135,8 @@ def _first_uneven(path: str, dialect: Dialect) -> str | None:
 
 
 def line_of_row(path: str, dialect: Dialect, row: int) -> int | None:
-    """The line of a row (from 0); None for standard input."""
-    if path == "-":
+    """The line of a row (from 0); None for what is read once."""
+    if read_once(path):
         return None
     found = next(itertools.islice(_records(path, dialect), row + 1, None), None)
     return found[0] if found else None

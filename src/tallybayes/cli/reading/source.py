@@ -22,7 +22,7 @@ from tallybayes.cli.reading.cells import (
     settled,
 )
 from tallybayes.cli.reading.sniffing import Format, format_of, need_text
-from tallybayes.cli.reading.stream import Stream
+from tallybayes.cli.reading.stream import Stream, read_once
 
 __all__ = ["BLOCK", "Source"]
 
@@ -38,7 +38,7 @@ class Source:
     Parameters
     ----------
     path : str
-        "-" is standard input, which can be read once.
+        "-" is standard input, which can be read once, as pipes can.
     format : {"csv", "jsonl", "parquet", "arrow"}, optional
         Found by the first bytes and the suffix by default.
     delimiter : str, optional
@@ -65,7 +65,7 @@ class Source:
     ) -> None:
         self.path = path
         self.name = "standard input" if path == "-" else path
-        self.once = path == "-"
+        self.once = read_once(path)
         self.block = block
         self._delimiter, self._encoding = delimiter, encoding
         self._dialect: delimited.Dialect | None = None
@@ -91,7 +91,10 @@ class Source:
         elif self.format == "jsonl":
             need_text(self.name, head)
         elif self.once:
-            raise Failure(f"standard input is CSV or JSON lines: give a {self.format} file")
+            raise Failure(
+                f"{self.name} can be read once, and so is CSV or JSON lines: give a "
+                f"{self.format} file"
+            )
 
     @property
     def header(self) -> list[str] | None:

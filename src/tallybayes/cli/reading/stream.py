@@ -7,15 +7,25 @@ import io
 import os
 import select
 import signal
+import stat
 import sys
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 from tallybayes.cli.failures import Failure
 
-__all__ = ["HEAD", "Stream", "beginning"]
+__all__ = ["HEAD", "Stream", "beginning", "read_once"]
 
 HEAD = 1 << 16  # bytes that are looked at to find format and delimiter
+
+
+def read_once(path: str) -> bool:
+    """Whether an input is gone when it has been read: standard input ("-") and pipes."""
+    try:
+        return path == "-" or stat.S_ISFIFO(os.stat(path).st_mode)
+    except OSError:  # which opening it explains
+        return False
 
 
 class Stream(io.RawIOBase):
@@ -24,14 +34,17 @@ class Stream(io.RawIOBase):
     Parameters
     ----------
     path : str
-        "-" is standard input, which can be read once.
+        "-" is standard input, which can be read once, as pipes can.
     """
 
     def __init__(self, path: str) -> None:
         self.size: int | None = None
         self._pending: bytes
         if path == "-":
-            self._raw: Any = _standard_input()
+            self._raw: Any = _piped(sys.stdin.fileno) or io.BytesIO(sys.stdin.buffer.read())
+        elif read_once(path):
+            pipe = open(path, "rb", buffering=0)  # noqa: SIM115  # closed with what reads it
+            self._raw = _piped(pipe.fileno, pipe) or pipe
         else:
             self._raw = open(path, "rb")  # noqa: SIM115  # closed by close()
             self.size = os.fstat(self._raw.fileno()).st_size or None
@@ -84,14 +97,15 @@ class Stream(io.RawIOBase):
 
 
 class _Pipe(io.RawIOBase):
-    """Standard input, whose reading ends at Ctrl-C even where another thread waits for it.
+    """Standard input or another pipe, whose reading ends at Ctrl-C even where another thread waits
+    for it.
 
     The thread that reads for Arrow gets no signals, and the main thread, which gets them, waits for
     that one; so Ctrl-C ends the input, and then the main thread raises KeyboardInterrupt.
     """
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    def __init__(self, descriptor: int, file: Any = None) -> None:
+        self._descriptor, self._file = descriptor, file
         self._woken, self._wake = os.pipe()
         os.set_blocking(self._wake, False)
         self._before = signal.set_wakeup_fd(self._wake)
@@ -123,14 +137,17 @@ class _Pipe(io.RawIOBase):
             signal.set_wakeup_fd(self._before)
             os.close(self._wake)
             os.close(self._woken)
+            if self._file is not None:
+                self._file.close()
         super().close()
 
 
-def _standard_input() -> Any:
+def _piped(descriptor: Callable[[], int], file: Any = None) -> _Pipe | None:
+    """None where there is no descriptor, or this is not the main thread."""
     try:
-        return _Pipe(sys.stdin.fileno())
-    except (OSError, ValueError):  # no file, or not the main thread: as it is
-        return io.BytesIO(sys.stdin.buffer.read())
+        return _Pipe(descriptor(), file)
+    except (OSError, ValueError):
+        return None
 
 
 class _Joined(io.RawIOBase):
