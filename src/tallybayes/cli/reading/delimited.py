@@ -23,6 +23,9 @@ __all__ = ["Dialect", "batches", "dialect_of", "line_of_row"]
 csv.field_size_limit(2**31 - 1)
 
 
+UNEVEN = "correct it, or choose another --delimiter"
+
+
 class Dialect(NamedTuple):
     """What was found at the beginning of a file."""
 
@@ -100,13 +103,12 @@ def _explained(path: str, dialect: Dialect, error: Exception) -> Failure:
         )
     found = re.search(r"Expected (\d+) columns, got (\d+)", message)
     if found:
-        where = _first_uneven(path, dialect)
-        if where is None:
-            at = re.search(r"Row #(\d+)", message)
-            where = f"row {at[1]} (the header is row 1)" if at else "a row"
+        at = re.search(r"Row #(\d+)", message)
+        row = f"row {at[1]} (the header is row 1)" if at else "a row"
+        where, advice = _first_uneven(path, dialect) or (row, UNEVEN)
         return Failure(
             f"{path}, {where} has {found[2]} field(s), but the header has {found[1]} "
-            f"(delimiter {dialect.delimiter!r}): correct it, or choose another --delimiter"
+            f"(delimiter {dialect.delimiter!r}): {advice}"
         )
     if "straddl" in message or "quote" in message.lower():
         return Failure(f"{path}: a quoted field does not end, or a row is too long ({message})")
@@ -124,13 +126,16 @@ def _records(path: str, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
             line = reader.line_num + 1
 
 
-def _first_uneven(path: str, dialect: Dialect) -> str | None:
+def _first_uneven(path: str, dialect: Dialect) -> tuple[str, str] | None:
+    """The first record with another number of fields, and what to do about it."""
     if read_once(path):
         return None
     wanted = len(dialect.header)
     for line, record in _records(path, dialect):
         if len(record) != wanted:
-            return f"line {line}"
+            lines = sum(field.count("\n") for field in record)
+            advice = f"it goes on for {lines} more line(s): is a quote not closed?"
+            return f"line {line}", advice if lines else UNEVEN
     return None
 
 
