@@ -116,6 +116,34 @@ def test_the_answer_is_that_of_a_fitted_model(db, evidence, questions, **setting
         assert counts == known[key]  # exact
 
 
+@given(evidence=EVIDENCE, questions=st.lists(ROW, min_size=1, max_size=4))
+def test_contributions_are_those_of_a_fitted_model_and_add_up(db, evidence, questions):
+    table = table_of(*zip(*evidence, strict=True))
+    db.register("t", table)
+    model = fitted(table)
+    lazy = LazyNaiveBayes("t", "label", columns=COLUMNS, connection=db)
+    found, expected = lazy.explain(questions), model.explain(questions)
+    assert found.classes.tolist() == expected.classes.tolist()
+    np.testing.assert_allclose(found.base, expected.base)
+    for j, name in enumerate(expected.columns):
+        told = found.columns.index(name) if name in found.columns else None
+        share = 0.0 if told is None else found.contributions[:, :, told]
+        each = expected.contributions[:, :, j]
+        np.testing.assert_allclose(np.broadcast_to(share, each.shape), each, rtol=1e-9, atol=1e-9)
+    total = found.base + found.contributions.sum(axis=2)
+    np.testing.assert_allclose(total, lazy.predict_joint_log_proba(questions), rtol=1e-9)
+
+
+def test_an_answer_is_taken_apart_under_its_condition(db):
+    seen = pd.DataFrame({"sky": ["clear", "grey", "grey"], "go": ["yes", "no", "no"]})
+    lazy = LazyNaiveBayes(seen, "go")
+    told = lazy.explain([{"sky": "grey"}], where="sky = 'grey'")
+    assert told.classes.tolist() == ["no"]
+    assert told.columns == ["sky"]
+    assert told.contributions.shape == (1, 1, 1)
+    assert "sky" in str(lazy.explain([{"sky": "grey"}]))
+
+
 @given(evidence=EVIDENCE, cut=st.integers(0, 25))
 def test_rows_appended_count_at_once_and_rows_deleted_no_more(db, evidence, cut):
     rows, labels = zip(*evidence, strict=True)

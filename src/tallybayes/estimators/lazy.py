@@ -14,6 +14,7 @@ from tallybayes.engines.sql import LevelsAsked, NumbersAsked, SourceColumn
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.estimators.base import class_prior_of
 from tallybayes.estimators.declarations import Declared, declared, names_declared
+from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.labels import labels_and_codes
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.table_reading import Reading
@@ -342,6 +343,20 @@ class LazyNaiveBayes:
         """
         model, x = self._ask(rows, where)
         return scoring.posterior(model.score, x, model.log_prior)
+
+    def explain(self, rows: Any, where: Where | None = None) -> Explanation:
+        """What each column adds to the score of each class, by the source as it is now.
+
+        Parameters and errors are those of :meth:`predict`. A column that is a gap in all the rows
+        is not looked at, and is not told.
+
+        Returns
+        -------
+        Explanation
+            ``base + contributions.sum(axis=2)`` is :meth:`predict_joint_log_proba`.
+        """
+        model, x = self._ask(rows, where)
+        return model.explanation(x)
 
     # ---- what was counted ------------------------------------------------------------------------
     def _answered(self, name: str) -> tuple[TableModel, str]:

@@ -391,16 +391,7 @@ class TableClassifier(RowByRow):
         Explanation
             ``base + contributions.sum(axis=2)`` is :meth:`predict_joint_log_proba`.
         """
-        model = self._fitted()
-        x = self._read_rows(X)
-        shares = model.score.contributions(x)
-        contributions = np.zeros((x.n_rows, len(model.log_prior), len(model.names)))
-        for j, name in enumerate(model.names):
-            if name in shares:
-                contributions[:, :, j] = shares[name]
-        return Explanation(
-            model.log_prior.copy(), contributions, model.schema.classes, list(model.names)
-        )
+        return self._fitted().explanation(self._read_rows(X))
 
     def explain_one(self, row: Mapping[str, Any]) -> Explanation:
         """:meth:`explain` of one row as a dict; ``print`` it for a readable table."""

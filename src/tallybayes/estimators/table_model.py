@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from tallybayes.engines.table_parts import LookupPart
 from tallybayes.engines.table_score import TableScore
 from tallybayes.estimators.calibration import Calibration
+from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.table_reading import ColumnReading, Reading, read_columns
 from tallybayes.estimators.weighting import Weighting
+from tallybayes.tables import Table
 from tallybayes.tally import TableTally
 
 __all__ = ["Chosen", "TableModel"]
@@ -93,6 +95,17 @@ class TableModel(Model):
     @property
     def score(self) -> TableScore:
         return self.once("score", lambda: TableScore(self.parts, self.log_prior))  # type: ignore[no-any-return]
+
+    def explanation(self, x: Table) -> Explanation:
+        """What each column adds to the score of each class."""
+        shares = self.score.contributions(x)
+        contributions = np.zeros((x.n_rows, len(self.log_prior), len(self.names)))
+        for j, name in enumerate(self.names):
+            if name in shares:
+                contributions[:, :, j] = shares[name]
+        return Explanation(
+            self.log_prior.copy(), contributions, self.schema.classes, list(self.names)
+        )
 
     def rescale(self, scale: float) -> None:
         """Multiplies alpha in the columns that follow it, families and bins as they are."""

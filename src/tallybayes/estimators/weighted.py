@@ -458,12 +458,7 @@ class WeightedNaiveBayes(TableClassifier):
             ``base + contributions.sum(axis=2)`` is :meth:`predict_joint_log_proba`.
         """
         self._fresh()
-        model = self._weighted()
-        x = self._read_rows(X)
-        weighting = model.chosen.weighting
-        names = [] if weighting is None else weighting.names
-        score = model.score
-        return Explanation(score.offset.copy(), score.contributions(x), model.schema.classes, names)
+        return self._weighted().explanation(self._read_rows(X))
 
     def summary(self, most: int = 10) -> str:
         """The model in words: how good it is, what it goes by, and what it leaves out.

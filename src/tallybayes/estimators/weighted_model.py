@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.table_reading import ColumnReading
 from tallybayes.estimators.weighted_words import Term, columns_read, terms_of
@@ -53,6 +54,12 @@ class WeightedModel(TableModel):
         if now is None:
             return self.once("score", lambda: WeightedScore([], [], [], self.log_prior))
         return now.score
+
+    def explanation(self, x: Table) -> Explanation:
+        """What each term, a column or a pair of columns, adds to the score of each class."""
+        weighting, score = self.chosen.weighting, self.score
+        names = [] if weighting is None else weighting.names
+        return Explanation(score.offset.copy(), score.contributions(x), self.schema.classes, names)
 
     def log_prior_without(self, own: NDArray[np.int64], weight: Array) -> PriorWithout:
         """The log-prior as it is: the class offsets were learned beside it."""
