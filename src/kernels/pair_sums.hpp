@@ -87,21 +87,36 @@ void sum_pair(const i32* y, const Real* weight, const float* P, i64 n, i64 K, co
     }
 }
 
+// What is removed of a row of each class on average, Σ w·min(w, 1) / Σ w: 1 where no row weighs less.
+template <class Real>
+std::vector<double> mean_removed(const i32* y, const Real* weight, i64 n, i64 K) {
+    std::vector<double> removed(K, 0.0), whole(K, 0.0);
+    for (i64 i = 0; i < n; ++i) {
+        const double w = weight[i];
+        removed[y[i]] += w < 1.0 ? w * w : w;
+        whole[y[i]] += w;
+    }
+    for (i64 k = 0; k < K; ++k) removed[k] = whole[k] > 0.0 ? removed[k] / whole[k] : 1.0;
+    return removed;
+}
+
 // About residual_gain of two classes, from the sums alone. A row of class y gains, as a function of p,
 // its P of that class,
 //   f(p) = log N(p) − log(p·N(p) + (1 − p)·M(p)),
 //   N = (c_y − r + t_y)·(e_o − r·(1 − p) + t_o),  M = (c_o + t_o)·(e_y − r·p + t_y),
-// and rows of the mean p and the variance V about f(p) + ½·V·f''(p) each. What a row adds to the sums
+// and rows of the mean p and the variance V about f(p) + ½·V·f''(p) each; r is what is removed of
+// a row on average. What a row adds to the sums
 // itself makes f concave where p differs much from row to row.
 class CellsOfTwo {
 public:
     template <class Real>
-    CellsOfTwo(const Sums<Real>& sums, i64 cells) : own_(2 * cells), ratio_(2 * cells) {
+    CellsOfTwo(const Sums<Real>& sums, i64 cells, const double* removed)
+        : own_(2 * cells), ratio_(2 * cells) {
         for (i64 at = 0; at < 2 * cells; ++at) {
-            const double C = sums.C[at];
+            const double C = sums.C[at], r = removed[at & 1];
             if (!(C > 0.0)) continue;
             const double p = sums.O[at] / C, V = sums.Q[at] / C - p * p;
-            own_[at] = {C, C < 1.0 ? C : 1.0, p, p < 1.0 ? 1.0 - p : 0.0, V > 0.0 ? V : 0.0};
+            own_[at] = {C, C < r ? C : r, p, p < 1.0 ? 1.0 - p : 0.0, V > 0.0 ? V : 0.0};
         }
     }
     // c and e are C and E summed over neighbouring cells, or themselves.
@@ -138,8 +153,8 @@ private:
 // and E summed over neighbouring cells, or themselves; room holds 2·K numbers.
 template <class Real>
 double cell_gain(const Loops& loops, const Sums<Real>& sums, const Real* c, const Real* e, i64 cells,
-                 i64 K, const double* t, double* room) {
-    if (K == 2) return CellsOfTwo(sums, cells).gain(loops, c, e, t);
+                 i64 K, const double* t, const double* removed, double* room) {
+    if (K == 2) return CellsOfTwo(sums, cells, removed).gain(loops, c, e, t);
     double gain = 0.0, *ratio = room, *rest = room + K;
     for (i64 v = 0; v < cells; ++v) {
         double m = 0.0, all = 0.0, total = 0.0;
@@ -158,7 +173,7 @@ double cell_gain(const Loops& loops, const Sums<Real>& sums, const Real* c, cons
             const i64 at = v * K + k;
             const double C = sums.C[at];
             if (!(C > 0.0)) continue;
-            const double less = C < 1.0 ? C : 1.0, p = sums.O[at] / C;
+            const double less = C < removed[k] ? C : removed[k], p = sums.O[at] / C;
             const double count = c[at] - less, left = e[at] - less * p;
             const double own =
                 ((count > 0.0 ? count : 0.0) + t[k]) / ((left > 0.0 ? left : 0.0) + t[k]);
@@ -177,6 +192,7 @@ inline void screen_pairs(const Loops& loops, const i32* y, const float* weight, 
                          const std::uint8_t* codes, const i64* size, const i32* pairs, i64 n_pairs,
                          const double* t, i64 strengths, double* gains, int allowed) {
     const int threads = threads_for(n_pairs * n * K * 2, n_pairs, allowed);
+    const std::vector<double> removed = mean_removed(y, weight, n, K);
     run_tasks(n_pairs, threads, [&](i64 q, int) {
         const i64 a = pairs[2 * q], b = pairs[2 * q + 1], cells = size[a] * size[b];
         std::vector<float> summed(4 * cells * K, 0.0f);
@@ -186,7 +202,8 @@ inline void screen_pairs(const Loops& loops, const i32* y, const float* weight, 
         sum_pair(y, weight, P, n, K, cell, cells, sums);
         for (i64 s = 0; s < strengths; ++s)
             gains[q * strengths + s] =
-                cell_gain(loops, sums, sums.C, sums.E, cells, K, t + s * K, room.data());
+                cell_gain(loops, sums, sums.C, sums.E, cells, K, t + s * K, removed.data(),
+                          room.data());
     });
 }
 
@@ -224,6 +241,7 @@ struct PairColumns {
 inline void try_pairs(const Loops& loops, const LabelledRows& rows, const PairColumns& columns,
                       const i32* pairs, i64 n_pairs, const double* t, i64 strengths,
                       const double* width, i64 widths, double* gains, int allowed) {
+    const std::vector<double> removed = mean_removed(rows.y, rows.weight, rows.n, 2);
     run_tasks(n_pairs, threads_for(n_pairs * rows.n * 4, n_pairs, allowed), [&](i64 q, int) {
         const i64 i = pairs[2 * q], j = pairs[2 * q + 1];
         const bool first = columns.number[i], second = columns.number[j];
@@ -235,7 +253,7 @@ inline void try_pairs(const Loops& loops, const LabelledRows& rows, const PairCo
             const JointCell cell{columns.codes[fine] + i * rows.n, columns.codes[fine] + j * rows.n,
                                  b};
             sum_pair_of_two(rows.y, rows.weight, rows.P, rows.n, cell, cells, sums);
-            CellsOfTwo told(sums, cells);
+            CellsOfTwo told(sums, cells, removed.data());
             for (i64 w = 0; w < (fine ? widths : 1); ++w) {
                 const double *c = sums.C, *e = sums.E;
                 if (fine && width[w] > 1.0) {

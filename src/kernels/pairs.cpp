@@ -69,14 +69,15 @@ void sum(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> weight, In
 }
 
 double estimate(OutArray<double, 3> sums, InArray<double, 2> C, InArray<double, 2> E,
-             InArray<double, 1> strength) {
+                InArray<double, 1> strength, InArray<double, 1> removed) {
     need(sums.shape(0) == 4 && sums.shape(1) == C.shape(0) && sums.shape(2) == C.shape(1) &&
              E.shape(0) == C.shape(0) && E.shape(1) == C.shape(1) &&
-             strength.shape(0) == C.shape(1),
+             strength.shape(0) == C.shape(1) && removed.shape(0) == C.shape(1),
          "shapes differ");
     nb::gil_scoped_release release;
     std::vector<double> room(2 * C.shape(1));
-    return cell_gain(chosen_loops(), Sums<double>(sums.data(), sums.shape(1) * sums.shape(2)), C.data(), E.data(), C.shape(0), C.shape(1), strength.data(), room.data());
+    return cell_gain(chosen_loops(), Sums<double>(sums.data(), sums.shape(1) * sums.shape(2)), C.data(), E.data(), C.shape(0), C.shape(1), strength.data(), removed.data(),
+                     room.data());
 }
 
 double gain(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> weight,
@@ -144,7 +145,7 @@ void bind_pairs(nb::module_& m) {
     m.def("joint_cells", &joint, "first"_a, "second"_a, "a"_a, "b"_a, "width"_a, "cells"_a,
           "threads"_a);
     m.def("sum_pair", &sum, "cells"_a, "y"_a, "weight"_a, "P"_a, "sums"_a);
-    m.def("cell_gain", &estimate, "sums"_a, "C"_a, "E"_a, "strength"_a);
+    m.def("cell_gain", &estimate, "sums"_a, "C"_a, "E"_a, "strength"_a, "removed"_a);
     m.def("residual_gain", &gain, "cells"_a, "y"_a, "weight"_a, "P"_a, "C"_a, "E"_a, "strength"_a);
     m.def("residual_values", &values, "cells"_a, "y"_a, "removed"_a, "P"_a, "C"_a, "E"_a,
           "strength"_a, "out"_a, "threads"_a);

@@ -41,9 +41,10 @@ def test_residuals_of_cells(seed, n, n_classes, n_cells, weighted):
     _kernels.sum_pair(cells, y, weight, proba, found)
     np.testing.assert_allclose(found, sums, rtol=1e-13)
     kernel = np.random.default_rng(seed).uniform(size=(n_cells, n_cells)) + np.eye(n_cells)
+    less = twin.mean_removed(y, weight, n_classes)
     for c, e in ((C, E), (kernel @ C, kernel @ E)):
-        about = _kernels.cell_gain(sums, c, e, t)
-        assert about == pytest.approx(twin.estimate(sums, c, e, t), rel=1e-6, abs=1e-6)
+        about = _kernels.cell_gain(sums, c, e, t, less)
+        assert about == pytest.approx(twin.estimate(sums, c, e, t, less), rel=1e-6, abs=1e-6)
     gain = _kernels.residual_gain(cells, y, weight, proba, C, E, t)
     expected = twin.gain(cells, y, weight, proba, C, E, t)
     assert gain == pytest.approx(expected, rel=1e-11, abs=1e-11)
@@ -83,7 +84,8 @@ def test_pairs_are_screened_as_their_joint_cells(seed, n, n_classes, n_cells, we
         joint = codes[i].astype(np.int32) * size[j] + codes[j]
         sums = twin.counted(joint, y, weight, proba, size[i] * size[j])
         for s, strength in enumerate(strengths):
-            expected = twin.estimate(sums, sums[0], sums[1], strength)
+            less = twin.mean_removed(y, weight, n_classes)
+            expected = twin.estimate(sums, sums[0], sums[1], strength, less)
             assert found[1][q, s] == pytest.approx(expected, rel=1e-3, abs=1e-3)
 
 
@@ -98,7 +100,7 @@ def test_the_estimate_is_the_gain_where_rows_of_a_cell_and_class_are_alike(
     sums = twin.counted(cells, y, weight, proba, n_cells)
     C, E = np.ascontiguousarray(sums[0]), np.ascontiguousarray(sums[1])
     gain = _kernels.residual_gain(cells, y, weight, proba, C, E, t)
-    assert _kernels.cell_gain(sums, C, E, t) == pytest.approx(gain, rel=1e-4, abs=1e-4)
+    assert _kernels.cell_gain(sums, C, E, t, np.ones(2)) == pytest.approx(gain, rel=1e-4, abs=1e-4)
 
 
 @some
@@ -131,6 +133,7 @@ def test_pairs_of_two_classes_are_tried_in_every_way(seed, n, n_classes, n_cells
         found[threads] = gains
     assert np.array_equal(found[1], found[3])
     ways = [(0, 1.0), *((1, width) for width in widths)]
+    less = twin.mean_removed(y, weight, 2)
     for gains, (i, j) in zip(found[1], pairs, strict=True):
         for (fine, width), of_way in zip(ways, gains, strict=True):
             a, b = size[fine, i], size[fine, j]
@@ -146,7 +149,7 @@ def test_pairs_of_two_classes_are_tried_in_every_way(seed, n, n_classes, n_cells
                 smooth = twin.over_neighbours(smooth, width, 2)
             c, e = smooth[:2].reshape(2, a * b, 2)
             for strength, gain in zip(strengths, of_way, strict=True):
-                expected = twin.estimate_of_two(sums, c, e, strength)
+                expected = twin.estimate_of_two(sums, c, e, strength, less)
                 assert gain == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
@@ -159,16 +162,17 @@ def test_of_many_rows_of_two_classes_the_sums_tell_the_gain(n_cells):
     cells = rng.integers(0, n_cells, n).astype(np.int32)
     second = rng.beta(0.3, 0.9, n)  # often near 0, sometimes near 1
     proba = np.clip(np.column_stack([1.0 - second, second]), 1e-6, None).astype(np.float32)
-    for effect in (0.0, 0.3):
+    for effect, each in ((0.0, 1.0), (0.3, 1.0), (0.3, 0.4), (0.3, 3.0)):
+        weight = np.full(n, each)
         push = effect * rng.normal(size=n_cells)[cells]
         odds = np.log(proba[:, 1] / proba[:, 0]) + push
         y = (rng.random(n) < 1.0 / (1.0 + np.exp(-odds))).astype(np.int32)
-        weight, sums = np.ones(n), np.zeros((4, n_cells, 2))
+        sums = np.zeros((4, n_cells, 2))
         _kernels.sum_pair(cells, y, weight, proba, sums)
         C, E = np.ascontiguousarray(sums[0]), np.ascontiguousarray(sums[1])
         for strength in (0.5 * t, 4.0 * t):
             gain = _kernels.residual_gain(cells, y, weight, proba, C, E, strength)
-            about = _kernels.cell_gain(sums, C, E, strength)
+            about = _kernels.cell_gain(sums, C, E, strength, np.full(2, min(each, 1.0)))
             assert about == pytest.approx(gain, rel=0.03, abs=0.5)
 
 
@@ -184,7 +188,7 @@ def test_instruction_sets_change_nothing_of_pairs():
         out = np.empty((2, 1001), dtype=np.float32)
         _kernels.residual_values(cells, y, weight, proba, C, E, t, out, 1)
         gain = _kernels.residual_gain(cells, y, weight, proba, C, E, t)
-        found.add((gain, _kernels.cell_gain(sums, C, E, t), out.tobytes()))
+        found.add((gain, _kernels.cell_gain(sums, C, E, t, np.ones(2)), out.tobytes()))
     assert len(found) == 1
 
 

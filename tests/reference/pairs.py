@@ -13,6 +13,7 @@ __all__ = [
     "estimate",
     "estimate_of_two",
     "gain",
+    "mean_removed",
     "over_neighbours",
     "pair_scores",
     "softmax",
@@ -33,13 +34,20 @@ def counted(cells, y, weight, proba, n_cells):
     return sums
 
 
-def estimate(sums, c, e, t):
+def mean_removed(y, weight, n_classes):
+    """What is removed of a row of each class, on average over weight."""
+    total = np.bincount(y, weight, n_classes)
+    less = np.bincount(y, weight * np.minimum(weight, 1.0), n_classes)
+    return np.where(total > 0.0, less / np.where(total > 0.0, total, 1.0), 1.0)
+
+
+def estimate(sums, c, e, t, removed):
     """:func:`gain`, if the rows of a class in a cell are alike in what P leaves to others."""
     if sums.shape[2] == 2:
-        return estimate_of_two(sums, c, e, t)
+        return estimate_of_two(sums, c, e, t, removed)
     total = 0.0
     for (C, E, A, _), count, expected in zip(sums.transpose(1, 0, 2), c, e, strict=True):
-        m, less, rest = C.sum(), np.minimum(C, 1.0), np.maximum(E - A, 0.0)
+        m, less, rest = C.sum(), np.minimum(C, removed), np.maximum(E - A, 0.0)
         for k in np.flatnonzero(C > 0):
             p = A[k] / C[k]
             own = (max(count[k] - less[k], 0) + t[k]) / (max(expected[k] - less[k] * p, 0) + t[k])
@@ -54,13 +62,13 @@ def estimate(sums, c, e, t):
     return total
 
 
-def estimate_of_two(sums, c, e, t):
+def estimate_of_two(sums, c, e, t, removed):
     """Of two classes: f(p) at the mean of the own P of a cell and class, and half its second
     derivative times their variance."""
     total, p = 0.0, Polynomial([0.0, 1.0])
     for (C, _, A, squares), count, expected in zip(sums.transpose(1, 0, 2), c, e, strict=True):
         for y in np.flatnonzero(C > 0):
-            o, r, mean = 1 - y, min(C[y], 1.0), A[y] / C[y]
+            o, r, mean = 1 - y, min(C[y], removed[y]), A[y] / C[y]
             own, other = max(count[y] - r, 0.0) + t[y], count[o] + t[o]
             N = own * (expected[o] - r * (1.0 - p) + t[o])
             M = other * (expected[y] - r * p + t[y])
