@@ -33,7 +33,7 @@ MIDDLE = 1  # of the strengths, which pairs are screened with
 WIDTHS = (1.0, 2.0, 4.0)
 MOST_CELLS = 1500
 MOST_ENTRIES = 300_000  # cells times classes
-SCREENED = 12_500  # rows that all pairs are screened with
+TRIED = 2  # pairs for each place
 MOST_OPEN = 2000  # pairs that are screened more than once
 MOST_WORK = 1_000_000_000  # pairs times rows times classes
 THOROUGH = 20_000  # rows times classes up to which every way is tried under every strength
@@ -95,12 +95,11 @@ class Pairs:
         most : int
         """
         work = len(self.open) * self.rows.n * self.rows.n_classes
-        step = max(-(-self.rows.n // SCREENED), -(-work // MOST_WORK))
-        gains = self._screened(proba, step)
+        gains = self._screened(proba, int(-(-work // MOST_WORK)))
         if len(self.open) > MOST_OPEN:
             self.open = self.open[np.sort(np.argsort(-gains, kind="stable")[:MOST_OPEN])]
             gains = self._screened(proba, 1)
-        order = np.argsort(-gains, kind="stable")[: 2 * most]
+        order = np.argsort(-gains, kind="stable")[: TRIED * most]
         found = self._all_tried(self.open[order], proba)
         kept = [f for f in sorted(found, key=lambda f: -f.gain)[:most] if f.gain > self._least(f)]
         taken = {(f.first, f.second) for f in kept}
