@@ -25,7 +25,7 @@ __all__ = ["Wishes", "learned_weighting", "simplified_weighting"]
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-MOST_APART = 10_000
+MOST_APART = 4_000
 SIMPLIFIED = 25_000  # rows that a simplification looks at, at most
 
 

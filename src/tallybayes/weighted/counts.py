@@ -66,9 +66,10 @@ def counted_again(column: ColumnCells, held: Held, rows: Array) -> ColumnCells:
     """
     levels, group = held.get(column.name, ([], None))
     if column.edges is not None and isinstance(group, GridCounts):
-        counts = np.zeros((len(rows), column.n_cells - 1))
         cell = np.searchsorted(column.edges, group.values(), side="left")
-        np.add.at(counts.T, cell, group.counts.T)
+        counts = np.empty((len(rows), column.n_cells - 1))
+        for of_class, more in zip(counts, group.counts, strict=True):
+            of_class[:] = np.bincount(cell, more, len(of_class))
     elif column.levels is not None and isinstance(group, LevelCounts):
         known = set(column.levels)
         all_levels = [*column.levels, *(level for level in levels if level not in known)]

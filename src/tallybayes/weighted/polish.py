@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.weighted.descent import descend
 
-__all__ = ["Correction", "correction"]
+__all__ = ["Correction", "correction", "hopeless"]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
@@ -21,6 +22,8 @@ STEPS = 40
 NEARLY = 0.1  # nats: what the last step may gain
 HOPELESS = 1.4  # times the loss without correction: a lower ridge is not tried
 FOLDS = 5
+HALVINGS = 30
+LARGEST = 700.0  # of an exponent
 ALL_FOLDS = 2000  # rows below which every fold is looked at for the ridge, else one
 WORTH = 1.0  # nats that a correction has to gain
 
@@ -102,6 +105,57 @@ class Correction(NamedTuple):
     left_out: Array
 
 
+def _fold(n: int) -> NDArray[np.int_]:
+    """The fold of each row."""
+    return np.random.default_rng(2).permutation(n) % FOLDS
+
+
+def _log_loss(against: Array) -> Array:
+    """log(1 + exp x) of rows that the scores of the other class pass their own by x."""
+    losses: Array = np.log1p(np.exp(-np.abs(against)))
+    losses += np.maximum(against, 0.0)
+    return losses
+
+
+def hopeless(codes: Iterable[Cells], scores: Array, y: Cells, weight: Array) -> bool:
+    """Whether corrections of many rows of two classes would come to nothing: where the first step
+    under the strongest ridge loses on the rows held out, the others do, too. Told term by term, so
+    that the cells of all terms need not stand side by side.
+
+    Parameters
+    ----------
+    codes : iterable of int32 arrays (n_rows,)
+        The cell of each row in each term; −1 for none.
+    scores : float64 array (n_rows, 2)
+    y : int32 array (n_rows,)
+    weight : float64 array (n_rows,)
+    """
+    held_out = _fold(len(y)) == 0
+    within = np.where(held_out, 0.0, weight)
+    sign = np.where(y == 1, -1.0, 1.0)
+    apart = scores[:, 1] - scores[:, 0]
+    p = 1.0 / (1.0 + np.exp(np.minimum(-apart, LARGEST)))
+    residual, curved = within * (p - (y == 1)), within * p * (1.0 - p)
+    more, slope, penalty = np.zeros(len(y)), 0.0, 0.0
+    for code in codes:
+        at = np.add(code, 1, dtype=np.intp)  # −1 is the first cell, which is not corrected
+        g, h = np.bincount(at, residual), np.bincount(at, curved)
+        step = g / (h + 2.0 * RIDGES[0])
+        step[0] = 0.0
+        more -= (2.0 * step)[at]  # one class is corrected by as much as the other, against it
+        slope -= 2.0 * float(g @ step)
+        penalty += 2.0 * RIDGES[0] * float(step @ step)
+    losses = _log_loss(sign * apart)
+    before, without = float(within @ losses), float(weight[held_out] @ losses[held_out])
+    length = 1.0
+    for _ in range(HALVINGS):
+        losses = _log_loss(sign * (apart + length * more))
+        if float(within @ losses) + length**2 * penalty <= before + 1e-4 * length * slope:
+            break
+        length *= 0.5
+    return float(weight[held_out] @ losses[held_out]) > without + WORTH
+
+
 def correction(
     cells: Cells, scores: Array, y: Cells, weight: Array, n_cells: int
 ) -> Correction | None:
@@ -118,7 +172,7 @@ def correction(
     n_cells : int
     """
     rows = _Rows(cells, scores, y, weight, n_cells)
-    fold = np.random.default_rng(2).permutation(len(y)) % FOLDS
+    fold = _fold(len(y))
     folds = range(FOLDS if len(y) < ALL_FOLDS else 1)
     found = _validated([(rows.only(fold != f), rows.only(fold == f)) for f in folds])
     if found is None:

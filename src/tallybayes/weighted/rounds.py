@@ -12,7 +12,7 @@ from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.learned import Learned, tables_of
 from tallybayes.weighted.pair_terms import pair_values
 from tallybayes.weighted.pairs import Pairs
-from tallybayes.weighted.polish import Correction, correction
+from tallybayes.weighted.polish import ALL_FOLDS, Correction, correction, hopeless
 from tallybayes.weighted.row_scores import RowScores, log_normalised
 from tallybayes.weighted.rows import LearningRows, column_values
 from tallybayes.weighted.sampling import sampled
@@ -192,6 +192,11 @@ class Rounds:
             return None
         most = max(1, min(MOST_CORRECTED, MOST_STEPS // rows.n_classes) // len(told))
         index, stands = sampled(rows.y, rows.weight, rows.n_classes, most)
+        if rows.n_classes == 2 and len(index) >= ALL_FOLDS:
+            cells = rows.cells if len(index) == rows.n else rows.take(index).cells
+            codes = (self.codes(t, cells) for t in told)
+            if hopeless(codes, scores[index], rows.y[index], stands):
+                return None
         numbered = self.numbered(told, start, index)
         found = correction(numbered, scores[index], rows.y[index], stands, int(start[-1]))
         if found is None:
@@ -202,17 +207,22 @@ class Rounds:
             corrections[t] = more
         return corrections, found._replace(tested=index[found.tested])
 
+    def codes(self, t: int, cells: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The cell of rows in a term; −1 for none."""
+        d = len(self.columns)
+        return cells[t] if t < d else self.rest.pairs[t - d].term.codes(cells)
+
     def numbered(
         self, told: list[int], start: NDArray[np.int_], index: NDArray[np.intp]
     ) -> NDArray[np.int32]:
         """The cells of some rows, numbered over the terms told, (n_rows, n_terms); −1 for none."""
-        d, numbered = len(self.columns), np.empty((len(index), len(told)), dtype=np.int32)
+        numbered = np.empty((len(index), len(told)), dtype=np.int32)
         for begin in range(0, len(index), CHUNK):  # few enough rows to stay at hand
             part = slice(begin, begin + CHUNK)
             cells = np.ascontiguousarray(self.rows.cells[:, index[part]])
             complete = bool((cells >= 0).all())
             for place, t in enumerate(told):
-                code = cells[t] if t < d else self.rest.pairs[t - d].term.codes(cells)
+                code = self.codes(t, cells)
                 np.add(code, start[place], out=numbered[part, place], casting="same_kind")
                 if not complete:
                     numbered[part, place][code < 0] = -1

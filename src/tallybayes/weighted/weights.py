@@ -30,7 +30,7 @@ MATTERS = 0.5  # nats: a penalty that takes less from the likelihood is not chos
 STEPS = 200
 WORTH = 1e-6  # nats: what the last step may gain
 NEARLY = 1e-1  # the same where only losses are compared
-OF_A_ROW = 3e-6  # the same, a row, where other terms come
+OF_A_ROW = 1e-5  # the same, a row, where other terms come
 MANY = 5000  # and rows are so many
 
 
