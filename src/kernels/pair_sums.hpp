@@ -104,9 +104,9 @@ std::vector<double> mean_removed(const i32* y, const Real* weight, i64 n, i64 K)
 // its P of that class,
 //   f(p) = log N(p) − log(p·N(p) + (1 − p)·M(p)),
 //   N = (c_y − r + t_y)·(e_o − r·(1 − p) + t_o),  M = (c_o + t_o)·(e_y − r·p + t_y),
-// and rows of the mean p and the variance V about f(p) + ½·V·f''(p) each; r is what is removed of
-// a row on average. What a row adds to the sums
-// itself makes f concave where p differs much from row to row.
+// and rows of the mean p and the variance V about f(p) + ½·V·f''(p) each; r is what is removed of a
+// row on average. What a row adds to the sums itself makes f concave where p differs much from row to
+// row.
 class CellsOfTwo {
 public:
     template <class Real>
@@ -188,9 +188,10 @@ double cell_gain(const Loops& loops, const Sums<Real>& sums, const Real* c, cons
 
 // gains (pairs, strengths) of pairs of columns, by cell_gain; codes are (columns, n), t
 // (strengths, classes).
-inline void screen_pairs(const Loops& loops, const i32* y, const float* weight, const float* P, i64 n, i64 K,
-                         const std::uint8_t* codes, const i64* size, const i32* pairs, i64 n_pairs,
-                         const double* t, i64 strengths, double* gains, int allowed) {
+inline void screen_pairs(const Loops& loops, const i32* y, const float* weight, const float* P,
+                         i64 n, i64 K, const std::uint8_t* codes, const i64* size,
+                         const i32* pairs, i64 n_pairs, const double* t, i64 strengths,
+                         double* gains, int allowed) {
     const int threads = threads_for(n_pairs * n * K * 2, n_pairs, allowed);
     const std::vector<double> removed = mean_removed(y, weight, n, K);
     run_tasks(n_pairs, threads, [&](i64 q, int) {

@@ -51,7 +51,8 @@ def penalty_takes(loss: Loss, found: Weights) -> float:
     if len(q) > MOST:
         return np.inf
     free = np.append(found.terms > 0.0, np.ones(len(found.offsets), dtype=bool))
-    g = np.append(2.0 * loss.ridge / loss.scale * (found.terms - CENTRE), 0.0 * found.offsets)[free]
+    of_terms = 2.0 * loss.ridge / loss.scale * (found.terms - CENTRE)
+    g = np.append(of_terms, np.zeros_like(found.offsets))[free]
     curved = loss.some(max(ENOUGH, OF_A_WEIGHT * len(q)))
     factor = cho_factor(curved.shared_curvature(q)[np.ix_(free, free)], check_finite=False)
     return 0.5 * float(g @ cho_solve(factor, g, check_finite=False))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.weighted.descent import descend
+from tallybayes.weighted.descent import HALVINGS, descend
 
 __all__ = ["Correction", "correction", "hopeless"]
 
@@ -22,7 +22,6 @@ STEPS = 40
 NEARLY = 0.1  # nats: what the last step may gain
 HOPELESS = 1.4  # times the loss without correction: a lower ridge is not tried
 FOLDS = 5
-HALVINGS = 30
 LARGEST = 700.0  # of an exponent
 ALL_FOLDS = 2000  # rows below which every fold is looked at for the ridge, else one
 WORTH = 1.0  # nats that a correction has to gain
@@ -203,7 +202,7 @@ def _validated(parts: list[tuple[_Rows, _Rows]]) -> tuple[float, list[Array]] | 
     without = sum(test.loss(nothing)[0] for _, test in parts)
     starts = [nothing] * len(parts)
     curvatures = [train.curvature() for train, _ in parts]
-    if len(parts) == 1:  # many rows: where the first step loses, the others do, too
+    if len(parts) == 1 and nothing.shape[1] > 2:  # what `hopeless` tells of two classes
         train, test = parts[0]
         first = _solved(train, curvatures[0], RIDGES[0], nothing, steps=1)
         if test.loss(first)[0] > without + WORTH:

@@ -118,11 +118,11 @@ def learn_weights(
     scale = start.scale if penalty is None else penalty
     worth = OF_A_ROW * rows.n if nearly and rows.n > MANY else WORTH
     loss = Loss(values, rows.y, rows.weight, pair, log_share, scale)
-    if penalty is None and rows.n >= FEWEST and not deviating:
-        start = _solved(loss, start, deviating, worth)
-        if penalty_takes(loss, start) < MATTERS:
-            return start
     if penalty is None and rows.n >= FEWEST:
+        if not deviating:
+            start = _solved(loss, start, deviating, worth)
+            if penalty_takes(loss, start) < MATTERS:
+                return start
         at = SCALES.index(scale)
         tried = SCALES if first else SCALES[max(at - 1, 0) : at + 2]
         start = _validated(values, rows, pair, start, log_share, deviating, tried)

@@ -22,7 +22,6 @@ __all__ = ["Dialect", "batches", "dialect_of", "line_of_row"]
 
 csv.field_size_limit(2**31 - 1)
 
-
 UNEVEN = "correct it, or choose another --delimiter"
 
 
