@@ -69,6 +69,22 @@ def test_two_updates_are_both_counted(process, run, model, busy):
     assert run("show", model, "--json").document["rows"] == 120 + 1 + 120
 
 
+@pytest.mark.parametrize("models", [("m.tally", "r.tally"), ("r.tally", "m.tally")])
+def test_a_merge_into_one_of_its_models_sees_what_was_added_while_it_waited(
+    process, run, model, busy, models
+):
+    run("fit", "rest.csv", "--target", "buys", "-o", "r.tally", "--no-estimate")
+    _wait_until_locked(model)
+    second = process.start("merge", *models, "-o", model)
+    _wait_for_the_note(second)
+    busy.stdin.close()
+    busy.stdin = None
+    assert busy.wait(30) == 0
+    second.communicate(timeout=30)
+    assert second.returncode == 0
+    assert run("show", model, "--json").document["rows"] == 120 + 1 + 120
+
+
 def test_a_killed_update_lets_the_next_go_on(process, run, model, busy):
     second = _start_second(process, model, busy)
     busy.kill()

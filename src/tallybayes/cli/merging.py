@@ -15,12 +15,16 @@ OPEN = {None, "number or date"}  # kinds of columns without a value so far
 
 
 def merge(models: list[str], output: str, json: bool) -> None:
-    """Merges model files into a new one."""
+    """Merges model files into a new one, or into one of them.
+
+    Only the output is locked, so two commands never wait for each other. The other models are read
+    as they are at that moment; a model file is replaced whole, so each is complete.
+    """
     need_place(output)
-    whole = ModelFile.load(models[0])
-    for path in models[1:]:
-        _take_in(whole, models[0], ModelFile.load(path), path)
-    with alone(output):
+    with alone(output):  # it may be one of the models, and change until the lock is taken
+        whole = ModelFile.load(models[0])
+        for path in models[1:]:
+            _take_in(whole, models[0], ModelFile.load(path), path)
         whole.save(output)
     if json:
         content = {
