@@ -1,36 +1,90 @@
 """Every exception and warning that tallybayes raises beside the built-in ones.
 
-Each one is also a :class:`ValueError` (or a :class:`UserWarning`), so that code written for
-scikit-learn catches what it used to catch.
+Each exception is also a :class:`ValueError`, so that code written for scikit-learn catches what it
+used to catch. Each warning is a :class:`TallyWarning`, which is a :class:`UserWarning`, and has a
+class for its cause. To silence one cause::
+
+    import warnings
+    from tallybayes.errors import LeftOutWarning
+
+    warnings.simplefilter("ignore", LeftOutWarning)
+
+Warnings name the line of the caller, outside tallybayes and scikit-learn. What concerns a fitted
+model is said once for each fit, however many folds, batches or rows it is asked about afterwards.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Hashable, Iterable
 
 __all__ = [
     "IncompatibleTallies",
+    "LeakWarning",
+    "LeftOutWarning",
     "ModelFileError",
     "NegativeTally",
+    "RareClassWarning",
     "RuledOutWarning",
+    "SmoothingWarning",
     "StaleWarning",
+    "TallyWarning",
+    "UninformativeWarning",
     "UnseenLevel",
+    "UnseenWarning",
+    "WeightScaleWarning",
     "listed",
     "warn_user",
 ]
 
-PACKAGE = str(Path(__file__).parent)
+LIBRARIES = {"tallybayes", "sklearn", "joblib"}
+"""Packages whose lines are not the caller's: a warning from a pipeline names who called it."""
 
 
-def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warns at the line that called into the package, however deep the reason lies."""
-    level, frame = 1, sys._getframe(0)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+def warn_user(
+    message: str,
+    category: type[TallyWarning],
+    *,
+    warned: set[Hashable] | None = None,
+    about: Hashable = None,
+) -> None:
+    """Warns at the line that called into the package, however deep the reason lies.
+
+    Parameters
+    ----------
+    message : str
+    category : type of TallyWarning
+    warned : set, optional
+        What has been warned of already, as (category, about). A warning in it is not repeated, and
+        a new one is added.
+    about : hashable, optional
+        What the warning concerns, such as a column, where several of one category may come.
+    """
+    if warned is not None and (category, about) in warned:
+        return
+    warnings.warn(message, category, stacklevel=_caller_level())
+    if warned is not None:
+        warned.add((category, about))
+
+
+def _caller_level() -> int:
+    """The stacklevel, for :func:`warn_user`, of the innermost frame outside of LIBRARIES.
+
+    A worker process or thread has no frame of the caller; then it is the innermost frame outside of
+    this package.
+    """
+    level, frame = 0, sys._getframe(1)
+    outside = None
+    while frame is not None:
+        level += 1
+        top = frame.f_globals.get("__name__", "").partition(".")[0]
+        if top not in LIBRARIES:
+            return level
+        if top != "tallybayes" and outside is None:
+            outside = level
+        frame = frame.f_back  # type: ignore[assignment]
+    return outside or level
 
 
 def listed(names: Iterable[str], most: int = 20) -> str:
@@ -56,9 +110,41 @@ class ModelFileError(ValueError):
     """A file is no whole and unaltered tallybayes model that this version can read."""
 
 
-class RuledOutWarning(UserWarning):
+class TallyWarning(UserWarning):
+    """Base of all warnings of tallybayes."""
+
+
+class LeftOutWarning(TallyWarning):
+    """A column is not used, because its values cannot say anything of other rows."""
+
+
+class UnseenWarning(TallyWarning):
+    """Rows to predict do not look like those learned, such as a column with only new levels."""
+
+
+class RareClassWarning(TallyWarning):
+    """A class has so few rows that what the model says of it is hardly supported."""
+
+
+class LeakWarning(TallyWarning):
+    """A column alone gives the class of every row, as a copy of the labels does."""
+
+
+class UninformativeWarning(TallyWarning):
+    """No column tells the classes apart better than chance could."""
+
+
+class SmoothingWarning(TallyWarning):
+    """The smoothing asked for was changed to one that can be computed with."""
+
+
+class WeightScaleWarning(TallyWarning):
+    """Sample weights have a scale at which smoothing outweighs the rows."""
+
+
+class RuledOutWarning(TallyWarning):
     """Every class gives a row the probability 0; its posterior is the class prior."""
 
 
-class StaleWarning(UserWarning):
+class StaleWarning(TallyWarning):
     """Something chosen on rows, such as a calibration, is older than the counts."""

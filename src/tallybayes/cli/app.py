@@ -20,6 +20,7 @@ from tallybayes.cli.commands.predict import run as predict
 from tallybayes.cli.commands.reweight import run as reweight
 from tallybayes.cli.commands.show import run as show
 from tallybayes.cli.commands.update import forget, update
+from tallybayes.errors import LeftOutWarning, StaleWarning
 
 __all__ = ["app"]
 
@@ -32,7 +33,7 @@ class OneLine(TyperGroup):
         with warnings.catch_warnings():
             warnings.simplefilter("default")
             # the table of columns says so, and whoever predicts was told when training
-            warnings.filterwarnings("ignore", message="column '.*' is left out")
+            warnings.simplefilter("ignore", LeftOutWarning)
             warnings.showwarning = _show_warning
             sys.exit(self._code(args, kwargs))
 
@@ -60,7 +61,6 @@ class OneLine(TyperGroup):
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     from tallybayes.cli.console import note
-    from tallybayes.errors import StaleWarning
 
     if issubclass(category, StaleWarning):  # it names the method of Python
         message = str(message).partition(": call ")[0] + ": tallybayes reweight learns them again"

@@ -139,6 +139,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._model.shared = True
             twin._model = self._model.with_tally(self._model.tally)
             twin._model.shared = True
+            twin._model.warned = set(self._model.warned)
         return twin
 
     @contextmanager

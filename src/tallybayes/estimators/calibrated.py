@@ -69,6 +69,7 @@ class Calibrated(TableClassifier):
         if self.calibrate is not None:
             calibration = calibration_on_rows(self.calibrate, model, x, own, weight)
         model.chosen = Chosen(alpha, calibration)
+        model.warned.discard((StaleWarning, None))
 
     def _open_rows(self, x: Any) -> Any:
         if "_model" not in self.__dict__ and self.chooses_on_rows:
@@ -151,6 +152,7 @@ class Calibrated(TableClassifier):
                 "calibration or smoothing was not chosen on rows since the counts last changed: "
                 "call recalibrate(X, y) with rows that were learned",
                 StaleWarning,
+                warned=model.warned,
             )
         return model
 

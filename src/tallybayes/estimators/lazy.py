@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -186,6 +186,7 @@ class LazyNaiveBayes:
         self._where = _condition(where)
         self._engine = DuckDBSource(source, connection)
         self._last: tuple[TableModel, str] | None = None
+        self._warned: set[Hashable] = set()
 
     # ---- what is asked ---------------------------------------------------------------------------
     def _columns_now(self) -> tuple[dict[str, SourceColumn], Declared]:
@@ -291,6 +292,7 @@ class LazyNaiveBayes:
             self.class_prior, len(tally.schema.classes), self.class_alpha, False, "class_prior"
         )
         model = TableModel(tally, None, prior, np.dtype(np.float64), type(self).__name__)
+        model.warned = self._warned  # once for this object, not for each question
         model.names = [asked.column.name for asked in levels]
         model.names += [asked.column.name for asked in numbers]
         model.reading = Reading(what, self.alpha, "mean", self.unseen, self.missing)

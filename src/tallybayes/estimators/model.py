@@ -6,6 +6,7 @@ after it has changed.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,8 @@ class Model:
     most_squares : dict
         By group of columns, the largest sum of squares (n_features,) that any class held when rows
         were taken away: rounding is judged by it.
+    warned : set
+        What was warned of since the model was fitted; later versions of it share the set.
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class Model:
         self.shared = False
         self.taken: tuple[Any, ...] | None = None
         self.most_squares: dict[Any, Array] = {}
+        self.warned: set[Hashable] = set()
         self._read: dict[str, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -84,6 +88,7 @@ class Model:
     def with_tally(self, tally: TableTally) -> Model:
         twin = Model(tally, self.family, self.prior, self.dtype, self.whose)
         twin.taken, twin.most_squares = self.taken, self.most_squares
+        twin.warned = self.warned
         return twin
 
     def own(self) -> Model:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 
-from tallybayes.errors import warn_user
+from tallybayes.errors import SmoothingWarning, warn_user
 from tallybayes.estimators.base import TallyClassifier
 
 __all__ = ["DiscreteClassifier"]
@@ -52,7 +52,8 @@ class DiscreteClassifier(TallyClassifier):
         if not self.force_alpha and np.min(alpha) < SMALLEST:
             warn_user(
                 f"alpha too small will result in numeric errors, setting alpha = {SMALLEST:.1e}. "
-                "Use `force_alpha=True` to keep alpha unchanged."
+                "Use `force_alpha=True` to keep alpha unchanged.",
+                SmoothingWarning,
             )
             alpha = np.maximum(alpha, SMALLEST)
         return alpha if isinstance(alpha, np.ndarray) and alpha.ndim else float(alpha)

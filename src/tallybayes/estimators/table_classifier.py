@@ -101,7 +101,8 @@ class TableClassifier(RowByRow):
         records = table.named and isinstance(x, list | tuple)
         x = read(table, model.names, model.holds, model.reading.declared, records=records)
         if not learning and not counted:
-            warn_of_unseen(x, model.schema, float(model.tally.classes.count.sum()))
+            learned = float(model.tally.classes.count.sum())
+            warn_of_unseen(x, model.schema, learned, model.warned)
         return x
 
     def _first_rows(self, x: Any, *, more_may_come: bool) -> RowsToCount:

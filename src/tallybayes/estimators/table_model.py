@@ -69,7 +69,7 @@ class TableModel(Model):
     def with_tally(self, tally: TableTally) -> TableModel:
         twin = type(self)(tally, self.family, self.prior, self.dtype, self.whose)
         twin.names, twin.reading, twin.taken = self.names, self.reading, self.taken
-        twin.most_squares = self.most_squares
+        twin.most_squares, twin.warned = self.most_squares, self.warned
         twin.chosen = self.chosen if tally is self.tally else self.chosen.after_change()
         return twin
 
@@ -85,7 +85,7 @@ class TableModel(Model):
 
     def _read_columns(self) -> list[ColumnReading]:
         classes = np.exp(self.log_prior) * max(float(self.tally.classes.count.sum()), 1.0)
-        return read_columns(self.tally, self.names, classes, self.reading)
+        return read_columns(self.tally, self.names, classes, self.reading, self.warned)
 
     @property
     def parts(self) -> list[Any]:

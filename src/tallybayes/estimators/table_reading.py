@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from tallybayes.engines.table_correlated import CorrelatedPart
 from tallybayes.engines.table_parts import BinsPart, CountsPart, DensityPart, LevelsPart, Part
-from tallybayes.errors import warn_user
 from tallybayes.estimators.declarations import Declared
+from tallybayes.estimators.identifiers import is_identifier, warn_of_identifier
 from tallybayes.families import Bernoulli, Binned, Categorical, Gaussian, Poisson, Smooth
 from tallybayes.families.binned import BinnedReading
 from tallybayes.families.cells import CellLaw
@@ -28,19 +28,13 @@ from tallybayes.schema import SomeLevels
 from tallybayes.tally import CrossMoments, FeatureSums, GridCounts, LevelCounts, Moments, TableTally
 
 __all__ = [
-    "IDENTIFIER_ROWS",
     "ColumnReading",
     "Reading",
-    "is_identifier",
     "need_two_levels",
     "read_columns",
 ]
 
 Array = NDArray[np.float64]
-
-IDENTIFIER_ROWS = 50
-"""From so many rows on, a column of all-different texts is an identifier and left out."""
-
 
 YES = ("True", "yes", "1", "true", "Yes", "y", "t")
 """What a column that has one of its two levels so far may call x = 1."""
@@ -98,8 +92,11 @@ class ColumnReading:
 class _Reader:
     """Reads the columns of one tally."""
 
-    def __init__(self, tally: TableTally, classes: Array, reading: Reading) -> None:
+    def __init__(
+        self, tally: TableTally, classes: Array, reading: Reading, warned: set[Hashable]
+    ) -> None:
         self.tally = tally
+        self.warned = warned
         self.rows = tally.classes.count
         self.classes = classes
         self.declared, alpha, self.estimate, self.unseen, self.missing, self.scale = reading
@@ -123,11 +120,7 @@ class _Reader:
         n_levels = self._number_of_levels(name, levels)
         family = self.declared.families.get(name)
         if family is None and is_identifier(counts, len(levels), n_levels):
-            warn_user(
-                f"column {name!r} is left out: its {int(counts.sum())} texts are "
-                "all different, as an identifier's are. Declare a family for it in columns= to "
-                "use it, or columns={...: None} to silence this",
-            )
+            warn_of_identifier(name, counts, self.warned)
             return ColumnReading(name, "texts", "left out", "all texts are different", None)
         if isinstance(family, Bernoulli):
             order = np.argsort(np.array(levels, dtype=object)) if levels else np.empty(0, int)
@@ -311,15 +304,6 @@ def _told(alpha: float | None) -> str:
     return "" if alpha is None else f", α = {alpha:.3g}"
 
 
-def is_identifier(counts: Array, n_named: int, n_levels: int) -> bool:
-    """Whether every level of a column of texts, with these counts (n_classes, n_cells), has but one
-    row, and there are many. Levels that are not named share a cell and have one row each where
-    there are as many rows as levels."""
-    rows = counts.sum(axis=0)
-    alone = bool((rows[:n_named] <= 1.0).all()) and float(rows.sum()) <= n_levels
-    return n_levels >= IDENTIFIER_ROWS and alone
-
-
 def need_two_levels(tally: TableTally, declared: Declared) -> None:
     """Raises ValueError where a column that is declared Bernoulli has more than two levels."""
     for columns in tally.schema.groups:
@@ -334,7 +318,11 @@ def need_two_levels(tally: TableTally, declared: Declared) -> None:
 
 
 def read_columns(
-    tally: TableTally, names: list[str], classes: Array, reading: Reading
+    tally: TableTally,
+    names: list[str],
+    classes: Array,
+    reading: Reading,
+    warned: set[Hashable],
 ) -> list[ColumnReading]:
     """Each column's family and parameters, in the order of `names`.
 
@@ -347,8 +335,10 @@ def read_columns(
     classes : float64 array (n_classes,)
         Class counts, smoothed as the class prior is.
     reading : Reading
+    warned : set
+        What the model has warned of already; see :func:`~tallybayes.errors.warn_user`.
     """
-    reader = _Reader(tally, classes, reading)
+    reader = _Reader(tally, classes, reading, warned)
     grouped: dict[str, ColumnReading] = {}
     for members, family in reading.declared.groups.items():
         grouped |= reader.read_group(members, family)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from tallybayes.errors import UnseenLevel, warn_user
+from tallybayes.errors import UnseenLevel, UnseenWarning, warn_user
 from tallybayes.estimators.declarations import Declared
 from tallybayes.schema import Schema
 from tallybayes.tables import Column, Empty, Numbers, Table, Texts
@@ -74,7 +74,7 @@ def rows_to_count(
     return RowsToCount(x.columns, x.n_rows, x.named, names, what)
 
 
-def warn_of_unseen(table: Table, schema: Schema, learned: float) -> None:
+def warn_of_unseen(table: Table, schema: Schema, learned: float, warned: set[Hashable]) -> None:
     """Warns of columns of few levels in which no row has one that was seen: they may be of another
     kind, or written in another way.
 
@@ -85,6 +85,8 @@ def warn_of_unseen(table: Table, schema: Schema, learned: float) -> None:
     schema : Schema
     learned : float
         Rows that were counted.
+    warned : set
+        What the model has warned of already; see :func:`~tallybayes.errors.warn_user`.
     """
     if table.n_rows < ENOUGH:
         return
@@ -100,7 +102,10 @@ def warn_of_unseen(table: Table, schema: Schema, learned: float) -> None:
                 warn_user(
                     f"column {name!r}: none of its levels in {table.n_rows} rows was seen in "
                     f"training, {_some(sorted(given))} against {_some(list(seen))}. If that is not "
-                    "as it should be, give the column as it was given then"
+                    "as it should be, give the column as it was given then",
+                    UnseenWarning,
+                    warned=warned,
+                    about=name,
                 )
 
 

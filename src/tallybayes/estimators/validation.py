@@ -126,10 +126,12 @@ def cross_validate(
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     fold = _fold_of(folds, X, labels)
     found = np.empty((len(labels), len(model.classes_)))
+    warned = set(model._fitted().warned)  # folds do not repeat each other's warnings
     for i in range(int(fold.max(initial=-1)) + 1):
         rows = np.flatnonzero(fold == i)
         part = _safe_indexing(X, rows)
         others = copy.copy(model)
+        others._fitted().warned = warned
         others.forget(part, labels[rows], None if weights is None else weights[rows])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StaleWarning)

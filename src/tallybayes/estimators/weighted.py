@@ -217,6 +217,7 @@ class WeightedNaiveBayes(TableClassifier):
             x, own, weight = x.take(kept), own[kept], weight[kept]
         weighting = learned_weighting(model, self._wishes(), x, own, weight)
         model.chosen = Chosen(weighting=weighting)
+        model.warned.discard((StaleWarning, None))
         if model.now is not None:
             rows = model.tally.classes.count
             warn_of_rows(model.now, model.schema.classes, rows, len(model.names))
@@ -363,11 +364,13 @@ class WeightedNaiveBayes(TableClassifier):
 
     def _fresh(self) -> None:
         """A warning where weights are older than the counts."""
-        if self._fitted().chosen.stale:
+        model = self._weighted()
+        if model.chosen.stale:
             warn_user(
                 "weights and pairs were learned before the counts last changed: call "
                 "reweight(X, y) with rows that were learned",
                 StaleWarning,
+                warned=model.warned,
             )
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import listed, warn_user
+from tallybayes.errors import (
+    LeakWarning,
+    RareClassWarning,
+    UninformativeWarning,
+    listed,
+    warn_user,
+)
 from tallybayes.estimators.weighting import WeightingNow
 from tallybayes.weighted.cells import ColumnCells
 
@@ -41,7 +47,9 @@ def warn_of_rows(now: WeightingNow, classes: NDArray[Any], rows: Array, n_column
     if rare:
         warn_user(
             f"classes with fewer than {RARE} rows: {listed(rare, MOST)}. What the model says of "
-            "them rests on next to nothing: learn more of their rows, or join them to other classes"
+            "them rests on next to nothing: learn more of their rows, or join them to other "
+            "classes",
+            RareClassWarning,
         )
     telling = [column.name for column in now.columns if _tells_alone(column)]
     if telling:
@@ -50,12 +58,14 @@ def warn_of_rows(now: WeightingNow, classes: NDArray[Any], rows: Array, n_column
             f"{each} {listed(map(repr, telling), MOST)} alone tells the class of all "
             f"{total:g} rows without error. Is it the class by another name, or only known "
             f"afterwards? Then leave it out: columns={{{telling[0]!r}: None}}, or --column "
-            f"{telling[0]}=none"
+            f"{telling[0]}=none",
+            LeakWarning,
         )
     if n_columns and not len(now.score.speaking):
         warn_user(
             f"no column of {n_columns} tells the classes apart better than chance could on "
-            f"{total:g} rows: every prediction is by the shares of the classes"
+            f"{total:g} rows: every prediction is by the shares of the classes",
+            UninformativeWarning,
         )
 
 

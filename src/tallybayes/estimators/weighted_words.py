@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import listed, warn_user
+from tallybayes.errors import listed
 from tallybayes.estimators.frames import frame
-from tallybayes.estimators.table_reading import ColumnReading, is_identifier
+from tallybayes.estimators.identifiers import is_identifier, warn_of_identifier
+from tallybayes.estimators.table_reading import ColumnReading
 from tallybayes.estimators.weighting import Weighting, WeightingNow
 from tallybayes.parameters import Description
 from tallybayes.tally import GridCounts, LevelCounts
@@ -54,11 +55,7 @@ def left_out(model: WeightedModel, held: Held) -> dict[str, str]:
             texts = isinstance(counts, LevelCounts) and not declared
             if texts and is_identifier(counts.counts, len(levels), len(levels)):
                 out[name] = "all texts are different"
-                warn_user(
-                    f"column {name!r} is left out: its {int(counts.counts.sum())} texts are all "
-                    "different, as an identifier's are. Declare a family for it in columns= to "
-                    "use it, or columns={...: None} to silence this"
-                )
+                warn_of_identifier(name, counts.counts, model.warned)
     return out
 
 
