@@ -226,8 +226,9 @@ public:
         }
         for (auto& group : groups_) read_group(group, k, w);
         if (k == classes_.size()) rank_of(class_rank_, label, classes_);
-        if (class_count_.size() <= k) class_count_.resize(k + 1, 0.0);
+        if (class_count_.size() <= k) class_count_.resize(k + 1), squared_weights_.resize(k + 1);
         class_count_[k] += w;
+        squared_weights_[k] += w * w;
         ++rows;
         for (std::size_t j = 0; j < columns_.size(); ++j) {
             CountedColumn& column = columns_[j];
@@ -251,7 +252,7 @@ public:
             if (group.whole) group.add(k, w);
     }
 
-    // classes, class counts, for each column: name, holds, and what was counted; and for each group
+    // classes, class counts, sums of squared weights, for each column: name, holds, and what was counted; and for each group
     // its origin and n, n's rest, S1 and S2 (each hi and lo) of each class, or None
     nb::tuple counted() const {
         nb::list columns;
@@ -293,7 +294,8 @@ public:
             }
             groups.append(nb::make_tuple(array_of(group.origin), classes));
         }
-        return nb::make_tuple(list_of(classes_), array_of(class_count_), columns, groups);
+        return nb::make_tuple(list_of(classes_), array_of(class_count_),
+                              array_of(squared_weights_), columns, groups);
     }
 
     nb::list names() const {
@@ -420,7 +422,7 @@ private:
     nb::dict known_;  // their names
     nb::dict class_rank_;
     std::vector<nb::object> classes_;
-    std::vector<double> class_count_;
+    std::vector<double> class_count_, squared_weights_;
     std::vector<i64> codes_;
     std::vector<double> values_;
     std::vector<int> decided_, dates_;

@@ -61,7 +61,10 @@ def test_tallies_of_parts_that_share_a_schema_add_and_subtract(NB):
     gone = whole.tally_ - less.tally_
     assert (gone.classes.count == np.bincount(y[:20], minlength=3)).all()
     assert less.tally_ + gone == whole.tally_
-    assert whole.tally_ * 2.0 == whole.tally_ + whole.tally_
+    double, twice = whole.tally_ * 2.0, whole.tally_ + whole.tally_
+    assert double.groups == twice.groups
+    assert (double.classes.count == twice.classes.count).all()
+    assert (2.0 * double.classes.effective_rows == twice.classes.effective_rows).all()
     assert -whole.tally_ + whole.tally_ == whole.tally_.zero()
 
 

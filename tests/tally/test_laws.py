@@ -95,6 +95,18 @@ def test_a_sum_of_weights_scales_as_its_terms(kind, whole, same, data):
 
 
 @every_kind
+@given(data=st.data(), v=fractions, w=fractions)
+def test_scaling_twice_is_scaling_by_the_product(kind, data, v, w):
+    laws.law_scaling_twice(*draw(data, kind, 1, whole=True), v, w)
+
+
+@every_kind
+@given(data=st.data(), w=reals)
+def test_squared_weights_scale_by_the_square_and_keep_the_sign(kind, data, w):
+    laws.law_scaling_of_squares(*draw(data, kind, 1, whole=False), w)
+
+
+@every_kind
 @exact_or_rounded
 @given(data=st.data())
 def test_a_sum_of_tallies_scales_as_its_terms(kind, whole, same, data):

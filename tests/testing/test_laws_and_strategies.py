@@ -104,6 +104,13 @@ class Averages(Unlawful):
         return self._like([(self.count + other.count) / 2.0])
 
 
+class ScalesSquaresLinearly(ClassCounts):
+    """The squares of weights, scaled as the weights."""
+
+    def _factor(self, name, weight):
+        return weight
+
+
 class Clips(Unlawful):
     """No negative counts: the difference is lost."""
 
@@ -182,6 +189,12 @@ def test_a_broken_law_is_found(unlawful, law, count, more):
     law(*[ClassCounts(t.count.copy()) for t in tallies], **more)
     with pytest.raises(AssertionError):
         law(*tallies, **more)
+
+
+def test_squared_weights_that_scale_as_weights_are_found():
+    t = ScalesSquaresLinearly(np.array([3.0]), np.array([5.0]))
+    with pytest.raises(AssertionError, match="squared_weights"):
+        laws.law_scaling_of_squares(t, 2.0)
 
 
 def test_scaling_a_sum_by_rounding_is_found():

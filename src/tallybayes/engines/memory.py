@@ -98,8 +98,23 @@ class MemoryEngine:
     # ---- counting ------------------------------------------------------------------------------
     def class_counts(self, codes: Codes, n_classes: int, weights: Array | None) -> ClassCounts:
         classes = ClassCounts.zeros(n_classes)
-        _kernels.count_classes(codes, weights, classes.count, get_num_threads())
+        self._count_classes(classes, codes, weights, get_num_threads())
         return classes
+
+    def _count_classes(
+        self, classes: ClassCounts, codes: Codes, weights: Array | None, threads: int
+    ) -> None:
+        """Adds the rows, or their weights and the squares of them, to the class counts."""
+        if weights is None:
+            rows = np.zeros(classes.n_classes)
+            _kernels.count_classes(codes, None, rows, threads)
+            classes.count += rows
+            classes.squared_weights += rows
+            return
+        _kernels.count_classes(codes, weights, classes.count, threads)
+        with np.errstate(over="ignore"):  # then the weight of an effective row is not known
+            squares = weights * np.abs(weights)
+        _kernels.count_classes(codes, squares, classes.squared_weights, threads)
 
     def collect(
         self,
@@ -163,13 +178,14 @@ class MemoryEngine:
             weight = 1.0 if weights is None else weights[0]
             k = codes[0]
             classes.count[k] += weight
+            classes.squared_weights[k] += weight * abs(weight)
             if isinstance(tally, Moments):
                 if weights is None and float(tally.n[k, 0]).is_integer():
                     tally.n[k] += 1.0
                 else:
                     tally.add_weight(weight, rows=k)
             return True
-        _kernels.count_classes(codes, weights, classes.count, 1)
+        self._count_classes(classes, codes, weights, 1)
         if isinstance(tally, Moments):
             self._add_weights(tally, codes, weights, 1)
         return True
@@ -191,7 +207,7 @@ class MemoryEngine:
         if fault or (highest >= tally.n_levels).any():
             return False
         _kernels.levels_dense(x, codes, weights, tally.start, tally.counts, 1)
-        _kernels.count_classes(codes, weights, classes.count, 1)
+        self._count_classes(classes, codes, weights, 1)
         return True
 
     def _sums(

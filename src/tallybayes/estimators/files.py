@@ -227,7 +227,9 @@ def _loaded(
         parts = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
         tallies.append(TALLIES[columns.kind](**parts))
     schema = Schema(header["classes"], groups, header["by_name"])
-    table = TableTally(schema, ClassCounts(arrays["class_count"]), tuple(tallies))
+    # files of 0.1.0 have no squared weights: their rows are taken to weigh 1
+    counts = ClassCounts(arrays["class_count"], arrays.get("class_squared_weights"))
+    table = TableTally(schema, counts, tuple(tallies))
     prior = families.ClassPrior(**header["prior"])
     kind = getattr(estimator, "_model_type", Model)
     model = kind(

@@ -19,7 +19,7 @@ from tallybayes.families import ClassPrior
 from tallybayes.families.class_prior import PriorWithout
 from tallybayes.parameters import Parameters
 from tallybayes.schema import Columns, Schema
-from tallybayes.tally import ClassCounts, CrossMoments, Moments, TableTally
+from tallybayes.tally import CrossMoments, Moments, TableTally
 
 __all__ = ["ENGINE", "Model"]
 
@@ -176,7 +176,7 @@ class Model:
     def _without(self) -> CompiledWithout:
         """The family's leave-one-out score, compiled."""
         classes = self.tally.classes
-        everyone = ClassCounts(np.array([classes.count.sum()]))
+        everyone = classes.pooled()
         return compile_without(
             self.family.without(self.group, classes),
             self.family.without(self.group.pooled(), everyone),

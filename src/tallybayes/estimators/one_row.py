@@ -146,7 +146,7 @@ def counted_rows(
 ) -> TableTally:
     """What a counter has counted, as a tally in a schema of its own; `together` are groups of
     columns, whose sums or cross moments are what counts."""
-    labels, class_count, columns, crossed = counter.counted()
+    labels, class_count, squared_weights, columns, crossed = counter.counted()
     array = np.array(labels)
     if array.ndim != 1 or array.dtype.kind not in "iufbU" or array.tolist() != labels:
         array = np.empty(len(labels), dtype=object)
@@ -167,7 +167,8 @@ def counted_rows(
         else:
             groups.append(_cross(names, next(whole), order))
     schema = Schema(classes, tuple(columns for columns, _ in groups), by_name=True)
-    return TableTally(schema, ClassCounts(class_count[order]), tuple(tally for _, tally in groups))
+    classes_counted = ClassCounts(class_count[order], squared_weights[order])
+    return TableTally(schema, classes_counted, tuple(tally for _, tally in groups))
 
 
 def _levels(name: str, counts: list[Any], order: NDArray[np.intp]) -> list[Group]:

@@ -134,8 +134,8 @@ class RowByRow(TallyClassifier):
             if isinstance(x, dict):
                 raise
             return self.learn_one(as_row(x), y, w)
-        if self.half_life is not None and rows.rows > 500.0 * self.half_life:
-            self._take_rows()  # weights grow by halves that have passed: before they overflow
+        if self.half_life is not None and rows.rows > 250.0 * self.half_life:
+            self._take_rows()  # weights grow by halves that have passed: before squares overflow
         return self
 
     def _growth(self, rows: int) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tallybayes.tally.base import Tally
 from tallybayes.tally.classes import ClassCounts
 from tallybayes.tally.cross import CrossMoments
+from tallybayes.tally.effective import effective_row_weight, effective_rows
 from tallybayes.tally.grid import GridCounts
 from tallybayes.tally.levels import LevelCounts
 from tallybayes.tally.moments import Moments
@@ -20,4 +21,6 @@ __all__ = [
     "Moments",
     "TableTally",
     "Tally",
+    "effective_row_weight",
+    "effective_rows",
 ]

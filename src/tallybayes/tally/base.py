@@ -1,8 +1,11 @@
 """The laws of a tally, and the arithmetic that every kind shares.
 
 Tallies form a commutative group under ``+`` with scaling by a real weight: there is a zero, ``+``
-merges, ``-`` takes the difference, ``w * t`` counts every row w times. A signed tally is a lawful
-difference; only a non-negative one can be estimated.
+merges, ``-`` takes the difference, ``w * t`` multiplies the weight of every row by w. A signed
+tally is a lawful difference; only a non-negative one can be estimated.
+
+Sums of weights are linear in w: 2 * t holds what t + t holds. Sums of squared weights grow by w·|w|
+and tell the two apart: t + t has twice the rows, 2 * t has the same rows with twice the weight.
 
 The first axis of every additive array is the class, so that one operation serves all kinds.
 """
@@ -48,6 +51,8 @@ class Tally:
 
     additive: ClassVar[tuple[str, ...]]
     """Names of the arrays that add; each has the classes as its first axis."""
+    squares: ClassVar[tuple[str, ...]] = ()
+    """Those of the additive arrays that are sums of w·|w|: a factor f multiplies them by f·|f|."""
     frame: ClassVar[tuple[str, ...]] = ()
     """Names of the arrays that say what is counted; they must be equal to add."""
 
@@ -105,7 +110,12 @@ class Tally:
         """``self[rows] += factor · other``, in place; frames are taken to be equal."""
         for name in self.additive:
             mine, theirs = getattr(self, name), getattr(other, name)
-            mine[rows] += theirs if factor == 1.0 else factor * theirs
+            by = self._factor(name, factor)
+            mine[rows] += theirs if by == 1.0 else by * theirs
+
+    def _factor(self, name: str, weight: float) -> float:
+        """What an array is multiplied by where the weight of each row is multiplied by `weight`."""
+        return weight * abs(weight) if name in self.squares else weight
 
     def __add__(self, other: Self) -> Self:
         self._need_frame(other)
@@ -120,7 +130,9 @@ class Tally:
         return total
 
     def __mul__(self, weight: float) -> Self:
-        return self._like([weight * array for array in self._arrays()])
+        return self._like(
+            [self._factor(name, weight) * getattr(self, name) for name in self.additive]
+        )
 
     __rmul__ = __mul__
 
@@ -165,6 +177,8 @@ class Tally:
     def settle(self, before: Self) -> None:
         """After a subtraction from `before`, in place: rounding residues become zero."""
         for name in self.additive:
+            if name in self.squares:
+                continue
             rest = getattr(self, name)
             was = getattr(before, name)
             rest[is_residue(rest, was) | is_nothing(rest, was)] = 0.0

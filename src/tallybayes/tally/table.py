@@ -167,7 +167,10 @@ class TableTally:
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """Every array of the tally by a unique name."""
-        named: dict[str, NDArray[np.generic]] = {"class_count": self.classes.count}
+        named: dict[str, NDArray[np.generic]] = {
+            "class_count": self.classes.count,
+            "class_squared_weights": self.classes.squared_weights,
+        }
         for i, group in enumerate(self.groups):
             named |= {f"group{i}.{name}": array for name, array in group.arrays().items()}
         return named

@@ -45,11 +45,14 @@ __all__ = [
     "law_refuses",
     "law_scaling_by_a_sum",
     "law_scaling_of_a_sum",
+    "law_scaling_of_squares",
+    "law_scaling_twice",
     "law_unit",
     "law_zero",
     "parts_of",
     "rationals",
     "within",
+    "without_squares",
 ]
 
 
@@ -264,13 +267,15 @@ def law_unit(t: Any, *, same: Equality = exactly) -> None:
 
 
 def law_doubling(t: Any, *, same: Equality = exactly) -> None:
-    """2·t = t + t."""
-    _hold(same(2.0 * t, t + t, (t, t)), "2·t = t + t", 2.0 * t, t + t)
+    """2·t = t + t, but for squared weights: the rows of 2·t weigh twice as much, t + t has twice as
+    many."""
+    left, right, term = map(without_squares, (2.0 * t, t + t, t))
+    _hold(same(left, right, (term, term)), "2·t = t + t", left, right)
 
 
 def law_scaling_by_a_sum(t: Any, v: float, w: float, *, same: Equality = exactly) -> None:
-    """(v + w)·t = v·t + w·t."""
-    left, terms = (v + w) * t, (v * t, w * t)
+    """(v + w)·t = v·t + w·t, but for squared weights."""
+    left, terms = without_squares((v + w) * t), [without_squares(v * t), without_squares(w * t)]
     right = terms[0] + terms[1]
     _hold(same(left, right, terms), f"({v} + {w})·t = {v}·t + {w}·t", left, right)
 
@@ -280,6 +285,33 @@ def law_scaling_of_a_sum(w: float, a: Any, b: Any, *, same: Equality = exactly) 
     left, terms = w * (a + b), (w * a, w * b)
     right = terms[0] + terms[1]
     _hold(same(left, right, terms), f"{w}·(a + b) = {w}·a + {w}·b", left, right)
+
+
+def law_scaling_twice(t: Any, v: float, w: float, *, same: Equality = exactly) -> None:
+    """v·(w·t) = (v·w)·t, squared weights included."""
+    left, right = v * (w * t), (v * w) * t
+    _hold(same(left, right, (right,)), f"{v}·({w}·t) = ({v}·{w})·t", left, right)
+
+
+def law_scaling_of_squares(t: Any, w: float) -> None:
+    """w·t multiplies squared weights by w·|w|, and so keeps every effective number of rows."""
+    for before, after in zip(parts_of(t), parts_of(w * t), strict=True):
+        for name in before.squares:
+            expected = w * abs(w) * getattr(before, name)
+            if not np.array_equal(getattr(after, name), expected):
+                raise AssertionError(
+                    f"{w}·t does not scale {name} by {w}·|{w}|: {getattr(after, name)}, not "
+                    f"{expected}"
+                )
+
+
+def without_squares(t: Any) -> Any:
+    """A copy of a tally with the sums of squared weights at zero: what is linear in the weights."""
+    bare = t.copy()
+    for part in parts_of(bare):
+        for name in part.squares:
+            getattr(part, name)[:] = 0.0
+    return bare
 
 
 # ---- values --------------------------------------------------------------------------------------
@@ -402,6 +434,8 @@ def check_every_law(
     law_doubling(a, same=scaled)
     law_scaling_by_a_sum(a, v, w, same=scaled)
     law_scaling_of_a_sum(w, a, b, same=scaled)
+    law_scaling_twice(a, v, w, same=scaled)
+    law_scaling_of_squares(a, w)
     law_copy_is_independent(a)
     law_operands_stay(a, b)
     if isinstance(a, Tally):
