@@ -563,6 +563,11 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         likelihood = model.likelihood_without(x, own, weight)
         return posterior_without(likelihood, own, model.log_prior_without(own, weight))
 
+    def _choose_without(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
+        """This model, after rows were taken away: what was chosen on rows is chosen again, on these
+        rows that it still counts. Here nothing is chosen on rows."""
+        return self
+
     # ---- saving ----------------------------------------------------------------------------------
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model to a file that :func:`tallybayes.load` reads.

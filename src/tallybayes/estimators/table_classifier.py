@@ -167,6 +167,11 @@ class TableClassifier(RowByRow):
             own = codes_of(labels, model.schema.classes).astype(np.intp)
             self._choose(x, own, read_weights(sample_weight, x))
 
+    def _choose_without(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
+        if self.chooses_on_rows and len(y):
+            self._choose_again(X, y, sample_weight)
+        return self
+
     def _hold(self, tally: TableTally, names: list[str], what: Declared) -> Model:
         """Starts a model with a tally; `names` are all columns."""
         tally = _with_classes(tally, self.classes)

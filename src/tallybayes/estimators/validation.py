@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,10 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
-from tallybayes.errors import StaleWarning
+from tallybayes.errors import TallyWarning
 from tallybayes.estimators.base import TallyClassifier
 
-__all__ = ["cross_validate", "leave_one_out"]
+__all__ = ["cross_validate", "held_out_predictions", "leave_one_out"]
 
 Array = NDArray[np.float64]
 
@@ -34,8 +35,10 @@ def leave_one_out(
 ) -> Array:
     """log P(c | x) of each row that a model has learned, by the counts of all other rows.
 
-    It is what fitting without the row would predict, the fitted schema held fixed: classes, levels,
-    families, bins, transforms and chosen smoothing. One pass over the rows; nothing is fitted.
+    Exact in the counts: it is what fitting without the row would predict, with everything that was
+    chosen held fixed: classes, levels, families, bins, transforms, smoothing, calibration, weights.
+    Those choices have seen the row. Where much is chosen from few rows, the result is optimistic,
+    and :func:`cross_validate` is the honest figure. One pass over the rows; nothing is fitted.
 
     Parameters
     ----------
@@ -90,11 +93,12 @@ def cross_validate(
     folds: Any = 10,
     sample_weight: ArrayLike | None = None,
 ) -> Array:
-    """log P(c | x) of each row, by the counts of the rows in other folds.
+    """log P(c | x) of each row, by a model that has not seen the rows of its fold.
 
-    Each fold is counted once and subtracted from what the model has learned; its levels and classes
-    stay known. What is chosen when a tally is read is chosen again for each fold; a calibration,
-    and smoothing chosen on rows, stay as they are.
+    Each fold is counted once and subtracted from what the model has learned; the classes stay
+    known. Everything else is chosen again without the fold: what is chosen when a tally is read
+    (families, bins), and what is chosen on rows (smoothing, calibration, and the weights, pairs and
+    corrections of a weighted model), on the rows of X in the other folds.
 
     Parameters
     ----------
@@ -126,14 +130,45 @@ def cross_validate(
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     fold = _fold_of(folds, X, labels)
     found = np.empty((len(labels), len(model.classes_)))
+    for rows, log_proba in held_out_predictions(model, X, labels, fold, weights):
+        found[rows] = log_proba
+    return found
+
+
+def held_out_predictions(
+    model: TallyClassifier,
+    X: Any,
+    y: NDArray[Any],
+    fold: NDArray[np.intp],
+    weights: Array | None = None,
+) -> Iterator[tuple[NDArray[np.intp], Array]]:
+    """The rows of each fold from 0 on and log P(c | x) of them, (n_in_fold, n_classes), by a model
+    that has not seen them; see :func:`cross_validate`. A row of fold −1 is in no test set.
+
+    X may be a sample of the rows that the model has counted: the counts of all other rows stay.
+    """
+    declared = hasattr(model, "classes")
     warned = set(model._fitted().warned)  # folds do not repeat each other's warnings
     for i in range(int(fold.max(initial=-1)) + 1):
-        rows = np.flatnonzero(fold == i)
-        part = _safe_indexing(X, rows)
-        others = copy.copy(model)
-        others._fitted().warned = warned
-        others.forget(part, labels[rows], None if weights is None else weights[rows])
+        test, others = np.flatnonzero(fold == i), np.flatnonzero(fold != i)
+        part = _safe_indexing(X, test)
+        apart = copy.copy(model)
+        apart._fitted().warned = warned
+        if declared:  # a class that no other row has stays known
+            apart.classes = model.classes_
+        apart.forget(part, y[test], None if weights is None else weights[test])
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", StaleWarning)
-            found[rows] = others.predict_log_proba(part)
-    return found
+            warnings.simplefilter("ignore", TallyWarning)  # the model itself has warned
+            apart = apart._choose_without(
+                _safe_indexing(X, others), y[others], None if weights is None else weights[others]
+            )
+        yield test, _for_classes(model.classes_, apart, apart.predict_log_proba(part))
+
+
+def _for_classes(classes: NDArray[Any], model: TallyClassifier, log_proba: Array) -> Array:
+    """Log-probabilities with a column for each of `classes`, −inf for one the model lacks."""
+    if len(model.classes_) == len(classes):
+        return log_proba
+    wide = np.full((len(log_proba), len(classes)), -np.inf)
+    wide[:, np.searchsorted(classes, model.classes_)] = log_proba
+    return wide

@@ -299,6 +299,16 @@ class WeightedNaiveBayes(TableClassifier):
         twin._model.changed()
         return twin
 
+    def _choose_without(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
+        """A model that was simplified is simplified again, to as many terms."""
+        weighting = self._weighted().chosen.weighting
+        super()._choose_without(X, y, sample_weight)
+        again = self._weighted().chosen.weighting
+        if weighting is None or weighting.figures.price is None or again is None:
+            return self
+        n_terms = np.count_nonzero(weighting.learned.weights.by_class().any(axis=0))
+        return self.simplify(X, y, max(1, int(n_terms)), sample_weight)
+
     def count_from(
         self,
         counted: NaiveBayes,
