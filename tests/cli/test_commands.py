@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tallybayes import NaiveBayes, leave_one_out, load
+from tallybayes import NaiveBayes, load
 
 
 @pytest.fixture
@@ -60,19 +60,6 @@ def test_cross_validation_is_honest(run, tmp_path):
     ]
     assert abs(estimate["accuracy"] - 0.5) < 0.1
     assert estimate["log_loss"] > 0.68
-
-
-def test_the_estimate_is_leave_one_out(run, files):
-    found = run("fit", "--plain", "table.parquet", "--target", "buys", "--json").document
-    table = pq.read_table("table.parquet")
-    y = np.array(table.column("buys").to_pylist())
-    x = table.drop_columns(["buys"])
-    model = NaiveBayes().fit(x, y)
-    log_p = leave_one_out(model, x, y)
-    loss = -log_p[np.arange(len(y)), np.searchsorted(model.classes_, y)].mean()
-    assert found["estimate"]["log_loss"] == pytest.approx(loss, rel=1e-9)
-    right = (model.classes_[log_p.argmax(axis=1)] == y).mean()
-    assert found["estimate"]["accuracy"] == pytest.approx(right)
 
 
 @pytest.mark.parametrize("words", [["--alpha", "auto"], ["--calibrate", "temperature"]])

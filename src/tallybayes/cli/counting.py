@@ -1,4 +1,4 @@
-"""Counting a training file, and predicting each of its rows by all others."""
+"""Counting a training file, and keeping a sample of its rows for what is chosen on rows."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from tallybayes.cli.console import Bar, note
 from tallybayes.cli.failures import Failure, suggestion
@@ -18,20 +16,15 @@ from tallybayes.cli.model_file import Labelled, ModelFile, labels_of, need_targe
 from tallybayes.cli.reading.batch import Batch, gathered
 from tallybayes.cli.reading.cells import Kind, Misfit
 from tallybayes.cli.reading.source import Source
+from tallybayes.cli.sampling import SAMPLE, WEIGHTED_SAMPLE, Sample
 from tallybayes.errors import StaleWarning, listed
 from tallybayes.estimators.naive_bayes import NaiveBayes
 from tallybayes.estimators.table_classifier import TableClassifier
-from tallybayes.estimators.validation import leave_one_out
 from tallybayes.estimators.weighted import WeightedNaiveBayes
 from tallybayes.families import Bernoulli, Categorical
-from tallybayes.weighted.sampling import fold_of
 
 __all__ = ["Counting"]
 
-SAMPLE = 1 << 15  # rows on which smoothing and calibration are chosen, at most
-WEIGHTED_SAMPLE = 1 << 17  # rows on which weights and pairs are learned, at most
-FOLDS = ((2_000, 10), (20_000, 5))  # of cross-validation, up to so many rows
-FEWEST = 20  # rows from which on there are folds
 MANY = 100  # rows of a first batch from which on labels must repeat
 
 
@@ -64,7 +57,7 @@ class Counting:
                 is_text = isinstance(family, Categorical | Bernoulli)
                 self.kinds[name] = "text" if is_text else "number or date"
         self.names: list[str] | None = None
-        self.sample: Sample | None = None
+        self.sample: Sample
 
     def run(self, bar: Bar) -> TableClassifier:
         """Counts the file.
@@ -171,21 +164,18 @@ class Counting:
     def _count(self, bar: Bar) -> TableClassifier:
         columns: Any = dict(self.families) or "auto"
         model = NaiveBayes(columns, **(self.options if self.plain else {}))
-        on_rows = model.chooses_on_rows or not self.plain
-        sample = Sample(SAMPLE if self.plain else WEIGHTED_SAMPLE)
+        self.sample = sample = Sample(SAMPLE if self.plain else WEIGHTED_SAMPLE)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StaleWarning)  # what is chosen on rows comes last
             for rows in self._batches(bar, "counting"):
                 with self.source.locating(rows.batch):
                     model.partial_fit(rows.batch.table, rows.labels)
-                if on_rows:
-                    sample.add(rows)
+                sample.add(rows)
             if not self.plain:
-                self.sample = sample
                 with bar.during("learning weights"):
                     weighted = WeightedNaiveBayes(columns, **self.options)
                     return weighted.count_from(model, *sample.rows())
-            if on_rows:
+            if model.chooses_on_rows:
                 model.recalibrate(*sample.rows())
         return model
 
@@ -195,81 +185,6 @@ class Counting:
         spelling = self.source.spelling
         return ModelFile(model, self.target, kinds, spelling.gaps, spelling.decimal)
 
-    def predictions(
-        self, model: TableClassifier, bar: Bar
-    ) -> Iterator[tuple[NDArray[Any], NDArray[np.float64]]]:
-        """Labels, and log-probabilities of each row by the counts of all others."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the model itself has warned
-            for rows in self._batches(bar, "leaving one out"):
-                yield rows.labels, leave_one_out(model, rows.batch.table, rows.labels)
-
-    @property
-    def folds(self) -> int:
-        """Of cross-validation; 0 where rows are too many, or a plain model needs none."""
-        if self.sample is None or not self.sample.whole:
-            return 0
-        rows = self.sample.n_rows
-        return next((k for most, k in FOLDS if rows <= most), 0) if rows >= FEWEST else 0
-
-    def cross_validated(
-        self, model: TableClassifier, bar: Bar
-    ) -> Iterator[tuple[NDArray[Any], NDArray[np.float64]]]:
-        """Labels, and log-probabilities of each row by models that were learned without its fold,
-        weights, pairs and all."""
-        assert self.sample is not None
-        table, labels = self.sample.rows()
-        columns: Any = dict(self.families) or "auto"
-        fold = fold_of(labels, self.folds, seed=0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the model itself has warned
-            for f in range(self.folds):
-                with bar.during(f"cross-validating, fold {f + 1} of {self.folds}"):
-                    train, test = np.flatnonzero(fold != f), np.flatnonzero(fold == f)
-                    part = WeightedNaiveBayes(columns, classes=model.classes_, **self.options)
-                    part.fit(table.take(train), labels[train])
-                    yield labels[test], part.predict_log_proba(table.take(test))
-
-
-class Sample:
-    """A fair sample of rows: those whose number has a hash below a bound, which is halved when they
-    become too many; so batches do not matter, nor any period in the data."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.parts: list[tuple[NDArray[np.uint64], pa.Table, NDArray[Any]]] = []
-        self.bound = np.uint64(2**64 - 1)
-
-    def add(self, rows: Labelled) -> None:
-        """Takes those rows of a batch that are in the sample."""
-        first = np.uint64(rows.batch.first)
-        marks = _hashed(first + np.arange(len(rows.labels), dtype=np.uint64))
-        self._keep(marks, rows.batch.table, rows.labels)
-        while sum(len(marks) for marks, _, _ in self.parts) > self.most:
-            self.bound >>= np.uint64(1)
-            parts, self.parts = self.parts, []
-            for part in parts:
-                self._keep(*part)
-
-    def _keep(self, marks: NDArray[np.uint64], table: pa.Table, labels: NDArray[Any]) -> None:
-        kept = np.flatnonzero(marks <= self.bound)
-        self.parts.append((marks[kept], table.take(kept), labels[kept]))
-
-    @property
-    def n_rows(self) -> int:
-        return sum(len(marks) for marks, _, _ in self.parts)
-
-    @property
-    def whole(self) -> bool:
-        """Whether all rows are in it."""
-        return bool(self.bound == np.uint64(2**64 - 1))
-
-    def rows(self) -> tuple[pa.Table, NDArray[Any]]:
-        """The sampled rows and their labels."""
-        tables = [table for _, table, _ in self.parts]
-        table = pa.concat_tables(tables, promote_options="permissive")
-        return table, np.concatenate([labels for _, _, labels in self.parts])
-
 
 class _NewColumn(Exception):
     """A key of JSON lines that the first batch did not have."""
@@ -277,11 +192,3 @@ class _NewColumn(Exception):
     def __init__(self, name: str, row: int) -> None:
         super().__init__(name)
         self.name, self.row = name, row
-
-
-def _hashed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finalizer of SplitMix64."""
-    z = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))

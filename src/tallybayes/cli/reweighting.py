@@ -5,11 +5,11 @@ from __future__ import annotations
 from rich.text import Text
 
 from tallybayes.cli.console import document, progress, say
-from tallybayes.cli.counting import WEIGHTED_SAMPLE, Sample
 from tallybayes.cli.failures import Failure
 from tallybayes.cli.locking import alone
 from tallybayes.cli.model_file import ModelFile, need_place
 from tallybayes.cli.options import Reading
+from tallybayes.cli.sampling import WEIGHTED_SAMPLE, Sample
 from tallybayes.estimators.calibrated import Calibrated
 from tallybayes.estimators.weighted import WeightedNaiveBayes
 

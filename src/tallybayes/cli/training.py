@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.text import Text
 
-from tallybayes.cli.console import Bar, document, note, progress, say
+from tallybayes.cli.console import document, note, progress, say
 from tallybayes.cli.counting import Counting
 from tallybayes.cli.doubts import note_doubts
 from tallybayes.cli.figures import Figures
+from tallybayes.cli.held_out import held_out_figures
 from tallybayes.cli.locking import alone
 from tallybayes.cli.model_file import ModelFile, need_place
 from tallybayes.cli.options import Reading
@@ -48,7 +48,7 @@ class Wish:
     test : str or None
         A file to measure on.
     estimate : bool
-        Whether to measure by leave-one-out, without a test file.
+        Whether to measure on rows held out, without a test file.
     json : bool
     """
 
@@ -82,12 +82,12 @@ def fit(wish: Wish, reading: Reading) -> None:
         if wish.test is not None:
             test = reading.open(wish.test, file)
             figures = figures_of(file, test, bar, f"test file {wish.test}")
-        elif wish.estimate and file.rows > 1 and (counting.folds or not source.once):
-            figures = _left_out(counting, file, bar)
+        elif wish.estimate and file.rows > 1:
+            figures = held_out_figures(file, counting.sample, bar)
     telling = most_telling(file)
     note_doubts(file, source)
     if figures is None:
-        note(_no_estimate(source.once, file.rows))
+        note(_no_estimate(file.rows))
     if wish.json:
         _document(wish, path, file, figures, telling)
         return
@@ -128,21 +128,7 @@ def _say_model(file: ModelFile, target: str, path: str) -> None:
         note(f"warning: {target!r} has one value only, so every prediction will be that")
 
 
-def _no_estimate(once: bool, rows: float) -> str:
-    if once:
-        return "note: no estimate of how good it is: the input is read once; add --test FILE"
+def _no_estimate(rows: float) -> str:
     if rows <= 1:
         return "note: no estimate of how good it is: it needs two rows or more, or --test FILE"
     return "note: no estimate of how good it is: add --test FILE, or leave --no-estimate away"
-
-
-def _left_out(counting: Counting, file: ModelFile, bar: Bar) -> Figures:
-    if counting.folds:
-        how = f"{counting.folds}-fold cross-validation"
-        predictions = counting.cross_validated(file.model, bar)
-    else:
-        how, predictions = "leave-one-out", counting.predictions(file.model, bar)
-    figures = Figures(file.classes, how)
-    for labels, log_proba in predictions:
-        figures.add(file.codes(labels), np.exp(log_proba))
-    return figures

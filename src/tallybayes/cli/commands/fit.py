@@ -85,9 +85,7 @@ def run(
     ] = None,
     estimate: Annotated[
         bool,
-        typer.Option(
-            metavar="", help="Measure by leave-one-out, without --test; it reads TRAIN again."
-        ),
+        typer.Option(metavar="", help="Without --test, measure on rows held out of all learning."),
     ] = True,
     json: options.Json = False,
 ) -> None:

@@ -1,0 +1,60 @@
+"""How good a model is on rows that it has not seen, from a sample of those it has learned.
+
+The rows of each fold are taken out of the counts, and everything that is chosen (families, bins,
+smoothing, calibration, weights, pairs) is chosen again without them. Other rows of the file stay
+counted.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.cli.console import Bar
+from tallybayes.cli.figures import Figures
+from tallybayes.cli.model_file import ModelFile
+from tallybayes.cli.sampling import Sample
+from tallybayes.errors import TallyWarning
+from tallybayes.estimators.validation import held_out_predictions
+from tallybayes.weighted.sampling import fold_of
+
+__all__ = ["held_out_figures"]
+
+FEW_ROWS = 20  # up to here every row is a fold
+FOLDS = ((2_000, 10), (20_000, 5))  # up to so many rows, so many folds
+MANY_FOLDS = 5
+
+
+def held_out_figures(file: ModelFile, sample: Sample, bar: Bar) -> Figures:
+    """The figures of rows of the sample, each predicted by a model that has not seen it."""
+    table, labels = sample.rows()
+    fold, how = _folds(labels, weighted=file.table.chosen.weighting is not None)
+    if not sample.whole:
+        how += f", a sample of {len(labels):,} rows"
+    figures = Figures(file.classes, how)
+    n_folds = int(fold.max()) + 1
+    parts = held_out_predictions(file.model, table, labels, fold)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TallyWarning)  # the model itself has warned
+        for i in range(n_folds):
+            with bar.during(f"measuring, part {i + 1} of {n_folds}"):
+                rows, log_proba = next(parts)
+            figures.add(file.codes(labels[rows]), np.exp(log_proba))
+    return figures
+
+
+def _folds(labels: NDArray[np.object_], *, weighted: bool) -> tuple[NDArray[np.intp], str]:
+    """The fold of each row, −1 for none, and what that is called.
+
+    To learn a weighted model of many rows takes long, and a fifth of them measures it well enough.
+    """
+    n = len(labels)
+    if n < FEW_ROWS:
+        return np.arange(n), "leave-one-out"
+    n_folds = next((k for most, k in FOLDS if n <= most), MANY_FOLDS)
+    fold = fold_of(labels, n_folds, seed=0)
+    if weighted and n > FOLDS[-1][0]:
+        return np.where(fold == 0, 0, -1), "a fifth held out of all learning"
+    return fold, f"{n_folds}-fold cross-validation"
