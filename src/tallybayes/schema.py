@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import IncompatibleTallies
+from tallybayes.labels import joined_labels
 
 __all__ = ["Columns", "Kind", "Schema", "SomeLevels"]
 
@@ -186,13 +187,13 @@ class Schema:
     def join(self, other: Schema) -> Schema:
         """The schema that holds both; classes are joined by label."""
         classes = self.classes
-        if not np.array_equal(classes, other.classes):
+        if classes.dtype != other.classes.dtype or not np.array_equal(classes, other.classes):
             if _are_texts(classes) != _are_texts(other.classes):
                 raise IncompatibleTallies(
                     f"class labels of type {classes.dtype} and {other.classes.dtype} cannot be "
                     "joined; use one type of label in every part"
                 )
-            classes = np.union1d(classes, other.classes)
+            classes = joined_labels(classes, other.classes)
         if not self.by_name:
             if len(self.groups) != len(other.groups):
                 raise IncompatibleTallies("the models have different groups of columns")

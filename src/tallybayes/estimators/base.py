@@ -21,7 +21,7 @@ from sklearn.utils.validation import assert_all_finite
 from tallybayes import scoring
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.frames import frame
-from tallybayes.estimators.labels import codes_of, labels_and_codes, read_labels
+from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes, read_labels
 from tallybayes.estimators.model import ENGINE, Model
 from tallybayes.estimators.rows import read_rows, read_weights
 from tallybayes.families import ClassPrior
@@ -251,7 +251,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             x = self._read_rows(X, first=True, learning=True)
             y = read_labels(y, x, self._name)
             weights = read_weights(sample_weight, x)
-            named = np.asarray(classes).ravel()
+            named = label_array(classes).ravel()
             if not len(named):
                 raise ValueError("classes= names no class: name every label that may occur")
             if named.dtype.kind in "fcO":
@@ -303,7 +303,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _need_same_classes(self, classes: ArrayLike) -> None:
         known = self._fitted().schema.classes
         # a label named twice is refused as well: it is not the list of the first call
-        if not np.array_equal(np.sort(np.asarray(classes).ravel()), known):
+        if not np.array_equal(np.sort(label_array(classes).ravel()), known):
             raise ValueError(
                 f"`classes={classes!r}` is not the same as on last call to partial_fit, was: "
                 f"{known!r}. Leave classes out, repeat them, or merge models of different classes."

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from tallybayes import scoring
 from tallybayes.estimators.as_distributions import AsDistributions
-from tallybayes.estimators.labels import codes_of
+from tallybayes.estimators.labels import codes_of, label_array
 
 __all__ = ["GenerativeClassifier"]
 
@@ -77,7 +77,7 @@ class GenerativeClassifier(AsDistributions):
             share = np.exp(model.log_prior)  # given priors sum to 1 only nearly
             codes = rng.choice(len(classes), size=int(n), p=share / share.sum())
         else:
-            labels = np.asarray(y)
+            labels = label_array(y)
             if labels.ndim == 0:
                 labels = np.full(1 if n is None else int(n), labels)
             if labels.ndim != 1:

@@ -12,11 +12,43 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
+from tallybayes.labels import are_among, places_among
 
-__all__ = ["codes_of", "labels_and_codes", "read_labels", "sorted_labels"]
+__all__ = ["codes_of", "label_array", "labels_and_codes", "read_labels", "sorted_labels"]
 
 Codes = NDArray[np.int32]
 WIDEST_RANGE = 1 << 22  # whole-number labels are ranked by a table up to this range
+
+
+def label_array(y: Any) -> NDArray[Any]:
+    """Labels as NumPy holds them, of any shape; ValueError for a gap in nullable ones."""
+    return np.asarray(_without_nullable(y))
+
+
+def _without_nullable(y: Any) -> Any:
+    """y, but nullable integers and booleans of pandas as NumPy's of the same type.
+
+    By themselves they become floats, in which whole numbers beyond 2⁵³ coincide, or objects.
+
+    Raises
+    ------
+    ValueError
+        For a gap among them.
+    """
+    if getattr(y, "ndim", 1) == 2 and hasattr(y, "iloc") and y.shape[1] == 1:
+        column = y.iloc[:, 0]
+        known = _without_nullable(column)
+        return y if known is column else known.reshape(-1, 1)
+    held = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
+    if held is None or held.kind not in "iub" or not hasattr(y, "isna"):
+        return y
+    gaps = np.flatnonzero(np.asarray(y.isna()))
+    if gaps.size:
+        more = f" ({len(gaps)} in all)" if len(gaps) > 1 else ""
+        raise ValueError(
+            f"Input y contains NA: row {gaps[0]} has no label{more}. Drop such rows from X and y"
+        )
+    return y.to_numpy(dtype=held)
 
 
 def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:
@@ -37,7 +69,7 @@ def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:
                 f"y should be a 1d array, got the text {y!r}: give the labels themselves, such as "
                 f"frame[{y!r}], and the other columns as X"
             )
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(_without_nullable(y), warn=True)
     if len(y) != x.shape[0]:
         _need_as_many(y, x)
     if y.dtype.kind in "fcO":
@@ -134,18 +166,18 @@ def codes_of(y: NDArray[Any], classes: NDArray[Any]) -> Codes:
         If a label is none of them.
     """
     if len(y) == 1:
-        at = classes.searchsorted(y)
-        if at[0] < len(classes) and classes[at[0]] == y[0]:
+        at = places_among(y, classes)
+        if at[0] < len(classes) and bool(are_among(y, classes)):
             return at.astype(np.int32)
         found, codes = y, np.zeros(1, dtype=np.int32)
     else:
         found, codes = labels_and_codes(y)
         if len(found) == len(classes) and (found == classes).all():
             return codes
-    rank = np.minimum(np.searchsorted(classes, found), len(classes) - 1)
-    known = classes[rank] == found
-    if not np.all(known):
-        unknown = np.atleast_1d(found[~np.asarray(known)])
+    rank = np.minimum(places_among(found, classes), len(classes) - 1)
+    known = are_among(found, classes)
+    if not known.all():
+        unknown = found[~known]
         row = int(np.flatnonzero(codes == np.flatnonzero(~known)[0])[0])
         raise ValueError(
             f"The target label(s) {unknown} in y do not exist in the initial classes {classes} "

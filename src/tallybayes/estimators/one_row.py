@@ -18,7 +18,7 @@ from tallybayes.engines.table_correlated import CorrelatedPart
 from tallybayes.engines.table_parts import BinsPart, CountsPart, DensityPart, LevelsPart
 from tallybayes.engines.table_score import TableScore
 from tallybayes.estimators.declarations import Declared
-from tallybayes.estimators.labels import labels_and_codes, read_labels, sorted_labels
+from tallybayes.estimators.labels import label_array, labels_and_codes, read_labels, sorted_labels
 from tallybayes.schema import Columns, Kind, Schema
 from tallybayes.tables.objects import as_scalar, as_text
 from tallybayes.tally import (
@@ -69,7 +69,7 @@ class LabelRule:
     """
 
     def __init__(self, classes: Any, most: int | None) -> None:
-        self.known = set() if classes is None else set(np.asarray(classes).ravel().tolist())
+        self.known = set() if classes is None else set(label_array(classes).ravel().tolist())
         self.most = most
 
     def __call__(self, label: Any) -> None:

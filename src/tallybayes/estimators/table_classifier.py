@@ -18,7 +18,7 @@ from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.declarations import Declared, declared, names_declared
 from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.frames import frame
-from tallybayes.estimators.labels import codes_of, labels_and_codes, read_labels
+from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes, read_labels
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.one_row import as_row
 from tallybayes.estimators.rows import read_weights
@@ -44,7 +44,7 @@ def _with_classes(tally: TableTally, classes: Any) -> TableTally:
     """A tally with classes that may occur, beside its own."""
     if classes is None:
         return tally
-    more, _ = labels_and_codes(np.asarray(classes).ravel())
+    more, _ = labels_and_codes(label_array(classes).ravel())
     return tally.aligned(tally.schema.join(Schema(more, (), by_name=True)))
 
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from tallybayes.errors import TallyWarning
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.labels import label_array
 
 __all__ = ["cross_validate", "held_out_predictions", "leave_one_out"]
 
@@ -125,7 +126,7 @@ def cross_validate(
         For bad data or folds.
     """
     model = _need_classifier(model, "cross_validate")
-    labels = np.asarray(y)
+    labels = label_array(y)
     check_consistent_length(X, labels, sample_weight)
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     fold = _fold_of(folds, X, labels)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.estimators.weighted_model import WeightedModel
 from tallybayes.estimators.weighted_words import left_out
 from tallybayes.estimators.weighting import Figures, Weighting, taken, without_rows
+from tallybayes.labels import are_among
 from tallybayes.leaving_out import posterior_without
 from tallybayes.tables import Empty, Table
 from tallybayes.weighted.counts import cells_of, held_columns
@@ -117,7 +118,7 @@ def simplified_weighting(
     if len(rows) > SIMPLIFIED:
         rows = np.sort(np.random.default_rng(0).permutation(rows)[:SIMPLIFIED])
     x, own, weight = x.take(rows), own[rows], weight[rows]
-    known = np.flatnonzero(np.isin(model.schema.classes, before.classes))
+    known = np.flatnonzero(are_among(model.schema.classes, before.classes))
     if not np.array_equal(known, now.present):
         raise ValueError(
             "other classes have rows now than when the weights were learned: call reweight(X, y) "

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.labels import places_among
 from tallybayes.tally import TableTally
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.counts import counted_again, held_columns
@@ -153,7 +154,7 @@ def apply_weighting(weighting: Weighting, tally: TableTally, log_prior: Array) -
         column_table(column, share, choice)
         for column, choice in zip(columns, learned.choices, strict=True)
     ]
-    at = np.searchsorted(tally.schema.classes, weighting.classes)
+    at = places_among(weighting.classes, tally.schema.classes)
     by_class = np.tile(learned.weights.terms, (n, 1))
     by_class[at] += learned.weights.deviations
     shift = np.zeros(n)

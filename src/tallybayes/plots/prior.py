@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tallybayes.estimators.labels import label_array
 from tallybayes.families import ClassPrior
 from tallybayes.plots.asking import need_fitted
 from tallybayes.plots.style import RIGHT, legend, looks_of, name_axis, name_ticks, need_axes
@@ -95,6 +96,6 @@ class PriorDisplay:
         **bar_kw
             For ``ax.bar``.
         """
-        classes, counts = np.unique(np.asarray(y), return_counts=True)
+        classes, counts = np.unique(label_array(y), return_counts=True)
         prior = np.exp(ClassPrior().log(ClassCounts(counts.astype(np.float64))))
         return cls(classes=classes, probabilities=prior).plot(ax, **bar_kw)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.estimators.labels import label_array
 from tallybayes.tables import Empty, Numbers, Table, read_table
 from tallybayes.tables.columns import texts_of
 
@@ -125,7 +126,7 @@ def class_codes(y: Any, n_rows: int, classes: NDArray[Any] | None) -> tuple[Any,
     ValueError
         If y has another length than X, or a label that is no class.
     """
-    labels = np.asarray(y)
+    labels = label_array(y)
     if labels.shape != (n_rows,):
         raise ValueError(f"y has the shape {labels.shape} for {n_rows} rows: give a label a row")
     if classes is None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import IncompatibleTallies, NegativeTally
+from tallybayes.labels import places_among
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally.base import NOTHING, Tally
 from tallybayes.tally.classes import ClassCounts
@@ -102,7 +103,7 @@ class TableTally:
 
     def aligned(self, schema: Schema) -> TableTally:
         """The same counts in a schema that holds this one's classes, levels and columns."""
-        rows = np.searchsorted(schema.classes, self.schema.classes)
+        rows = places_among(self.schema.classes, schema.classes)
         same_classes = len(schema.classes) == len(self.schema.classes)
         parts: list[Tally] = [self.classes]
         if schema.by_name:

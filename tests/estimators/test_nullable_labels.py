@@ -1,0 +1,167 @@
+"""Labels of any integer or boolean type keep their type and value, beyond 2⁵³ too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tallybayes import GaussianNB, NaiveBayes, WeightedNaiveBayes, cross_validate, leave_one_out
+from tallybayes.errors import IncompatibleTallies
+from tallybayes.estimators.labels import codes_of, labels_and_codes, read_labels
+from tallybayes.labels import are_among, joined_labels, places_among
+
+BIG = [2**53, 2**53 + 1, 2**53, 2**53 + 1, 2**53 + 2, 2**53]
+HUGE = np.array([2**63, 2**63 + 1, 2**63, 2**63 + 1, 1, 2], dtype=np.uint64)
+YES = [True, False, True, False, True, False]
+X = np.array([[0.0, 1], [1, 0], [2, 1], [3, 0], [2.5, 1], [0.5, 0]])
+
+INTEGERS = {
+    "pandas Int64": lambda v: pd.Series(v, dtype="Int64"),
+    "pandas array Int64": lambda v: pd.array(v, dtype="Int64"),
+    "pandas index Int64": lambda v: pd.Index(v, dtype="Int64"),
+    "pandas int64[pyarrow]": lambda v: pd.Series(v, dtype="int64[pyarrow]"),
+    "pandas frame": lambda v: pd.DataFrame({"y": pd.array(v, dtype="Int64")})["y"],
+    "polars": lambda v: pl.Series(v),
+    "arrow": lambda v: pa.array(v),
+    "arrow chunked": lambda v: pa.chunked_array([v[:2], v[2:]]),
+    "list": list,
+}
+BOOLEANS = {
+    "pandas boolean": lambda v: pd.Series(v, dtype="boolean"),
+    "pandas array boolean": lambda v: pd.array(v, dtype="boolean"),
+    "pandas bool[pyarrow]": lambda v: pd.Series(v, dtype="bool[pyarrow]"),
+    "polars": lambda v: pl.Series(v),
+    "arrow": lambda v: pa.array(v),
+}
+MODELS = [NaiveBayes, GaussianNB]
+
+
+@pytest.mark.parametrize("kind", INTEGERS)
+@pytest.mark.parametrize("model", MODELS)
+def test_integers_keep_their_type_and_value(kind, model):
+    made = model().fit(X, INTEGERS[kind](BIG))
+    assert made.classes_.dtype == np.int64
+    assert made.classes_.tolist() == [2**53, 2**53 + 1, 2**53 + 2]
+    assert made.class_count_.tolist() == [3.0, 2.0, 1.0]
+    assert made.predict(X).dtype == np.int64
+
+
+@pytest.mark.parametrize("kind", BOOLEANS)
+@pytest.mark.parametrize("model", MODELS)
+def test_booleans_stay_booleans(kind, model):
+    made = model().fit(X, BOOLEANS[kind](YES))
+    assert made.classes_.dtype == bool
+    assert made.predict(X).tolist() == model().fit(X, YES).predict(X).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["Int8", "UInt16", "Int32", "UInt64", "uint8[pyarrow]"])
+def test_the_width_of_integers_stays(dtype):
+    labels = pd.Series([1, 2, 1, 2, 1, 2], dtype=dtype)
+    assert NaiveBayes().fit(X, labels).classes_.dtype == labels.dtype.numpy_dtype
+
+
+def test_unsigned_integers_beyond_int64():
+    made = NaiveBayes().fit(X, pd.Series(HUGE, dtype="UInt64"))
+    assert made.classes_.tolist() == np.unique(HUGE).tolist()
+
+
+def test_a_column_vector_is_read_as_labels_with_scikit_learns_warning():
+    column = pd.DataFrame({"y": pd.array(BIG, dtype="Int64")})
+    with pytest.warns(UserWarning, match="column-vector y was passed"):
+        made = NaiveBayes().fit(X, column)
+    assert made.classes_.tolist() == [2**53, 2**53 + 1, 2**53 + 2]
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "boolean", "int64[pyarrow]", "bool[pyarrow]"])
+def test_a_gap_among_nullable_labels_is_refused_with_its_row(dtype):
+    labels = pd.Series([1, 0, None, 1, None, 0], dtype=dtype)
+    with pytest.raises(ValueError, match=r"row 2 has no label \(2 in all\)"):
+        NaiveBayes().fit(X, labels)
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.LeakWarning")
+@pytest.mark.parametrize("model", [NaiveBayes, GaussianNB, WeightedNaiveBayes])
+def test_every_method_that_takes_labels_takes_nullable_ones(model):
+    rows, labels = np.tile(X, (10, 1)), pd.Series(YES * 10, dtype="boolean")
+    plain = np.asarray(YES * 10)
+    made = model().partial_fit(rows, labels, classes=pd.array([False, True], dtype="boolean"))
+    np.testing.assert_array_equal(
+        leave_one_out(made, rows, labels), leave_one_out(made, rows, plain)
+    )
+    assert made.classes_.dtype == bool
+    assert made.score(rows, labels) == made.score(rows, plain)
+    made.forget(rows[:6], labels[:6])
+    assert made.class_count_.tolist() == [27.0, 27.0]
+
+
+def test_cross_validation_takes_nullable_labels():
+    rows, labels = np.tile(X, (10, 1)), pd.Series(BIG[:4] * 15, dtype="Int64")
+    made = GaussianNB().fit(rows, labels)
+    np.testing.assert_array_equal(
+        cross_validate(made, rows, labels, folds=3),
+        cross_validate(made, rows, np.array(BIG[:4] * 15), folds=3),
+    )
+
+
+# ---- labels of two types -------------------------------------------------------------------------
+def test_signed_labels_find_their_unsigned_class():
+    made = GaussianNB().partial_fit(X, HUGE, classes=np.unique(HUGE))
+    made.partial_fit(X[:2], np.array([1, 2], dtype=np.int64))
+    assert made.class_count_.tolist() == [2.0, 2.0, 2.0, 2.0]
+    with pytest.raises(ValueError, match="do not exist"):
+        made.partial_fit(X[:2], np.array([-1, 2], dtype=np.int64))
+
+
+def test_parts_of_signed_and_unsigned_labels_merge_exactly():
+    signed = NaiveBayes().fit(X[:2], np.array([2**53, 2**53 + 1], dtype=np.int64))
+    unsigned = NaiveBayes().fit(X[2:], np.array([2**53 + 2, 2**53 + 3] * 2, dtype=np.uint64))
+    both = signed + unsigned
+    assert both.classes_.tolist() == [2**53, 2**53 + 1, 2**53 + 2, 2**53 + 3]
+    assert both.class_count_.tolist() == [1.0, 1.0, 2.0, 2.0]
+
+
+def test_labels_that_no_type_holds_together_are_refused():
+    signed = NaiveBayes().fit(X[:2], np.array([-1, 1], dtype=np.int64))
+    unsigned = NaiveBayes().fit(X, HUGE)
+    with pytest.raises(IncompatibleTallies, match="no type in common"):
+        _ = signed + unsigned
+    fractions = NaiveBayes().fit(X[:2], np.array([1.0, 2.0]))
+    big = NaiveBayes().fit(X, np.array(BIG))
+    with pytest.raises(IncompatibleTallies, match="no type in common"):
+        _ = big + fractions
+
+
+near = st.integers(2**53 - 3, 2**53 + 3) | st.integers(-3, 3) | st.integers(2**63 - 2, 2**63 + 2)
+
+
+@given(st.lists(near, min_size=1, max_size=8), st.lists(near, min_size=1, max_size=8))
+def test_places_are_those_of_pythons_numbers(a, b):
+    def sorted_array(values):
+        values = sorted(set(values))
+        fits = values[-1] < 2**63
+        if not fits and values[0] < 0:
+            values = [v for v in values if v >= 0]
+        return np.array(values, dtype=np.int64 if fits else np.uint64)
+
+    a, b = sorted_array(a), sorted_array(b)
+    assert are_among(a, b).tolist() == [v in b.tolist() for v in a.tolist()]
+    assert places_among(a, b).tolist() == [sum(w < v for w in b.tolist()) for v in a.tolist()]
+    union = sorted({*a.tolist(), *b.tolist()})
+    if union[0] >= 0 or union[-1] < 2**63:
+        assert joined_labels(a, b).tolist() == union
+    else:
+        with pytest.raises(IncompatibleTallies):
+            joined_labels(a, b)
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=20))
+def test_codes_give_the_labels_back(values):
+    labels = read_labels(pd.Series(values, dtype="Int64"), np.empty((len(values), 1)), "test")
+    classes, codes = labels_and_codes(labels)
+    assert classes[codes].tolist() == values
+    assert codes_of(labels, classes).tolist() == codes.tolist()
