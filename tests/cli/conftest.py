@@ -80,6 +80,7 @@ def process(tmp_path):
         assert result.returncode == code, err
         return Outcome(result.returncode, out, err)
 
+    run.command = command
     run.start = lambda *words, **options: subprocess.Popen(
         command(*words), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
     )

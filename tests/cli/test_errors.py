@@ -283,7 +283,7 @@ def test_a_locale_without_the_letters(process, run, files, model):
 
 
 def test_tables_in_terminals_of_any_width(run, files, model, monkeypatch):
-    for columns, widest in ((20, 60), (70, 70), (300, 300)):
+    for columns, widest in ((20, 30), (40, 40), (70, 70), (300, 300)):
         monkeypatch.setenv("COLUMNS", str(columns))
         text = run("show", model, "--tables").out
         assert max(map(len, text.splitlines())) <= widest

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Annotated, Any, Never
 
 import typer
-from typer.core import TyperGroup
 
 from tallybayes.cli import failures
 from tallybayes.cli.commands.evaluate import run as evaluate
@@ -20,16 +19,18 @@ from tallybayes.cli.commands.predict import run as predict
 from tallybayes.cli.commands.reweight import run as reweight
 from tallybayes.cli.commands.show import run as show
 from tallybayes.cli.commands.update import forget, update
+from tallybayes.cli.help import PlainCommand, PlainGroup
 from tallybayes.errors import LeftOutWarning, StaleWarning
 
 __all__ = ["app"]
 
 
-class OneLine(TyperGroup):
+class OneLine(PlainGroup):
     """A group whose errors are one line, each with the exit code that it stands for."""
 
     def main(self, *args: Any, **kwargs: Any) -> Never:
         kwargs["standalone_mode"] = False
+        kwargs["prog_name"] = "tallybayes"  # also for python -m tallybayes.cli
         with warnings.catch_warnings():
             warnings.simplefilter("default")
             # the table of columns says so, and whoever predicts was told when training
@@ -71,14 +72,14 @@ app = typer.Typer(
     cls=OneLine,
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
     help=(
-        "Naive Bayes for tables, as a tally: count once, then classify, update, forget and merge."
-        "\n\nData is CSV (any delimiter), JSON lines, Parquet or Arrow, read in batches; "
-        "[b]-[/b] is standard input or output."
+        "Naive Bayes for tables: count the rows once, then predict, update, forget and merge."
+        "\n\nData is CSV (any delimiter), JSON lines, Parquet or Arrow; - is standard input or "
+        "output. A command's own options: tallybayes COMMAND --help."
     ),
-    epilog="Exit codes: 0 done, 1 data or model, 2 usage, 130 interrupted.",
+    epilog="Exit codes: 0 success, 1 wrong data or model, 2 wrong usage, 130 interrupted.",
 )
 
 
@@ -114,4 +115,4 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "show": show,
 }
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name, cls=PlainCommand)(command)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from rich.text import Text
 
-from tallybayes.cli.console import document, progress, say, table
+from tallybayes.cli.console import cut, document, line, progress, say, table
 from tallybayes.cli.failures import Failure
 from tallybayes.cli.model_file import ModelFile
 from tallybayes.cli.options import Reading
@@ -17,6 +16,7 @@ from tallybayes.cli.reading.source import Source
 __all__ = ["explain"]
 
 MOST = 25  # columns that are shown
+WIDEST = 30  # letters of a value
 
 
 def explain(model: str, data: str, row: int, reading: Reading, json: bool) -> None:
@@ -45,7 +45,7 @@ def explain(model: str, data: str, row: int, reading: Reading, json: bool) -> No
     rows = [("(class prior)", "", prior)]
     rows += [(names[j], values[names[j]], float(apart[j])) for j in sequence]
     total = prior + float(apart.sum())
-    _say(file, row, proba, order.tolist(), rows, total)
+    _say(file, source.place(row), proba, order.tolist(), rows, total)
 
 
 def _row(file: ModelFile, source: Source, row: int) -> Batch:
@@ -106,7 +106,7 @@ def _document(
 
 def _say(
     file: ModelFile,
-    row: int,
+    place: str,
     proba: Any,
     order: list[int],
     rows: list[tuple[str, Any, float]],
@@ -114,29 +114,25 @@ def _say(
 ) -> None:
     names = file.classes
     best, other = names[order[0]], names[order[min(1, len(order) - 1)]]
-    shown = ", ".join(f"{names[k]} {proba[k]:.2%}" for k in order[:5])
-    more = f" and {len(order) - 5} more" if len(order) > 5 else ""
     widest = max((abs(nats) for _, _, nats in rows if np.isfinite(nats)), default=0.0) or 1.0
     lines = []
     for name, value, nats in rows[: MOST + 1]:
         size = round(12 * min(abs(nats), widest) / widest)
-        bar = Text(
-            " " * 12 + "│" + "█" * size if nats > 0 else " " * (12 - size) + "█" * size + "│"
-        )
-        bar.stylize("green" if nats > 0 else "red")
+        bar = " " * 12 + "│" + "█" * size if nats > 0 else " " * (12 - size) + "█" * size + "│"
         values = value if isinstance(value, list) else [value]
-        cell = " × ".join("(gap)" if v is None else str(v) for v in values)
-        if len(cell) > 30:
-            cell = cell[:29] + "…"
-        lines.append([name, " ".join(cell.split()), f"{nats:+.3f}", bar])
+        cell = " × ".join("(missing)" if v is None else str(v) for v in values)
+        style = "green" if nats > 0 else "red"
+        lines.append([name, cut(cell, WIDEST), f"{nats:+.3f}", line(bar, style)])
     lines.append(["sum", "", f"{total:+.3f}", ""])
-    heads = ["column", "value", ">nats", f"← {other}   {best} →"]
+    prediction = f"{file.target} = {best}" if file.target else best
+    say(line(f"{place}: predicted {prediction}, probability {proba[order[0]]:.1%}", "bold"))
+    if len(order) > 1:
+        shown = ", ".join(f"{names[k]} {proba[k]:.1%}" for k in order[1:5])
+        more = f" and {len(order) - 5} more" if len(order) > 5 else ""
+        say(line(f"Other classes: {shown}{more}"))
+    heads = ["column", "value", ">nats", f"{'← ' + cut(other, 9):>11}   {cut(best, 9)} →"]
+    say(line(), table(f"Evidence for {best} over {other}", heads, lines, chart=True))
     hidden = len(rows) - 1 - MOST
-    say(
-        Text(f"Row {row} is {best}", style="bold"),
-        Text(f"probability: {shown}{more}"),
-        Text(),
-        table(f"For {best} and against {other}, by influence", heads, lines),
-    )
     if hidden > 0:
-        say(Text(f"{hidden} columns of less influence are not shown (--json has all)", style="dim"))
+        say(line(f"{hidden:,} columns with less influence are not shown (--json has all)", "dim"))
+    say(line("+1 nat multiplies the odds of the two classes by 2.7.", "dim"))

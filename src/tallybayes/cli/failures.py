@@ -9,6 +9,8 @@ from collections.abc import Iterable
 
 import typer
 
+from tallybayes.cli.escapes import one_line
+
 __all__ = [
     "DATA",
     "DEBUG",
@@ -77,5 +79,5 @@ def report(error: BaseException) -> int:
 
         traceback.print_exception(error)
     message, code = _line(error)
-    print(f"tallybayes: error: {' '.join(message.split())}", file=sys.stderr)
+    print(f"tallybayes: error: {one_line(message)}", file=sys.stderr)
     return code

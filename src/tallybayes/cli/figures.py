@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.text import Text
 
-from tallybayes.cli.console import table
+from tallybayes.cli.console import line, table
 
 __all__ = ["Figures"]
 
@@ -104,36 +103,41 @@ class Figures:
             else ("infinite", "")
         )
         numbers = table(
-            f"How good it is: {self.measured_on}, {self.rows:,} rows",
-            ["", ">this model", "std. error", f">always {name!r}"],
+            f"Quality ({self.measured_on}, {self.rows:,} rows)",
+            ["measure", ">this model", "std. error", f">always {name!r}"],
             [
                 ["accuracy", f"{self.accuracy:.2%}", f"± {accuracy_error:.2%}", f"{share:.2%}"],
-                ["log-loss (nats a row)", loss, plus, f"{entropy:.4f} *"],
+                ["log-loss (nats)", loss, plus, f"{entropy:.4f} *"],
             ],
         )
-        remarks = ["* of each class's share, the same for every row"]
+        remarks = [
+            "accuracy: the share of rows whose most probable class is the true one",
+            "log-loss: the mean of -ln(probability of the true class); 0 is perfect",
+            "* when each row is given the shares of the classes as its probabilities",
+        ]
         if self.unknown:
             remarks.append(
-                f"{self.unknown:,} rows are of classes that the model does not know: they count as "
-                "wrong, and make the log-loss infinite"
+                f"{self.unknown:,} rows have a class that the model does not know: they count as "
+                "errors and make the log-loss infinite"
             )
-        return [numbers, Text("\n".join(remarks), style="dim"), Text(), self._confusion_table()]
+        dim = [line(remark, "dim") for remark in remarks]
+        return [numbers, *dim, line(), self._confusion_table()]
 
     def _confusion_table(self) -> Any:
         if len(self.classes) > WIDEST:
             wrong = [c for c in self._confusions() if c[0] != c[1]]
             wrong.sort(key=lambda c: -c[2])
             found = [(a, p, f"{n:,}") for a, p, n in wrong[:10]]
-            return table("The most frequent confusions", ["is", "predicted", ">rows"], found)
+            return table("Most frequent errors", ["true", "predicted", ">rows"], found)
         names = [*self.classes, UNKNOWN][: len(self.classes) + bool(self.unknown)]
         rows = []
         for i, name in enumerate(names):
             cells = [
-                Text(f"{n:,}", style="bold" if i == j else "")
+                line(f"{n:,}", "bold" if i == j else "")
                 for j, n in enumerate(self.confusion[i].tolist())
             ]
             total = int(self.confusion[i].sum())
             right = f"{self.confusion[i, i] / total:.1%}" if i < len(self.classes) and total else ""
-            rows.append([Text(name), *cells, Text(right)])
-        heads = ["is \\ predicted", *(f">{c}" for c in self.classes), ">right"]
-        return table("Confusions (rows)", heads, rows)
+            rows.append([name, *cells, right])
+        heads = ["true \\ predicted", *(f">{c}" for c in self.classes), ">correct"]
+        return table("Confusion matrix (rows)", heads, rows)

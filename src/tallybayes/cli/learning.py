@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rich.text import Text
-
-from tallybayes.cli.console import document, note, progress, say
+from tallybayes.cli.console import document, line, note, progress, say
 from tallybayes.cli.locking import alone
 from tallybayes.cli.model_file import ModelFile, need_place
 from tallybayes.cli.options import Reading
@@ -54,7 +52,7 @@ def learn(
             "learns again, on rows that were counted"
         )
     verb = "added" if action == "update" else "taken away"
-    say(Text(f"{changed:,.10g} rows {verb}; {path} holds {file.rows:,.10g} now"))
+    say(line(f"{changed:,.10g} rows {verb}; {path} holds {file.rows:,.10g} now"))
 
 
 def _count(action: Action, file: ModelFile, source: Source, target: str | None) -> None:

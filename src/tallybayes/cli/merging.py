@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from rich.text import Text
-
-from tallybayes.cli.console import document, note, say
+from tallybayes.cli.console import document, line, note, say
 from tallybayes.cli.failures import Failure
 from tallybayes.cli.locking import alone
 from tallybayes.cli.model_file import ModelFile, need_place
@@ -35,7 +33,7 @@ def merge(models: list[str], output: str, json: bool) -> None:
         }
         document("merge", content)
         return
-    say(Text(f"{len(models)} models merged; {output} holds {whole.rows:,.10g} rows"))
+    say(line(f"{len(models)} models merged; {output} holds {whole.rows:,.10g} rows"))
 
 
 def _take_in(whole: ModelFile, first: str, part: ModelFile, path: str) -> None:

@@ -26,32 +26,46 @@ __all__ = ["Data", "Json", "Model", "Output", "Reading", "Target", "reads"]
 
 PANEL = "Reading data"
 
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file, made by fit.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file, written by fit.")]
 Data = Annotated[
     str,
     typer.Argument(metavar="DATA", help="CSV, JSON lines, Parquet or Arrow; - is standard input."),
 ]
 Json = Annotated[
-    bool, typer.Option("--json", metavar="", help="Results as one JSON document, for machines.")
+    bool, typer.Option("--json", metavar="", help="Print one JSON document, for programs.")
 ]
 Output = Annotated[
     str | None,
-    typer.Option("--output", "-o", metavar="MODEL", help="Else MODEL is replaced."),
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="MODEL",
+        help="Write the new model here instead of replacing MODEL.",
+    ),
 ]
 Target = Annotated[
     str | None,
-    typer.Option("--target", metavar="COL", help="The label's column, where it has another name."),
+    typer.Option(
+        "--target",
+        metavar="COL",
+        help="The label column, if its name differs from that in the model.",
+    ),
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option(metavar="CHAR", rich_help_panel=PANEL, help="Of CSV; else found: , ; tab or |."),
+    typer.Option(
+        metavar="CHAR",
+        rich_help_panel=PANEL,
+        help="The delimiter of CSV; by default found among , ; tab and |.",
+    ),
 ]
 Decimal = Annotated[
     str | None,
     typer.Option(
         metavar="CHAR",
         rich_help_panel=PANEL,
-        help="The decimal sign of numbers in CSV: . or ,  Else a point, or what the model had.",
+        help="The decimal sign of numbers in CSV, . or , (default: that of the model, else a "
+        "point).",
     ),
 ]
 FormatName = Annotated[
@@ -60,7 +74,7 @@ FormatName = Annotated[
         "--format",
         metavar="NAME",
         rich_help_panel=PANEL,
-        help="csv, jsonl, parquet or arrow; else found by a look.",
+        help="csv, jsonl, parquet or arrow; by default found from the content.",
     ),
 ]
 NullTexts = Annotated[
@@ -74,7 +88,12 @@ NullTexts = Annotated[
     ),
 ]
 Encoding = Annotated[
-    str, typer.Option(metavar="NAME", rich_help_panel=PANEL, help="Of CSV, such as gb18030.")
+    str,
+    typer.Option(
+        metavar="NAME",
+        rich_help_panel=PANEL,
+        help="The encoding of CSV, such as latin-1 or gb18030.",
+    ),
 ]
 Block = Annotated[int | None, typer.Option("--block", min=64, hidden=True, help="Bytes at a time.")]
 

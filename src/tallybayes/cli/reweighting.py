@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from rich.text import Text
-
-from tallybayes.cli.console import document, progress, say
+from tallybayes.cli.console import document, line, progress, say
 from tallybayes.cli.failures import Failure
 from tallybayes.cli.locking import alone
 from tallybayes.cli.model_file import ModelFile, need_place
@@ -47,4 +45,4 @@ def reweight(
     if json:
         document("reweight", {"model": path, "rows": len(labels), "rows_counted": file.rows})
         return
-    say(Text(f"learned on {len(labels):,} rows; {path} holds {file.rows:,.10g} as before"))
+    say(line(f"learned on {len(labels):,} rows; {path} holds {file.rows:,.10g} as before"))

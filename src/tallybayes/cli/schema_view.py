@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from rich.console import Group
-from rich.text import Text
 
-from tallybayes.cli.console import table
+from tallybayes.cli.console import cut, line, table
 from tallybayes.cli.model_file import ModelFile
 from tallybayes.cli.telling import Telling, gap_shares
 from tallybayes.estimators.weighted import WeightedNaiveBayes
+from tallybayes.estimators.weighted_words import weights_of
 
-__all__ = ["class_table", "columns_document", "columns_table", "telling_table"]
+__all__ = ["MAX_ROWS", "class_table", "columns_document", "columns_table", "telling_table"]
+
+MAX_ROWS = 20  # columns, classes or tables that are printed unless all are asked for
 
 
 def _held(file: ModelFile, name: str, holds: str) -> str:
@@ -21,13 +22,14 @@ def _held(file: ModelFile, name: str, holds: str) -> str:
 
 
 def columns_document(file: ModelFile) -> list[dict[str, Any]]:
-    """Each column: what it holds, its family and why, and the share of gaps."""
-    gaps = gap_shares(file)
+    """Each column: what it holds, its family and why, its weight, and the share of gaps."""
+    gaps, weights = gap_shares(file), weights_of(file.table.chosen.weighting)
     return [
         {
             "column": r.name,
             "holds": _held(file, r.name, r.holds),
             "family": r.family,
+            "weight": weights.get(r.name) if r.part is not None else None,
             "why": r.why,
             "gaps": gaps.get(r.name),
             "used": r.part is not None,
@@ -38,20 +40,33 @@ def columns_document(file: ModelFile) -> list[dict[str, Any]]:
 
 USUAL = ("best by leave-one-out", "texts are levels")
 HOW_WEIGHTED = (
-    "Numbers are put into cells, and neighbouring cells smoothed; texts and gaps are levels. "
-    "Weights are learned by leave-one-out."
+    "Numbers are split into cells (intervals), which are smoothed; texts and missing values are "
+    "levels. The weight scales what a column adds to the score of a class."
 )
 HOW = (
-    "Numbers are read as what tells the classes apart best by leave-one-out, texts as levels; "
-    "--column says otherwise."
+    "Each number column has the family that predicts best by leave-one-out; texts are levels. "
+    "--column sets another family."
 )
 
 
-def columns_table(file: ModelFile) -> Any:
-    """The columns for people; what is remarkable about one has a remark."""
-    rows, weighted = [], isinstance(file.model, WeightedNaiveBayes)
+def columns_table(file: ModelFile, found: list[Telling], show_all: bool, model: str) -> list[Any]:
+    """The columns for people; what is remarkable about one has a remark.
+
+    Parameters
+    ----------
+    file : ModelFile
+    found : list of Telling
+        The informative columns, the best first: those are printed where there are too many.
+    show_all : bool
+    model : str
+        The model's path, for the command that prints the others.
+    """
+    weighted = isinstance(file.model, WeightedNaiveBayes)
     paired = {name for pair in file.pairs for name in pair.columns}
-    for column in columns_document(file):
+    columns = columns_document(file)
+    shown = columns if show_all else _informative(columns, found)
+    rows = []
+    for column in shown:
         style = "" if column["used"] else "dim"
         why = column["why"].partition(" (")[0]
         remark = "" if why in USUAL else why
@@ -64,13 +79,29 @@ def columns_table(file: ModelFile) -> Any:
         if family.startswith("smooth density"):
             family = "smooth density"  # of so many cells, which machines are told
         holds = "" if column["holds"] == "anything" else column["holds"]
-        cells = [column["column"], holds, family, _percent(column["gaps"]), remark]
-        rows.append([Text(cell, style=style) for cell in cells])
-    how = HOW_WEIGHTED if weighted else HOW
-    heads = ["column", "holds", "read as", ">gaps", "remark"]
-    while not any(row[-1].plain for row in rows):  # without gaps or remarks no such column
-        heads, rows = heads[:-1], [row[:-1] for row in rows]
-    return Group(table("What was understood", heads, rows), Text(how, style="dim"), Text())
+        family, _, weight = family.partition(", weight ")
+        cells = [column["column"], holds, family, weight, _percent(column["gaps"]), remark]
+        rows.append([line(cut(cell), style) for cell in cells])
+    heads = ["column", "type", "read as", ">weight", ">missing", "remark"]
+    filled = [j for j in range(len(heads)) if any(row[j].plain for row in rows)]
+    heads, rows = [heads[j] for j in filled], [[row[j] for j in filled] for row in rows]
+    more = len(columns) - len(shown)
+    title = f"Columns, the {len(shown)} most informative" if more else "Columns"
+    how = [line(HOW_WEIGHTED if weighted else HOW, "dim"), line()]
+    if more:
+        how.insert(0, line(f"… and {more:,} more: tallybayes show {model} --all"))
+    return [table(title, heads, rows), *how]
+
+
+def _informative(columns: list[dict[str, Any]], found: list[Telling]) -> list[dict[str, Any]]:
+    """The most informative columns, in the order of the file; the first where none is."""
+    if len(columns) <= MAX_ROWS:
+        return columns
+    best = [t.column for t in found]
+    best += [c["column"] for c in columns if c["used"]] + [c["column"] for c in columns]
+    names = {c["column"] for c in columns}
+    chosen = set(list(dict.fromkeys(name for name in best if name in names))[:MAX_ROWS])
+    return [c for c in columns if c["column"] in chosen]
 
 
 def _percent(share: float | None) -> str:
@@ -82,21 +113,22 @@ def _percent(share: float | None) -> str:
     return ">99.9%" if 0.9995 <= share < 1.0 else f"{share:.1%}"
 
 
-def class_table(file: ModelFile, target: str | None) -> Any:
+def class_table(file: ModelFile, target: str | None, show_all: bool) -> Any:
     """The classes: rows and probability before anything is known."""
     prior = np.exp(file.model.class_log_prior_)
-    rows = [
-        (label, f"{count:,.10g}", f"{p:.2%}")
-        for label, count, p in zip(
-            file.classes, file.model.class_count_.tolist(), prior.tolist(), strict=True
-        )
-    ]
+    count = file.model.class_count_
+    order = np.arange(len(count))
+    if not show_all and len(count) > MAX_ROWS:
+        order = np.argsort(-count, kind="stable")[:MAX_ROWS]
+    rows = [(file.classes[k], f"{count[k]:,.10g}", f"{prior[k]:.2%}") for k in order.tolist()]
+    if more := len(count) - len(order):
+        rows.append((f"… and {more:,} more", "", ""))
     title = f"Classes ({target})" if target else "Classes"
     return table(title, ["class", ">rows", ">prior"], rows)
 
 
-def telling_table(found: list[Telling], measure: str, most: int = 10) -> Any:
-    """The most telling columns with bars."""
+def telling_table(found: list[Telling], measure: str, most: int = 10) -> list[Any]:
+    """The most informative columns with bars."""
     top = max((t.nats for t in found), default=0.0)
     rows = [
         (
@@ -107,7 +139,5 @@ def telling_table(found: list[Telling], measure: str, most: int = 10) -> Any:
         for t in found[:most]
     ]
     more = f", {most} of {len(found)}" if len(found) > most else ""
-    return Group(
-        table(f"Most telling columns{more}", ["column", ">nats", ""], rows),
-        Text(measure, style="dim"),
-    )
+    title = f"Most informative columns{more}"
+    return [table(title, ["column", ">nats", ""], rows, chart=True), line(measure, "dim")]

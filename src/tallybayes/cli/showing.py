@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.text import Text
-
-from tallybayes.cli.console import document, say, table
+from tallybayes.cli.console import document, line, say, table
 from tallybayes.cli.model_file import ModelFile
 from tallybayes.cli.schema_view import (
+    MAX_ROWS,
     class_table,
     columns_document,
     columns_table,
@@ -22,8 +21,9 @@ MOST = 20  # levels or bins of a table that is shown
 WIDEST = 6  # classes
 
 
-def show(model: str, tables: bool, json: bool) -> None:
-    """Shows columns, classes and options, and with `tables` each column's parameters."""
+def show(model: str, tables: bool, show_all: bool, json: bool) -> None:
+    """Shows columns, classes and options, and with `tables` each column's parameters; the first and
+    most informative of them, or all."""
     file = ModelFile.load(model)
     telling = most_telling(file)
     settings = {k: v for k, v in file.model.get_params().items() if k != "columns"}
@@ -44,17 +44,20 @@ def show(model: str, tables: bool, json: bool) -> None:
         return
     given = ", ".join(f"{k}={v!r}" for k, v in settings.items() if v is not None)
     say(
-        Text(f"{model}: {file.rows:,.10g} rows, {len(file.names)} columns", style="bold"),
-        Text(given, style="dim"),
-        Text(),
-        columns_table(file),
-        class_table(file, file.target),
+        line(f"{model}: {file.rows:,.10g} rows, {len(file.names)} columns", "bold"),
+        line(given, "dim"),
+        line(),
+        *columns_table(file, telling, show_all, model),
+        class_table(file, file.target, show_all),
     )
     if telling:
-        say(telling_table(telling, measure_of(file)))
+        say(*telling_table(telling, measure_of(file)))
     if tables:
-        for part in parts:
+        say(line())
+        for part in parts if show_all else parts[:MAX_ROWS]:
             say(_table(_parameters(part, file.classes), file.classes))
+        if not show_all and len(parts) > MAX_ROWS:
+            say(line(f"… and {len(parts) - MAX_ROWS:,} more tables: --all prints them"))
 
 
 def _parameters(part: Any, classes: list[str]) -> dict[str, Any]:

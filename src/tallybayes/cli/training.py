@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.text import Text
-
-from tallybayes.cli.console import document, note, progress, say
+from tallybayes.cli.console import document, line, note, progress, say
 from tallybayes.cli.counting import Counting
 from tallybayes.cli.doubts import note_doubts
 from tallybayes.cli.figures import Figures
@@ -76,15 +74,16 @@ def fit(wish: Wish, reading: Reading) -> None:
         file = counting.model_file(model)
         with alone(path):
             file.save(path)
-        if not wish.json:
-            _say_model(file, wish.target, path)
-        figures = None
+    telling = most_telling(file)
+    if not wish.json:
+        _say_model(file, telling, wish.target, path)
+    figures = None
+    with progress() as bar:
         if wish.test is not None:
             test = reading.open(wish.test, file)
             figures = figures_of(file, test, bar, f"test file {wish.test}")
         elif wish.estimate and file.rows > 1:
             figures = held_out_figures(file, counting.sample, bar)
-    telling = most_telling(file)
     note_doubts(file, source)
     if figures is None:
         note(_no_estimate(file.rows))
@@ -94,7 +93,7 @@ def fit(wish: Wish, reading: Reading) -> None:
     if figures is not None:
         say(*figures.tables())
     if telling:
-        say(telling_table(telling, measure_of(file)))
+        say(*telling_table(telling, measure_of(file)))
 
 
 def _document(
@@ -117,10 +116,10 @@ def _default_output(train: str) -> str:
     return str(Path(path).with_suffix(".tally"))
 
 
-def _say_model(file: ModelFile, target: str, path: str) -> None:
-    say(columns_table(file), class_table(file, target))
+def _say_model(file: ModelFile, telling: list[Telling], target: str, path: str) -> None:
+    say(*columns_table(file, telling, False, path), class_table(file, target, False))
     text = f"{file.rows:,.10g} rows counted; the model is in {path}"
-    say(Text(text, style="bold"), Text())
+    say(line(text, "bold"), line())
     weighting = file.table.chosen.weighting
     if weighting is not None and not file.table.parts:
         note(f"warning: {NOTHING}, so every prediction will be one class; --plain uses them all")

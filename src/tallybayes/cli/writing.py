@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -20,6 +20,7 @@ import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from tallybayes.cli.escapes import formula_safe, json_safe, visible
 from tallybayes.cli.failures import USAGE, Failure
 from tallybayes.cli.interrupts import need_none
 from tallybayes.cli.model_file import need_folder
@@ -37,8 +38,16 @@ class Writer(Protocol):
 
 
 class _Csv:
-    def __init__(self, file: IO[bytes], columns: list[str], delimiter: str = ",") -> None:
+    def __init__(
+        self,
+        file: IO[bytes],
+        columns: list[str],
+        delimiter: str = ",",
+        spelt: Callable[[str], str] = str,
+    ) -> None:
+        columns = [spelt(name) for name in columns]
         self._file, self._delimiter, self._columns = file, delimiter, columns
+        self._spelt = spelt
         self._head = [columns]  # written with the first rows: an error before leaves nothing
         self._plain = pc_csv.WriteOptions(
             include_header=False, delimiter=delimiter, quoting_style="none"
@@ -54,6 +63,9 @@ class _Csv:
         self._file.flush()
 
     def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None:
+        if self._spelt is not str:
+            spelt = {label: self._spelt(label) for label in set(labels)}
+            labels = [spelt[label] for label in labels]
         if any(c in label for label in set(labels) for c in f'{self._delimiter}"\r\n'):
             self._put(zip(labels, strict=True) if proba is None else _beside(labels, proba))
             return
@@ -73,7 +85,7 @@ class _JsonLines:
     def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None:
         rows = [[v] for v in labels] if proba is None else _beside(labels, proba)
         for row in rows:
-            line = json.dumps(dict(zip(self._columns, row, strict=True)), ensure_ascii=False)
+            line = _json_line(self._columns, row)
             self._file.write(line.encode() + b"\n")
         self._file.flush()
 
@@ -91,7 +103,7 @@ class _Document:
     def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None:
         rows = [[v] for v in labels] if proba is None else _beside(labels, proba)
         for row in rows:
-            line = json.dumps(dict(zip(self._columns, row, strict=True)), ensure_ascii=False)
+            line = _json_line(self._columns, row)
             self._file.write((b",\n" if self._rows else self._head + b"\n") + line.encode())
             self._rows += 1
         self._file.flush()
@@ -117,6 +129,10 @@ class _Columnar:
         self._out.close()
 
 
+def _json_line(columns: list[str], row: list[Any]) -> str:
+    return json_safe(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False))
+
+
 def _columns(labels: list[str], proba: NDArray[np.float64] | None) -> list[Any]:
     columns = [pa.array(labels, pa.string())]
     return columns + ([] if proba is None else [pa.array(p) for p in np.ascontiguousarray(proba.T)])
@@ -126,7 +142,9 @@ def _beside(labels: list[str], proba: NDArray[np.float64]) -> Iterator[list[Any]
     return ([label, *p] for label, p in zip(labels, proba.tolist(), strict=True))
 
 
-def _writer(file: IO[bytes], path: str, columns: list[str], document: bool) -> Writer:
+def _writer(
+    file: IO[bytes], path: str, columns: list[str], document: bool, spelt: Callable[[str], str]
+) -> Writer:
     if document:
         return _Document(file, columns)
     suffix = Path(path).suffix.lower()
@@ -135,11 +153,13 @@ def _writer(file: IO[bytes], path: str, columns: list[str], document: bool) -> W
         return _JsonLines(file, columns)
     if kind in ("parquet", "arrow"):
         return _Columnar(file, columns, kind == "parquet")
-    return _Csv(file, columns, "\t" if suffix == ".tsv" else ",")
+    return _Csv(file, columns, "\t" if suffix == ".tsv" else ",", spelt)
 
 
 @contextmanager
-def writing(path: str, columns: list[str], document: bool = False) -> Iterator[Writer]:
+def writing(
+    path: str, columns: list[str], document: bool = False, *, safe: bool = False
+) -> Iterator[Writer]:
     """A writer to a file, which is there whole or not at all, or to standard output ("-").
 
     Parameters
@@ -150,9 +170,16 @@ def writing(path: str, columns: list[str], document: bool = False) -> Iterator[W
         "prediction", then one a class for probabilities.
     document : bool
         One JSON document instead.
+    safe : bool
+        Whether texts that a spreadsheet would take for formulas get a "'" before them, in CSV.
     """
+    spelt: Callable[[str], str] = formula_safe if safe else str
+    if safe and (document or FORMATS.get(Path(path).suffix.lower(), "csv") != "csv"):
+        raise Failure("--safe-csv is for predictions as CSV: leave it out", USAGE)
     if path == "-":
-        writer = _writer(sys.stdout.buffer, path, columns, document)
+        if sys.stdout.isatty():  # a person reads it
+            spelt = visible
+        writer = _writer(sys.stdout.buffer, path, columns, document, spelt)
         yield writer
         writer.close()
         return
@@ -165,7 +192,7 @@ def writing(path: str, columns: list[str], document: bool = False) -> Iterator[W
     descriptor, draft = tempfile.mkstemp(prefix=f".{Path(path).name}.", dir=folder)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            writer = _writer(file, path, columns, document)
+            writer = _writer(file, path, columns, document, spelt)
             yield writer
             writer.close()
         umask = os.umask(0)

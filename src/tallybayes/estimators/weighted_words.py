@@ -31,6 +31,7 @@ __all__ = [
     "summary_of",
     "term_frame",
     "terms_of",
+    "weights_of",
 ]
 
 GAP = "(gap)"
@@ -96,6 +97,14 @@ def terms_of(model: WeightedModel) -> list[Term]:
         return []
     keys = [*((column.name,) for column in now.columns), *weighting.pairs]
     return [Term(keys[t], now, t) for t in now.score.speaking]
+
+
+def weights_of(weighting: Weighting | None) -> dict[str, float]:
+    """The weight of each column, by name; nothing for a model without weights."""
+    if weighting is None:
+        return {}
+    names = [column.name for column in weighting.learned.columns]
+    return dict(zip(names, weighting.learned.weights.terms.tolist(), strict=False))
 
 
 def columns_read(model: WeightedModel) -> list[ColumnReading]:

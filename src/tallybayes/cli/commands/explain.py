@@ -15,7 +15,7 @@ __all__ = ["run"]
 def run(
     model: options.Model,
     data: options.Data,
-    row: Annotated[int, typer.Option(min=0, metavar="N", help="Which row, from 0.")],
+    row: Annotated[int, typer.Option(min=0, metavar="N", help="The number of the row, from 0.")],
     reading: options.Reading,
     json: options.Json = False,
 ) -> None:

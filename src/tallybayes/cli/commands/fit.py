@@ -11,39 +11,40 @@ from tallybayes.cli.failures import USAGE, Failure
 
 __all__ = ["run"]
 
-PLAIN = "Plain naive Bayes"
+PLAIN = "Plain naive Bayes (with --plain)"
 
 
 @options.reads
 def run(
     train: Annotated[
         str,
-        typer.Argument(metavar="TRAIN", help="Rows with labels; - is standard input."),
+        typer.Argument(metavar="TRAIN", help="Labelled rows; - is standard input."),
     ],
-    target: Annotated[
-        str, typer.Option("--target", "-t", metavar="COL", help="The column with the label.")
-    ],
+    target: Annotated[str, typer.Option("--target", "-t", metavar="COL", help="The label column.")],
     reading: options.Reading,
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="MODEL", help="Else TRAIN's name with the suffix .tally."
+            "--output",
+            "-o",
+            metavar="MODEL",
+            help="The model file (default: TRAIN with .tally as suffix).",
         ),
     ] = None,
     column: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=FAMILY",
-            help="categorical, or none to leave the column out; with --plain also gaussian, "
-            "bernoulli, poisson, binned or smooth, with parameters as in 'age=binned(bins=16)'. "
-            "May be repeated.",
+            help="How to model a column: categorical, or none to leave it out. With --plain also "
+            "gaussian, bernoulli, poisson, binned or smooth, with parameters as in "
+            "'age=binned(bins=16)'. May be repeated.",
         ),
     ] = None,
     interactions: Annotated[
         str,
         typer.Option(
             metavar="NUMBER|auto",
-            help="Pairs of columns at most; auto takes as many as leave-one-out says help.",
+            help="The largest number of column pairs; auto chooses it by leave-one-out.",
         ),
     ] = "auto",
     plain: Annotated[
@@ -51,7 +52,7 @@ def run(
         typer.Option(
             "--plain",
             metavar="",
-            help="Naive Bayes without weights and pairs; what follows is for it.",
+            help="Naive Bayes without weights and pairs.",
         ),
     ] = False,
     alpha: Annotated[
@@ -59,7 +60,7 @@ def run(
         typer.Option(
             metavar="NUMBER|auto",
             rich_help_panel=PLAIN,
-            help="Smoothing of the counts of levels and bins, in rows, else 1; auto chooses it by "
+            help="Pseudo-count added to each level and bin (default: 1); auto chooses it by "
             "leave-one-out.",
         ),
     ] = None,
@@ -68,7 +69,7 @@ def run(
         typer.Option(
             metavar="temperature|isotonic",
             rich_help_panel=PLAIN,
-            help="Correct the probabilities by leave-one-out predictions.",
+            help="Calibrate the probabilities on leave-one-out predictions.",
         ),
     ] = None,
     missing: Annotated[
@@ -76,12 +77,14 @@ def run(
         typer.Option(
             metavar="ignore|level",
             rich_help_panel=PLAIN,
-            help="Gaps say nothing, as is usual, or are evidence.",
+            help="Ignore missing values (the default), or treat them as a level.",
         ),
     ] = None,
     test: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Measure on these rows, which training did not see."),
+        typer.Option(
+            metavar="FILE", help="Measure the model on these rows instead of by cross-validation."
+        ),
     ] = None,
     estimate: Annotated[
         bool,
@@ -89,7 +92,7 @@ def run(
     ] = True,
     json: options.Json = False,
 ) -> None:
-    """Train a model on a file.
+    """Train a model on a file and measure it.
 
     The model is naive Bayes with weighted columns, and with pairs of columns where they help.
     """

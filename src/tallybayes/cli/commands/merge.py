@@ -15,11 +15,11 @@ __all__ = ["run"]
 def run(
     models: Annotated[list[str], typer.Argument(metavar="MODEL…", help="Two or more model files.")],
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="MODEL", help="The model of all their rows.")
+        str, typer.Option("--output", "-o", metavar="MODEL", help="The merged model.")
     ],
     json: options.Json = False,
 ) -> None:
-    """Merge models: the result is the model of all their rows together."""
+    """Merge models into the model of all their rows."""
     if len(models) < 2:
         raise Failure("merge needs two models or more: tallybayes merge A B -o C", USAGE)
     from tallybayes.cli.merging import merge

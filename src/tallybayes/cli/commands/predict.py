@@ -24,11 +24,19 @@ def run(
             "--output",
             "-o",
             metavar="OUT",
-            help=".csv, .tsv, .jsonl, .parquet or .arrow; - is CSV on standard output.",
+            help="A .csv, .tsv, .jsonl, .parquet or .arrow file (default: CSV on standard output).",
         ),
     ] = "-",
     proba: Annotated[
         bool, typer.Option("--proba", metavar="", help="Add a column p(label) for each class.")
+    ] = False,
+    safe_csv: Annotated[
+        bool,
+        typer.Option(
+            "--safe-csv",
+            metavar="",
+            help="In CSV, put ' before texts that a spreadsheet would run as formulas.",
+        ),
     ] = False,
     json: options.Json = False,
 ) -> None:
@@ -47,7 +55,11 @@ def run(
     classes = file.classes
     columns = ["prediction", *(f"p({c})" for c in classes if proba)]
     counts: Counter[str] = Counter()
-    with progress() as bar, writing(output, columns, json and output == "-") as out:
+    document_out = json and output == "-"
+    with (
+        progress(to_terminal=output == "-") as bar,
+        writing(output, columns, document_out, safe=safe_csv) as out,
+    ):
         for batch in file.batches(source, bar, "predicting", None):
             with source.locating(batch):
                 p = file.model.predict_proba(batch.table)

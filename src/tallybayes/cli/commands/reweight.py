@@ -16,9 +16,9 @@ def run(
     target: options.Target = None,
     json: options.Json = False,
 ) -> None:
-    """Learn weights and pairs again, after update, forget or merge.
+    """Learn weights and pairs again after update, forget or merge.
 
-    DATA are rows that the model has counted, all or a fair sample of them; none is counted again.
+    DATA holds rows that the model has counted: all, or a random sample. The counts do not change.
     """
     from tallybayes.cli.reweighting import reweight
 

@@ -15,11 +15,15 @@ def run(
     model: options.Model,
     tables: Annotated[
         bool,
-        typer.Option("--tables", metavar="", help="Each column's parameters by class as well."),
+        typer.Option("--tables", metavar="", help="Also print each column's parameters by class."),
+    ] = False,
+    show_all: Annotated[
+        bool,
+        typer.Option("--all", metavar="", help="All columns, classes and tables, not 20 of each."),
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Show what a model holds: its columns, classes, options, and with --tables its parameters."""
+    """Show a model: its columns, classes, options, and with --tables its parameters."""
     from tallybayes.cli.showing import show
 
-    show(model, tables, json)
+    show(model, tables, show_all, json)

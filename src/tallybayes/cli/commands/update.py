@@ -30,7 +30,5 @@ def _command(action: Literal["update", "forget"], doc: str) -> Callable[..., Non
     return run
 
 
-update = _command("update", "Count more rows: the model is then that of all rows together.")
-forget = _command(
-    "forget", "Take rows away that were counted: the model is then as if it had never seen them."
-)
+update = _command("update", "Add rows to a model: it becomes the model of all rows.")
+forget = _command("forget", "Remove rows from a model, as if it had never seen them.")

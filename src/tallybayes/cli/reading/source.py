@@ -204,6 +204,11 @@ class Source:
             stream.close()
         return f"row {row}" if line is None else f"line {line}"
 
+    def place(self, row: int) -> str:
+        """A row by its number (from 0) and, where it has one, by its line."""
+        where = self.where(row)
+        return f"Row {row}" + (f" ({where})" if where.startswith("line") else "")
+
     def misfit(self, misfit: Misfit) -> Failure:
         """A cell that does not fit, as an error for a model whose kinds stand."""
         return Failure(

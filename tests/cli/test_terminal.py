@@ -1,0 +1,320 @@
+"""What a terminal shows: reports beside the progress bar, widths, and names that would steer it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+import unicodedata
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tallybayes.cli.escapes import formula_safe, json_safe, one_line, visible
+
+CONTROL = re.compile(r"\x1b\[([?0-9;]*)([A-Za-z])")
+
+
+def shown(data: str, width: int) -> list[str]:
+    """The lines that a terminal of this width holds after it was sent the data."""
+    lines, row, column, i = [""], 0, 0, 0
+
+    def put(text: str) -> None:
+        nonlocal column, row
+        for letter in text:
+            wide = 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+            if column + wide > width:
+                row, column = row + 1, 0
+            while row >= len(lines):
+                lines.append("")
+            line = lines[row].ljust(column)
+            lines[row] = line[:column] + letter + "\0" * (wide - 1) + line[column + wide :]
+            column += wide
+
+    while i < len(data):
+        if found := CONTROL.match(data, i):
+            number, what = found[1], found[2]
+            if what == "A":
+                row = max(0, row - int(number or 1))
+            elif what == "K":
+                lines[row] = ""
+            else:
+                assert what in "mhl", found[0]
+            i = found.end()
+            continue
+        if data[i] == "\n":
+            row += 1
+            while row >= len(lines):
+                lines.append("")
+        elif data[i] == "\r":
+            column = 0
+        else:
+            put(data[i])
+        i += 1
+    return [line.replace("\0", "").rstrip() for line in lines]
+
+
+@pytest.fixture
+def terminal(tmp_path, process):
+    """Runs the command line in a terminal of a width, with standard output there or in a file."""
+
+    def run(*words, width=80, out=None):
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+        drop = ("COLUMNS", "LINES", "NO_COLOR", "TTY_COMPATIBLE")
+        env = {k: v for k, v in os.environ.items() if k not in drop} | {"TERM": "xterm-256color"}
+        job = subprocess.Popen(
+            process.command(*words),
+            cwd=tmp_path,
+            stdin=theirs,
+            stdout=out or theirs,
+            stderr=theirs,
+            env=env,
+        )
+        os.close(theirs)
+        pieces = []
+        try:
+            while piece := os.read(ours, 1 << 16):
+                pieces.append(piece)
+        except OSError:  # the other end was closed
+            pass
+        os.close(ours)
+        assert job.wait(60) == 0
+        return b"".join(pieces).decode()
+
+    return run
+
+
+def stripped(text: str) -> list[str]:
+    return [line.rstrip() for line in text.rstrip().splitlines()]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_the_report_of_fit_is_whole_beside_the_bar(terminal, process, files, width):
+    words = ("fit", "comma.csv", "--target", "buys", "-o", "m.tally")
+    sent = terminal(*words, width=width)
+    assert "counting" in sent  # the bar was there
+    lines = shown(sent, width)
+    expected = stripped(process(*words, COLUMNS=str(width)).out)
+    assert [line for line in lines if line] == [line for line in expected if line]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("evaluate", "m.tally", "comma.csv"), ("explain", "m.tally", "comma.csv", "--row", 3)],
+    ids=lambda words: words[0],
+)
+def test_other_reports_are_whole(terminal, process, files, words):
+    process("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
+    expected = stripped(process(*words).out)
+    assert [v for v in shown(terminal(*words), 80) if v] == [v for v in expected if v]
+
+
+def test_predictions_stand_alone_on_a_terminal(terminal, process, files):
+    process("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
+    sent = terminal("predict", "m.tally", "comma.csv")
+    assert sent.replace("\r\n", "\n") == process("predict", "m.tally", "comma.csv").out
+
+
+def test_a_report_sent_to_a_file_is_in_the_file(terminal, process, files, tmp_path):
+    words = ("fit", "comma.csv", "--target", "buys", "-o", "m.tally")
+    with (tmp_path / "report.txt").open("wb") as out:
+        sent = terminal(*words, out=out)
+    assert [line for line in shown(sent, 80) if line] == []
+    assert "Confusion matrix" in (tmp_path / "report.txt").read_text()
+
+
+@pytest.mark.parametrize("width", [40, 80])
+@pytest.mark.parametrize("name", [(), ("fit",), ("predict",), ("merge",), ("show",)])
+def test_help_fits_the_terminal(run, monkeypatch, width, name):
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = run(*name, "--help").out
+    assert max(map(len, text.splitlines())) <= width
+    assert "<" not in text
+    assert "{" not in text
+    words = " ".join(text.split())
+    assert "Show this message and exit." in words
+    if name == ("fit",):
+        assert "Usage: tallybayes fit [OPTIONS] --target COL TRAIN" in words
+        assert "'age=binned(bins=16)'" in words
+
+
+HOSTILE = {
+    "colour": "\x1b[35mred",
+    "bell": "ring\x07",
+    "title": "\x1b]0;owned\x07",
+    "c1": "a\x9b2Jb",
+    "bidi": "a\u202eb\u2066c",
+    "delete": "x\x7fy",
+    "line": "one\u2028two",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_hidden_characters_are_visible(text):
+    seen = visible(text)
+    assert seen.isprintable()
+    assert visible(seen) == seen
+    import json
+
+    assert json_safe(json.dumps(text, ensure_ascii=False)).isprintable()
+    assert json.loads(json_safe(json.dumps(text, ensure_ascii=False))) == text
+
+
+def test_readable_text_is_left_alone():
+    for text in ("工程师", "Ž é ß", "👩\u200d🔬", "[bold]x[/bold]", "\\x1b", "‘“–…×"):
+        assert visible(text) == text
+    assert one_line("a\n  b\tc") == "a b\\tc"
+
+
+@pytest.fixture
+def hostile(tmp_path, process):
+    """A model whose column, levels and classes hold what steers a terminal."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, len(HOSTILE), 300)
+    levels = list(HOSTILE.values())
+    table = pa.table(
+        {
+            "\x1b[2Jcol\u202eumn": [levels[i] for i in x],
+            "[bold]markup[/bold]": rng.normal(size=300) + x,
+            "y": ["=\x1b[5mcmd\x07" if i % 2 else "[red]no" for i in x],
+        }
+    )
+    pq.write_table(table, tmp_path / "h.parquet")
+    process("fit", "h.parquet", "-t", "y", "-o", "h.tally", "--no-estimate")
+    return table
+
+
+COMMANDS = [
+    ("fit", "h.parquet", "-t", "y", "-o", "g.tally"),
+    ("evaluate", "h.tally", "h.parquet"),
+    ("explain", "h.tally", "h.parquet", "--row", 0),
+    ("explain", "h.tally", "h.parquet", "--row", 1, "--json"),
+    ("show", "h.tally", "--tables"),
+    ("show", "h.tally", "--tables", "--json"),
+    ("predict", "h.tally", "h.parquet", "--proba"),
+    ("predict", "h.tally", "h.parquet", "--json"),
+    ("update", "h.tally", "h.parquet", "-o", "u.tally"),
+]
+
+
+@pytest.mark.parametrize("width", [40, 120])
+def test_names_do_not_steer_the_terminal(terminal, process, hostile, width):
+    for words in COMMANDS if width == 120 else COMMANDS[:5]:
+        sent = CONTROL.sub(_allowed, terminal(*words, width=width).replace("\r\n", "\n"))
+        sent = sent.replace("\r", "").replace("\n", "")
+        assert sent.isprintable(), (words, [c for c in sent if not c.isprintable()])
+        if words[0] == "show":
+            assert "[bold]markup[/bold]" in sent
+        if "--json" not in words and words[0] != "update":
+            assert "\\x1b[5mcmd\\x07" in sent.replace(" ", "")
+
+
+def _allowed(found: re.Match[str]) -> str:
+    """What rich sends by itself: colours, the cursor, lines that are erased."""
+    number, what = found[1], found[2]
+    steers = (what == "m" and number in ("5", "35")) or (what == "J")
+    return found[0] if steers else ""
+
+
+def test_errors_and_notes_do_not_steer_the_terminal(process, hostile, tmp_path):
+    for words in (
+        ("predict", "h.tally", "no\x1b[2Jfile.csv"),
+        ("fit", "h.parquet", "-t", "no\x1b[2Jcolumn"),
+        ("fit", "h.parquet", "-t", "y", "-o", "no\x1b[2J/x.tally"),
+    ):
+        line = process(*words, code=1).line
+        assert "\\x1b[2J" in line
+        assert line.isprintable()
+    line = process("fit", "h.parquet", "-t", "y", "--colu\x1b[2J", code=2).line
+    assert line.isprintable()
+    (tmp_path / "s\x1b[2J.csv").write_text("x,y\n1,a\n2,b\n")
+    err = process("fit", "s\x1b[2J.csv", "-t", "y", "--no-estimate").err
+    assert err.replace("\n", "").isprintable()
+
+
+def test_machines_get_names_as_they_are(process, hostile, tmp_path):
+    label = "=\x1b[5mcmd\x07"
+    columns = process("show", "h.tally", "--json").document["columns"]
+    assert [c["column"] for c in columns] == hostile.column_names[:2]
+    assert label.encode() in process("predict", "h.tally", "h.parquet").out.encode()
+    process("predict", "h.tally", "h.parquet", "-o", "p.csv")
+    assert label in (tmp_path / "p.csv").read_text()
+
+
+def test_predictions_that_a_spreadsheet_does_not_run(process, hostile, tmp_path):
+    process("predict", "h.tally", "h.parquet", "-o", "p.csv", "--proba", "--safe-csv")
+    lines = (tmp_path / "p.csv").read_text().splitlines()
+    assert lines[0].startswith("prediction,p(=")
+    assert not any(line.startswith("=") for line in lines)
+    assert any(line.startswith("'=\x1b[5mcmd\x07,0.") for line in lines)
+    assert "'=" in process("predict", "h.tally", "h.parquet", "--safe-csv").out
+    words = ("predict", "h.tally", "h.parquet", "--safe-csv")
+    assert "--safe-csv" in process(*words, "-o", "p.parquet", code=2).line
+    assert "--safe-csv" in process(*words, "--json", code=2).line
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+cmd", "-x", "@sum", "\tx", "\r=1", "\t5", "-1-1"])
+def test_formulas_are_guarded(text):
+    assert formula_safe(text) == "'" + text
+
+
+@pytest.mark.parametrize("text", ["-1", "+2.5", "-1e-9", "a=b", "", "'=1", " x", "-.5"])
+def test_numbers_and_texts_are_not_guarded(text):
+    assert formula_safe(text) == text
+
+
+def test_only_the_console_draws():
+    """So that nothing is printed that has not passed through `visible`."""
+    from pathlib import Path
+
+    import tallybayes.cli
+
+    folder = Path(tallybayes.cli.__file__).parent
+    using = {
+        path.name
+        for path in folder.rglob("*.py")
+        if re.search(r"^\s*(from|import) rich", path.read_text("utf-8"), re.M)
+    }
+    assert using == {"console.py"}
+
+
+def test_a_wide_table_prints_the_informative_columns(run, tmp_path):
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 80)
+    columns = {f"noise{i}": rng.normal(size=80) for i in range(300)}
+    columns["signal"] = y + rng.normal(size=80) / 4
+    pq.write_table(pa.table({**columns, "y": y}), tmp_path / "w.parquet")
+    for words in (("--plain",), ()):
+        out = run("fit", "w.parquet", "-t", "y", "--no-estimate", *words).out
+        assert len(out.splitlines()) < 80
+        assert "signal" in out
+        assert "… and 281 more: tallybayes show w.tally --all" in out
+        assert len(run("show", "w.tally", "--tables").out.splitlines()) < 700
+        assert "noise299" in run("show", "w.tally", "--all").out
+
+
+def test_many_classes_are_cut(run, tmp_path):
+    rows = [f"{i % 7},c{i % 60}" for i in range(240)]
+    (tmp_path / "t.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
+    out = run("fit", "--plain", "t.csv", "-t", "y", "--no-estimate").out
+    assert "… and 40 more" in out
+    assert "c59" in run("show", "t.tally", "--all").out
+
+
+def test_weights_are_numbers_for_machines(run, files):
+    run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
+    columns = run("show", "m.tally", "--json").document["columns"]
+    for column in columns:
+        assert isinstance(column["weight"], float) == column["used"]
+        if column["used"]:
+            assert f"weight {column['weight']:.2f}" in column["family"]
+    run("fit", "--plain", "comma.csv", "--target", "buys", "-o", "p.tally", "--no-estimate")
+    columns = run("show", "p.tally", "--json").document["columns"]
+    assert all(column["weight"] is None for column in columns)
