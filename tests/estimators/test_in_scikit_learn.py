@@ -137,7 +137,7 @@ def test_it_says_what_it_is(NB):
     assert tags.input_tags.positive_only == theirs.input_tags.positive_only
     assert tags.input_tags.categorical == theirs.input_tags.categorical or not PROMISED
     assert tags.input_tags.sparse  # GaussianNB and CategoricalNB too
-    assert not tags.array_api_support  # out of scope for now
+    assert not tags.array_api_support  # which promises to refuse rows of another library
     with pytest.raises(sklearn.exceptions.NotFittedError):
         check_is_fitted(model)
     check_is_fitted(model.fit(*rows()))

@@ -20,6 +20,7 @@ from sklearn.utils.validation import assert_all_finite
 
 from tallybayes import scoring
 from tallybayes.errors import IncompatibleTallies
+from tallybayes.estimators.array_api import like
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes, read_labels
 from tallybayes.estimators.model import ENGINE, Model
@@ -426,7 +427,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return twin
 
     # ---- predicting ------------------------------------------------------------------------------
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Any:
         """The most probable class of each row.
 
         Parameters
@@ -445,9 +446,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         model = self._fitted()
         x = self._read_rows(X)
-        return model.tally.schema.classes[scoring.best_class(model.score, x)]
+        return like(X, model.tally.schema.classes[scoring.best_class(model.score, x)])
 
-    def predict_joint_log_proba(self, X: Any) -> Array:
+    def predict_joint_log_proba(self, X: Any) -> Any:
         """log P(c) + log p(x | c), in nats.
 
         Parameters
@@ -461,9 +462,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         model = self._fitted()
         x = self._read_rows(X)
-        return self._as_output(scoring.joint_log_likelihood(model.score, x), x)
+        return like(X, self._as_output(scoring.joint_log_likelihood(model.score, x), x))
 
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: Any) -> Any:
         """log P(c | x), in nats.
 
         Parameters
@@ -475,9 +476,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         array (n_rows, n_classes)
             A row that every class rules out gets the class prior, with a RuledOutWarning.
         """
-        return self._posterior(X, log=True)
+        return like(X, self._posterior(X, log=True))
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> Any:
         """P(c | x).
 
         Parameters
@@ -490,7 +491,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Rows sum to 1. A row that every class rules out gets the class prior, with a
             RuledOutWarning.
         """
-        return self._posterior(X, log=False)
+        return like(X, self._posterior(X, log=False))
 
     def _posterior(self, X: Any, *, log: bool) -> Array:
         model = self._fitted()

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from tallybayes.errors import StaleWarning, warn_user
+from tallybayes.estimators.array_api import like
 from tallybayes.estimators.calibration import Method, Temperature
 from tallybayes.estimators.evidence import table_evidence
 from tallybayes.estimators.intervals import drawn_posteriors, draws_of
@@ -170,12 +171,12 @@ class Calibrated(TableClassifier):
         calibration = self._fitted().chosen.calibration
         return calibration is None or isinstance(calibration, Temperature)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Any:
         if self._order_kept():
             self._fresh()
             return super().predict(X)
         proba = self._posterior(X, log=True)
-        return np.asarray(self._fitted().schema.classes[proba.argmax(axis=1)])
+        return like(X, np.asarray(self._fitted().schema.classes[proba.argmax(axis=1)]))
 
     def _posterior(self, X: Any, *, log: bool) -> Array:
         calibration = self._fresh().chosen.calibration

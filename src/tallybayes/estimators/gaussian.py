@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from tallybayes.estimators.array_api import like, model_array
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.generative import GenerativeClassifier
 from tallybayes.families import Gaussian
@@ -99,6 +100,20 @@ class GaussianNB(GenerativeClassifier):
             kind="moments", n_features=x.shape[1], names=self._feature_names(), origin=origin
         )
 
+    def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
+        if first:
+            self.__dict__.pop("_library", None)
+            library = model_array(x)
+            if library is not None:
+                self.__dict__["_library"] = library
+        return super()._read_rows(x, first=first, learning=learning)
+
+    def _as_fitted(self, values: NDArray[np.float64]) -> Any:
+        """A fitted attribute in the type of training rows, and in their array library."""
+        values = values.astype(self._dtype)
+        library = self.__dict__.get("_library")
+        return values if library is None else like(library, values)
+
     def _as_output(self, scores: NDArray[np.float64], x: Any) -> Array:
         if x.dtype == np.float32 and self._fitted().dtype == np.float32:
             with np.errstate(over="ignore"):  # below the range of float32 it is −inf
@@ -115,16 +130,16 @@ class GaussianNB(GenerativeClassifier):
         return model.once("estimates", lambda: model.family.mean_variance(model.group))  # type: ignore[no-any-return]
 
     @property
-    def theta_(self) -> Array:
+    def theta_(self) -> Any:
         """Mean of each feature in each class, (n_classes, n_features)."""
         self._attribute("theta_")
-        return self._estimates().mean.astype(self._dtype)
+        return self._as_fitted(self._estimates().mean)
 
     @property
-    def var_(self) -> Array:
+    def var_(self) -> Any:
         """Variance of each feature in each class, smoothed, (n_classes, n_features)."""
         self._attribute("var_")
-        return self._estimates().variance.astype(self._dtype)
+        return self._as_fitted(self._estimates().variance)
 
     @property
     def epsilon_(self) -> Any:
@@ -133,12 +148,19 @@ class GaussianNB(GenerativeClassifier):
         return self._estimates().epsilon.astype(self._dtype)[()]
 
     @property
-    def class_prior_(self) -> Array:
+    def class_prior_(self) -> Any:
         """P(c), (n_classes,)."""
         model = self._attribute("class_prior_")
         if model.prior.given is not None:
-            return model.prior.given.astype(self._dtype)
-        return np.exp(model.log_prior).astype(self._dtype)
+            return self._as_fitted(model.prior.given)
+        return self._as_fitted(np.exp(model.log_prior))
+
+    @property
+    def class_count_(self) -> Any:
+        """Rows, or weight, of each class, (n_classes,): float64, or as X where X is an array of
+        another library and scikit-learn's array API dispatch is on."""
+        count = self._attribute("class_count_").tally.classes.count
+        return count.copy() if self.__dict__.get("_library") is None else self._as_fitted(count)
 
     @property
     def probability_tables_(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from tallybayes import scoring
+from tallybayes.estimators.array_api import like
 from tallybayes.estimators.as_distributions import AsDistributions
 from tallybayes.estimators.labels import codes_of, label_array
 
@@ -21,7 +22,7 @@ Array = NDArray[np.float64]
 class GenerativeClassifier(AsDistributions):
     """Base class of the classifiers whose score is log P(c) + log p(x | c). Not for direct use."""
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Any) -> Any:
         """log p(x) = log Σ_c P(c) p(x | c), in nats: how well the model knows such a row.
 
         Parameters
@@ -36,7 +37,7 @@ class GenerativeClassifier(AsDistributions):
         model = self._fitted()
         x = self._read_rows(X)
         evidence = scoring.log_evidence(model.score, x, model.log_prior)
-        return self._as_output(evidence, x)
+        return like(X, self._as_output(evidence, x))
 
     def sample(
         self, n: int | None = None, y: ArrayLike | None = None, random_state: Any = None

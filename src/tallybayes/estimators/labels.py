@@ -12,6 +12,7 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
+from tallybayes.estimators.array_api import as_numpy
 from tallybayes.labels import are_among, places_among
 
 __all__ = ["codes_of", "label_array", "labels_and_codes", "read_labels", "sorted_labels"]
@@ -26,15 +27,18 @@ def label_array(y: Any) -> NDArray[Any]:
 
 
 def _without_nullable(y: Any) -> Any:
-    """y, but nullable integers and booleans of pandas as NumPy's of the same type.
+    """y, but nullable integers and booleans of pandas as NumPy's of the same type, and so arrays
+    that scikit-learn dispatches on.
 
-    By themselves they become floats, in which whole numbers beyond 2⁵³ coincide, or objects.
+    By themselves nullable ones become floats, in which whole numbers beyond 2⁵³ coincide, or
+    objects.
 
     Raises
     ------
     ValueError
         For a gap among them.
     """
+    y = as_numpy(y)
     if getattr(y, "ndim", 1) == 2 and hasattr(y, "iloc") and y.shape[1] == 1:
         column = y.iloc[:, 0]
         known = _without_nullable(column)

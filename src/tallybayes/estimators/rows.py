@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from tallybayes.engines.memory import readable
+from tallybayes.estimators.array_api import as_numpy
+from tallybayes.tables import Table
 
 __all__ = ["read_rows", "read_weights"]
 
@@ -55,7 +57,7 @@ def read_rows(estimator: Any, x: Any, *, reset: bool, dtype: Any = "numeric") ->
     try:
         x = validate_data(
             estimator,
-            x,
+            as_numpy(x),
             accept_sparse=("csr", "csc"),
             accept_large_sparse=True,
             dtype=dtype,
@@ -104,5 +106,7 @@ def read_weights(sample_weight: Any, x: Any) -> NDArray[np.float64] | None:
     """
     if sample_weight is None:
         return None
-    weights = _check_sample_weight(sample_weight, x, dtype=np.float64)
+    if isinstance(x, Table):  # scikit-learn looks at the number of rows only
+        x = np.broadcast_to(0.0, x.shape)
+    weights = _check_sample_weight(as_numpy(sample_weight), x, dtype=np.float64)
     return np.ascontiguousarray(weights)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features
 from tallybayes.engines.table import collect_table, merged_tables
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import IncompatibleTallies
+from tallybayes.estimators.array_api import as_numpy
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.declarations import Declared, declared, names_declared
 from tallybayes.estimators.explanation import Explanation
@@ -80,7 +81,7 @@ class TableClassifier(RowByRow):
         return names, declared(self.columns, names)
 
     def _table(self, x: Any) -> Table:
-        table = read_table(x, get_num_threads())
+        table = read_table(as_numpy(x), get_num_threads())
         for size, axis in ((table.n_rows, "sample"), (len(table.columns), "feature")):
             if not size:
                 raise ValueError(

@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
 from tallybayes.errors import TallyWarning
+from tallybayes.estimators.array_api import as_numpy
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.labels import label_array
 
@@ -126,7 +127,7 @@ def cross_validate(
         For bad data or folds.
     """
     model = _need_classifier(model, "cross_validate")
-    labels = label_array(y)
+    X, labels = as_numpy(X), label_array(y)
     check_consistent_length(X, labels, sample_weight)
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     fold = _fold_of(folds, X, labels)

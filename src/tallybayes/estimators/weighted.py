@@ -383,7 +383,7 @@ class WeightedNaiveBayes(TableClassifier):
                 warned=model.warned,
             )
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Any:
         self._fresh()
         return super().predict(X)
 
@@ -391,7 +391,7 @@ class WeightedNaiveBayes(TableClassifier):
         self._fresh()
         return super()._posterior(X, log=log)
 
-    def predict_joint_log_proba(self, X: Any) -> Array:
+    def predict_joint_log_proba(self, X: Any) -> Any:
         self._fresh()
         return super().predict_joint_log_proba(X)
 

@@ -1,0 +1,49 @@
+"""Arrays of other libraries, where scikit-learn's array API dispatch is on.
+
+The kernels read memory of the host, so rows, labels and weights are moved to NumPy, and what is
+predicted goes back to the library and the device of the rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.utils._array_api import _convert_to_numpy, get_namespace
+
+__all__ = ["as_numpy", "like", "model_array"]
+
+
+def _library(x: Any) -> Any:
+    """The array API namespace of x; None for NumPy, for no array, and where dispatch is off."""
+    if isinstance(x, np.ndarray) or not hasattr(x, "__dlpack__"):
+        return None
+    if not get_config()["array_api_dispatch"]:
+        return None
+    try:
+        return get_namespace(x)[0]
+    except TypeError:  # a column of a table that only offers its memory
+        return None
+
+
+def as_numpy(x: Any) -> Any:
+    """x, or the same values in NumPy where it is an array that scikit-learn dispatches on."""
+    library = _library(x)
+    return x if library is None else _convert_to_numpy(x, library)
+
+
+def like(x: Any, values: NDArray[Any]) -> Any:
+    """The values in the library and on the device of x; in NumPy where x is no such array, and
+    for texts, which array libraries do not hold."""
+    library = _library(x)
+    if library is None or values.dtype.kind not in "biufc":
+        return values
+    return library.asarray(values, device=x.device)
+
+
+def model_array(x: Any) -> Any:
+    """An empty array of the library and device of x, which a model can keep; None for NumPy."""
+    library = _library(x)
+    return None if library is None else library.empty((0,), device=x.device)
