@@ -66,12 +66,15 @@ def _frozen(value: Any) -> Any:
     return value
 
 
+UNSEEN = ("_model", "_lock")  # looked at below; says nothing of what was learned
+
+
 def state(estimator: Any) -> dict[str, Any]:
     """Every attribute of an estimator, and all that its model has counted, as frozen values.
 
     What the model has computed from its tally and kept is left out: it can be computed again.
     """
-    held = {name: _frozen(value) for name, value in vars(estimator).items() if name != "_model"}
+    held = {name: _frozen(value) for name, value in vars(estimator).items() if name not in UNSEEN}
     model = vars(estimator).get("_model")
     if model is not None:
         held["counts"] = _frozen(model.tally.arrays())

@@ -6,8 +6,7 @@ import copy
 import operator
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -23,6 +22,7 @@ from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.array_api import like
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes, read_labels
+from tallybayes.estimators.learning import LOCK, learning, lock_of
 from tallybayes.estimators.model import ENGINE, Model
 from tallybayes.estimators.rows import read_rows, read_weights
 from tallybayes.families import ClassPrior
@@ -136,24 +136,18 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """A shallow copy shares the tally; whichever changes it first takes a copy of its own."""
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
+        twin.__dict__.pop(LOCK, None)
         if "_model" in self.__dict__:
-            self._model.shared = True
-            twin._model = self._model.with_tally(self._model.tally)
-            twin._model.shared = True
-            twin._model.warned = set(self._model.warned)
+            twin._model = self._model.sharing()
         return twin
 
-    @contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        before = dict(self.__dict__)
-        try:
-            yield
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+    def __getstate__(self) -> Any:
+        state = dict(super().__getstate__())
+        state.pop(LOCK, None)
+        return state
 
     # ---- learning --------------------------------------------------------------------------------
+    @learning
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Counts the rows of X afresh.
 
@@ -176,14 +170,13 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             For bad parameters or data; the estimator is then as it was before.
         """
-        with self._unchanged_on_error():
-            self._validate_params()
-            x = self._read_rows(X, first=True, learning=True)
-            y = read_labels(y, x, self._name)
-            weights = read_weights(sample_weight, x)
-            classes, codes = labels_and_codes(y)
-            model = self._count_afresh(classes, x, codes, weights)
-            _ = model.log_prior  # an empty tally has none, and says so now
+        self._validate_params()
+        x = self._read_rows(X, first=True, learning=True)
+        y = read_labels(y, x, self._name)
+        weights = read_weights(sample_weight, x)
+        classes, codes = labels_and_codes(y)
+        model = self._count_afresh(classes, x, codes, weights)
+        _ = model.log_prior  # an empty tally has none, and says so now
         return self
 
     def partial_fit(
@@ -215,50 +208,47 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             For bad parameters or data; the estimator is then as it was before.
         """
-        model = self.__dict__.get("_model")
-        if model is None:
+        with lock_of(self):
+            if "_model" in self.__dict__:
+                return self._count_more(X, y, classes, sample_weight)
             return self._first_partial_fit(X, y, classes, sample_weight)
+
+    def _count_more(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+        """A later batch. It changes nothing but the model, at the end, and so needs no twin."""
         if classes is not None:
             self._need_same_classes(classes)
         x = self._read_rows(X, learning=True)
         y = read_labels(y, x, self._name)
         weights = read_weights(sample_weight, x)
-        codes = codes_of(y, model.schema.classes)
+        codes = codes_of(y, self._fitted().schema.classes)
         self._take_parameters()
-        model = self._own()
-        signed = weights is not None and weights.min(initial=0.0) < 0.0
-        if not signed:
-            columns, tally = model.columns, model.tally
-            if ENGINE.collect_into(
-                columns, x, codes, weights, tally.classes, tally.groups[0], whose=self._name
-            ):
-                model.changed()
-                return self
-        batch, rows = model.count(x, codes, weights)
-        if signed:
+        model = self._fitted().own(for_numbers=x.shape[0] * x.shape[1])
+        if weights is not None and weights.min(initial=0.0) < 0.0:
+            batch, rows = model.count(x, codes, weights)
             model.subtract(batch * -1.0, rows, "partial_fit with these negative weights")
-        else:
-            model.add(batch, rows)
+        elif not model.collect(x, codes, weights):
+            model.add(*model.count(x, codes, weights))
+        self._model = model
         return self
 
+    @learning
     def _first_partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         if classes is None:
             raise ValueError(
                 "classes must be passed on the first call to partial_fit. They name every label "
                 "that may occur: partial_fit(X, y, classes=[...])."
             )
-        with self._unchanged_on_error():
-            self._validate_params()
-            x = self._read_rows(X, first=True, learning=True)
-            y = read_labels(y, x, self._name)
-            weights = read_weights(sample_weight, x)
-            named = label_array(classes).ravel()
-            if not len(named):
-                raise ValueError("classes= names no class: name every label that may occur")
-            if named.dtype.kind in "fcO":
-                assert_all_finite(named, input_name="classes")
-            known, _ = labels_and_codes(named)
-            self._count_afresh(known, x, codes_of(y, known), weights)
+        self._validate_params()
+        x = self._read_rows(X, first=True, learning=True)
+        y = read_labels(y, x, self._name)
+        weights = read_weights(sample_weight, x)
+        named = label_array(classes).ravel()
+        if not len(named):
+            raise ValueError("classes= names no class: name every label that may occur")
+        if named.dtype.kind in "fcO":
+            assert_all_finite(named, input_name="classes")
+        known, _ = labels_and_codes(named)
+        self._count_afresh(known, x, codes_of(y, known), weights)
         return self
 
     def _count_afresh(
@@ -310,10 +300,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{known!r}. Leave classes out, repeat them, or merge models of different classes."
             )
 
-    def _own(self) -> Model:
-        self._model = self._fitted().own()
-        return self._model
-
+    @learning
     def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Takes rows away that were counted before: the inverse of `partial_fit`.
 
@@ -343,7 +330,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weights = read_weights(sample_weight, x)
         codes = codes_of(y, model.schema.classes)
         batch, rows = model.count(x, codes, weights)
-        self._own().subtract(batch, rows, "forget")
+        model = model.own(for_numbers=x.shape[0] * x.shape[1])
+        model.subtract(batch, rows, "forget")
+        self._model = model
         return self
 
     def merge(self, other: TallyClassifier) -> Self:
@@ -365,12 +354,17 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         IncompatibleTallies
             A ValueError: the two do not count the same columns. Both are then as they were.
         """
-        mine = self._fitted()
+        self._fitted()
         if type(other) is not type(self):
             raise IncompatibleTallies(
                 f"a {self._name} cannot take in a {type(other).__name__}: merge models of one kind"
             )
-        theirs = other._fitted()
+        return self._merge(other._fitted(), other)
+
+    @learning
+    def _merge(self, theirs: Model, other: TallyClassifier) -> Self:
+        """Adds another model's counts; `other` was read before, since its lock is another."""
+        mine = self._fitted()
         tally = mine.tally.merged(theirs.tally)
         prior = mine.prior
         if len(tally.schema.classes) != len(mine.schema.classes):
@@ -516,9 +510,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def tally_(self) -> TableTally:
         """Everything that was counted. The model takes a copy before it changes it again."""
-        model = self._attribute("tally_")
-        model.shared = True
-        return model.tally
+        return self._attribute("tally_").sharing().tally
 
     def _feature_names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)

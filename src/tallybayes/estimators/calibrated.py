@@ -14,6 +14,7 @@ from tallybayes.estimators.array_api import like
 from tallybayes.estimators.calibration import Method, Temperature
 from tallybayes.estimators.evidence import table_evidence
 from tallybayes.estimators.intervals import drawn_posteriors, draws_of
+from tallybayes.estimators.learning import learning
 from tallybayes.estimators.one_row import as_row
 from tallybayes.estimators.row_choices import (
     alpha_on_rows,
@@ -83,6 +84,7 @@ class Calibrated(TableClassifier):
             )
         return super()._open_rows(x)
 
+    @learning
     def recalibrate(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Chooses smoothing and calibration again, on rows that were learned.
 

@@ -6,8 +6,9 @@ after it has changed.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ __all__ = ["ENGINE", "Model"]
 Array = NDArray[np.float64]
 
 ENGINE = MemoryEngine()
+UNREAD = object()
+FEW = 1 << 16  # numbers, which are counted in some 50 microseconds
 
 
 class Model:
@@ -68,9 +71,16 @@ class Model:
         self.most_squares: dict[Any, Array] = {}
         self.warned: set[Hashable] = set()
         self._read: dict[str, Any] = {}
+        self._changing = threading.RLock()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_read": {}, "shared": False}
+        state = {**self.__dict__, "_read": {}, "shared": False}
+        del state["_changing"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._changing = threading.RLock()
 
     @property
     def schema(self) -> Schema:
@@ -91,10 +101,25 @@ class Model:
         twin.warned = self.warned
         return twin
 
-    def own(self) -> Model:
-        """This model, or a copy where somebody else holds its tally: safe to change."""
+    def sharing(self) -> Self:
+        """Another model of this tally; whichever of the two changes first takes a copy."""
+        with self._changing:
+            self.shared = True
+            twin = self.with_tally(self.tally)
+        twin.shared, twin.warned = True, set(self.warned)
+        return cast("Self", twin)
+
+    def own(self, *, for_numbers: int = 0) -> Model:
+        """A model that is safe to change: a copy where somebody else holds the tally.
+
+        It is a copy, too, where a batch of `for_numbers` numbers takes longer to count than the
+        tally to copy. Other threads then go on reading the model as it was; else those that read
+        it for the first time since it last changed wait for the batch.
+        """
         mine = not self.shared and self.tally.classes.count.flags.writeable
-        return self if mine else self.with_tally(self.tally.copy())
+        if mine and (for_numbers < FEW or for_numbers <= self.tally.size):
+            return self
+        return self.with_tally(self.tally.copy())
 
     def changed(self) -> None:
         """Forgets what was read from the tally before it changed."""
@@ -102,10 +127,13 @@ class Model:
 
     def once(self, name: str, read: Any) -> Any:
         """``read()``, kept until the tally changes."""
-        kept = self._read
-        if name not in kept:
-            kept[name] = read()
-        return kept[name]
+        kept = self._read.get(name, UNREAD)
+        if kept is UNREAD:
+            with self._changing:
+                kept = self._read.get(name, UNREAD)
+                if kept is UNREAD:
+                    kept = self._read[name] = read()
+        return kept
 
     @property
     def log_prior(self) -> NDArray[np.float64]:
@@ -201,8 +229,25 @@ class Model:
         schema = Schema(self.schema.classes[present], (counted.columns,))
         return TableTally(schema, counted.classes, (counted.tally,)), present
 
+    def collect(
+        self, x: Any, codes: NDArray[np.int32], weights: NDArray[np.float64] | None
+    ) -> bool:
+        """Counts rows straight into the tally, in place, where that is possible; whether it was."""
+        classes, group = self.tally.classes, self.tally.groups[0]
+        with self._changing:
+            done = ENGINE.collect_into(
+                self.columns, x, codes, weights, classes, group, whose=self.whose
+            )
+            if done:
+                self.changed()
+        return done
+
     def add(self, batch: TableTally, rows: NDArray[np.intp]) -> None:
         """Adds the tally of a batch to the classes `rows`, in place; levels grow as needed."""
+        with self._changing:
+            self._add(batch, rows)
+
+    def _add(self, batch: TableTally, rows: NDArray[np.intp]) -> None:
         columns = self.columns.join(batch.schema.groups[0])
         schema = Schema(self.schema.classes, (columns,))
         if columns.n_levels is not None:
@@ -228,9 +273,10 @@ class Model:
         rest.need_non_negative(action)
         self.most_squares = most_squares
         # levels that the model does not know would have been negative: the frames are equal
-        for mine, left in zip(self.tally.parts, rest.parts, strict=True):
-            mine.put(rows, left)
-        self.changed()
+        with self._changing:
+            for mine, left in zip(self.tally.parts, rest.parts, strict=True):
+                mine.put(rows, left)
+            self.changed()
 
     def settle(self, rest: TableTally, before: TableTally) -> dict[Any, Array]:
         """Makes zero what rounding has left in `rest`, after a subtraction from `before`, in place;

@@ -11,6 +11,7 @@ import numpy as np
 from tallybayes.errors import UnseenLevel
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.declarations import Declared
+from tallybayes.estimators.learning import lock_of, take_place, twin_of
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.one_row import LabelRule, as_row, counted_rows, row_counter, row_scorer
 from tallybayes.estimators.table_model import TableModel
@@ -71,20 +72,26 @@ class RowByRow(TallyClassifier):
 
     def _take_rows(self) -> None:
         """Merges the tally of the rows learned one by one into the model's."""
-        rows = self.__dict__.pop("_rows")
-        try:
-            what, names = self.__dict__["_row_declared"], rows.names
-            batch = counted_rows(rows, what.together)
-            if self.half_life is not None:
-                batch = batch * (1.0 / self._growth(rows.rows - 1))
-            if "_model" in self.__dict__:
-                self._add_batch(batch, rows.rows, None, names, what)
-            else:
-                self._hold(batch, names, what)
-                self._note_names(names, True)
-        except BaseException:
-            self.__dict__["_rows"] = rows  # nothing learned is lost
-            raise
+        with lock_of(self):
+            rows = self.__dict__.get("_rows")
+            if rows is None:  # another thread took them meanwhile
+                return
+            twin = twin_of(self)
+            del twin.__dict__["_rows"]
+            twin._add_rows(rows)
+            take_place(twin, self)
+
+    def _add_rows(self, rows: Any) -> None:
+        """Merges the tally of a counter of rows into the model's, or begins a model with it."""
+        what, names = self.__dict__["_row_declared"], rows.names
+        batch = counted_rows(rows, what.together)
+        if self.half_life is not None:
+            batch = batch * (1.0 / self._growth(rows.rows - 1))
+        if "_model" in self.__dict__:
+            self._add_batch(batch, rows.rows, None, names, what)
+        else:
+            self._hold(batch, names, what)
+            self._note_names(names, True)
 
     def learn_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
         """Counts one row.
@@ -117,6 +124,10 @@ class RowByRow(TallyClassifier):
                 f"learn_one takes a label and a finite weight from 0 on, got y={y!r}, w={w!r}; "
                 "forget_one takes rows away"
             )
+        with lock_of(self):
+            return self._learn_row(x, y, w)
+
+    def _learn_row(self, x: Mapping[str, Any], y: Any, w: float) -> Self:
         rows = self.__dict__.get("_rows")
         if rows is None:
             rows = self._open_rows(x)
@@ -133,7 +144,7 @@ class RowByRow(TallyClassifier):
                 self._close_rows()
             if isinstance(x, dict):
                 raise
-            return self.learn_one(as_row(x), y, w)
+            return self._learn_row(as_row(x), y, w)
         if self.half_life is not None and rows.rows > 250.0 * self.half_life:
             self._take_rows()  # weights grow by halves that have passed: before squares overflow
         return self

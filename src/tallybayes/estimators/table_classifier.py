@@ -20,6 +20,7 @@ from tallybayes.estimators.declarations import Declared, declared, names_declare
 from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes, read_labels
+from tallybayes.estimators.learning import learning
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.one_row import as_row
 from tallybayes.estimators.rows import read_weights
@@ -157,16 +158,15 @@ class TableClassifier(RowByRow):
 
     def _choose_again(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         """Chooses on rows that were learned, under the parameters as they are now."""
-        with self._unchanged_on_error():
-            self._validate_params()
-            old = self._fitted()
-            model = old.with_tally(old.tally)
-            self._model = model
-            model.reading = self._reading(model.reading.declared)
-            x = self._read_rows(X, counted=True)
-            labels = read_labels(y, x, self._name)
-            own = codes_of(labels, model.schema.classes).astype(np.intp)
-            self._choose(x, own, read_weights(sample_weight, x))
+        self._validate_params()
+        old = self._fitted()
+        model = old.with_tally(old.tally)
+        self._model = model
+        model.reading = self._reading(model.reading.declared)
+        x = self._read_rows(X, counted=True)
+        labels = read_labels(y, x, self._name)
+        own = codes_of(labels, model.schema.classes).astype(np.intp)
+        self._choose(x, own, read_weights(sample_weight, x))
 
     def _choose_without(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
         if self.chooses_on_rows and len(y):
@@ -184,6 +184,7 @@ class TableClassifier(RowByRow):
         self._model = model
         return model
 
+    @learning
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Counts the rows of X afresh.
 
@@ -206,14 +207,10 @@ class TableClassifier(RowByRow):
         ValueError
             For bad parameters or data; the estimator is then as it was before.
         """
-        waiting = self.__dict__.pop("_rows", None)  # rows learned before are replaced, too
-        try:
-            return super().fit(X, y, sample_weight)
-        except BaseException:
-            if waiting is not None:
-                self.__dict__["_rows"] = waiting
-            raise
+        self.__dict__.pop("_rows", None)  # rows learned before are replaced, too
+        return super().fit(X, y, sample_weight)
 
+    @learning
     def partial_fit(
         self,
         X: Any,
@@ -243,25 +240,24 @@ class TableClassifier(RowByRow):
         """
         if "_rows" in self.__dict__:
             self._take_rows()
-        with self._unchanged_on_error():
-            first = "_model" not in self.__dict__
-            if first:
-                self._validate_params()
-                x = self._first_rows(X, more_may_come=True)
-            else:
-                x = self._read_rows(X, learning=True)
-            y = read_labels(y, x, self._name)
-            weights = read_weights(sample_weight, x)
-            known, codes = labels_and_codes(y)
-            aged = self._aged(weights, len(codes))
-            batch = _with_classes(self._counted(x, known, codes, aged, x.declared), classes)
-            if not first:
-                self._add_batch(batch, len(codes), weights, x.names, x.declared)
-            else:
-                if weights is not None and weights.min(initial=0.0) < 0.0:
-                    batch.need_non_negative("partial_fit with these negative weights")
-                self._hold(batch, x.names, x.declared)
-                self._choose_first(x, known, codes, aged)
+        first = "_model" not in self.__dict__
+        if first:
+            self._validate_params()
+            x = self._first_rows(X, more_may_come=True)
+        else:
+            x = self._read_rows(X, learning=True)
+        y = read_labels(y, x, self._name)
+        weights = read_weights(sample_weight, x)
+        known, codes = labels_and_codes(y)
+        aged = self._aged(weights, len(codes))
+        batch = _with_classes(self._counted(x, known, codes, aged, x.declared), classes)
+        if not first:
+            self._add_batch(batch, len(codes), weights, x.names, x.declared)
+        else:
+            if weights is not None and weights.min(initial=0.0) < 0.0:
+                batch.need_non_negative("partial_fit with these negative weights")
+            self._hold(batch, x.names, x.declared)
+            self._choose_first(x, known, codes, aged)
         return self
 
     def _aged(self, weights: Any, n_rows: int) -> Any:
@@ -292,6 +288,7 @@ class TableClassifier(RowByRow):
         self._note_names(names, "feature_names_in_" in self.__dict__)
         self._model = model
 
+    @learning
     def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Takes rows away that were counted before: the inverse of `partial_fit`.
 
@@ -326,6 +323,7 @@ class TableClassifier(RowByRow):
         self._model.most_squares = most_squares
         return self
 
+    @learning
     def decay(self, factor: float) -> Self:
         """Multiplies everything that was counted by a factor, so that newer rows weigh more.
 
@@ -354,16 +352,19 @@ class TableClassifier(RowByRow):
 
     def merge(self, other: TallyClassifier) -> Self:
         """Adds the rows that another model has counted, in place; see :class:`TallyClassifier`."""
-        mine = self._fitted()
         if not isinstance(other, type(self)):
             raise IncompatibleTallies(
                 f"a {self._name} cannot take in a {type(other).__name__}: merge models of one kind"
             )
-        with self._unchanged_on_error():
-            theirs = other._fitted()
-            names = [*mine.names, *(n for n in theirs.names if n not in mine.names)]
-            what = mine.reading.declared.completed(theirs.reading.declared, mine.holds)
-            self._take(merged_tables(mine.tally, theirs.tally), None, names, what)
+        return self._merge(other._fitted(), other)
+
+    @learning
+    def _merge(self, theirs: Model, other: TallyClassifier) -> Self:
+        mine = self._fitted()
+        assert isinstance(theirs, TableModel)
+        names = [*mine.names, *(n for n in theirs.names if n not in mine.names)]
+        what = mine.reading.declared.completed(theirs.reading.declared, mine.holds)
+        self._take(merged_tables(mine.tally, theirs.tally), None, names, what)
         return self
 
     # ---- reading the model -----------------------------------------------------------------------

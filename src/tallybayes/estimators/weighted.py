@@ -16,6 +16,7 @@ from tallybayes.estimators.declarations import Declared
 from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.labels import codes_of, read_labels
+from tallybayes.estimators.learning import learning
 from tallybayes.estimators.naive_bayes import NaiveBayes
 from tallybayes.estimators.row_choices import weights_to_choose_on
 from tallybayes.estimators.rows import read_weights
@@ -234,6 +235,7 @@ class WeightedNaiveBayes(TableClassifier):
     def _kept(self, chosen: Chosen) -> Chosen:
         return chosen
 
+    @learning
     def reweight(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learns cells, weights, pairs and corrections again, on rows that were learned.
 
@@ -309,6 +311,7 @@ class WeightedNaiveBayes(TableClassifier):
         n_terms = np.count_nonzero(weighting.learned.weights.by_class().any(axis=0))
         return self.simplify(X, y, max(1, int(n_terms)), sample_weight)
 
+    @learning
     def count_from(
         self,
         counted: NaiveBayes,
@@ -340,14 +343,13 @@ class WeightedNaiveBayes(TableClassifier):
         """
         if not isinstance(counted, NaiveBayes):
             raise TypeError(f"count_from takes a NaiveBayes, got a {type(counted).__name__}")
-        with self._unchanged_on_error():
-            self._validate_params()
-            theirs = counted._fitted()
-            for name in ("_rows", "feature_names_in_", "n_features_in_"):
-                self.__dict__.pop(name, None)
-            self._hold(counted.tally_, theirs.names, theirs.reading.declared)
-            self._note_names(theirs.names, "feature_names_in_" in counted.__dict__)
-            self.reweight(X, y, sample_weight)
+        self._validate_params()
+        theirs = counted._fitted()
+        for name in ("_rows", "feature_names_in_", "n_features_in_"):
+            self.__dict__.pop(name, None)
+        self._hold(counted.tally_, theirs.names, theirs.reading.declared)
+        self._note_names(theirs.names, "feature_names_in_" in counted.__dict__)
+        self.reweight(X, y, sample_weight)
         return self
 
     def _open_rows(self, x: Any) -> Any:

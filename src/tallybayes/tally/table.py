@@ -65,6 +65,11 @@ class TableTally:
         assert isinstance(classes, ClassCounts)
         return TableTally(self.schema, classes, tuple(parts[1:]))
 
+    @property
+    def size(self) -> int:
+        """How many numbers it is."""
+        return sum(array.size for array in self.arrays().values())
+
     def copy(self) -> TableTally:
         return self._with([part.copy() for part in self.parts])
 

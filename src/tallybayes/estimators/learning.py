@@ -1,0 +1,60 @@
+"""Learning: by one thread at a time, on a copy that takes the place of the model at the end.
+
+So no batch is lost where several threads learn, other threads read the model as it was before or as
+it is afterwards, and a refused call changes nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+__all__ = ["LOCK", "learning", "lock_of", "take_place", "twin_of"]
+
+LOCK = "_lock"
+"""The attribute that holds an estimator's lock. It is not copied, and not part of a pickle."""
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def lock_of(estimator: Any) -> threading.RLock:
+    """The lock that learning takes; made when it is first asked for."""
+    held: dict[str, Any] = estimator.__dict__
+    lock = held.get(LOCK)
+    if lock is None:
+        lock = held.setdefault(LOCK, threading.RLock())  # one step: two threads get the same
+    return cast("threading.RLock", lock)
+
+
+def twin_of(estimator: Any) -> Any:
+    """Another estimator with the same attributes, its lock and its model the same ones."""
+    twin = object.__new__(type(estimator))
+    twin.__dict__.update(estimator.__dict__)
+    return twin
+
+
+def take_place(twin: Any, estimator: Any) -> None:
+    """Gives the estimator its twin's attributes, all in one step but for those that are gone."""
+    held = estimator.__dict__
+    held.update(twin.__dict__)
+    for name in held.keys() - twin.__dict__.keys():
+        del held[name]
+
+
+def learning(method: Method) -> Method:
+    """A method that learns, on a twin that takes the estimator's place when it is done.
+
+    Methods that only read take no lock.
+    """
+
+    @functools.wraps(method)
+    def learn(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with lock_of(self):
+            twin = twin_of(self)
+            method(twin, *args, **kwargs)
+            take_place(twin, self)
+        return self
+
+    return cast("Method", learn)
