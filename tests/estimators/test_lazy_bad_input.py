@@ -283,3 +283,33 @@ except ImportError as error:
 def test_a_connection_of_another_library_is_refused():
     with pytest.raises(TypeError, match=r"what duckdb.connect\(\) gives, got a Connection"):
         LazyNaiveBayes("t", "y", connection=sqlite3.connect(":memory:"))
+
+
+# ---- names that differ in case only --------------------------------------------------------------
+def some_source(kind, frame, tmp_path):
+    if kind == "parquet":
+        frame.to_parquet(tmp_path / "rows.parquet")
+        return str(tmp_path / "rows.parquet")
+    if kind == "csv":
+        frame.to_csv(tmp_path / "rows.csv", index=False)
+        return str(tmp_path / "rows.csv")
+    if kind == "pandas":
+        return frame
+    import polars
+    import pyarrow
+
+    return polars.from_pandas(frame) if kind == "polars" else pyarrow.Table.from_pandas(frame)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "parquet", "csv"])
+def test_names_that_are_one_name_in_sql_are_refused(kind, tmp_path):
+    frame = pd.DataFrame({"v": list("abab"), "V": list("xxyy"), "t": list("pqpq")})
+    model = LazyNaiveBayes(some_source(kind, frame, tmp_path), "t")
+    with pytest.raises(ValueError, match="columns 'V' and 'v', which are one name in SQL"):
+        model.predict([{"v": "a"}])
+    apart = frame.rename(columns={"V": "V_1"})  # as DuckDB would call it
+    made = LazyNaiveBayes(some_source(kind, apart, tmp_path), "t")
+    np.testing.assert_allclose(
+        made.predict_proba(apart),
+        NaiveBayes().fit(apart[["v", "V_1"]], apart["t"]).predict_proba(apart),
+    )

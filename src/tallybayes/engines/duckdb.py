@@ -34,6 +34,8 @@ QUERY = re.compile(r'\s*(\(|(select|from|with|values|table|pivot|unpivot)[\s("*]
 READERS = {".parquet": "read_parquet", ".pq": "read_parquet", ".csv": "read_csv"}
 READERS |= {".tsv": "read_csv", ".csv.gz": "read_csv", ".tsv.gz": "read_csv"}
 
+RENAMED = re.compile(r"(.+)_\d+", re.DOTALL)  # what DuckDB calls a column whose name is taken
+
 KINDS = {
     "BOOLEAN": "boolean",
     "DATE": "date",
@@ -239,7 +241,46 @@ class DuckDBSource:
             Where there is no such table or file.
         """
         with self._opened() as opened:
-            return opened.columns()
+            columns = opened.columns()
+            self._need_names_apart(opened, list(columns))
+            return columns
+
+    def _need_names_apart(self, opened: _Opened, found: list[str]) -> None:
+        """Raises ValueError where names differ in case only.
+
+        To SQL they are one name, and DuckDB calls the second of ``v`` and ``V`` ``V_1``.
+        """
+        known = {name.lower() for name in found}
+        numbered = [RENAMED.fullmatch(name) for name in found]
+        suspects = [m for m in numbered if m is not None and m[1].lower() in known]
+        if not suspects:
+            return
+        own = set(self._own_names(opened))
+        for match in suspects:
+            if own and match[0] not in own:
+                alike = sorted(name for name in own if name.lower() == match[1].lower())
+                raise ValueError(
+                    f"the source has the columns {' and '.join(map(repr, alike))}, which are one "
+                    "name in SQL: rename one of them, or fit a NaiveBayes, which tells them apart"
+                )
+
+    def _own_names(self, opened: _Opened) -> list[str]:
+        """The names of columns in a frame or file, before DuckDB makes them different; empty for
+        tables and queries, in which they are."""
+        if self._text is None:
+            source = self._source
+            if isinstance(source, self._library.DuckDBPyRelation):
+                return []
+            return list(map(str, getattr(source, "column_names", None) or source.columns))
+        if self._text.startswith("read_parquet("):
+            path = self._text.removeprefix("read_parquet")
+            rows = opened.connection.sql(f"SELECT name FROM parquet_schema{path}").fetchall()
+            return [name for (name,) in rows]
+        if self._text.startswith("read_csv("):
+            header = self._text.replace("header = true", "header = false, all_varchar = true")
+            rows = opened.connection.sql(f"SELECT * FROM {header} LIMIT 1").fetchall()
+            return [str(name) for name in rows[0]]
+        return []
 
     def count(
         self,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 
 from tallybayes import scoring
 from tallybayes.engines.duckdb import Condition, DuckDBSource
@@ -15,7 +17,7 @@ from tallybayes.engines.threads import get_num_threads
 from tallybayes.estimators.base import class_prior_of
 from tallybayes.estimators.declarations import Declared, declared, names_declared
 from tallybayes.estimators.explanation import Explanation
-from tallybayes.estimators.labels import labels_and_codes
+from tallybayes.estimators.labels import label_array, labels_and_codes
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.table_reading import Reading
 from tallybayes.estimators.table_rows import rows_to_score
@@ -75,7 +77,7 @@ def _need_family(name: str, family: Any) -> None:
     )
 
 
-class LazyNaiveBayes:
+class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Naive Bayes that is never fitted: it counts when it is asked, in the source as it then is.
 
     Each call of a method that predicts runs one SQL statement in DuckDB, which counts just what the
@@ -166,27 +168,87 @@ class LazyNaiveBayes:
         missing: Literal["ignore", "level"] = "ignore",
         unseen: Unseen = "smooth",
     ) -> None:
-        _need_choice("missing", missing, ("ignore", "level"))
-        _need_choice("unseen", unseen, ("smooth", "ignore", "error"))
-        _need_strength("alpha", alpha)
-        _need_strength("class_alpha", class_alpha)
-        if not isinstance(target, str):
-            raise TypeError(f"target is the name of a column, got {target!r}")
         self.source = source
         self.target = target
-        self.columns = {} if columns is None else columns
+        self.columns = columns
         self.where = where
         self.connection = connection
-        self.alpha = float(alpha)
-        self.class_alpha = float(class_alpha)
+        self.alpha = alpha
+        self.class_alpha = class_alpha
         self.class_prior = class_prior
         self.missing = missing
-        self.unseen: Unseen = unseen
-        names_declared(self.columns)  # raises for what is no family
-        self._where = _condition(where)
-        self._engine = DuckDBSource(source, connection)
+        self.unseen = unseen
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Checks the parameters, and opens the way to the source."""
+        _need_choice("missing", self.missing, ("ignore", "level"))
+        _need_choice("unseen", self.unseen, ("smooth", "ignore", "error"))
+        _need_strength("alpha", self.alpha)
+        _need_strength("class_alpha", self.class_alpha)
+        if not isinstance(self.target, str):
+            raise TypeError(f"target is the name of a column, got {self.target!r}")
+        self._families = {} if self.columns is None else self.columns
+        names_declared(self._families)  # raises for what is no family
+        self._where = _condition(self.where)
+        self._engine = DuckDBSource(self.source, self.connection)
         self._last: tuple[TableModel, str] | None = None
         self._warned: set[Hashable] = set()
+
+    # ---- as an estimator -------------------------------------------------------------------------
+    def set_params(self, **params: Any) -> Self:
+        """Changes parameters; after an error they are as they were.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for the parameters of the class.
+        """
+        before = dict(self.__dict__)
+        try:
+            super().set_params(**params)
+            self._prepare()
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        """The same question about the same source, which is not copied, nor is its connection."""
+        return type(self)(**self.get_params(deep=False))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def score(
+        self,
+        rows: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        where: Where | None = None,
+    ) -> float:
+        """The share of rows whose label :meth:`predict` gives.
+
+        Parameters
+        ----------
+        rows : table (n_rows, n_columns)
+        y : array-like (n_rows,)
+            The labels that are right.
+        sample_weight : array-like (n_rows,), optional
+        where : str or tuple (str, values), optional
+            As for :meth:`predict`.
+
+        Returns
+        -------
+        float
+        """
+        labels = label_array(y)
+        return float(accuracy_score(labels, self.predict(rows, where), sample_weight=sample_weight))
 
     # ---- what is asked ---------------------------------------------------------------------------
     def _columns_now(self) -> tuple[dict[str, SourceColumn], Declared]:
@@ -198,11 +260,11 @@ class LazyNaiveBayes:
                 f"{list(there)}"
             )
         names = [name for name in there if name != self.target]
-        for name in names_declared(self.columns):
+        for name in names_declared(self._families):
             if name not in names:
                 why = "is the target" if name == self.target else "the source does not have"
                 raise ValueError(f"columns= names {name!r}, which {why}; it has {names}")
-        what = declared(self.columns, names)
+        what = declared(self._families, names)
         if what.groups:
             _need_family(str(next(iter(what.groups))), next(iter(what.groups.values())))
         columns: dict[str, SourceColumn] = {}
@@ -289,13 +351,17 @@ class LazyNaiveBayes:
         tally = self._engine.count(self.target, levels, numbers, conditions)
         labels_and_codes(tally.schema.classes)  # raises for what is no class
         prior = class_prior_of(
-            self.class_prior, len(tally.schema.classes), self.class_alpha, False, "class_prior"
+            self.class_prior,
+            len(tally.schema.classes),
+            float(self.class_alpha),
+            False,
+            "class_prior",
         )
         model = TableModel(tally, None, prior, np.dtype(np.float64), type(self).__name__)
         model.warned = self._warned  # once for this object, not for each question
         model.names = [asked.column.name for asked in levels]
         model.names += [asked.column.name for asked in numbers]
-        model.reading = Reading(what, self.alpha, "mean", self.unseen, self.missing)
+        model.reading = Reading(what, float(self.alpha), "mean", self.unseen, self.missing)
         self._last = model, self._engine.statement or ""
         return model, x
 
