@@ -222,9 +222,6 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The same question about the same source, which is not copied, nor is its connection."""
         return type(self)(**self.get_params(deep=False))
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
     def score(
         self,
         rows: Any,
