@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.base import class_blocks, log
-from tallybayes.families.hyperparameters import Estimate, cannot_estimate, check_estimate
+from tallybayes.families.hyperparameters import Estimate, cannot_estimate, check_estimate, hold
 from tallybayes.families.priors import Beta
 from tallybayes.parameters import Linear, PresenceWithout
 from tallybayes.schema import Kind
@@ -53,6 +53,8 @@ class Bernoulli:
 
     def __post_init__(self) -> None:
         check_estimate(self, Beta, each=True)
+        if self.threshold is not None:
+            hold(self, "", None, "threshold")
 
     def smoothing(self, alpha: float = 1.0) -> tuple[float | Array, float | Array]:
         """What is added to the counts of 1 and of 0; `alpha` where the family says nothing."""

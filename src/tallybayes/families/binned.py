@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tallybayes.families.bins import quantile_bins, supervised_bins
 from tallybayes.families.cells import CellLaw
+from tallybayes.families.hyperparameters import hold_choice, smoothing_number, whole_number
 from tallybayes.families.loo import law_likelihood
 from tallybayes.schema import Kind
 from tallybayes.tally import GridCounts
@@ -64,6 +65,14 @@ class Binned:
     bins: int | Literal["auto"] = "auto"
     cuts: Literal["quantile", "supervised"] = "quantile"
     alpha: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.bins != "auto":
+            rule = "Binned takes bins='auto' or a whole number of bins from 1 on"
+            object.__setattr__(self, "bins", whole_number(rule, self.bins, 1))
+        hold_choice(self, "cuts", Literal["quantile", "supervised"])
+        if self.alpha is not None:
+            object.__setattr__(self, "alpha", smoothing_number("Binned", self.alpha))
 
     def read(self, grid: GridCounts, classes: Array, alpha: float) -> BinnedReading:
         """The bins and their law, from grid counts.

@@ -23,7 +23,12 @@ from numpy.typing import NDArray
 
 from tallybayes.families.base import log
 from tallybayes.families.cells import CellLaw
-from tallybayes.families.hyperparameters import Estimate, cannot_estimate, check_estimate
+from tallybayes.families.hyperparameters import (
+    Estimate,
+    cannot_estimate,
+    check_estimate,
+    hold_choice,
+)
 from tallybayes.families.priors import Dirichlet
 from tallybayes.parameters import CellsWithout, Lookup, Unseen
 from tallybayes.schema import Kind
@@ -95,6 +100,8 @@ class Categorical:
         if self.levels is not None:
             object.__setattr__(self, "levels", _levels(self.levels))
         check_estimate(self, Dirichlet)
+        if self.unseen is not None:
+            hold_choice(self, "unseen", Unseen)
         if self.estimate == "map" and self.prior is not None and self.prior.base == "marginal":
             raise ValueError(
                 "the mode under a marginal base is undefined; use estimate='mean' with it"

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.base import class_blocks
+from tallybayes.families.hyperparameters import smoothing_number
 from tallybayes.parameters import ComplementWithout, Linear
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, FeatureSums
@@ -41,6 +42,12 @@ class Complement:
     uses_prior: ClassVar[bool] = False
     alpha: float | Array = 1.0
     norm: bool = False
+
+    def __post_init__(self) -> None:
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        for value in alpha[~((alpha >= 0.0) & (alpha < np.inf))].tolist():
+            smoothing_number("Complement", value)
+        object.__setattr__(self, "norm", bool(self.norm))
 
     def weights(self, tally: FeatureSums) -> Array:
         """w_cj, float64 (n_classes, n_features).

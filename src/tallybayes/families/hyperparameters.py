@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Estimate", "cannot_estimate", "check_estimate", "count_numbers", "hold", "number"]
+__all__ = [
+    "Estimate",
+    "cannot_estimate",
+    "check_estimate",
+    "count_numbers",
+    "hold",
+    "hold_choice",
+    "number",
+    "smoothing_number",
+    "whole_number",
+]
 
 Array = NDArray[np.float64]
 Estimate = Literal["mean", "map", "mle", "posterior"]
@@ -48,6 +58,29 @@ def count_numbers(owner: str, values: ArrayLike) -> Array:
     if bad.any():
         raise ValueError(f"{owner} takes finite counts from 0 on, got {counts[bad][0].item()!r}")
     return counts
+
+
+def whole_number(rule: str, value: Any, least: int) -> int:
+    """An int from `least` on.
+
+    Raises
+    ------
+    TypeError, ValueError
+        With the rule, for what is no whole number, or too small.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{rule}, got {value!r}")
+    if value < least:
+        raise ValueError(f"{rule}, got {value!r}")
+    return int(value)
+
+
+def hold_choice(family: Any, name: str, choices: Any) -> None:
+    """Raises ValueError where a field of a family is none of the choices of its Literal type."""
+    value = getattr(family, name)
+    if not isinstance(value, str) or value not in get_args(choices):
+        named = ", ".join(map(repr, get_args(choices)))
+        raise ValueError(f"{type(family).__name__} takes {name} from {named}, got {value!r}")
 
 
 def smoothing_number(owner: str, value: Any) -> float:

@@ -56,6 +56,17 @@ def _mode_strength(strength: Any) -> float:
     return value
 
 
+def _hold_excess(prior: Any, n_levels: int) -> None:
+    """Makes the excess of a prior float64, one for each level, where there is one."""
+    if prior._excess is None:
+        return
+    rule = f"{type(prior).__name__} takes an excess for each of {n_levels} levels"
+    if not isinstance(prior._excess, tuple) or len(prior._excess) != n_levels:
+        raise ValueError(f"{rule}, got {prior._excess!r}")
+    excess = tuple([number(rule, value) for value in prior._excess])
+    object.__setattr__(prior, "_excess", excess)
+
+
 @dataclass(frozen=True)
 class Dirichlet:
     """A prior of the probabilities of N levels: p ~ Dirichlet(strength·base).
@@ -84,6 +95,7 @@ class Dirichlet:
             object.__setattr__(self, "base", _shares(self.base, "base"))
         elif isinstance(self.base, str) and self.base != "marginal":
             raise ValueError(f"base is 'marginal', None or probabilities, got {self.base!r}")
+        _hold_excess(self, len(self.base) if isinstance(self.base, tuple) else 0)
 
     @classmethod
     def from_mode(cls, mode: Sequence[float], strength: float) -> Dirichlet:
@@ -218,6 +230,7 @@ class Beta:
 
     def __post_init__(self) -> None:
         hold(self, "above 0", 0.0, "a", "b")
+        _hold_excess(self, 2)
 
     @classmethod
     def from_mode(cls, mode: float, strength: float) -> Beta:

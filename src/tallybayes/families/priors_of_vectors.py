@@ -66,9 +66,12 @@ class NormalInverseWishart:
                 raise ValueError(f"NormalInverseWishart takes a finite {what} as {name}: {given!r}")
             object.__setattr__(self, name, _nested(values))
         scale = np.asarray(self.scale)
-        matrix = scale if scale.ndim == 2 else np.diag(np.atleast_1d(scale))
-        square = matrix.shape[0] == matrix.shape[1]
-        if not square or not np.array_equal(matrix, matrix.T) or _is_singular(matrix):
+        if scale.ndim < 2:
+            definite = bool((scale > 0.0).all())
+        else:
+            symmetric = scale.shape[0] == scale.shape[1] and np.array_equal(scale, scale.T)
+            definite = symmetric and not _is_singular(scale)
+        if not definite:
             raise ValueError(
                 "NormalInverseWishart takes a symmetric, positive definite scale, got "
                 f"{self.scale!r}"

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tallybayes.families.binned import BinnedReading
 from tallybayes.families.bins import quantile_bins
 from tallybayes.families.cells import CellLaw
+from tallybayes.families.hyperparameters import hold, whole_number
 from tallybayes.families.loo import law_likelihood
 from tallybayes.schema import Kind
 from tallybayes.tally import GridCounts
@@ -55,6 +56,17 @@ class Smooth:
     bins: int = 128
     width: int | None = None
     strength: float | None = None
+
+    def __post_init__(self) -> None:
+        rule = "Smooth takes a whole number of bins from 1 on"
+        object.__setattr__(self, "bins", whole_number(rule, self.bins, 1))
+        if self.width is not None:
+            rule = "Smooth takes a width that is a whole number from 0 on"
+            object.__setattr__(self, "width", whole_number(rule, self.width, 0))
+        if self.strength is not None:
+            hold(self, "from 0 on, in rows", None, "strength")
+            if self.strength < 0.0:
+                raise ValueError(f"Smooth takes a strength from 0 on, got {self.strength!r}")
 
     def read(self, grid: GridCounts, classes: Array, alpha: float) -> BinnedReading:
         """The bins and their law, from grid counts; see :meth:`Binned.read`."""
