@@ -24,7 +24,14 @@ from tallybayes.schema import Kind
 from tallybayes.tables import Empty, Table
 from tallybayes.tables.objects import as_text
 
-__all__ = ["NUMBER_FAMILIES", "TEXT_FAMILIES", "Declared", "declared", "names_declared"]
+__all__ = [
+    "NUMBER_FAMILIES",
+    "TEXT_FAMILIES",
+    "Declared",
+    "declared",
+    "names_declared",
+    "need_family",
+]
 
 TEXT_FAMILIES = (Categorical, Bernoulli)
 NUMBER_FAMILIES = (Gaussian, Poisson, Binned, Smooth)
@@ -190,7 +197,7 @@ def _pairs(columns: Any) -> list[Any]:
     for pair in pairs:
         if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise ValueError(f"columns= takes pairs of a key and a family, got {pair!r}")
-        _need_family(*pair)
+        need_family(*pair)
     return pairs
 
 
@@ -200,7 +207,8 @@ def names_declared(columns: Any) -> list[str]:
     return [name for key in keys for name in _names_of(key)]
 
 
-def _need_family(key: Any, family: Any) -> None:
+def need_family(key: Any, family: Any) -> None:
+    """Raises ValueError where columns= gives a key something that is no family for it."""
     if isinstance(family, Bernoulli) and family.threshold is not None:
         raise ValueError(
             f"columns= gives {key!r} a Bernoulli with a threshold, which is for BernoulliNB: give "

@@ -4,176 +4,153 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tallybayes import families, persistence
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators.bernoulli import BernoulliNB
-from tallybayes.estimators.calibration import Isotonic, Temperature
 from tallybayes.estimators.categorical import CategoricalNB
 from tallybayes.estimators.complement import ComplementNB
-from tallybayes.estimators.declarations import KINDS, Declared
+from tallybayes.estimators.declared import declared_levels
+from tallybayes.estimators.file_tables import plain_table, restore_table
+from tallybayes.estimators.file_tallies import plain_groups, restored_tally
+from tallybayes.estimators.file_values import constructed, field_values, plain, restored
 from tallybayes.estimators.gaussian import GaussianNB
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.multinomial import MultinomialNB
 from tallybayes.estimators.naive_bayes import NaiveBayes
-from tallybayes.estimators.table_model import Chosen, TableModel
-from tallybayes.estimators.table_reading import Reading
+from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.weighted import WeightedNaiveBayes
 from tallybayes.estimators.weighted_model import WeightedModel
 from tallybayes.estimators.weighting_files import plain_weighting, restored_weighting
-from tallybayes.schema import Columns, Schema
-from tallybayes.tally import (
-    ClassCounts,
-    CrossMoments,
-    FeatureSums,
-    GridCounts,
-    LevelCounts,
-    Moments,
-    TableTally,
-    Tally,
+from tallybayes.persistence.checks import (
+    Unfit,
+    anything,
+    array,
+    flag,
+    need,
+    number,
+    optional,
+    record,
+    text,
+    whole,
 )
+from tallybayes.persistence.replacing import Replace
+from tallybayes.schema import Columns, Kind
+from tallybayes.tally import TableTally
 
 __all__ = ["load", "load_with_extra", "save"]
 
-ESTIMATORS = {
-    c.__name__: c
-    for c in (
-        BernoulliNB,
-        CategoricalNB,
-        ComplementNB,
-        GaussianNB,
-        MultinomialNB,
-        NaiveBayes,
-        WeightedNaiveBayes,
-    )
-}
-
-
-def _grid(shift: Any, keys: Any, counts: Any, budget: Any) -> Tally:
-    return GridCounts(int(shift[0]), keys, counts, int(budget[0]))
-
-
-TALLIES: dict[str, Callable[..., Tally]] = {
-    "cross": CrossMoments,
-    "grid": _grid,
-    "levels": LevelCounts,
-    "moments": Moments,
-    "sums": FeatureSums,
-}
-
-
-def _fields(value: Any) -> dict[str, Any]:
-    return {field.name: getattr(value, field.name) for field in fields(value)}
-
-
-FAMILY = "tallybayes.family"  # the key that marks a family among parameters
-TYPE = "tallybayes.type"  # marks a type among the keys of columns=
-TYPES = {t.__name__: t for t in KINDS}
-DTYPE = "tallybayes.dtype"  # marks a NumPy type among them
 EXTRA = "_extra"  # the attribute of a loaded estimator that holds what the file had beside it
 
 
-def _plain(value: Any) -> Any:
-    """Parameters with each family as a dict of its name and fields."""
-    if type(value).__module__.startswith("tallybayes.families."):
-        return {FAMILY: type(value).__name__, **_plain(_fields(value))}
-    if isinstance(value, dict):
-        return {_plain(key): _plain(v) for key, v in value.items()}
-    if isinstance(value, list):
-        return [_plain(v) for v in value]
-    if isinstance(value, type) and value in TYPES.values():
-        return (TYPE, value.__name__)
-    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
-        return (DTYPE, np.dtype(value).str)
-    return value
+class Form(NamedTuple):
+    """An estimator that a file can hold.
 
-
-def _restored(value: Any) -> Any:
-    """The inverse of :func:`_plain`."""
-    if isinstance(value, dict) and FAMILY in value:
-        value = {key: _restored(v) for key, v in value.items()}
-        return getattr(families, value.pop(FAMILY))(**value)
-    if isinstance(value, dict):
-        return {_restored(key): _restored(v) for key, v in value.items()}
-    if isinstance(value, list):
-        return [_restored(v) for v in value]
-    if isinstance(value, tuple) and len(value) == 2 and value[0] == TYPE:
-        return TYPES[value[1]]
-    if isinstance(value, tuple) and len(value) == 2 and value[0] == DTYPE:
-        return np.dtype(value[1])
-    return value
-
-
-CALIBRATIONS: dict[str, Any] = {c.__name__: c for c in (Temperature, Isotonic)}
-
-
-def _plain_choices(chosen: Chosen) -> dict[str, Any]:
-    calibration = chosen.calibration
-    kind = None if calibration is None else type(calibration).__name__
-    held = {} if calibration is None else _fields(calibration)
-    return {"alpha": chosen.alpha, "stale": chosen.stale, "calibration": kind, "held": held}
-
-
-def _restored_choices(held: dict[str, Any]) -> Chosen:
-    kind = held["calibration"]
-    calibration = None if kind is None else CALIBRATIONS[kind](**held["held"])
-    return Chosen(held["alpha"], calibration, held["stale"])
-
-
-def save(estimator: Any, path: str | os.PathLike[str], extra: dict[str, Any] | None = None) -> None:
-    """Writes a fitted estimator; see :meth:`TallyClassifier.save`.
-
-    `extra` is kept beside the model, for :func:`load_with_extra`; by default what the model was
-    loaded with.
+    Parameters
+    ----------
+    estimator : type
+    kind : str, optional
+        What it counts; None for tables, which count each column in its own way.
+    family : type, optional
     """
+
+    estimator: Any
+    kind: Kind | None = None
+    family: Any = None
+
+
+FORMS = {
+    form.estimator.__name__: form
+    for form in (
+        Form(BernoulliNB, "sums", families.Bernoulli),
+        Form(CategoricalNB, "levels", families.Categorical),
+        Form(ComplementNB, "sums", families.Complement),
+        Form(GaussianNB, "moments", families.Gaussian),
+        Form(MultinomialNB, "sums", families.Multinomial),
+        Form(NaiveBayes),
+        Form(WeightedNaiveBayes),
+    )
+}
+
+HEADER = record(
+    {
+        "estimator": text,
+        "parameters": anything,
+        "n_features_in": whole(),
+        "classes": anything,
+        "groups": anything,
+        "by_name": flag,
+        "names": anything,
+        "family": anything,
+        "prior": anything,
+        "dtype": text,
+        "taken": flag,
+        "table": anything,
+        "weighting": anything,
+        "extra": anything,
+    },
+    {"table": None, "weighting": None, "extra": None},
+)
+
+
+def header_and_arrays(estimator: Any, extra: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
+    """A fitted estimator as plain values and arrays."""
     extra = estimator.__dict__.get(EXTRA) if extra is None else extra
     model: Model = estimator._fitted()
-    if type(estimator) is not ESTIMATORS.get(type(estimator).__name__):
+    name = type(estimator).__name__
+    if name not in FORMS or type(estimator) is not FORMS[name].estimator:
         raise ModelFileError(
-            f"a model file cannot hold a {type(estimator).__name__}, a class that tallybayes does "
-            "not have: save an estimator of tallybayes itself, or pickle the model"
+            f"a model file cannot hold a {name}, a class that tallybayes does not have: save an "
+            "estimator of tallybayes itself, or pickle the model"
         )
     header = {
-        "estimator": type(estimator).__name__,
-        "parameters": _plain(estimator.get_params(deep=False)),
+        "estimator": name,
+        "parameters": plain(estimator.get_params(deep=False)),
         "n_features_in": estimator.n_features_in_,
         "classes": model.schema.classes,
-        "groups": [_fields(columns) for columns in model.schema.groups],
+        "groups": plain_groups(model.schema),
         "by_name": model.schema.by_name,
         "names": getattr(estimator, "feature_names_in_", None),
-        "family": _plain(model.family),
-        "prior": _fields(model.prior),
+        "family": plain(model.family),
+        "prior": field_values(model.prior),
         "dtype": model.dtype.str,
         "taken": model.taken is not None
         and all(map(operator.is_, model.taken, estimator._parameters())),
     }
     if isinstance(model, TableModel):
-        reading = model.reading._asdict()
-        what = reading.pop("declared")
-        header["table"] = {
-            "names": model.names,
-            "families": _plain(what.families),
-            "groups": _plain(what.groups),
-            "by_type": [[list(kinds), _plain(family)] for kinds, family in what.by_type],
-            "reading": reading,
-            "chosen": _plain_choices(model.chosen),
-        }
-    arrays = model.tally.arrays()
+        header["table"] = plain_table(model)
+    arrays: dict[str, Any] = model.tally.arrays()
     if isinstance(model, WeightedModel) and model.chosen.weighting is not None:
         header["weighting"], more = plain_weighting(model.chosen.weighting)
         arrays |= more
     if extra is not None:
         header["extra"] = extra
-    persistence.write(path, persistence.encode(header), arrays)
+    return persistence.encode(header), arrays
+
+
+def save(
+    estimator: Any,
+    path: str | os.PathLike[str],
+    extra: dict[str, Any] | None = None,
+    replace: Replace | None = None,
+) -> None:
+    """Writes a fitted estimator; see :meth:`TallyClassifier.save`.
+
+    `extra` is kept beside the model, for :func:`load_with_extra`; by default what the model was
+    loaded with. `replace` puts the new file in the old one's place, ``os.replace`` by default.
+    """
+    persistence.write(path, *header_and_arrays(estimator, extra), replace=replace)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Reads a model that ``save`` wrote. It predicts bit for bit what the saved one did.
+
+    A file may come from anywhere: nothing in it is executed, and what it says is checked before it
+    is used. What a file can do is be large.
 
     Parameters
     ----------
@@ -186,7 +163,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        A ValueError: another kind of file, one that was cut off or altered, or a newer format.
+        A ValueError: another kind of file, one that was cut off or altered, a newer format, or
+        content that no model has.
     OSError
         If the file cannot be read.
     """
@@ -197,57 +175,120 @@ def load_with_extra(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     """A model as :func:`load` reads it, and the `extra` that it was saved with (or {})."""
     encoded, arrays = persistence.read(path)
     try:
-        return _loaded(path, encoded, arrays)
-    except ModelFileError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        header = HEADER(persistence.decode(encoded), "the header")
+        return _loaded(header, arrays)
+    except Unfit as error:
+        raise ModelFileError(
+            f"{path} is whole, but is no model of tallybayes as this version writes it: {error}. "
+            "Save the model again"
+        ) from error
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from error
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelFileError(
             f"{path} is whole, but is no model of tallybayes as this version writes it "
             f"({type(error).__name__}: {error}): save the model again"
         ) from error
 
 
-def _loaded(
-    path: str | os.PathLike[str], encoded: Any, arrays: dict[str, Any]
-) -> tuple[Any, dict[str, Any]]:
+def _loaded(header: dict[str, Any], arrays: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """A model and its `extra` from what a file holds."""
-    header = persistence.decode(encoded)
-    if header["estimator"] not in ESTIMATORS:
-        raise ModelFileError(
-            f"{path} holds a {header['estimator']}, which this version of tallybayes does not have"
-        )
-    estimator = ESTIMATORS[header["estimator"]](**_restored(header["parameters"]))
-    estimator.n_features_in_ = header["n_features_in"]
-    if header["names"] is not None:
-        estimator.feature_names_in_ = header["names"]
-    groups = tuple(Columns(**group) for group in header["groups"])
-    tallies = []
-    for i, columns in enumerate(groups):
-        prefix = f"group{i}."
-        parts = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
-        tallies.append(TALLIES[columns.kind](**parts))
-    schema = Schema(header["classes"], groups, header["by_name"])
-    # files of 0.1.0 have no squared weights: their rows are taken to weigh 1
-    counts = ClassCounts(arrays["class_count"], arrays.get("class_squared_weights"))
-    table = TableTally(schema, counts, tuple(tallies))
-    prior = families.ClassPrior(**header["prior"])
+    if header["estimator"] not in FORMS:
+        name = header["estimator"][:100]
+        raise Unfit(f"it holds a {name}, which this version of tallybayes does not have")
+    form = FORMS[header["estimator"]]
+    estimator = _estimator(form, header)
+    tally = restored_tally(header, arrays)
+    family = restored(header["family"], "family")
+    if form.kind is not None:
+        levels = getattr(estimator, "levels", None)
+        _need_form(form, tally, family, header["n_features_in"], levels)
+    dtype = persistence.dtype_of(header["dtype"])
+    prior = _prior(header["prior"], len(tally.schema.classes))
     kind = getattr(estimator, "_model_type", Model)
-    model = kind(
-        table, _restored(header["family"]), prior, np.dtype(header["dtype"]), header["estimator"]
-    )
+    model = kind(tally, family, prior, dtype, header["estimator"])
     if isinstance(model, TableModel):
-        held = header["table"]
-        by_type = tuple((tuple(kinds), _restored(f)) for kinds, f in held["by_type"])
-        what = Declared(_restored(held["families"]), _restored(held["groups"]), by_type)
-        model.names = held["names"]
-        model.reading = Reading(declared=what, **held["reading"])
-        model.chosen = _restored_choices(held["chosen"])
-        if "weighting" in header:
-            weighting = restored_weighting(header["weighting"], arrays)
-            model.chosen = replace(model.chosen, weighting=weighting)
+        need(tally.schema.by_name and family is None, "a table has columns by name")
+        restore_table(model, header["table"])
+    if header["weighting"] is not None:
+        need(isinstance(model, WeightedModel), "only a weighted model has weights")
+        assert isinstance(model, WeightedModel)
+        _restore_weighting(model, restored_weighting(header["weighting"], arrays))
     if header["taken"]:
         model.taken = estimator._parameters()
     estimator._model = model
-    if "extra" in header:
+    if header["extra"] is not None:
+        need(isinstance(header["extra"], dict), "what is kept beside a model is a dict")
         estimator.__dict__[EXTRA] = header["extra"]
-    return estimator, header.get("extra", {})
+    return estimator, header["extra"] or {}
+
+
+def _estimator(form: Form, header: dict[str, Any]) -> Any:
+    """The estimator with its parameters, which are checked where they are used."""
+    parameters = restored(header["parameters"], "parameters")
+    need(isinstance(parameters, dict), "parameters is a dict")
+    known = form.estimator._parameter_names()
+    for name in parameters:
+        need(name in known, f"parameters has {str(name)[:100]!r}, which this version lacks")
+    estimator = form.estimator(**parameters)
+    estimator.n_features_in_ = header["n_features_in"]
+    names = header["names"]
+    if names is not None:
+        fits = isinstance(names, np.ndarray) and names.shape == (header["n_features_in"],)
+        need(fits and names.dtype == object, "names has a name for each column")
+        for name in names.tolist():
+            text(name, "a name")
+        estimator.feature_names_in_ = names
+    return estimator
+
+
+def _need_levels(declared: Any, columns: Columns) -> None:
+    """Raises where the parameter of a CategoricalNB declares other levels than its tally has."""
+    need((declared is None) == (columns.levels is None), "levels are declared, or are not")
+    if columns.levels is None:
+        return
+    found = constructed(declared_levels, "parameters.levels", declared, columns.n_features)
+    same = all(a.tolist() == b.tolist() for a, b in zip(found, columns.levels, strict=True))
+    need(same, "parameters.levels are the levels that were counted")
+
+
+def _need_form(form: Form, tally: TableTally, family: Any, n_features: int, levels: Any) -> None:
+    """Raises where tally and family are not what the estimator has."""
+    need(not tally.schema.by_name, "a model of an array has its columns by number")
+    columns = tally.schema.groups[0]
+    need(columns.kind == form.kind, f"a {form.estimator.__name__} counts {form.kind}")
+    need(columns.n_features == n_features, "n_features_in is the number of columns")
+    need(not columns.open and not columns.dates, "columns of an array are closed, and no dates")
+    threshold = columns.threshold is not None
+    need(threshold == (form.estimator is BernoulliNB), "BernoulliNB alone has a threshold")
+    need(type(family) is form.family, f"the family is a {form.family.__name__}")
+    if form.estimator is CategoricalNB:
+        _need_levels(levels, columns)
+    alpha: Any = getattr(family, "alpha", None)
+    fits = np.ndim(alpha) == 0 or np.shape(alpha) == (n_features,)
+    need(fits, "alpha is a number, or one for each column")
+
+
+PRIOR = record({"alpha": optional(number(0.0)), "given": anything})
+
+
+def _prior(given: Any, n_classes: int) -> families.ClassPrior:
+    held = PRIOR(given, "prior")
+    if held["given"] is not None:
+        array("f8", n_classes, least=0.0)(held["given"], "prior.given")
+        need(abs(float(held["given"].sum()) - 1.0) < 1e-6, "prior.given sums to 1")
+    return constructed(families.ClassPrior, "prior", **held)  # type: ignore[no-any-return]
+
+
+def _restore_weighting(model: WeightedModel, weighting: Any) -> None:
+    known = set(model.schema.classes.tolist())
+    need(known.issuperset(weighting.classes.tolist()), "weights are of classes that there are")
+    holds: dict[str, set[str]] = {}
+    for group in model.schema.groups:
+        for name in group.names or ():
+            holds.setdefault(name, set()).add(group.kind)
+    for column in weighting.learned.columns:
+        kind = "levels" if column.edges is None else "grid"
+        held = holds.get(column.name, {kind})
+        need(kind in held, f"weights of {column.name!r} are of what is counted of it")
+    model.chosen = replace(model.chosen, weighting=weighting)

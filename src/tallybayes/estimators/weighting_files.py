@@ -8,7 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.estimators.file_tallies import labels
 from tallybayes.estimators.weighting import Figures, Weighting
+from tallybayes.persistence.checks import (
+    Check,
+    anything,
+    array,
+    each,
+    flag,
+    mapping,
+    need,
+    number,
+    one_of,
+    optional,
+    record,
+    text,
+    unique,
+    whole,
+)
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.learned import Learned
 from tallybayes.weighted.pair_terms import PairTerm
@@ -18,6 +35,13 @@ from tallybayes.weighted.terms import Weights
 __all__ = ["plain_weighting", "restored_weighting"]
 
 Arrays = dict[str, NDArray[Any]]
+
+PREFIX = "weighting."  # of the names of its arrays
+
+LARGEST = 1e100
+"""Weights, offsets and counts of a weighting beyond this are damage; products stay finite."""
+SMALLEST = 1e-300
+"""Counts of a pair are above 0: their logarithm is taken."""
 
 
 def plain_weighting(weighting: Weighting) -> tuple[dict[str, Any], Arrays]:
@@ -63,48 +87,149 @@ def plain_weighting(weighting: Weighting) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
-def restored_weighting(header: dict[str, Any], arrays: Arrays) -> Weighting:
-    """The inverse of :func:`plain_weighting`."""
-    held = {k.removeprefix("weighting."): v for k, v in arrays.items()}
-    n_classes = len(held["offset"])
-    columns = []
-    for j, (name, levels) in enumerate(header["columns"]):
-        edges = held.get(f"edges{j}")
-        n_cells = len(levels) + 1 if levels is not None else len(held[f"edges{j}"]) + 2
-        counts = np.zeros((n_cells, n_classes))
-        columns.append(ColumnCells(name=name, counts=counts, edges=edges, levels=levels))
-    pairs = [
-        PairTerm(
-            first,
-            second,
-            (held[f"first{i}"], held[f"second{i}"]),
-            (rows, cols),
-            held[f"counted{i}"],
-            held[f"expected{i}"],
-            gain,
-            round,
-        )
-        for i, (first, second, rows, cols, gain, round) in enumerate(header["pairs"])
+FIGURES = record(
+    {
+        "rows": number(0.0),
+        "log_loss": number(),
+        "accuracy": number(),
+        "prior_log_loss": number(),
+        "price": optional(number()),
+    }
+)
+CHOICE = record(
+    {
+        "kernel": one_of("none", "cells", "rank"),
+        "width": number(above=0.0),
+        "strength": number(above=0.0),
+    }
+)
+
+
+HEADER = record(
+    {
+        "classes": labels,
+        "figures": FIGURES,
+        "out": mapping(text, text),
+        "scale": number(),
+        "round_scales": each(number()),
+        "corrected": flag,
+        "duplicates": mapping(whole(), whole()),
+        "nearly": mapping(whole(), whole()),
+        "columns": each(anything),
+        "choices": each(CHOICE),
+        "pairs": each(anything),
+    }
+)
+
+
+class _Held:
+    """The arrays of a weighting, each checked as it is taken."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._arrays = {
+            k.removeprefix(PREFIX): v for k, v in arrays.items() if k.startswith(PREFIX)
+        }
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._arrays
+
+    def take(self, name: str, *shape: int, least: float = -LARGEST) -> NDArray[Any]:
+        """Float64 of this shape, within what exponentials and products bear."""
+        return self._checked(array("f8", *shape, least=least, most=LARGEST), name)
+
+    def cells(self, name: str, n_cells: int, size: int) -> NDArray[Any]:
+        """int32 (n_cells,): of each cell, a coarser one below `size`."""
+        return self._checked(array("i4", n_cells, least=0, most=size - 1), name)
+
+    def _checked(self, check: Check, name: str) -> NDArray[Any]:
+        need(name in self._arrays, f"the file lacks weighting.{name}")
+        return check(self._arrays[name], f"weighting.{name}")  # type: ignore[no-any-return]
+
+
+def _column(given: Any, held: _Held, j: int, n_classes: int) -> ColumnCells:
+    where = f"weighting.columns[{j}]"
+    name, levels = each(anything, length=2)(given, where)
+    text(name, where)
+    if levels is None:
+        edges = held.take(f"edges{j}", -1)
+        need(bool((edges[1:] > edges[:-1]).all()), f"{where} has edges that ascend")
+        counts = np.zeros((len(edges) + 2, n_classes))
+        return ColumnCells(name=name, counts=counts, edges=edges)
+    unique(each(text))(levels, where)
+    need(f"edges{j}" not in held, f"{where} has levels or edges, not both")
+    counts = np.zeros((len(levels) + 1, n_classes))
+    return ColumnCells(name=name, counts=counts, levels=levels)
+
+
+def _pair(
+    given: Any, held: _Held, i: int, columns: list[ColumnCells], rounds: int, n_classes: int
+) -> PairTerm:
+    where = f"weighting.pairs[{i}]"
+    first, second, rows, cols, gain, round = each(anything, length=6)(given, where)
+    for column in (first, second):
+        whole(0, len(columns) - 1)(column, where)
+    need(first != second, f"{where} is of two columns")
+    a, b = columns[first].n_cells, columns[second].n_cells
+    whole(1, a)(rows, where), whole(1, b)(cols, where)
+    number()(gain, where), whole(0, rounds)(round, where)
+    return PairTerm(
+        first,
+        second,
+        (held.cells(f"first{i}", a, rows), held.cells(f"second{i}", b, cols)),
+        (rows, cols),
+        held.take(f"counted{i}", rows * cols, n_classes, least=SMALLEST),
+        held.take(f"expected{i}", rows * cols, n_classes, least=SMALLEST),
+        gain,
+        round,
+    )
+
+
+def _weights(held: _Held, prefix: str, n_terms: int, n_classes: int, scale: float) -> Weights:
+    return Weights(
+        held.take(f"{prefix}terms", n_terms),
+        held.take(f"{prefix}deviations", n_classes, -1 if n_terms < 0 else n_terms),
+        held.take(f"{prefix}offsets", n_classes),
+        scale,
+    )
+
+
+def restored_weighting(given: Any, arrays: Arrays) -> Weighting:
+    """The inverse of :func:`plain_weighting`.
+
+    Raises
+    ------
+    Unfit
+        Where its parts do not fit each other.
+    """
+    header, held = HEADER(given, "weighting"), _Held(arrays)
+    n_classes, n_rounds = len(header["classes"]), len(header["round_scales"])
+    columns = [_column(c, held, j, n_classes) for j, c in enumerate(header["columns"])]
+    names = [column.name for column in columns]
+    need(len(set(names)) == len(names), "weighting.columns names no column twice")
+    need(len(header["choices"]) == len(columns), "weighting has a choice for each column")
+    pairs = [_pair(p, held, i, columns, n_rounds, n_classes) for i, p in enumerate(header["pairs"])]
+    for key, other in (*header["duplicates"].items(), *header["nearly"].items()):
+        need(max(key, other) < len(columns), "weighting names the columns that there are")
+    sizes = [column.n_cells for column in columns] + [
+        pair.sizes[0] * pair.sizes[1] for pair in pairs
     ]
-    terms = range(len(columns) + len(pairs))
-    corrections = [held[f"correction{t}"] for t in terms] if header["corrected"] else None
+    tables = [held.take(f"table{t}", size, n_classes) for t, size in enumerate(sizes)]
+    corrections = None
+    if header["corrected"]:
+        corrections = [held.take(f"correction{t}", size, n_classes) for t, size in enumerate(sizes)]
+    rounds = []
+    for r, scale in enumerate(header["round_scales"]):
+        taken = len(columns) + sum(pair.round < r for pair in pairs)
+        rounds.append(_weights(held, f"round{r}.", taken, n_classes, scale))
     learned = Learned(
         columns=columns,
         choices=[TableChoice(**choice) for choice in header["choices"]],
         pairs=pairs,
-        rounds=[
-            Weights(
-                held[f"round{r}.terms"],
-                held[f"round{r}.deviations"],
-                held[f"round{r}.offsets"],
-                scale,
-            )
-            for r, scale in enumerate(header["round_scales"])
-        ],
-        weights=Weights(held["terms"], held["deviations"], held["offsets"], header["scale"]),
+        rounds=rounds,
+        weights=_weights(held, "", len(sizes), n_classes, header["scale"]),
         corrections=corrections,
-        tables=[held[f"table{t}"] for t in terms],
-        offset=held["offset"],
+        tables=tables,
+        offset=held.take("offset", n_classes),
         tested=np.arange(0),
         log_proba=np.zeros((0, n_classes)),
         duplicates=header["duplicates"],
@@ -113,8 +238,8 @@ def restored_weighting(header: dict[str, Any], arrays: Arrays) -> Weighting:
     return Weighting(
         learned=learned,
         classes=header["classes"],
-        shift=held["shift"],
-        apart=held["apart"],
+        shift=held.take("shift", n_classes),
+        apart=held.take("apart", len(sizes)),
         figures=Figures(**header["figures"]),
         out=header["out"],
     )

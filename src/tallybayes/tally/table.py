@@ -144,7 +144,7 @@ class TableTally:
         schema = self.schema.join(other.schema)
         return self.aligned(schema) + other.aligned(schema)
 
-    def _more_than_rows(self, part: Tally, columns: Columns | None) -> tuple[int, int, str] | None:
+    def more_than_rows(self, part: Tally, columns: Columns | None) -> tuple[int, int, str] | None:
         """The first (class, column) of yes/no sums with more yes than the class has rows."""
         if columns is None or columns.threshold is None or not isinstance(part, FeatureSums):
             return None
@@ -158,7 +158,7 @@ class TableTally:
     def need_non_negative(self, action: str) -> None:
         """Raises :class:`NegativeTally`, naming class and feature, where a count is negative."""
         for part, columns in zip(self.parts, (None, *self.schema.groups), strict=True):
-            found = part.deficit() or self._more_than_rows(part, columns)
+            found = part.deficit() or self.more_than_rows(part, columns)
             if found is None:
                 continue
             k, j, shown = found

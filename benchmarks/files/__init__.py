@@ -1,0 +1,1 @@
+"""Model files under attack: mutated files, killed commands and concurrent ones."""

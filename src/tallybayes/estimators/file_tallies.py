@@ -1,0 +1,262 @@
+"""Schema and tally as a model file holds them, checked so that no later call stumbles over them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.persistence.checks import (
+    Check,
+    array,
+    each,
+    flag,
+    need,
+    number,
+    one_of,
+    optional,
+    record,
+    text,
+    unique,
+    whole,
+)
+from tallybayes.schema import Columns, Schema
+from tallybayes.tally import (
+    ClassCounts,
+    CrossMoments,
+    FeatureSums,
+    GridCounts,
+    LevelCounts,
+    Moments,
+    TableTally,
+    Tally,
+)
+
+__all__ = ["labels", "plain_groups", "restored_tally"]
+
+Arrays = dict[str, NDArray[Any]]
+
+MAX_BUDGET = 1 << 20
+"""Cells that a grid may have in a file."""
+
+SPREAD = 2.0**-20
+"""What rounding may make of a sum of squares that is 0, relative to that about the origin."""
+
+INFINITY_BITS = 0x7FF0_0000_0000_0000
+"""The bits of the float64 infinity: those of every number are less."""
+
+
+def labels(value: Any, where: str) -> NDArray[Any]:
+    """Class labels: distinct, in order, without gaps."""
+    fits = isinstance(value, np.ndarray) and value.ndim == 1 and len(value) > 0
+    need(fits, f"{where} is an array of labels")
+    items = value.tolist()
+    need(all(v is not None and v == v for v in items), f"{where} has no gaps")
+    try:
+        ascending = all(a < b for a, b in pairwise(items))
+    except TypeError:
+        ascending = False
+    need(ascending, f"{where} are distinct and in order")
+    found: NDArray[Any] = value
+    return found
+
+
+def _level_array(value: Any, where: str) -> NDArray[Any]:
+    need(isinstance(value, np.ndarray) and value.ndim == 1, f"{where} is an array of levels")
+    items = value.tolist()
+    need(len(set(items)) == len(items), f"{where} names no level twice")
+    found: NDArray[Any] = value
+    return found
+
+
+COLUMNS = record(
+    {
+        "kind": one_of("levels", "sums", "moments", "grid", "cross"),
+        "n_features": whole(1),
+        "names": optional(unique(each(text, of=tuple))),
+        "threshold": optional(number()),
+        "non_negative": flag,
+        "n_levels": optional(array("i8", -1, least=0, most=2**31)),
+        "levels": optional(each(_level_array, of=tuple)),
+        "origin": optional(array("f8", -1)),
+        "open": flag,
+        "dates": flag,
+    },
+    {"dates": False},
+)
+
+
+def plain_groups(schema: Schema) -> list[dict[str, Any]]:
+    """The groups of columns of a schema as plain values."""
+    names = Columns.__dataclass_fields__
+    return [{name: getattr(group, name) for name in names} for group in schema.groups]
+
+
+def _columns(given: Any, where: str) -> Columns:
+    """A run of columns whose parts fit each other."""
+    columns = Columns(**COLUMNS(given, where))
+    kind, d = columns.kind, columns.n_features
+    need(columns.names is None or len(columns.names) == d, f"{where} has a name for each column")
+    if kind in ("moments", "cross"):
+        array("f8", d)(columns.origin, f"{where}.origin")
+    if kind == "levels":
+        array("i8", d)(columns.n_levels, f"{where}.n_levels")
+        assert columns.n_levels is not None
+        if columns.levels is not None:
+            found = [len(levels) for levels in columns.levels]
+            need(found == columns.n_levels.tolist(), f"{where} has as many levels as it says")
+    need(kind != "grid" or d == 1, f"{where}: a grid is of one column")
+    if columns.open:
+        fits = kind == "levels" and d == 1 and columns.levels is not None
+        need(fits, f"{where}: only a single column of levels is open")
+        assert columns.levels is not None
+        for level in columns.levels[0].tolist():
+            text(level, f"a level of {where}")
+    return columns
+
+
+def _checks(columns: Columns, k: int) -> dict[str, Check]:
+    """The arrays of a tally of k classes: their types, shapes and signs, by kind."""
+    d = columns.n_features
+    counts = {"least": 0.0}
+    if columns.kind == "levels":
+        assert columns.n_levels is not None
+        width = int(columns.n_levels.sum())
+        return {"start": array("i8", d + 1), "counts": array("f8", k, width, **counts)}
+    if columns.kind == "sums":
+        return {"sums": array("f8", k, d, **counts)}
+    if columns.kind == "grid":
+        return {
+            "shift": array("i8", 1, least=0, most=62),
+            "keys": array("i8", -1),
+            "counts": array("f8", k, -1, **counts),
+            "budget": array("i8", 1, least=1, most=MAX_BUDGET),
+        }
+    sums = ("s1_hi", "s1_lo", "s2_hi", "s2_lo")
+    if columns.kind == "moments":
+        shapes = {name: array("f8", k, d) for name in (*sums, "n_lo")}
+        return {"origin": array("f8", d), "n": array("f8", k, d, **counts), **shapes}
+    half = d * (d + 1) // 2
+    shapes = {name: array("f8", k, d if name.startswith("s1") else half) for name in sums}
+    n = {"n": array("f8", k, **counts), "n_lo": array("f8", k)}
+    return {"origin": array("f8", d), **n, **shapes}
+
+
+def _tally(columns: Columns, given: Arrays, k: int, where: str) -> Tally:
+    """The tally of a run of columns."""
+    defaults = {"n_lo": np.zeros((k, columns.n_features))} if columns.kind == "moments" else {}
+    held = record(_checks(columns, k), defaults)(given, where)
+    tally: Tally
+    if columns.kind == "levels":
+        assert columns.n_levels is not None
+        start = np.concatenate([[0], np.cumsum(columns.n_levels)])
+        need(np.array_equal(held["start"], start), f"{where}: cells begin where levels end")
+        tally = LevelCounts(**held)
+    elif columns.kind == "sums":
+        tally = FeatureSums(**held)
+    elif columns.kind == "grid":
+        tally = _grid(held, where)
+    else:
+        assert columns.origin is not None
+        same = np.array_equal(held["origin"], columns.origin)
+        need(same, f"{where} has the origin that its schema says")
+        small = bool((np.abs(held["n_lo"]) <= 2.0**-40 * held["n"]).all())
+        need(small, f"{where}: n_lo is the rounding of n")
+        tally = Moments(**held) if columns.kind == "moments" else CrossMoments(**held)
+    for name in tally.additive:
+        total = getattr(tally, name).sum()
+        need(bool(np.isfinite(total)), f"{where}.{name} sums to a number")
+    if isinstance(tally, Moments | CrossMoments):
+        _need_spread(tally, where)
+    return tally
+
+
+def _need_spread(tally: Moments | CrossMoments, where: str) -> None:
+    """Raises where sums of squares are negative by more than rounding."""
+    columns = tally.columns() if isinstance(tally, CrossMoments) else tally
+    empty = columns.n == 0.0
+    stray = empty & ((columns.s1_hi != 0.0) | (columns.s2_hi != 0.0))
+    need(not stray.any(), f"{where} has sums without rows")
+    squares = columns.mean_and_squares()[1]
+    rounding = SPREAD * np.abs(columns.s2_hi)
+    need(bool((columns.s2_hi >= 0.0).all()), f"{where} has negative squares about its origin")
+    need(bool((squares >= -rounding).all()), f"{where} has negative squares about its mean")
+    if isinstance(tally, CrossMoments):
+        scatter = tally.mean_and_scatter()[1]
+        scale = np.sqrt(np.maximum(np.diagonal(scatter, axis1=1, axis2=2), 0.0))
+        scale = np.where(scale > 0.0, scale, 1.0)
+        least = np.linalg.eigvalsh(scatter / scale[:, :, None] / scale[:, None, :]).min()
+        need(bool(least >= -SPREAD * scatter.shape[1]), f"{where} has products beyond its squares")
+
+
+def _grid(held: dict[str, Any], where: str) -> GridCounts:
+    shift, budget = int(held["shift"][0]), int(held["budget"][0])
+    keys, counts = held["keys"], held["counts"]
+    need(counts.shape[1] == len(keys) <= budget, f"{where} has a column for each cell")
+    need(bool((keys[1:] > keys[:-1]).all()), f"{where}: cells ascend")
+    lowest = -((INFINITY_BITS - 1) >> shift) - 1
+    highest = (INFINITY_BITS - 1) >> shift
+    within = not len(keys) or (int(keys[0]) >= lowest and int(keys[-1]) <= highest)
+    need(within, f"{where}: cells hold finite numbers")
+    return GridCounts(shift, keys, counts, budget)
+
+
+def _class_counts(arrays: Arrays, k: int) -> ClassCounts:
+    need("class_count" in arrays, "the file lacks the class counts")
+    count = array("f8", k, least=0.0)(arrays["class_count"], "class_count")
+    need(bool(np.isfinite(count.sum())), "class_count sums to a number")
+    squares = arrays.get("class_squared_weights")
+    if squares is not None:  # they may have left the range of float64, and are then infinite
+        capped = np.where(squares == np.inf, 0.0, squares)
+        array("f8", k, least=0.0)(capped, "class_squared_weights")
+    return ClassCounts(count, squares)  # files of 0.1.0 lack them: their rows are taken to weigh 1
+
+
+def restored_tally(header: dict[str, Any], arrays: Arrays) -> TableTally:
+    """The tally of a model, with its schema.
+
+    Raises
+    ------
+    Unfit
+        For anything that counting rows cannot give.
+    """
+    classes = labels(header["classes"], "classes")
+    by_name = flag(header["by_name"], "by_name")
+    given = each(lambda value, where: value)(header["groups"], "groups")
+    groups, tallies = [], []
+    for i, one in enumerate(given):
+        prefix = f"group{i}."
+        columns = _columns(one, f"groups[{i}]")
+        held = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+        groups.append(columns)
+        tallies.append(_tally(columns, held, len(classes), f"group{i}"))
+    schema = Schema(classes, tuple(groups), by_name)
+    if by_name:
+        _need_names(schema)
+    else:
+        need(len(groups) == 1, "a model of an array has one group of columns")
+    table = TableTally(schema, _class_counts(arrays, len(classes)), tuple(tallies))
+    for columns, tally in zip(groups, tallies, strict=True):
+        more = table.more_than_rows(tally, columns)
+        need(more is None, f"a column has more rows with a value than rows: {more and more[2]}")
+    return table
+
+
+def _need_names(schema: Schema) -> None:
+    """Raises where the groups of a table are not told apart, or do not fit each other."""
+    for group in schema.groups:
+        need(group.names is not None, "each group of a table names its columns")
+        single = group.kind in ("levels", "moments", "grid")
+        need(not single or group.n_features == 1, f"columns of {group.kind} are by themselves")
+        need(group.kind != "levels" or group.open, "the levels of a table are open")
+    keys = [group.key for group in schema.groups]
+    need(len(set(keys)) == len(keys), "no group of columns is there twice")
+    dates = {group.names: group.dates for group in schema.groups if group.kind == "moments"}
+    for group in schema.groups:
+        if group.kind == "grid":
+            need(
+                dates.get(group.names) == group.dates,
+                "the cells of a column of numbers stand beside its moments",
+            )

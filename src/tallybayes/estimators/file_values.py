@@ -1,0 +1,103 @@
+"""Parameters as a model file holds them: families, types and NumPy types by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from tallybayes import families
+from tallybayes.estimators.declarations import KINDS
+from tallybayes.persistence.checks import Unfit, need, text
+
+__all__ = ["field_values", "plain", "restored"]
+
+FAMILIES = {
+    family.__name__: family
+    for family in (
+        families.Bernoulli,
+        families.Beta,
+        families.Binned,
+        families.Categorical,
+        families.Complement,
+        families.Dirichlet,
+        families.Gamma,
+        families.Gaussian,
+        families.Multinomial,
+        families.NormalInverseGamma,
+        families.NormalInverseWishart,
+        families.Poisson,
+        families.Smooth,
+    )
+}
+"""What a file can name, families and their priors; nothing else is ever looked up by a name."""
+
+FAMILY = "tallybayes.family"  # the key that marks a family among parameters
+TYPE = "tallybayes.type"  # marks a type among the keys of columns=
+TYPES = {t.__name__: t for t in KINDS}
+DTYPE = "tallybayes.dtype"  # marks a NumPy type among them
+
+
+def field_values(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass by name, as they are."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def plain(value: Any) -> Any:
+    """Parameters with each family as a dict of its name and fields."""
+    if type(value) in FAMILIES.values():
+        return {FAMILY: type(value).__name__, **plain(field_values(value))}
+    if isinstance(value, dict):
+        return {plain(key): plain(v) for key, v in value.items()}
+    if isinstance(value, list):
+        return [plain(v) for v in value]
+    if isinstance(value, type) and value in TYPES.values():
+        return (TYPE, value.__name__)
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return (DTYPE, np.dtype(value).str)
+    return value
+
+
+def restored(value: Any, where: str) -> Any:
+    """The inverse of :func:`plain`.
+
+    Raises
+    ------
+    Unfit
+        For a family, a type or a field that this version does not have.
+    """
+    if isinstance(value, dict) and FAMILY in value:
+        return _family(value, where)
+    if isinstance(value, dict):
+        pairs = [(restored(k, where), restored(v, f"{where}[{k!r}]")) for k, v in value.items()]
+        return dict(pairs)
+    if isinstance(value, list):
+        return [restored(v, f"{where}[{i}]") for i, v in enumerate(value)]
+    if isinstance(value, tuple) and len(value) == 2 and value[0] == TYPE:
+        need(text(value[1], where) in TYPES, f"{where} names the type {value[1]!r}")
+        return TYPES[value[1]]
+    if isinstance(value, tuple) and len(value) == 2 and value[0] == DTYPE:
+        return constructed(np.dtype, where, text(value[1], where)[:32])
+    return value
+
+
+def constructed(make: Callable[..., Any], where: str, *args: Any, **kwargs: Any) -> Any:
+    """``make(...)``, which checks what it takes: what it refuses, no file says."""
+    try:
+        return make(*args, **kwargs)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise Unfit(f"{where}: {error}") from error
+
+
+def _family(given: dict[str, Any], where: str) -> Any:
+    held = dict(given)
+    name = text(held.pop(FAMILY), f"the family of {where}")
+    family: Any = FAMILIES.get(name)
+    need(family is not None, f"{where} names the family {name!r}, which this version does not have")
+    known = {field.name for field in fields(family)}
+    for key in held:
+        need(key in known, f"{where}: {name} has no {key!r}")
+    values = {key: restored(v, f"{where}.{key}") for key, v in held.items()}
+    return constructed(family, where, **values)

@@ -1,0 +1,20 @@
+"""Model files: a safetensors file with one header entry and a checksum over every byte."""
+
+from __future__ import annotations
+
+from tallybayes.persistence.container import FORMAT, packed, read, unpacked, write
+from tallybayes.persistence.replacing import need_writable, replacing
+from tallybayes.persistence.values import decode, dtype_of, encode
+
+__all__ = [
+    "FORMAT",
+    "decode",
+    "dtype_of",
+    "encode",
+    "need_writable",
+    "packed",
+    "read",
+    "replacing",
+    "unpacked",
+    "write",
+]
