@@ -43,9 +43,10 @@ const std::vector<InstructionSet>& instruction_sets() {
         all.push_back({"baseline", baseline::loops, true});
 #ifdef TB_X86
         __builtin_cpu_init();
-        all.push_back({"avx2", avx2::loops, __builtin_cpu_supports("avx2") != 0});
+        const bool fma = __builtin_cpu_supports("fma");
+        all.push_back({"avx2", avx2::loops, fma && __builtin_cpu_supports("avx2")});
         all.push_back({"avx512", avx512::loops,
-                       __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                       fma && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")});
 #endif
         return all;

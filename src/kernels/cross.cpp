@@ -39,7 +39,7 @@ int count(InTable<double> x, InVector<i32> codes, std::optional<InVector<double>
     const double* w = weights_of(weights, rows);
     const i64 classes = static_cast<i64>(n.shape(0));
     nb::gil_scoped_release release;
-    return count_cross(x.data(), rows, d, codes.data(), w, classes, origin.data(), totals, threads);
+    return count_cross(chosen_loops(), x.data(), rows, d, codes.data(), w, classes, origin.data(), totals, threads);
 }
 
 void add(OutVector<double> n, OutTable<double> a, OutTable<double> b, OutTable<double> c,

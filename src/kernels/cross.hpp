@@ -2,9 +2,9 @@
 // which the lower triangle is kept, pair (i, j ≤ i) at i(i+1)/2 + j; and scores |R(x−μ)|² with R
 // triangular.
 //
-// Counting is as of moments: a class of a chunk is summed in float64 about one of its rows, and
-// chunks are merged in order, in double-double. Only whole rows of pairs are vectorised, which adds
-// nothing up in another order: the result depends neither on threads nor on instruction sets.
+// Counting is as of moments: a class of a chunk is summed about a point near its rows, and chunks are
+// merged in order, all in double-double. Only whole rows of pairs are vectorised, which adds nothing
+// up in another order: the result depends neither on threads nor on instruction sets.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -133,15 +133,15 @@ inline void add_cross_row(const double* x, double w, const double* origin, i64 d
 
 // Adds the rows x (n, d), taken about `origin` (d,), to `totals`. With a fault the totals are to be
 // thrown away; with one chunk nothing at all is added then.
-inline int count_cross(const double* x, i64 n, i64 d, const i32* codes, const double* weights,
+inline int count_cross(const Loops& loops, const double* x, i64 n, i64 d, const i32* codes, const double* weights,
                        i64 classes, const double* origin, const CrossTotals<double>& totals,
                        int threads) {
     struct Local {
         Slots slots;
-        Buffer<double> cells, weight, rest, apart;  // cells: shift, s1 and s2 of each class
+        Buffer<double> cells, weight, rest, apart;  // cells: of each class, as of cross_rows
         int fault = FINE;
     };
-    const i64 p = pairs_of(d), size = 2 * d + p, chunks = (n + CROSS_ROWS - 1) / CROSS_ROWS;
+    const i64 p = pairs_of(d), size = 4 * d + 3 * p, chunks = (n + CROSS_ROWS - 1) / CROSS_ROWS;
     threads = threads_for(n * p, chunks, threads);
     std::vector<Local> locals(threads);
     std::vector<Double2> delta(d), s1(d), s2(p);
@@ -156,40 +156,32 @@ inline int count_cross(const double* x, i64 n, i64 d, const i32* codes, const do
             local.slots.number(codes + r0, w, rows, classes);
             const i64 used = local.slots.used;
             local.cells.resize(used * size);
-            local.weight.resize(used), local.rest.resize(used), local.apart.resize(d);
+            local.weight.resize(used), local.rest.resize(used), local.apart.resize(2 * d);
             for (i64 s = 0; s < used; ++s) {
                 double* cells = local.cells.get() + s * size;
-                const double* shift = x + (r0 + local.slots.heaviest_row(s)) * d;
-                for (i64 j = 0; j < d; ++j) cells[j] = shift[j];
+                for (i64 j = 0; j < d; ++j)
+                    cells[j] =
+                        local.slots.shift(s, [&](i64 row) { return x[(r0 + row) * d + j]; });
                 for (i64 j = d; j < size; ++j) cells[j] = 0.0;
                 local.weight[s] = w ? 0.0 : static_cast<double>(local.slots.rows(s));
                 local.rest[s] = 0.0;
             }
             const i32* slot = local.slots.slot();
-            double* __restrict__ v = local.apart.get();
-            for (i64 i = 0; i < rows; ++i) {
-                const double* row = x + (r0 + i) * d;
-                const double wi = w ? w[i] : 1.0;
-                if (wi == 0.0) {
-                    for (i64 j = 0; j < d; ++j) local.fault |= fault_of(row[j], Demand::finite);
+            for (i64 i = 0; w && i < rows; ++i) {
+                if (w[i] != 0.0) {
+                    add_exactly(local.weight[slot[i]], local.rest[slot[i]], w[i]);
                     continue;
                 }
-                if (w) add_exactly(local.weight[slot[i]], local.rest[slot[i]], wi);
-                double* __restrict__ cells = local.cells.get() + slot[i] * size;
-                for (i64 j = 0; j < d; ++j) v[j] = row[j] - cells[j];
-                for (i64 j = 0; j < d; ++j) cells[d + j] += wi * v[j];
-                double* __restrict__ pairs = cells + 2 * d;
-                for (i64 a = 0; a < d; pairs += ++a) {
-                    const double va = wi * v[a];
-                    for (i64 b = 0; b <= a; ++b) pairs[b] += va * v[b];
-                }
+                const double* row = x + (r0 + i) * d;
+                for (i64 j = 0; j < d; ++j) local.fault |= fault_of(row[j], Demand::finite);
             }
+            loops.cross_rows(x + r0 * d, rows, d, slot, w, local.cells.get(), local.apart.get());
             for (i64 s = 0; s < used; ++s) {
                 const double* cells = local.cells.get() + s * size;
                 for (i64 j = 0; j < size; ++j) local.fault |= fault_of(cells[j], Demand::finite);
                 for (i64 j = 0; j < d; ++j) {  // and what it becomes about the origin
                     const double moved = cells[j] - origin[j];
-                    if (!(moved * moved * local.weight[s] + cells[2 * d + pair_at(j, j)] < 1e307))
+                    if (!(moved * moved * local.weight[s] + cells[4 * d + pair_at(j, j)] < 1e307))
                         local.fault |= NOT_FINITE;
                 }
             }
@@ -205,9 +197,9 @@ inline int count_cross(const double* x, i64 n, i64 d, const i32* codes, const do
                 const Double2 weight = exact_sum(local.weight[s], local.rest[s]);
                 for (i64 j = 0; j < d; ++j) {
                     delta[j] = exact_sum(cells[j], -origin[j]);
-                    s1[j] = Double2{cells[d + j], 0.0};
+                    s1[j] = whole_sum(cells + d + j, d);
                 }
-                for (i64 j = 0; j < p; ++j) s2[j] = Double2{cells[2 * d + j], 0.0};
+                for (i64 j = 0; j < p; ++j) s2[j] = whole_sum(cells + 4 * d + j, p);
                 move_cross(weight, delta.data(), d, s1.data(), s2.data());
                 totals.set_n(k, totals.n(k) + weight);
                 for (i64 j = 0; j < d; ++j) totals.set_s1(k * d + j, totals.s1(k * d + j) + s1[j]);

@@ -76,7 +76,8 @@ int count_moments(const Loops& loops, const TypedMatrix<T>& x, const Grid& grid,
                   int threads) {
     struct Local {
         Slots slots;
-        Buffer<double> cells, weight, rest, pack;  // cells: shift, s1 and s2 of each class
+        Buffer<double> cells, weight, rest, pack;  // cells: of each class, as of moments_rows
+        Buffer<unsigned char> shifted;             // whether a shift of a class is not 0
         int fault = FINE;
     };
     threads = threads_for(x.n * x.d, grid.tasks(), threads);
@@ -97,15 +98,18 @@ int count_moments(const Loops& loops, const TypedMatrix<T>& x, const Grid& grid,
             local.slots.number(codes + r0, w, n, classes);
             const i64 used = local.slots.used;
             const i64 pad = (d + 7) / 8 * 8;
-            local.cells.resize(used * 3 * pad);
-            local.weight.resize(used), local.rest.resize(used);
+            local.cells.resize(used * 7 * pad);
+            local.weight.resize(used), local.rest.resize(used), local.shifted.resize(used);
             for (i64 s = 0; s < used; ++s) {
-                // a row of the class is its shift: one row of the data lies within sqrt(n)
-                // standard deviations of their mean, so little is cancelled
-                double* shift = local.cells.get() + s * 3 * pad;
-                for (i64 j = 0; j < d; ++j)
-                    shift[j] = static_cast<double>(*x.at(r0 + local.slots.heaviest_row(s), c0 + j));
-                for (i64 j = pad; j < 3 * pad; ++j) shift[j] = 0.0;
+                double* shift = local.cells.get() + s * 7 * pad;
+                local.shifted[s] = 0;
+                for (i64 j = 0; j < d; ++j) {
+                    shift[j] = local.slots.shift(s, [&](i64 row) {
+                        return static_cast<double>(*x.at(r0 + row, c0 + j));
+                    });
+                    local.shifted[s] |= shift[j] != 0.0;
+                }
+                for (i64 j = pad; j < 7 * pad; ++j) shift[j] = 0.0;
                 local.weight[s] = w ? 0.0 : static_cast<double>(local.slots.rows(s));
                 local.rest[s] = 0.0;
             }
@@ -125,16 +129,16 @@ int count_moments(const Loops& loops, const TypedMatrix<T>& x, const Grid& grid,
                     else
                         return loops.moments_f64[w != nullptr];
                 }();
-                run(from, stride, count, d, pad, slot + i, wi, local.cells.get());
+                run(from, stride, count, d, pad, slot + i, local.shifted.get(), wi, local.cells.get());
             };
             each_row_tile(x, r0, n, c0, d, local.pack, rows);
             for (i64 s = 0; s < used; ++s) {
-                const double* sums = local.cells.get() + (3 * s + 1) * pad;
-                if (!all_finite(sums, d) || !all_finite(sums + pad, d)) local.fault |= NOT_FINITE;
-                const double* shift = sums - pad;  // and what it becomes about the origin
-                for (i64 j = 0; j < d; ++j) {
+                const double* shift = local.cells.get() + s * 7 * pad;
+                for (i64 part = 1; part < 7; ++part)
+                    if (!all_finite(shift + part * pad, d)) local.fault |= NOT_FINITE;
+                for (i64 j = 0; j < d; ++j) {  // and what it becomes about the origin
                     const double delta = shift[j] - origin[c0 + j];
-                    if (!(delta * delta * local.weight[s] + sums[pad + j] < 1e307))
+                    if (!(delta * delta * local.weight[s] + shift[4 * pad + j] < 1e307))
                         local.fault |= NOT_FINITE;
                 }
             }
@@ -148,9 +152,9 @@ int count_moments(const Loops& loops, const TypedMatrix<T>& x, const Grid& grid,
             const i64 pad = (d + 7) / 8 * 8;
             for (i64 s = 0; s < local.slots.used; ++s) {
                 const i64 at = local.slots.class_of(s) * x.d + c0;
-                const double* cells = local.cells.get() + s * 3 * pad;
-                loops.moments_into(d, local.weight[s], local.rest[s], cells, cells + pad, cells + 2 * pad,
-                                   origin + c0, totals.s1_hi + at, totals.s1_lo + at, totals.s2_hi + at,
+                loops.moments_into(d, local.weight[s], local.rest[s],
+                                   local.cells.get() + s * 7 * pad, pad, origin + c0,
+                                   totals.s1_hi + at, totals.s1_lo + at, totals.s2_hi + at,
                                    totals.s2_lo + at);
             }
         });

@@ -14,7 +14,7 @@ enum SparseKind { SPARSE_LINEAR = 0, SPARSE_BINARY = 1, SPARSE_QUADRATIC = 2 };
 
 template <class T>
 using MomentsRows = void (*)(const T* x, i64 stride, i64 n, i64 d, i64 pad, const i32* slot,
-                             const double* w, double* cells);
+                             const unsigned char* shifted, const double* w, double* cells);
 template <class T>
 using SumsRows = void (*)(const T* x, i64 stride, i64 n, i64 d, const i32* slot, const double* w,
                           double* sums);
@@ -62,10 +62,12 @@ struct PairRows {
 };
 
 struct Loops {
-    void (*moments_into)(i64 d, double n, double n_lo, const double* from, const double* s1, const double* s2,
+    void (*moments_into)(i64 d, double n, double n_lo, const double* cells, i64 pad,
                          const double* to, double* t1h, double* t1l, double* t2h, double* t2l);
     MomentsRows<double> moments_f64[2];  // [weighted]
     MomentsRows<float> moments_f32[2];
+    void (*cross_rows)(const double* x, i64 n, i64 d, const i32* slot, const double* w,
+                       double* cells, double* apart);
     int (*check_f64)(const double* x, i64 d);
     int (*check_f32)(const float* x, i64 d);
     SumsRows<double> sums_f64[2];

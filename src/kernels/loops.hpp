@@ -27,81 +27,7 @@ inline vec load(const float* p) { return __builtin_convertvector(*(const float_a
 inline void store(double* p, vec x) { *(vec_at*)p = x; }
 inline vec splat(double x) { return x - vec{}; }
 
-// ---- double-double ---------------------------------------------------------------------------
-struct dd {
-    double hi, lo;
-};
-inline dd two_sum(double a, double b) {
-    double s = a + b, t = s - a;
-    return {s, (a - (s - t)) + (b - t)};
-}
-inline dd fast_two_sum(double a, double b) {
-    double s = a + b;
-    return {s, b - (s - a)};
-}
-inline dd two_product(double a, double b) {  // Dekker (1971): exact without fused multiply-add
-    const double split = 134217729.0;        // 2^27 + 1
-    double p = a * b;
-    double ta = split * a, ah = ta - (ta - a), al = a - ah;
-    double tb_ = split * b, bh = tb_ - (tb_ - b), bl = b - bh;
-    return {p, ((ah * bh - p) + ah * bl + al * bh) + al * bl};
-}
-inline dd add(dd a, dd b) {
-    dd s = two_sum(a.hi, b.hi), t = two_sum(a.lo, b.lo);
-    s = fast_two_sum(s.hi, s.lo + t.hi);
-    return fast_two_sum(s.hi, s.lo + t.lo);
-}
-inline dd multiply(dd a, dd b) {
-    dd p = two_product(a.hi, b.hi);
-    return fast_two_sum(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
-}
-
-// Adds sums taken about `from` (one row of d cells, weight n + n_lo) to totals about `to`:
-//   S1 += s1 + n·δ,  S2 += s2 + 2·δ·s1 + n·δ²,  δ = from − to (exact as a double-double).
-void moments_into(i64 d, double n, double n_lo, const double* TB_RESTRICT from, const double* TB_RESTRICT s1,
-                  const double* TB_RESTRICT s2, const double* TB_RESTRICT to,
-                  double* TB_RESTRICT t1h, double* TB_RESTRICT t1l, double* TB_RESTRICT t2h,
-                  double* TB_RESTRICT t2l) {
-    for (i64 j = 0; j < d; ++j) {
-        dd delta = two_sum(from[j], -to[j]);
-        dd shift = multiply(delta, dd{n, n_lo});
-        dd first = add(shift, dd{s1[j], 0.0});
-        dd both = add(first, dd{s1[j], 0.0});  // 2·s1 + n·δ
-        dd second = add(multiply(both, delta), dd{s2[j], 0.0});
-        first = add(dd{t1h[j], t1l[j]}, first);
-        second = add(dd{t2h[j], t2l[j]}, second);
-        t1h[j] = first.hi, t1l[j] = first.lo;
-        t2h[j] = second.hi, t2l[j] = second.lo;
-    }
-}
-
 // ---- counting --------------------------------------------------------------------------------
-// Rows of a chunk into sums about each class's own shift: s1 += w(x−b), s2 += w(x−b)².
-// A class's b, s1 and s2 stand one after the other, `pad` cells each, so that they never share the
-// low bits of their addresses with one another.
-template <class T, bool Weighted>
-void moments_rows(const T* x, i64 stride, i64 n, i64 d, i64 pad, const i32* slot, const double* w,
-                  double* cells) {
-    for (i64 i = 0; i < n; ++i, x += stride) {
-        double* TB_RESTRICT a = cells + static_cast<i64>(slot[i]) * (3 * pad);
-        const double wi = Weighted ? w[i] : 1.0;
-        if (Weighted && wi == 0.0) continue;
-        i64 j = 0;
-        for (; j + W <= d; j += W) {
-            const vec t = load(x + j) - load(a + j);
-            const vec u = Weighted ? splat(wi) * t : t;
-            store(a + pad + j, load(a + pad + j) + u);
-            store(a + 2 * pad + j, load(a + 2 * pad + j) + u * t);
-        }
-        for (; j < d; ++j) {
-            const double t = static_cast<double>(x[j]) - a[j];
-            const double u = Weighted ? wi * t : t;
-            a[pad + j] += u;
-            a[2 * pad + j] += u * t;
-        }
-    }
-}
-
 // Whether a value is not finite (bit 0), or negative (bit 1).
 template <class T>
 int check_row(const T* x, i64 d) {
@@ -308,6 +234,7 @@ SparseScore<I> sparse_entry() {
 }  // namespace TB_ISA
 }  // namespace tb
 
+#include "loops_moments.hpp"
 #include "loops_pairs.hpp"
 #include "loops_weighted.hpp"
 #include "loops_without.hpp"
@@ -320,6 +247,7 @@ const Loops* loops() {
         moments_into,
         {moments_rows<double, false>, moments_rows<double, true>},
         {moments_rows<float, false>, moments_rows<float, true>},
+        cross_rows,
         check_row<double>,
         check_row<float>,
         {sums_rows<double, false>, sums_rows<double, true>},

@@ -34,6 +34,12 @@ inline Double2 operator/(Double2 a, Double2 b) {
     return quick(q, (r.hi + r.lo) / b.hi);
 }
 
+// A sum in three parts, as of add_term in loops_moments.hpp.
+inline Double2 whole_sum(const double* part, i64 pad) {
+    const double terms = std::fabs(part[2 * pad]) < 0x1p-900 ? 0.0 : part[2 * pad];
+    return exact_sum(part[0], part[pad]) + Double2{terms, 0.0};
+}
+
 template <class T>
 struct MomentTotals {  // arrays (cells,); T is const double where they are only read
     T *n_hi, *s1_hi, *s1_lo, *s2_hi, *s2_lo, *n_lo;

@@ -1,7 +1,6 @@
 // The classes that occur in one chunk of rows, numbered in order of appearance, so that a chunk
-// needs room for the classes it holds and not for all of them; and of each the heaviest row.
+// needs room for the classes it holds and not for all of them; and of each its first rows.
 #pragma once
-#include <cmath>
 #include <stdexcept>
 
 #include "view.hpp"
@@ -10,6 +9,10 @@ namespace tb {
 
 class Slots {
 public:
+    // of the differences of rows, as far as 0 may be from them: sums of squares about 0 and about
+    // the mean then differ by a factor of at most 2^32, of the 2^104 that double-doubles hold
+    static constexpr double NEAR = 0x1p16;
+
     // Numbers codes[0..n); rows may be left out by weight zero (they get slot 0 and are skipped).
     void number(const i32* codes, const double* w, i64 n, i64 classes) {
         if (lookup_size_ < classes) {
@@ -19,8 +22,7 @@ public:
         }
         slot_.resize(n);
         class_.resize(n < classes ? n : classes);
-        first_.resize(n < classes ? n : classes);
-        heaviest_.resize(n < classes ? n : classes);
+        first_.resize(3 * (n < classes ? n : classes));
         rows_.resize(n < classes ? n : classes);
         // before anything is numbered: a refusal halfway would leave numbers behind
         bool within = true;
@@ -36,29 +38,37 @@ public:
             if (s < 0) {
                 s = static_cast<i32>(used);
                 class_[used] = codes[i];
-                first_[used] = i;
-                heaviest_[used] = w ? std::fabs(w[i]) : 1.0;
                 rows_[used] = 0;
                 ++used;
-            } else if (w && std::fabs(w[i]) > heaviest_[s]) {
-                first_[s] = i, heaviest_[s] = std::fabs(w[i]);
             }
             slot_[i] = s;
+            if (rows_[s] < 3) first_[3 * s + rows_[s]] = i;
             ++rows_[s];
         }
         for (i64 s = 0; s < used; ++s) lookup_[class_[s]] = -1;
     }
     const i32* slot() const { return slot_.get(); }
     i32 class_of(i64 s) const { return class_[s]; }
-    // the first row of a class, or the first of the heaviest where rows have weights
-    i64 heaviest_row(i64 s) const { return first_[s]; }
+    // What the sums of a class are taken about: 0 where that is near enough, since numbers less 0
+    // need no rounding, else of its first three rows the median, so that one far row is not it.
+    // `value(row)` is the column's value.
+    template <class Value>
+    double shift(i64 s, Value&& value) const {
+        const i64* first = first_.get() + 3 * s;
+        const double a = value(first[0]);
+        if (rows_[s] < 3) return a;
+        const double b = value(first[1]), c = value(first[2]);
+        const double low = a < b ? a : b, high = a < b ? b : a;
+        const double middle = c < low ? low : c > high ? high : c;
+        const double apart = (c > high ? c : high) - (c < low ? c : low);
+        return middle <= NEAR * apart && -middle <= NEAR * apart ? 0.0 : middle;
+    }
     i64 rows(i64 s) const { return rows_[s]; }  // of weight other than 0
     i64 used = 0;
 
 private:
     Buffer<i32> lookup_, slot_, class_;
     Buffer<i64> first_, rows_;
-    Buffer<double> heaviest_;
     i64 lookup_size_ = 0;
 };
 

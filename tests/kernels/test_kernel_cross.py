@@ -52,10 +52,12 @@ def test_products_about_the_mean_are_within_the_stated_bound(weighted, scale):
     origin = x[0].copy()
     tally, fault = counted(x, codes, w, 2, origin)
     assert fault == 0
-    exactly = cross.centre_cross(cross.count_cross(x, codes, w, 2, origin), origin)[1]
+    truth = cross.count_cross(x, codes, w, 2, origin)
+    exactly = cross.centre_cross(truth, origin)[1]
     found = cross.centre_cross(cross.to_cross(tally), origin)[1]
     bound = cross.cross_bound(x, codes, w, 2)
-    assert (abs(found - exactly) <= bound).all()
+    size = np.stack([np.diag(s2) for s2 in truth.s2]).sum(axis=1)[:, None, None]
+    assert (abs(found - exactly) <= bound + 16 * DOUBLE_DOUBLE * size).all()
     assert (bound > 0).any()
 
 
@@ -70,18 +72,16 @@ def test_threads_and_instruction_sets_change_nothing():
 
 
 def test_the_diagonal_is_what_moments_count():
-    """The same chunks and origins: to the rounding of a chunk, and exactly for whole numbers."""
+    """The same chunks, origins and sums."""
     x, codes, _ = rows_of(3, 200, 3, 2)
-    for rows, same in ((np.round(x * 8), True), (x, False)):
+    for rows in (np.round(x * 8), x):
         tally, _ = counted(rows, codes, None, 2, rows[0])
         moments = Moments.zeros(2, tally.origin)
         moments.add_weight(np.bincount(codes, minlength=2)[:, None].astype(float))
         _kernels.moments_dense(rows, codes, None, tally.origin, *moments.sums, 1)
-        if same:
-            assert tally.columns() == moments
         means = tally.columns().mean_and_squares(), moments.mean_and_squares()
         for a, b in zip(*means, strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-13)
+            np.testing.assert_allclose(a, b, rtol=1e-15)
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,12 @@ scores."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
+from reference.moments import CHUNK_ROWS, chunk_error, chunk_shift
 from reference.rational import exact, exact_weights, zeros
-
-CHUNK_ROWS = 8192
-UNIT = Fraction(1, 2**53)
 
 
 class ExactCross(NamedTuple):
@@ -67,8 +64,8 @@ def to_cross(tally):
 
 
 def cross_bound(x, codes, weights, n_classes):
-    """3(n+3)·2⁻⁵³·Σ|w||x_i−b_i||x_j−b_j| of each class and chunk, b the first of its heaviest rows:
-    how far the products about the mean may be from exact."""
+    """3(m+4)²·2⁻¹⁰⁶·Σ|w||x_i−b_i||x_j−b_j| of each class and chunk of m rows, b as of chunk_shift:
+    how far the products about the mean may be from exact, before they are moved to the origin."""
     d = x.shape[1]
     bound = zeros(n_classes, d, d)
     w = exact_weights(weights, len(codes))
@@ -78,9 +75,9 @@ def cross_bound(x, codes, weights, n_classes):
             of_class = rows[(codes[rows] == k) & (w[rows] != 0)]
             if not len(of_class):
                 continue
-            heaviest = of_class[max(range(len(of_class)), key=lambda i: abs(w[of_class[i]]))]
-            t = abs(exact(x[of_class]) - exact(x[heaviest]))
-            share = 3 * (len(of_class) + 3) * UNIT * abs(w[of_class])[:, None, None]
+            shift = exact(np.apply_along_axis(chunk_shift, 0, x[of_class]))
+            t = abs(exact(x[of_class]) - shift)
+            share = 3 * chunk_error(len(of_class)) * abs(w[of_class])[:, None, None]
             bound[k] += (share * t[:, :, None] * t[:, None, :]).sum(axis=0)
     return bound
 

@@ -66,14 +66,31 @@ def to_moments(tally):
     )
 
 
-def chunk_bounds(x, codes, weights, n_classes):
-    """How far the kernel may be from exact in Σw(x−μ) and in the sum of squares about the mean.
+def chunk_shift(values):
+    """What a chunk of a class is summed about: 0 where that is near enough, else the median of its
+    first three rows. `values` are float64 (n_rows,)."""
+    first = np.sort(np.asarray(values[:3], dtype=np.float64))
+    if len(first) < 3:
+        return float(values[0])
+    near = abs(first[1]) <= 2.0**16 * (first[2] - first[0])
+    return 0.0 if near else float(first[1])
 
-    A chunk of m rows of a class is summed in float64 about b, the first of its heaviest rows. With
-    t = fl(x − b), each of the two sums has an error of at most (m + 3)·2⁻⁵³ times the sum of the
-    absolute values of its terms, A1 = Σ|w||x−b| and A2 = Σ|w|(x−b)². A sum of squares about the
-    mean takes in both: s2 − s1²/n is off by (m + 3)·2⁻⁵³·(A2 + 2·|s1|·A1/n), at most
-    3·(m + 3)·2⁻⁵³·A2 for weights of one sign.
+
+def chunk_error(n_rows):
+    """The error of a compensated sum of n products, relative to the sum of their absolute values:
+    Ogita, Rump and Oishi (2005), equation 5.8, with room for the rounding of x − b."""
+    return (n_rows + 4) ** 2 * UNIT**2
+
+
+def chunk_bounds(x, codes, weights, n_classes):
+    """How far the kernel may be from exact in Σw(x−μ) and in the sum of squares about the mean,
+    before the sums are moved to the origin.
+
+    A chunk of m rows of a class is summed about b, :func:`chunk_shift`. Each of the two sums has an
+    error of at most (m + 4)²·2⁻¹⁰⁶ times the sum of the absolute values of its terms,
+    A1 = Σ|w||x−b| and A2 = Σ|w|(x−b)². A sum of squares about the mean takes in both: s2 − s1²/n is
+    off by (m + 4)²·2⁻¹⁰⁶·(A2 + 2·|s1|·A1/n), at most three times that of A2 for weights of one
+    sign.
 
     Returns
     -------
@@ -87,9 +104,9 @@ def chunk_bounds(x, codes, weights, n_classes):
             of_class = rows[(codes[rows] == k) & (w[rows] != 0)]
             if not len(of_class):
                 continue
-            heaviest = of_class[max(range(len(of_class)), key=lambda i: abs(w[of_class[i]]))]
-            t, weight = exact(x[of_class]) - exact(x[heaviest]), w[of_class][:, None]
-            share = (len(of_class) + 3) * UNIT
+            shift = exact(np.apply_along_axis(chunk_shift, 0, x[of_class].astype(np.float64)))
+            t, weight = exact(x[of_class]) - shift, w[of_class][:, None]
+            share = chunk_error(len(of_class))
             first[k] += share * (abs(weight) * abs(t)).sum(axis=0)
             second[k] += 3 * share * (abs(weight) * t**2).sum(axis=0)
     return first, second

@@ -119,15 +119,34 @@ def test_sums_that_are_no_rest_stay_and_are_a_deficit():
 
 @pytest.mark.parametrize("origin", [0.0, 3.0, 1e6])
 def test_a_sum_of_squares_that_rounding_made_negative_becomes_zero(origin):
-    before = moments(100, 50, 1e6, origin)
-    rest = moments(7, 14, 28 - 1e-6, origin)
+    before = moments(100.5, 50, 1e6, origin)  # fractional weights are known to their last place
+    rest = moments(7.25, 14.5, 29 - 1e-6, origin)
     assert rest.deficit() is not None
     rest.settle(before)
     assert rest.deficit() is None
     _, squares = rest.mean_and_squares()
     assert 0.0 <= squares[0, 0] <= 1e-9
-    assert rest.n[0, 0] == 7.0
-    assert rest.s1_hi[0, 0] == 14.0
+    assert rest.n[0, 0] == 7.25
+    assert rest.s1_hi[0, 0] == 14.5
+
+
+@pytest.mark.parametrize(("off", "rounding"), [(-1e-6, False), (-1e-19, True), (1e-24, True)])
+def test_whole_weights_leave_the_rounding_of_double_doubles_only(off, rounding):
+    before, rest = moments(100, 50, 1e6), moments(7, 14, 28)
+    rest.s2_lo[:] = off
+    rest.settle(before)
+    assert (rest.mean_and_squares()[1][0, 0] == 0.0) == rounding
+    assert (rest.deficit() is None) == rounding
+
+
+def test_what_cannot_be_told_from_zero_is_zero_also_after_the_far_row_has_gone():
+    rest = moments(7, 14, 28)
+    rest.s2_lo[:] = 1e-14  # of a sum of squares of 10¹⁶ that was taken away before
+    kept = rest.copy()
+    kept.settle(kept.copy())
+    assert kept.mean_and_squares()[1][0, 0] > 0.0
+    rest.settle(rest.copy(), np.array([1e16]))
+    assert rest.mean_and_squares()[1][0, 0] == 0.0
 
 
 def test_a_sum_of_squares_that_is_truly_negative_stays():

@@ -25,6 +25,7 @@ from tallybayes.tally import (
     Tally,
 )
 from tallybayes.tally.grid import BUDGET
+from tallybayes.tally.moments import origin_of
 
 __all__ = [
     "collect_table",
@@ -118,7 +119,7 @@ def _numbers(
             weights = None if weights is None else weights[~gaps]
             everyone = _class_weights(codes, n_classes, weights)
     used = values if weights is None else values[weights != 0.0]
-    origin = np.array([used[0] if len(used) and np.isfinite(used[0]) else 0.0], dtype=np.float64)
+    origin = origin_of(used[:, None])
     moments = Moments.zeros(n_classes, origin)
     moments.add_weight(everyone[0][:, None], everyone[1][:, None])
     fault = _kernels.moments_dense(values, codes, weights, origin, *moments.sums, 1)
@@ -201,7 +202,7 @@ def _cross(
         matrix, codes = np.ascontiguousarray(matrix[whole]), codes[whole]
         weights = None if weights is None else weights[whole]
     used = matrix if weights is None else matrix[weights != 0.0]
-    origin = used[0].copy() if len(used) else np.zeros(len(names))
+    origin = origin_of(used)
     tally = CrossMoments.zeros(n_classes, origin)
     threads = get_num_threads()
     fault = _kernels.cross_dense(matrix, codes, weights, origin, *tally.totals, threads)

@@ -17,6 +17,7 @@ from tallybayes.estimators.generative import GenerativeClassifier
 from tallybayes.families import Gaussian
 from tallybayes.families.gaussian import MeanVariance
 from tallybayes.schema import Columns
+from tallybayes.tally.moments import origin_of
 
 __all__ = ["GaussianNB"]
 
@@ -90,12 +91,7 @@ class GaussianNB(GenerativeClassifier):
         return Gaussian(float(self.var_smoothing), self.var_smoothing_of)
 
     def _columns(self, x: Any) -> Columns:
-        # the first row is near the data, which is all that an origin has to be
-        if sparse.issparse(x):
-            origin = np.zeros(x.shape[1])
-        else:
-            origin = np.array(x[0], dtype=np.float64)
-            origin[~np.isfinite(origin)] = 0.0  # such a row is refused when it is counted
+        origin = np.zeros(x.shape[1]) if sparse.issparse(x) else origin_of(x)
         return Columns(
             kind="moments", n_features=x.shape[1], names=self._feature_names(), origin=origin
         )

@@ -51,8 +51,8 @@ class Model:
     taken : tuple
         The estimator's parameters as they were when `family` and `prior` were made of them.
     most_squares : dict
-        By group of columns, the largest sum of squares (n_features,) that any class held when rows
-        were taken away: rounding is judged by it.
+        By group of columns, the largest sum of squares about the origin (n_features,) that any
+        class held when rows were taken away: rounding is judged by it.
     warned : set
         What was warned of since the model was fitted; later versions of it share the set.
     """
@@ -288,7 +288,8 @@ class Model:
                 part.settle(was)
                 continue
             assert isinstance(was, type(part))
-            held = np.abs(was.mean_and_squares()[1]).max(axis=0, initial=0.0)
+            columns_held = was if isinstance(was, Moments) else was.columns()
+            held = np.abs(columns_held.s2_hi).max(axis=0, initial=0.0)
             most[group.key] = np.maximum(held, most.get(group.key, 0.0))
             part.settle(was, most[group.key])  # type: ignore[arg-type]  # one kind, as asserted
         return most

@@ -4,9 +4,9 @@ n, S1 = Σw(x−c), S2 = Σw(x−c)(x−c)ᵀ.
 Only rows with a value in every one of the columns are counted: so all sums are of the same rows,
 and S2 about the mean is a covariance. The running sums are double-doubles, as those of
 :class:`tallybayes.tally.Moments` are: adding, taking away and moving the origin are exact to 2⁻¹⁰⁰
-relative to the sums themselves. What enters is a chunk of n ≤ 8192 rows of a class summed in
-float64 about b, one of its rows; the error of a product is at most
-3(n+3)·2⁻⁵³·Σ|w||x_i−b_i||x_j−b_j|.
+relative to the sums themselves. What enters is a chunk of n ≤ 8192 rows of a class summed
+about a point b near them; the error of a product is at most
+(n+4)²·2⁻¹⁰⁶·Σ|w||x_i−b_i||x_j−b_j|.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class CrossMoments(Tally):
         """Rounding residues become zero, as those of the columns one by one do; the products of a
         column that is left without squares become zero about the mean.
 
-        `most` (d,) is the largest sum of squares that was held, ever.
+        `most` (d,) is the largest S2 of a column that was held, ever.
         """
         columns = self.columns()
         was = columns.copy()

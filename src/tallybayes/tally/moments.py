@@ -1,9 +1,10 @@
 """Moments of each column by class about a fixed origin c: n, S1 = Σw(x−c), S2 = Σw(x−c)².
 
-The running sums are double-doubles (a float64 and its rounding error), so that adding, taking away
-and moving the origin lose nothing visible: each such step is exact to 2⁻¹⁰⁰ relative to the sums
-themselves. What enters is a chunk of n ≤ 8192 rows of a class summed in float64 about b, one of
-its rows; its error is at most 3(n+3)·2⁻⁵³·Σ|w|(x−b)².
+All sums are double-doubles (a float64 and its rounding error), so that adding, taking away and
+moving the origin lose nothing visible: each such step is exact to 2⁻¹⁰⁰ relative to the sums
+themselves. What enters is a chunk of n ≤ 8192 rows of a class, summed about a point b near them
+with an error of at most (n+4)²·2⁻¹⁰⁶·Σ|w|(x−b)², usually n times less. So a row of 10¹² that is
+taken away leaves the others' variance, whatever rows it was added or taken away with.
 """
 
 from __future__ import annotations
@@ -16,12 +17,31 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.tally.base import ALL, NOTHING, Rows, Tally, is_nothing, is_residue
 
-__all__ = ["VANISHING", "Moments"]
+__all__ = ["VANISHING", "Moments", "origin_of"]
 
 VANISHING = 2.0**-90
 """A sum of squares about the mean below this share of S2 is rounding of the double-doubles."""
 
+ROUNDING = 2.0**-96
+"""What the rounding of double-doubles leaves, after many steps, of the largest S2 that was ever
+held: a sum of squares below it cannot be told from 0."""
+
+WHOLE_SLACK, FRACTIONAL_SLACK = 2.0**-80, 2.0**-37
+"""How far below 0 a sum of squares may fall, relative to what was held, where all weights are whole
+and where they are not: weights that were multiplied before are known to 2⁻⁵³ only."""
+
 Array = NDArray[np.float64]
+
+
+def origin_of(x: NDArray[Any]) -> Array:
+    """An origin for the moments of the rows of x (n_rows, n_features): of the first three rows the
+    median, so that one far row is not it; without rows, or where they are not finite, 0."""
+    first = np.asarray(x[:3], dtype=np.float64)
+    if not len(first):
+        return np.zeros(first.shape[1])
+    origin: Array = np.sort(first, axis=0)[1] if len(first) == 3 else first[0].copy()
+    origin[~np.isfinite(origin)] = 0.0
+    return origin
 
 
 class Moments(Tally):
@@ -141,33 +161,48 @@ class Moments(Tally):
 
     def settle(self, before: Self, most: Array | float = 0.0) -> None:
         """Rounding residues of n become zero; with them the sums, if those are residues too. A sum
-        of squares that rounding has left below zero, or of a single row, becomes zero.
+        of squares that cannot be told from 0, or of a single row, becomes zero.
 
-        `most` (n_features,) is the largest sum of squares that was held, ever: what the rounding of
-        rows long gone has left is judged by it.
+        `most` (n_features,) is the largest S2 that was held, ever: what the rounding of rows long
+        gone has left is judged by it.
         """
         weight = self.n + self.n_lo
         gone = is_residue(weight, before.n) | is_nothing(weight, before.n)
         self.n[gone] = self.n_lo[gone] = 0.0
-        # what the rounding of chunks can have left behind of squares about the mean that was
-        mean, held = before.mean_and_squares()
-        taken = before.copy()
-        taken.accumulate(self, -1.0)
-        squares_taken = np.abs(taken._about(mean).s2_hi).reshape(mean.shape)
-        slack = 2.0**-37 * (np.abs(held) + squares_taken + most) + NOTHING * (1.0 + mean**2)
-        slack += 2.0**-80 * np.abs(before.s2_hi)  # of double-doubles about the origin
+        about_origin = np.abs(before.s2_hi) + most
+        slack = np.where(
+            before._whole() & self._whole(),
+            WHOLE_SLACK * about_origin,
+            self._slack_of_fractions(before, most),
+        )
         # without rows, sums on the positive side may be rounding of rows long gone: only a negative
         # sum of squares shows that other rows were taken away than had been learned
+        mean = before.mean_and_squares()[0]
         left = self._about(mean).s2_hi.reshape(mean.shape)
         empty = (self.n == 0.0) & (left >= -slack)
         for sums in self.sums:
             sums[empty] = 0.0
         _, squares = self.mean_and_squares()
-        rounding = (self.n > 0.0) & (squares < 0.0) & (squares >= -slack)
-        single = (self.n == 1.0) & (self.n_lo == 0.0) & (squares != 0.0)
+        rounding = (squares < 0.0) & (squares >= -slack)
+        rounding |= np.abs(squares) <= ROUNDING * about_origin
+        single = (self.n == 1.0) & (self.n_lo == 0.0)
         rounding |= single & (np.abs(squares) <= slack)
+        rounding &= (self.n > 0.0) & (squares != 0.0)
         if rounding.any():
             self._place_at_mean(rounding)
+
+    def _whole(self) -> NDArray[np.bool_]:
+        """Where n is a whole number, and exact."""
+        return (self.n_lo == 0.0) & (np.floor(self.n) == self.n)  # type: ignore[no-any-return]
+
+    def _slack_of_fractions(self, before: Self, most: Array | float) -> Array:
+        """How far below 0 the rounding of fractional weights can leave squares about the mean."""
+        mean, held = before.mean_and_squares()
+        taken = before.copy()
+        taken.accumulate(self, -1.0)
+        squares_taken = np.abs(taken._about(mean).s2_hi).reshape(mean.shape)
+        slack = FRACTIONAL_SLACK * (np.abs(held) + squares_taken + most) + NOTHING * (1.0 + mean**2)
+        return slack + WHOLE_SLACK * np.abs(before.s2_hi)
 
     def deficit(self) -> tuple[int, int, str] | None:
         if self.n.size and self.n.min() < 0.0:
