@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tallybayes.cli.reading.cells import Misfit, Spelling, cells, kind_of
@@ -196,3 +197,19 @@ def test_what_only_ends_like_a_point_in_time_is_text(text):
     with pytest.raises(Misfit) as caught:
         cells(pa.array(["2020-01-31T10:00:00Z", text]), "date", "x", Spelling())
     assert (caught.value.row, caught.value.value) == (1, text)
+
+
+def test_whole_numbers_beyond_floats_stay_apart(run, tmp_path):
+    """Labels and levels of 64 bits, which float64 would merge."""
+    big = [2**63 + 5, 2**64 - 1]
+    ids = pa.array([big[i % 2] for i in range(60)], pa.uint64())
+    label = pa.array([big[i // 3 % 2] for i in range(60)], pa.uint64())
+    pq.write_table(pa.table({"id": ids, "x": range(60), "y": label}), tmp_path / "t.parquet")
+    words = ("fit", "t.parquet", "-t", "y", "--plain", "--column", "id=categorical")
+    found = run(*words, "--json", "--no-estimate").document
+    assert found["classes"] == {str(value): 30.0 for value in big}
+    assert found["columns"][0]["family"] == "categorical, 2 levels"
+    lines = ["id,x,y", *(f"{big[i % 2]},{i},{big[i // 3 % 2]}" for i in range(60))]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    one, other = (run("predict", "t.tally", f"t.{kind}", "--proba") for kind in ("csv", "parquet"))
+    assert one.out == other.out

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 SLOW = {"sklearn", "scipy.sparse", "scipy.stats", "scipy.optimize", "pyarrow", "pandas", "polars"}
@@ -35,6 +37,52 @@ def test_nothing_slow_is_imported(words, code):
     )
     assert done.returncode == code, done.stderr
     assert done.stderr.splitlines()[-1] == ""
+
+
+def imported(words, folder):
+    """The top-level packages that a run which ends with an error imports, and its exit code."""
+    watch = (
+        "import sys, atexit\n"
+        "names = lambda: sorted({name.partition('.')[0] for name in sys.modules})\n"
+        "atexit.register(lambda: print(*names(), file=sys.stderr))\n"
+        "from tallybayes.cli import main\n"
+        "main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", watch, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+    )
+    return set(done.stderr.splitlines()[-1].split()), done
+
+
+FILE_ERRORS = {
+    "data file": ["fit", "nope.csv", "-t", "y"],
+    "data of a model": ["predict", "m.tally", "nope.csv"],
+    "model file": ["predict", "nope.tally", "t.csv"],
+    "models to merge": ["merge", "m.tally", "nope.tally", "-o", "o.tally"],
+    "model to show": ["show", "t.csv"],
+    "folder": ["fit", "t.csv", "-t", "y", "-o", "no/m.tally"],
+    "address": ["fit", "https://example.org/t.csv", "-t", "y"],
+    "target": ["fit", "t.csv", "-t", "z"],
+    "target in Parquet": ["fit", "t.parquet", "-t", "z"],
+    "test file": ["fit", "t.csv", "-t", "y", "--test", "nope.csv"],
+    "kind of file": ["fit", "t.pdf", "-t", "y"],
+}
+
+
+@pytest.mark.parametrize("words", FILE_ERRORS.values(), ids=FILE_ERRORS)
+def test_errors_of_files_and_columns_come_before_slow_imports(words, tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n1,a\n2,b\n")
+    (tmp_path / "t.pdf").write_bytes(b"%PDF-1.7\n")
+    pq.write_table(pa.table({"x": [1], "y": ["a"]}), tmp_path / "t.parquet")
+    (tmp_path / "m.tally").write_bytes(b'\x20\0\0\0\0\0\0\0{"tallybayes"')
+    packages, done = imported(words, tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.startswith("tallybayes: error: ")
+    assert not packages & {"sklearn", "scipy", "pandas", "polars", "matplotlib", "duckdb"}
 
 
 def test_every_command_is_in_the_help(run):

@@ -10,14 +10,14 @@ from typing import Any
 import pyarrow as pa
 
 from tallybayes.cli.console import Bar, note
-from tallybayes.cli.failures import Failure, suggestion
-from tallybayes.cli.families import FAMILIES
-from tallybayes.cli.model_file import Labelled, ModelFile, labels_of, need_target
+from tallybayes.cli.failures import Failure
+from tallybayes.cli.model_file import Labelled, ModelFile, labels_of
 from tallybayes.cli.reading.batch import Batch, gathered
 from tallybayes.cli.reading.cells import Kind, Misfit
 from tallybayes.cli.reading.source import Source
 from tallybayes.cli.sampling import SAMPLE, WEIGHTED_SAMPLE, Sample
-from tallybayes.errors import StaleWarning, listed
+from tallybayes.cli.targets import need_columns
+from tallybayes.errors import StaleWarning
 from tallybayes.estimators.naive_bayes import NaiveBayes
 from tallybayes.estimators.table_classifier import TableClassifier
 from tallybayes.estimators.weighted import WeightedNaiveBayes
@@ -111,7 +111,7 @@ class Counting:
 
     def _batches(self, bar: Bar, what: str) -> Iterator[Labelled]:
         if self.source.header is not None:
-            self._check(self.source.header)
+            need_columns(self.source, self.target, self.families, self.source.header)
         batches = gathered(self.source.batches(self.kinds, self._wanted))
         for batch in bar.over(batches, what):
             if self.names is None:
@@ -121,25 +121,8 @@ class Counting:
                 if name not in known:
                     raise _NewColumn(name, batch.first)
             if not batch.first:
-                self._check(self.source.columns)
+                need_columns(self.source, self.target, self.families, self.source.columns)
             yield self._labelled(batch)
-
-    def _check(self, columns: list[str]) -> None:
-        need_target(self.source, self.target, columns)
-        for name in self.families:
-            if name not in columns:
-                raise Failure(
-                    f"--column names {name!r}, which {self.source.name} does not have; its columns "
-                    f"are {listed(columns)} (families: {listed(FAMILIES)})."
-                    + suggestion(name, columns)
-                )
-        if self.target in self.families:
-            raise Failure(f"--column {self.target} is the target, which has no family: leave it")
-        if len(columns) < 2:
-            raise Failure(
-                f"{self.source.name} has no column beside {self.target!r} to learn from (is the "
-                "--delimiter another?)"
-            )
 
     def _labelled(self, batch: Batch) -> Labelled:
         table, rows = batch.table, batch.table.num_rows

@@ -6,8 +6,9 @@ from typing import Literal
 
 from tallybayes.cli.console import document, line, note, progress, say
 from tallybayes.cli.locking import alone
-from tallybayes.cli.model_file import ModelFile, need_place
+from tallybayes.cli.model_file import ModelFile
 from tallybayes.cli.options import Reading
+from tallybayes.cli.places import need_place
 from tallybayes.cli.reading.source import Source
 
 __all__ = ["learn"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tallybayes.cli.console import document, line, note, say
 from tallybayes.cli.failures import Failure
 from tallybayes.cli.locking import alone
-from tallybayes.cli.model_file import ModelFile, need_place
+from tallybayes.cli.model_file import ModelFile
 
 __all__ = ["merge"]
 
@@ -18,7 +18,6 @@ def merge(models: list[str], output: str, json: bool) -> None:
     Only the output is locked, so two commands never wait for each other. The other models are read
     as they are at that moment; a model file is replaced whole, so each is complete.
     """
-    need_place(output)
     with alone(output):  # it may be one of the models, and change until the lock is taken
         whole = ModelFile.load(models[0])
         for path in models[1:]:

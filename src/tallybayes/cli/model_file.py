@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes.cli.console import Bar
-from tallybayes.cli.failures import USAGE, Failure, suggestion
+from tallybayes.cli.failures import USAGE, Failure
 from tallybayes.cli.interrupts import need_none
+from tallybayes.cli.places import need_model
 from tallybayes.cli.reading.batch import Batch, gathered
 from tallybayes.cli.reading.cells import GAPS, Kind, Misfit
+from tallybayes.cli.reading.foreign import header_hint
 from tallybayes.cli.reading.source import Source
+from tallybayes.cli.targets import need_target
 from tallybayes.errors import listed
 from tallybayes.estimators.files import load_with_extra, save
 from tallybayes.estimators.table_classifier import TableClassifier
@@ -24,31 +26,7 @@ from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.weighted_words import Term
 from tallybayes.tables.objects import as_text
 
-__all__ = ["Labelled", "ModelFile", "labels_of", "need_folder", "need_place", "need_target"]
-
-
-def need_folder(path: str) -> None:
-    """Raises where a file cannot be made, before the work and not after it."""
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise Failure(f"{path}: {folder} is no directory: make it, or choose another place")
-    if Path(path).is_dir():
-        raise Failure(f"{path} is a directory: name a file in it")
-
-
-def need_place(path: str) -> None:
-    """Raises where a model cannot be written, or would take the place of something else."""
-    need_folder(path)
-    if Path(path).is_file() and Path(path).stat().st_size and not _is_model(path):
-        raise Failure(
-            f"{path} is there and is not a tallybayes model: it is not overwritten. Remove it, or "
-            "choose another name with -o"
-        )
-
-
-def _is_model(path: str) -> bool:
-    with open(path, "rb") as file:
-        return b'"tallybayes"' in file.read(4096)
+__all__ = ["Labelled", "ModelFile", "labels_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,17 +42,6 @@ class Labelled:
 
     batch: Batch
     labels: NDArray[Any]
-
-
-def need_target(source: Source, target: str, columns: list[str]) -> None:
-    """Raises where the data has no such column."""
-    if target not in columns:
-        hint = suggestion(target, columns)
-        if len(columns) == 1 and source.format == "csv":
-            hint = " Is the --delimiter another?"
-        raise Failure(
-            f"{source.name} has no column {target!r}; its columns are {listed(columns)}.{hint}"
-        )
 
 
 def labels_of(source: Source, batch: Batch, target: str) -> NDArray[Any]:
@@ -120,15 +87,7 @@ class ModelFile:
         ------
         Failure, ModelFileError, OSError
         """
-        if path == "-":
-            raise Failure("a model is a file: - stands for data only", USAGE)
-        if Path(path).is_dir():
-            raise Failure(f"{path} is a directory: a model is a file, made by tallybayes fit")
-        if not _is_model(path):
-            raise Failure(
-                f"{path} is not a tallybayes model, or its beginning is damaged: a model is made "
-                "by tallybayes fit, and stands before the data"
-            )
+        need_model(path)
         model, extra = load_with_extra(path)
         if not isinstance(model, TableClassifier):
             raise Failure(
@@ -239,7 +198,7 @@ class ModelFile:
                     raise Failure(
                         f"{source.name} lacks the column(s) {listed(lacking)} that the model was "
                         f"trained with; it has {listed(source.columns)}. Add them, empty "
-                        "where nothing is known"
+                        f"where nothing is known.{header_hint(source.columns)}"
                     )
                 yield _filled(batch, [*names, also] if also is not None else names)
         except Misfit as misfit:

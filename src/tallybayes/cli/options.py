@@ -151,6 +151,16 @@ class Reading:
         )
 
 
+def _need_files(given: dict[str, Any]) -> None:
+    """Raises where a file that a command is given is not there, or is not of its kind."""
+    from tallybayes.cli.places import need_data, need_model
+
+    if "model" in given:
+        need_model(given["model"])
+    if "data" in given:
+        need_data(given["data"])
+
+
 def reads(run: Callable[..., None]) -> Callable[..., None]:
     """A command that reads data: its parameter `reading` becomes the options of Reading."""
     hints = get_type_hints(run, include_extras=True)
@@ -164,6 +174,7 @@ def reads(run: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(run)
     def command(**given: Any) -> None:
         reading = Reading(**{name: given.pop(name) for name in names})
+        _need_files(given)
         run(**given, reading=reading)
 
     command.__dict__["__signature__"] = inspect.Signature(parameters)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from tallybayes.cli.console import document, line, progress, say
 from tallybayes.cli.failures import Failure
 from tallybayes.cli.locking import alone
-from tallybayes.cli.model_file import ModelFile, need_place
+from tallybayes.cli.model_file import ModelFile
 from tallybayes.cli.options import Reading
+from tallybayes.cli.places import need_place
 from tallybayes.cli.sampling import WEIGHTED_SAMPLE, Sample
 from tallybayes.estimators.calibrated import Calibrated
 from tallybayes.estimators.weighted import WeightedNaiveBayes

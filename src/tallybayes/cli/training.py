@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from tallybayes.cli.console import document, line, note, progress, say
@@ -12,9 +11,9 @@ from tallybayes.cli.doubts import note_doubts
 from tallybayes.cli.figures import Figures
 from tallybayes.cli.held_out import held_out_figures
 from tallybayes.cli.locking import alone
-from tallybayes.cli.model_file import ModelFile, need_place
+from tallybayes.cli.model_file import ModelFile
 from tallybayes.cli.options import Reading
-from tallybayes.cli.reading.stream import read_once
+from tallybayes.cli.reading.source import Source
 from tallybayes.cli.schema_view import (
     class_table,
     columns_document,
@@ -34,9 +33,8 @@ class Wish:
 
     Parameters
     ----------
-    train, target : str
-    output : str or None
-        None for TRAIN's name with the suffix .tally.
+    target : str
+    output : str
     families : dict
         Declared families by column; None leaves the column out.
     plain : bool
@@ -50,9 +48,8 @@ class Wish:
     json : bool
     """
 
-    train: str
     target: str
-    output: str | None
+    output: str
     families: dict[str, Any]
     plain: bool
     settings: dict[str, Any]
@@ -61,13 +58,9 @@ class Wish:
     json: bool
 
 
-def fit(wish: Wish, reading: Reading) -> None:
-    """Trains, saves, measures, and tells."""
-    path = wish.output or _default_output(wish.train)
-    need_place(path)
-    source = reading.open(wish.train)
-    if wish.test is not None and not read_once(wish.test):
-        reading.open(wish.test)  # what is wrong with it is known before the work
+def fit(wish: Wish, source: Source, reading: Reading) -> None:
+    """Trains, saves, measures, and reports."""
+    path = wish.output
     counting = Counting(source, wish.target, wish.families, wish.plain, wish.settings)
     with progress() as bar:
         model = counting.run(bar)
@@ -109,11 +102,6 @@ def _document(
         "telling": {"measure": measure_of(file), "columns": [t._asdict() for t in telling]},
     }
     document("fit", content)
-
-
-def _default_output(train: str) -> str:
-    path = train.removesuffix(".gz")
-    return str(Path(path).with_suffix(".tally"))
 
 
 def _say_model(file: ModelFile, telling: list[Telling], target: str, path: str) -> None:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tallybayes.cli.escapes import formula_safe, json_safe, visible
 from tallybayes.cli.failures import USAGE, Failure
 from tallybayes.cli.interrupts import need_none
-from tallybayes.cli.model_file import need_folder
+from tallybayes.cli.places import need_folder
 from tallybayes.cli.reading.sniffing import FORMATS
 
 __all__ = ["Writer", "writing"]

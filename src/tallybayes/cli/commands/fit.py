@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -109,18 +110,36 @@ def run(
         raise Failure("from standard input the model needs a name: add -o MODEL", USAGE)
     if train == "-" and test == "-":
         raise Failure("standard input cannot be both TRAIN and --test: give a file", USAGE)
-    from tallybayes.cli.families import column_families
+    families: dict[str, Any] = {}
+    if column:
+        from tallybayes.cli.families import column_families
 
-    families = column_families(column)
-    from tallybayes.cli.training import Wish, fit
-
+        families = column_families(column)
     settings: dict[str, Any]
     if plain:
         settings = {"alpha": _alpha(alpha or "1"), "missing": missing, "calibrate": calibrate}
     else:
-        _need_levels(column, families)
+        if column:
+            _need_levels(column, families)
         settings = {"interactions": _interactions(interactions)}
-    fit(Wish(train, target, output, families, plain, settings, test, estimate, json), reading)
+    # what is wrong with the files is known before what is slow is imported, and before the work
+    from tallybayes.cli.places import need_data, need_place
+    from tallybayes.cli.reading.stream import read_once
+    from tallybayes.cli.targets import need_columns
+
+    output = output or str(Path(train.removesuffix(".gz")).with_suffix(".tally"))
+    need_place(output)
+    need_data(train)
+    if test is not None:
+        need_data(test)
+    source = reading.open(train)
+    if source.header is not None:
+        need_columns(source, target, families, source.header)
+    if test is not None and not read_once(test):
+        reading.open(test)
+    from tallybayes.cli.training import Wish, fit
+
+    fit(Wish(target, output, families, plain, settings, test, estimate, json), source, reading)
 
 
 def _need_plain(**given: str | None) -> None:
@@ -131,11 +150,11 @@ def _need_plain(**given: str | None) -> None:
             raise Failure(f"--{name} is for --plain: a weighted model {what}", USAGE)
 
 
-def _need_levels(column: list[str] | None, families: dict[str, Any]) -> None:
+def _need_levels(column: list[str], families: dict[str, Any]) -> None:
     """Raises where a column is declared as something that a weighted model does not read."""
     from tallybayes.families import Bernoulli, Categorical
 
-    for text, (name, family) in zip(column or [], families.items(), strict=True):
+    for text, (name, family) in zip(column, families.items(), strict=True):
         plain = family in (None, Categorical(levels=getattr(family, "levels", None)), Bernoulli())
         if not plain:
             raise Failure(

@@ -22,6 +22,11 @@ def run(
     """Merge models into the model of all their rows."""
     if len(models) < 2:
         raise Failure("merge needs two models or more: tallybayes merge A B -o C", USAGE)
+    from tallybayes.cli.places import need_model, need_place
+
+    need_place(output)
+    for model in models:
+        need_model(model)
     from tallybayes.cli.merging import merge
 
     merge(models, output, json)

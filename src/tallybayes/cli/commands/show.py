@@ -24,6 +24,9 @@ def run(
     json: options.Json = False,
 ) -> None:
     """Show a model: its columns, classes, options, and with --tables its parameters."""
+    from tallybayes.cli.places import need_model
+
+    need_model(model)
     from tallybayes.cli.showing import show
 
     show(model, tables, show_all, json)

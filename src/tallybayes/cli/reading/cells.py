@@ -16,8 +16,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tallybayes.tables.columns import Numbers, text_of_number, texts_of
-
 __all__ = ["GAPS", "Kind", "Misfit", "Spelling", "as_texts", "cells", "kind_of"]
 
 Kind = Literal["number", "date", "text", "number or date"]
@@ -123,7 +121,12 @@ def as_texts(column: Any, spelling: Spelling) -> Any:
         return column.cast(pa.string())
     if pa.types.is_boolean(kind):
         return pc.if_else(column, "True", "False")
+    if pa.types.is_integer(kind):
+        return column.cast(pa.string())  # digit by digit: identifiers may exceed 2^53
     if _is_number(kind):
+        # the package imports what is slow, and an error should come at once
+        from tallybayes.tables.columns import Numbers, texts_of
+
         numbers = column.cast(pa.float64(), safe=False)
         texts = texts_of(Numbers(numbers.to_numpy(zero_copy_only=False), "float"))
         codes = pa.array(texts.codes, mask=texts.codes < 0)
@@ -139,6 +142,8 @@ def _spelt(texts: Any, spelling: Spelling) -> Any:
     number = pc.match_substring_regex(levels, rf"^-?(0|[1-9][0-9]*){sign}[0-9]*$")
     if not pc.any(pc.or_(truth, number)).as_py():
         return texts
+    from tallybayes.tables.columns import text_of_number
+
     spelt = [
         text_of_number(float(level.replace(",", "."))) if is_number else TRUTH.get(level, level)
         for level, is_number in zip(levels.to_pylist(), number.to_pylist(), strict=True)

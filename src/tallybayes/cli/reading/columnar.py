@@ -12,7 +12,7 @@ from tallybayes.cli.failures import Failure
 from tallybayes.cli.reading.batch import Batch
 from tallybayes.cli.reading.stream import beginning
 
-__all__ = ["arrow", "parquet"]
+__all__ = ["arrow", "names", "parquet"]
 
 
 def _need_names(path: str, names: list[str]) -> None:
@@ -29,6 +29,19 @@ def _sliced(parts: Iterable[Any], rows: int, total: int | None) -> Iterator[Batc
             done = min(1.0, (first + piece.num_rows) / total) if total else None
             yield Batch(pa.Table.from_batches([piece]), first, done=done)
             first += piece.num_rows
+
+
+def names(path: str, format: str) -> list[str]:
+    """The names of the columns of a file."""
+    try:
+        if format == "parquet":
+            with pq.ParquetFile(path) as file:
+                return list(file.schema_arrow.names)
+        with pa.OSFile(path) as file:
+            is_file = beginning(path).startswith(b"ARROW1")
+            return list((pa.ipc.open_file if is_file else pa.ipc.open_stream)(file).schema.names)
+    except pa.ArrowException as error:
+        raise Failure(f"{path} is no whole {format.title()} file ({error})") from None
 
 
 def parquet(path: str, rows: int) -> Iterator[Batch]:

@@ -12,7 +12,6 @@ import pyarrow as pa
 from tallybayes.cli.failures import Failure
 from tallybayes.cli.reading.batch import Batch
 from tallybayes.cli.reading.stream import Stream
-from tallybayes.tables.objects import as_text
 
 __all__ = ["batches"]
 
@@ -33,6 +32,8 @@ def _column(values: list[Any], name: str, path: str, lines: list[int]) -> Any:
         return pa.array([None if v is None else float(v) for v in values], pa.float64())
     if types == {bool}:
         return pa.array(values, pa.bool_())
+    from tallybayes.tables.objects import as_text  # slow to import
+
     return pa.array([None if v is None else as_text(v) for v in values], pa.string())
 
 

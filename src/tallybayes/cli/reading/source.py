@@ -21,6 +21,7 @@ from tallybayes.cli.reading.cells import (
     first_infinite,
     settled,
 )
+from tallybayes.cli.reading.foreign import need_readable
 from tallybayes.cli.reading.sniffing import Format, format_of, need_text
 from tallybayes.cli.reading.stream import Stream, read_once
 
@@ -85,6 +86,7 @@ class Source:
 
     def _look(self, head: bytes, format: Format | None) -> None:
         """Finds format, delimiter and header."""
+        need_readable(self.name, head)
         self.format: Format = format or format_of(self.name, head)
         if self.format == "csv":
             self._dialect = delimited.dialect_of(self.name, head, self._delimiter, self._encoding)
@@ -98,8 +100,12 @@ class Source:
 
     @property
     def header(self) -> list[str] | None:
-        """The names of the columns of a CSV file."""
-        return None if self._dialect is None else self._dialect.named
+        """The names of the columns, where the file has them apart from its rows."""
+        if self._dialect is not None:
+            return self._dialect.named
+        if self.format in ("parquet", "arrow"):
+            return columnar.names(self.path, self.format)
+        return None
 
     @property
     def nameless(self) -> bool:
