@@ -20,6 +20,7 @@ from sklearn.utils.validation import assert_all_finite
 from tallybayes import scoring
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.array_api import like
+from tallybayes.estimators.comparing import same
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes, read_labels
 from tallybayes.estimators.learning import LOCK, learning, lock_of
@@ -381,6 +382,33 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(other, TallyClassifier):
             return NotImplemented
         return copy.copy(self).merge(other)
+
+    def __radd__(self, other: Any) -> Self:
+        """``0 + model`` is a copy of the model, so that ``sum(models)`` merges them."""
+        if type(other) is not int or other != 0:
+            return NotImplemented
+        return copy.copy(self)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two models are of one class and hold the same parameters, schema and counts, and
+        whatever was chosen or learned on rows beside them. Two that are not fitted are compared by
+        their parameters."""
+        if not isinstance(other, TallyClassifier):
+            return NotImplemented
+        if self is other:
+            return True
+        if type(self) is not type(other) or not same(
+            self.get_params(deep=False), other.get_params(deep=False)
+        ):
+            return False
+        fitted = self.__sklearn_is_fitted__()
+        if fitted != other.__sklearn_is_fitted__():
+            return False
+        return not fitted or self._fitted().equals(other._fitted())
+
+    def __hash__(self) -> int:
+        """Of the class alone: a model may be a key, and stays one when it learns."""
+        return hash(type(self))
 
     def with_class_prior(self, p: ArrayLike | Mapping[Any, float]) -> Self:
         """The same counts under another class prior, as a new model.

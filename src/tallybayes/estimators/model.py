@@ -109,6 +109,10 @@ class Model:
         twin.shared, twin.warned = True, set(self.warned)
         return cast("Self", twin)
 
+    def equals(self, other: Model) -> bool:
+        """Whether another model of the same class and parameters holds the same."""
+        return self.tally == other.tally
+
     def own(self, *, for_numbers: int = 0) -> Model:
         """A model that is safe to change: a copy where somebody else holds the tally.
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.engines.table_parts import LookupPart
 from tallybayes.engines.table_score import TableScore
 from tallybayes.estimators.calibration import Calibration
+from tallybayes.estimators.comparing import same
 from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.table_reading import ColumnReading, Reading, read_columns
@@ -72,6 +73,15 @@ class TableModel(Model):
         twin.most_squares, twin.warned = self.most_squares, self.warned
         twin.chosen = self.chosen if tally is self.tally else self.chosen.after_change()
         return twin
+
+    def equals(self, other: Model) -> bool:
+        assert isinstance(other, TableModel)
+        return (
+            super().equals(other)
+            and sorted(self.names) == sorted(other.names)
+            and same(tuple(self.reading), tuple(other.reading))
+            and same(self.chosen, other.chosen)
+        )
 
     @property
     def holds(self) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
@@ -104,8 +105,8 @@ def cross_validate(
 
     Parameters
     ----------
-    model : fitted classifier of tallybayes
-        It has learned X, and is not changed.
+    model : classifier of tallybayes
+        It has learned X, and is not changed. Of one that is not fitted, a clone learns X first.
     X : rows (n_rows, n_features)
     y : array-like (n_rows,)
     folds : int, splitter, or array-like (n_rows,)
@@ -131,6 +132,8 @@ def cross_validate(
     check_consistent_length(X, labels, sample_weight)
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     fold = _fold_of(folds, X, labels)
+    if not model.__sklearn_is_fitted__():
+        model = clone(model).fit(X, labels, sample_weight=weights)
     found = np.empty((len(labels), len(model.classes_)))
     for rows, log_proba in held_out_predictions(model, X, labels, fold, weights):
         found[rows] = log_proba

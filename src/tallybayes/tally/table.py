@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,7 +46,11 @@ def _moves(mine: Columns, wider: Columns) -> NDArray[np.intp]:
     return np.array([at[level] for level in mine.levels[0].tolist()], dtype=np.intp)
 
 
-@dataclass(eq=False)
+def _levels_in(columns: Columns) -> list[int] | None:
+    return None if columns.n_levels is None else columns.n_levels.tolist()
+
+
+@dataclass(eq=False, repr=False)
 class TableTally:
     """Class counts and, for each group of columns of the schema, its tally.
 
@@ -70,6 +75,17 @@ class TableTally:
         """How many numbers it is."""
         return sum(array.size for array in self.arrays().values())
 
+    def __repr__(self) -> str:
+        """What was counted, in a line: the counts themselves are in `classes` and `groups`."""
+        n_classes = self.classes.n_classes
+        kinds: Counter[str] = Counter()
+        for columns in self.schema.groups:
+            kinds[columns.kind] += columns.n_features
+        counted = ", ".join(f"{kind} of {n} columns" for kind, n in kinds.items())
+        classes = f"{n_classes} class" + ("es" if n_classes != 1 else "")
+        rows = f"{self.classes.count.sum():g} rows of {classes}"
+        return f"TableTally({rows}{': ' if counted else ''}{counted})"
+
     def copy(self) -> TableTally:
         return self._with([part.copy() for part in self.parts])
 
@@ -87,6 +103,12 @@ class TableTally:
         self._need_schema(other)
         return self._with([a + b for a, b in zip(self.parts, other.parts, strict=True)])
 
+    def __radd__(self, other: object) -> TableTally:
+        """``0 + tally`` is a copy of the tally, so that ``sum(tallies)`` adds them."""
+        if type(other) is not int or other != 0:
+            return NotImplemented
+        return self.copy()
+
     def __sub__(self, other: TableTally) -> TableTally:
         self._need_schema(other)
         return self._with([a - b for a, b in zip(self.parts, other.parts, strict=True)])
@@ -102,7 +124,26 @@ class TableTally:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TableTally):
             return NotImplemented
-        return self.schema == other.schema and self.parts == other.parts
+        if self.schema == other.schema:
+            return self.parts == other.parts
+        return self._holds_in_another_order(other)
+
+    def _holds_in_another_order(self, other: TableTally) -> bool:
+        """Whether both hold the same columns and levels, found in another order."""
+        mine, theirs = self.schema, other.schema
+        if not (mine.by_name and theirs.by_name and len(mine.groups) == len(theirs.groups)):
+            return False
+        try:
+            both = mine.join(theirs)
+        except IncompatibleTallies:
+            return False
+        sizes = {columns.key: _levels_in(columns) for columns in both.groups}
+        for schema in (mine, theirs):
+            if len(schema.classes) < len(both.classes) or len(schema.groups) < len(both.groups):
+                return False
+            if any(sizes[columns.key] != _levels_in(columns) for columns in schema.groups):
+                return False
+        return self.aligned(both).parts == other.aligned(both).parts
 
     __hash__ = None  # type: ignore[assignment]
 
