@@ -15,7 +15,7 @@ from sklearn.datasets import load_iris
 
 from tallybayes import NaiveBayes, leave_one_out, load
 from tallybayes.errors import NegativeTally, StaleWarning
-from tallybayes.estimators.row_choices import DOUBT
+from tallybayes.estimators.row_choices import MIN_GAIN
 from tallybayes.families import (
     Bernoulli,
     Binned,
@@ -96,14 +96,17 @@ def test_columns_are_chosen_for_one_by_one(criterion):
 
 @ALL
 @pytest.mark.parametrize("calibrate", [None, "temperature", "isotonic"])
-def test_weight_two_is_two_copies(criterion, calibrate):
-    """Also of what is left out: one row of the two."""
+def test_weight_two_is_one_row(criterion, calibrate):
+    """A row is left out whole, so that its own other half does not speak for it."""
     X, y = some_rows(100)
-    plain = NaiveBayes(COLUMNS, alpha="auto", criterion=criterion, calibrate=calibrate)
+    columns = {"x": Gaussian(ddof=0), "n": Binned(8)}
+    plain = NaiveBayes(columns, alpha="auto", criterion=criterion, calibrate=calibrate)
+    plain.set_params(class_alpha=0.0)
     weighted = clone(plain).fit(X, y, sample_weight=np.full(100, 2.0))
-    doubled = clone(plain).fit(pd.concat([X, X]), np.concatenate([y, y]))
-    assert weighted.alpha_ == pytest.approx(doubled.alpha_, rel=1e-6)
-    np.testing.assert_allclose(weighted.predict_proba(X), doubled.predict_proba(X), rtol=1e-6)
+    once = clone(plain).fit(X, y)
+    doubled = {name: 2.0 * alpha for name, alpha in once.alpha_.items()}
+    assert weighted.alpha_ == pytest.approx(doubled, rel=1e-3)
+    np.testing.assert_allclose(weighted.predict_proba(X), once.predict_proba(X), atol=2e-3)
 
 
 @CRITERIA
@@ -152,12 +155,14 @@ def test_the_schema_tells_the_alpha():
 
 # ---- by the leave-one-out log-loss of rows -------------------------------------------------------
 def loss_of(X, y, alpha, columns="auto", weight=None):
-    """Leave-one-out log-loss with a fixed alpha, with the doubt that a change has to overcome."""
-    model = NaiveBayes(columns, alpha=alpha).fit(X, y, sample_weight=weight)
-    log_proba = leave_one_out(model, X, y, None if weight is None else np.minimum(weight, 1.0))
+    """Leave-one-out log-loss with alpha effective rows, and what a change has to gain."""
+    unit = 1.0 if weight is None else (weight @ weight) / weight.sum()
+    model = NaiveBayes(columns, alpha=alpha * unit).fit(X, y, sample_weight=weight)
+    log_proba = leave_one_out(model, X, y, weight)
     own = np.searchsorted(model.classes_, y)
     each = np.maximum(log_proba[np.arange(len(y)), own], -700.0)
-    return -(np.ones(len(y)) if weight is None else weight) @ each + DOUBT * np.log10(alpha) ** 2
+    weight = np.ones(len(y)) if weight is None else weight / unit
+    return -weight @ each + MIN_GAIN * np.log10(alpha) ** 2
 
 
 TEXTS = ["u", "again", "yes"]
@@ -171,6 +176,7 @@ def test_alpha_has_the_least_leave_one_out_loss(seed, weighted):
     weight = np.random.default_rng(seed).choice([0.5, 1.0, 2.0], 150) if weighted else None
     model = NaiveBayes(alpha="auto").fit(X, y, sample_weight=weight)
     (alpha,) = set(model.alpha_.values())
+    alpha /= 1.0 if weight is None else (weight @ weight) / weight.sum()
     grid = 10.0 ** np.linspace(-4.0, 2.0, 61)
     losses = [loss_of(X, y, a, weight=weight) for a in grid]
     assert loss_of(X, y, alpha, weight=weight) <= 1.002 * min(losses)  # a parabola's vertex

@@ -143,10 +143,11 @@ def test_one_row_at_a_time(columns):
         np.testing.assert_allclose(got, shares, rtol=1e-10, atol=1e-14)
 
 
-@COLUMNS
-def test_whole_weights_are_rows(columns):
-    """A row of weight 3 is three rows, wherever they stand."""
+def test_whole_weights_are_rows():
+    """A row of weight 3 is three rows, wherever they stand, where nothing is chosen."""
     w = np.random.default_rng(4).integers(1, 4, N)
+    columns = {**DECLARED, "score": Binned(20, alpha=1.0)}
+    columns |= {"gain": Gaussian(ddof=1), "day": Gaussian(ddof=1)}
     weighted = NaiveBayes(columns).fit(X, Y, w)
     rows = np.random.default_rng(5).permutation(np.repeat(np.arange(N), w))
     repeated = NaiveBayes(columns).fit(X.iloc[rows], Y[rows])

@@ -19,7 +19,7 @@ from tallybayes.cli.model_file import ModelFile
 from tallybayes.families import Categorical
 from tallybayes.families.bins import quantile_bins
 from tallybayes.families.loo import law_likelihood
-from tallybayes.tally import GridCounts, LevelCounts
+from tallybayes.tally import GridCounts, LevelCounts, RowWeights
 
 __all__ = ["MEASURE", "Telling", "gap_shares", "measure_of", "most_telling"]
 
@@ -43,11 +43,11 @@ class Telling(NamedTuple):
     nats: float
 
 
-def _gain(counts: Array, alpha: float, classes: Array) -> float:
+def _gain(counts: Array, alpha: float, classes: Array, row_weights: RowWeights) -> float:
     family = Categorical(alpha=alpha)
-    alone = law_likelihood(counts, family.law(counts), classes)
+    alone = law_likelihood(counts, family.law(counts), classes, row_weights)
     everything = counts.sum(axis=1, keepdims=True)
-    return alone - law_likelihood(everything, family.law(everything), classes)
+    return alone - law_likelihood(everything, family.law(everything), classes, row_weights)
 
 
 def measure_of(file: ModelFile) -> str:
@@ -63,9 +63,10 @@ def most_telling(file: ModelFile) -> list[Telling]:
         return sorted((Telling(*t) for t in apart if t[1] > 0.0), key=lambda t: -t.nats)
     model, tally = file.model, file.model.tally_
     rows = file.rows
-    classes = np.exp(model.class_log_prior_) * max(rows, 1.0)
+    classes = np.exp(model.class_log_prior_) * (rows or 1.0)
+    row_weights = tally.classes.row_weights
     given = getattr(model, "alpha", 1.0)
-    alpha = 1.0 if given == "auto" else max(float(given), 1e-10)
+    alpha = row_weights.overall * (1.0 if given == "auto" else max(float(given), 1e-10))
     used = {reading.name for reading in file.table.columns_read if reading.part is not None}
     found = []
     for columns, counts in zip(tally.schema.groups, tally.groups, strict=True):
@@ -74,13 +75,13 @@ def most_telling(file: ModelFile) -> list[Telling]:
         if name not in used:
             continue
         if isinstance(counts, LevelCounts):
-            gain = _gain(counts.counts, alpha, classes)
+            gain = _gain(counts.counts, alpha, classes, row_weights)
         elif isinstance(counts, GridCounts):
             options = [quantile_bins(counts, size).counts for size in SIZES]
-            gain = max(_gain(option, alpha, classes) for option in options)
+            gain = max(_gain(option, alpha, classes, row_weights) for option in options)
         else:
             continue
-        found.append(Telling(name, gain / max(rows, 1.0)))
+        found.append(Telling(name, gain / (rows or 1.0)))
     return sorted(found, key=lambda t: -t.nats)
 
 

@@ -24,6 +24,7 @@ from tallybayes.estimators.comparing import same
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes, read_labels
 from tallybayes.estimators.learning import LOCK, learning, lock_of
+from tallybayes.estimators.light_rows import warn_of_light_rows
 from tallybayes.estimators.model import ENGINE, Model
 from tallybayes.estimators.rows import read_rows, read_weights
 from tallybayes.families import ClassPrior
@@ -105,6 +106,10 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         uniform = not getattr(self, "fit_prior", True)
         return class_prior_of(given, n_classes, self.class_alpha, uniform, self._prior_parameter)
 
+    def _declared_smoothing(self) -> float:
+        """The largest alpha that is stated in rows of weight 1, 0 where none is."""
+        return 0.0
+
     def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
         """X as the kernels read it; `first` for a first batch, `learning` for rows to count."""
         return read_rows(self, x, reset=first)
@@ -178,6 +183,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes, codes = labels_and_codes(y)
         model = self._count_afresh(classes, x, codes, weights)
         _ = model.log_prior  # an empty tally has none, and says so now
+        smoothing = self._declared_smoothing()
+        if weights is not None and smoothing > 0.0:
+            warn_of_light_rows(model.tally.classes, smoothing, model.warned)
         return self
 
     def partial_fit(

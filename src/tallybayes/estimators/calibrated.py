@@ -117,16 +117,9 @@ class Calibrated(TableClassifier):
 
     @property
     def alpha_(self) -> dict[str, float]:
-        """The smoothing of each column that is smoothed by the model's alpha, in rows."""
-        model = self._attribute("alpha_")
-        alpha = model.reading.alpha
-        found = {}
-        for reading in model.columns_read:
-            if reading.alpha is not None:
-                found[reading.name] = reading.alpha
-            elif not isinstance(alpha, str) and getattr(reading.part, "follows", False):
-                found[reading.name] = alpha * model.reading.scale
-        return found
+        """The smoothing of each column that follows the model's alpha, in rows of weight 1."""
+        read = self._attribute("alpha_").columns_read
+        return {column.name: column.alpha for column in read if column.alpha is not None}
 
     @property
     def log_evidence_(self) -> float:

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.isotonic import IsotonicRegression
 
+from tallybayes.tally import effective_row_weight
+
 __all__ = ["Calibration", "Isotonic", "Method", "Temperature", "fitted_calibration"]
 
 Array = NDArray[np.float64]
@@ -133,4 +135,5 @@ def fitted_calibration(method: Method, log_proba: Array, own: Index, weight: Arr
     weight : float64 array (n_rows,)
     """
     fit = _temperature if method == "temperature" else _isotonic
-    return fit(log_proba, own, weight)
+    one = effective_row_weight(weight.sum(keepdims=True), (weight @ weight)[None])
+    return fit(log_proba, own, weight / one)

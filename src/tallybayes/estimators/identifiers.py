@@ -17,13 +17,19 @@ IDENTIFIER_ROWS = 50
 """From so many rows on, a column of all-different texts is an identifier and left out."""
 
 
-def is_identifier(counts: Array, n_named: int, n_levels: int) -> bool:
+def is_identifier(counts: Array, n_named: int, n_levels: int, row_weight: float = 1.0) -> bool:
     """Whether every level of a column of texts, with these counts (n_classes, n_cells), has but one
     row, and there are many. Levels that are not named share a cell and have one row each where
-    there are as many rows as levels."""
+    there are as many rows as levels.
+
+    `row_weight` is that of an effective row, u = Σw²/Σw: levels of one row each have Σk² = u·Σk
+    over their counts k, and any two rows in one level make it more.
+    """
     rows = counts.sum(axis=0)
-    alone = bool((rows[:n_named] <= 1.0).all()) and float(rows.sum()) <= n_levels
-    return n_levels >= IDENTIFIER_ROWS and alone
+    named = rows[:n_named]
+    most = row_weight * (1.0 + 1e-9)
+    alone = float((named * named).sum()) <= most * float(named.sum())
+    return n_levels >= IDENTIFIER_ROWS and alone and float(rows.sum()) <= most * n_levels
 
 
 def warn_of_identifier(name: str, counts: Array, warned: set[Hashable]) -> None:

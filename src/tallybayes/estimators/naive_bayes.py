@@ -40,7 +40,8 @@ class NaiveBayes(Calibrated, AsDistributions):
     classes : array-like, optional
         Classes that may occur; others may still come.
     alpha : float or "auto", default=1.0
-        Smoothing of level counts, in rows; "auto" chooses it by `criterion`.
+        Smoothing of counts: of levels in rows of weight 1, of bins of numbers in effective rows
+        (see `sample_weight` of :meth:`fit`); "auto" chooses it by `criterion`.
     class_alpha : float or "auto", default=1.0
         Smoothing of the class prior: (count + class_alpha) / (m + K·class_alpha); "auto": of the
         largest evidence.
@@ -76,7 +77,7 @@ class NaiveBayes(Calibrated, AsDistributions):
         Where X had names that are texts; of dicts, their keys.
     tally_ : TableTally
     alpha_ : dict
-        The smoothing of each column that follows the model's alpha.
+        The smoothing of each column that follows the model's alpha, in rows of weight 1.
     log_evidence_ : float
         log P of everything that was counted, in nats, where every column has a proper prior.
     class_prior_distribution_, class_conditional_, joint_ : distributions
@@ -137,6 +138,10 @@ class NaiveBayes(Calibrated, AsDistributions):
         self.calibrate = calibrate
         self.half_life = half_life
 
+    def _declared_smoothing(self) -> float:
+        alphas = [self.alpha, self.class_alpha if self.class_prior is None else 0.0]
+        return max((float(alpha) for alpha in alphas if alpha != "auto"), default=0.0)
+
     # ---- reading the tally -----------------------------------------------------------------------
     def _reading(self, what: Declared) -> Reading:
         alpha: Any = self.criterion if self.alpha == "auto" else float(self.alpha)
@@ -148,6 +153,6 @@ class NaiveBayes(Calibrated, AsDistributions):
             alpha = 0.0
         scale = 1.0
         if alpha == "loo_log_loss":
-            alpha, model = 1.0, self.__dict__.get("_model")
+            model = self.__dict__.get("_model")
             scale = 1.0 if model is None else model.reading.scale
         return Reading(what, alpha, self.estimate, self.unseen, self.missing, scale)

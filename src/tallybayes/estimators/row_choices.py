@@ -24,7 +24,7 @@ Index = NDArray[np.intp]
 LEAST, MOST = -4.0, 2.0  # of log10 alpha
 ROWS_FOR_ALPHA = 2048
 ROWS_FOR_CALIBRATION = 1 << 17
-DOUBT = 0.5  # nats that a tenfold change of alpha has to gain
+MIN_GAIN = 0.5  # nats of effective rows that a tenfold change of alpha has to gain
 
 
 def some_rows(n: int, most: int) -> Index:
@@ -62,17 +62,14 @@ def weights_to_choose_on(what: str, model: TableModel, own: Index, weight: Array
     return weight
 
 
-def _taken_out(weight: Array) -> Array:
-    """What a row takes out of the counts: of weight 2 it is two rows, of which one is left out."""
-    return np.minimum(weight, 1.0)
-
-
 def alpha_on_rows(model: TableModel, x: Table, own: Index, weight: Array) -> float:
-    """The smoothing of the least leave-one-out log-loss; the model is read with alpha = 1.
+    """The smoothing of the least leave-one-out log-loss, as a multiple of the one that the model
+    is read with, one effective row.
 
     One alpha for all columns that follow the model's, others as they are. A row's prediction is
-    joint over columns, so that it knows what columns say twice. As a tenfold change has to gain
-    half a nat, a few rows do not move it far from 1.
+    joint over columns, so that it knows what columns say twice. A tenfold change has to gain half a
+    nat of effective rows, so that a few rows do not move alpha far. A row is left out whole,
+    whatever its weight.
 
     Parameters
     ----------
@@ -82,26 +79,28 @@ def alpha_on_rows(model: TableModel, x: Table, own: Index, weight: Array) -> flo
     own : index array (n_rows,)
         The class of each row.
     weight : float64 array (n_rows,)
+
     """
     rows = some_rows(x.n_rows, ROWS_FOR_ALPHA)
     x, own, weight = x.take(rows), own[rows], weight[rows]
-    out = _taken_out(weight)
-    fixed = model.log_prior_without(own, out).matrix(own)
+    unit = model.tally.classes.pooled_row_weight
+    fixed = model.log_prior_without(own, weight).matrix(own)
     moving: list[LookupPart] = []
     for part in model.score.parts:
         if isinstance(part, LookupPart) and part.follows:
             moving.append(part)
         else:
-            fixed += part.without(x, own, out)
+            fixed += part.without(x, own, weight)
     if not moving:
         return 1.0
-    cells = _SideBySide(moving, x, own, out, fixed)
+    cells = _SideBySide(moving, x, own, weight, fixed)
 
     def score(power: float) -> float:
         joint = fixed + cells.scores(10.0**power)
         joint -= joint.max(axis=1, keepdims=True)
         log_proba = joint[np.arange(len(own)), own] - np.log(np.exp(joint).sum(axis=1))
-        return float((weight * np.maximum(log_proba, -700.0)).sum()) - DOUBT * power**2
+        gained = float((weight * np.maximum(log_proba, -700.0)).sum()) / unit
+        return gained - MIN_GAIN * power**2
 
     with np.errstate(invalid="ignore"):
         return float(10.0 ** _summit(score))
@@ -172,10 +171,12 @@ def _summit(score: Callable[[float], float]) -> float:
 def calibration_on_rows(
     method: Method, model: TableModel, x: Table, own: Index, weight: Array
 ) -> Calibration:
-    """A calibration of the leave-one-out predictions of these rows; see :func:`alpha_on_rows`."""
+    """A calibration of the leave-one-out predictions of these rows; see :func:`alpha_on_rows`.
+
+    A row is left out whole, whatever its weight.
+    """
     rows = some_rows(x.n_rows, ROWS_FOR_CALIBRATION)
     x, own, weight = x.take(rows), own[rows], weight[rows]
-    out = _taken_out(weight)
-    prior = model.log_prior_without(own, out)
-    log_proba = posterior_without(model.likelihood_without(x, own, out), own, prior)
+    prior = model.log_prior_without(own, weight)
+    log_proba = posterior_without(model.likelihood_without(x, own, weight), own, prior)
     return fitted_calibration(method, log_proba, own, weight)

@@ -58,6 +58,9 @@ class DiscreteClassifier(TallyClassifier):
             alpha = np.maximum(alpha, SMALLEST)
         return alpha if isinstance(alpha, np.ndarray) and alpha.ndim else float(alpha)
 
+    def _declared_smoothing(self) -> float:
+        return float(np.max(self._smoothing()))
+
     @property
     def class_log_prior_(self) -> Array:
         """log P(c), in nats, float64 (n_classes,)."""

@@ -196,7 +196,9 @@ class TableClassifier(RowByRow):
         y : array-like (n_rows,)
             Class labels, without gaps.
         sample_weight : array-like (n_rows,), optional
-            A row of weight w counts as w rows.
+            A row of weight w adds w to the counts. What is chosen from counts is chosen in
+            effective rows, (Σw)² / Σw² of them: a common factor does not change it. Declared
+            smoothing is in units of weight.
 
         Returns
         -------

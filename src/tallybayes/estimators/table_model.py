@@ -94,7 +94,7 @@ class TableModel(Model):
         return self.once("columns", self._read_columns)  # type: ignore[no-any-return]
 
     def _read_columns(self) -> list[ColumnReading]:
-        classes = np.exp(self.log_prior) * max(float(self.tally.classes.count.sum()), 1.0)
+        classes = np.exp(self.log_prior) * (float(self.tally.classes.count.sum()) or 1.0)
         return read_columns(self.tally, self.names, classes, self.reading, self.warned)
 
     @property
@@ -123,7 +123,8 @@ class TableModel(Model):
         for column in self.columns_read:
             if isinstance(column.part, LookupPart) and column.part.follows:
                 part = replace(column.part, law=column.part.law.scaled(scale))
-                column = replace(column, part=part)
+                alpha = None if column.alpha is None else column.alpha * scale
+                column = replace(column, part=part, alpha=alpha)
             columns.append(column)
         log_prior = self.log_prior
         self.reading = self.reading._replace(scale=self.reading.scale * scale)

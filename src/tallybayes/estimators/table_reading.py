@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,14 @@ from tallybayes.families.densities import GaussianDensity
 from tallybayes.families.gaussian_group import GaussianGroup
 from tallybayes.families.poisson import PoissonDensity
 from tallybayes.families.priors import Estimate
-from tallybayes.families.strength import Criterion, best_alpha, density_score, each, law_score
+from tallybayes.families.strength import (
+    CRITERIA,
+    Criterion,
+    best_alpha,
+    density_score,
+    each,
+    law_score,
+)
 from tallybayes.parameters import Density, Unseen
 from tallybayes.schema import SomeLevels
 from tallybayes.tally import CrossMoments, FeatureSums, GridCounts, LevelCounts, Moments, TableTally
@@ -46,18 +53,19 @@ class Reading(NamedTuple):
     Parameters
     ----------
     declared : Declared
-    alpha : float or {"evidence", "loo_likelihood"}
-        Smoothing in rows, or how it is chosen for each column.
+    alpha : float or {"evidence", "loo_likelihood", "loo_log_loss"}
+        Smoothing: of levels in rows of weight 1, of bins in effective rows; or how it is chosen,
+        for each column or, by "loo_log_loss", on rows. Then it begins at one effective row.
     estimate : {"mean", "map", "mle", "posterior"}
         For columns that are not declared.
     unseen : {"smooth", "ignore", "error"}
     missing : {"ignore", "level"}
     scale : float
-        What alpha was multiplied by afterwards, families and bins as they are.
+        What alpha was multiplied by on rows, families and bins as they are.
     """
 
     declared: Declared
-    alpha: float | Criterion
+    alpha: float | Criterion | Literal["loo_log_loss"]
     estimate: Estimate
     unseen: Unseen
     missing: str
@@ -78,7 +86,7 @@ class ColumnReading:
     part : Part, CorrelatedPart or Term, optional
         None for a column that does not count; columns of a group share one.
     alpha : float or None
-        The strength of smoothing, in rows, where it was chosen.
+        The strength of smoothing, in rows of weight 1, where it follows the model's or was chosen.
     """
 
     name: str
@@ -98,10 +106,15 @@ class _Reader:
         self.tally = tally
         self.warned = warned
         self.rows = tally.classes.count
+        self.row_weights = tally.classes.row_weights
         self.classes = classes
         self.declared, alpha, self.estimate, self.unseen, self.missing, self.scale = reading
-        self.criterion: Criterion | None = alpha if isinstance(alpha, str) else None
-        self.alpha = 1.0 if isinstance(alpha, str) else alpha
+        self.criterion: Criterion | None = None
+        if alpha in CRITERIA:
+            self.criterion = alpha
+        chosen = isinstance(alpha, str)
+        self.alpha = self.row_weights.overall if chosen else float(alpha)
+        self.alpha_of_bins = 1.0 if chosen else float(alpha)
         self.here = {c.key: (c, t) for c, t in zip(tally.schema.groups, tally.groups, strict=True)}
 
     def read(self, name: str) -> ColumnReading:
@@ -119,7 +132,9 @@ class _Reader:
         levels, counts = self._counted_levels(name)
         n_levels = self._number_of_levels(name, levels)
         family = self.declared.families.get(name)
-        if family is None and is_identifier(counts, len(levels), n_levels):
+        if family is None and is_identifier(
+            counts, len(levels), n_levels, self.row_weights.overall
+        ):
             warn_of_identifier(name, counts, self.warned)
             return ColumnReading(name, "texts", "left out", "all texts are different", None)
         if isinstance(family, Bernoulli):
@@ -135,7 +150,7 @@ class _Reader:
                 law = law.take(np.delete(np.arange(cells.shape[1]), gap + len(levels)))
             what = f"categorical, {n_levels} levels"
         follows = family.alpha is None and family.prior is None and family.estimate != "mle"
-        law, alpha = self._strong(law, law.counts, follows)
+        law, alpha = self._strong(law, law.counts, self.alpha if follows else None)
         part = LevelsPart(
             name=name,
             law=law,
@@ -145,17 +160,23 @@ class _Reader:
             follows=follows,
         )
         why = "declared" if name in self.declared.families else "texts are levels"
-        return ColumnReading(name, "texts", what + _told(alpha), why, part, alpha)
+        return ColumnReading(name, "texts", what + self._told(alpha), why, part, alpha)
 
-    def _strong(self, law: CellLaw, rows: Array, follows: bool) -> tuple[CellLaw, float | None]:
-        """A law of α = 1 with α chosen, where it is to be; and that α."""
-        criterion = self.criterion
-        if not follows:
+    def _strong(
+        self, law: CellLaw, rows: Array, alpha: float | None
+    ) -> tuple[CellLaw, float | None]:
+        """A law of smoothing `alpha`, or None if that does not follow the model's, as strong as it
+        is to be; and its alpha then."""
+        if alpha is None:
             return law, None
-        if criterion is None:
-            return law if self.scale == 1.0 else law.scaled(self.scale), None
-        alpha = best_alpha(lambda alphas: law_score(criterion, rows, law, alphas))
-        return law.scaled(alpha), alpha
+        criterion, factor = self.criterion, self.scale
+        if criterion is not None:
+            factor = best_alpha(lambda f: law_score(criterion, rows, law, f, self.row_weights))
+        return law if factor == 1.0 else law.scaled(factor), alpha * factor
+
+    def _told(self, alpha: float | None) -> str:
+        """What the schema says of a smoothing that was chosen for a column."""
+        return "" if alpha is None or self.criterion is None else f", α = {alpha:.3g}"
 
     def _counted_levels(self, name: str) -> tuple[list[str], Array]:
         """Levels and their counts (n_classes, n_levels): those declared, or those found."""
@@ -232,11 +253,14 @@ class _Reader:
         elif isinstance(family, Gaussian):
             reading = GaussianDensity.read(family, moments, grid)
         elif isinstance(family, Binned | Smooth):
-            reading = family.read(grid, self.classes, self.alpha)
+            reading = family.read(grid, self.classes, self.alpha_of_bins, self.row_weights)
         else:
             # ddof: a class of one row takes the variance of all, not one that rules it out
-            plain = Gaussian(ddof=1.0, relative_to="feature", estimate=self.estimate)
-            reading, likelihood = choose(moments, grid, self.classes, self.alpha, plain)
+            one = self.row_weights.overall
+            plain = Gaussian(ddof=one, relative_to="feature", estimate=self.estimate)
+            reading, likelihood = choose(
+                moments, grid, self.classes, self.alpha_of_bins, plain, self.row_weights
+            )
             per_row = likelihood / max(float(there.sum()), 1e-300)
             why = f"best by leave-one-out ({per_row:.4f} nats a row)"
         gaps = self._gap_law(there)
@@ -245,29 +269,33 @@ class _Reader:
         if isinstance(reading, BinnedReading):
             additive = reading.law.base is not None  # a smoothed density has a strength of its own
             follows = additive and getattr(family, "alpha", None) is None
-            law, alpha = self._strong(reading.law, reading.law.counts, follows)
+            smoothing = self.alpha_of_bins * self.row_weights.overall if follows else None
+            law, alpha = self._strong(reading.law, reading.law.counts, smoothing)
             part = BinsPart(name=name, law=law, edges=reading.edges, gaps=gaps, follows=follows)
         else:
             reading, alpha = self._strong_density(reading, grid)
             part = DensityPart(name=name, density=reading, n_classes=len(self.rows), gaps=gaps)
-        return ColumnReading(name, "numbers", reading.what + _told(alpha), why, part, alpha)
+        return ColumnReading(name, "numbers", reading.what + self._told(alpha), why, part, alpha)
 
     def _strong_density(self, density: Density, grid: GridCounts) -> tuple[Density, float | None]:
         """A density with the strength of its prior chosen, where it is to be; and that strength."""
-        criterion = self.criterion
+        criterion, weights = self.criterion, self.row_weights
         if criterion is None or not grid.counts.any():
             return density, None
-        under: Callable[[float], Any]
+        under: Callable[[Any, float], Any]
+        column: Any = density
         if isinstance(density, GaussianDensity) and density.family.prior is None:
-            under = density.shrunk
+            under = GaussianDensity.shrunk
         elif isinstance(density, PoissonDensity) and density.family.follows:
-            under = density.under
+            under = PoissonDensity.under
         else:
             return density, None
-        if under(1.0) is density:
+        if under(column, 1.0) is density:
             return density, None
-        alpha = best_alpha(each(lambda a: density_score(criterion, under(a), grid)))
-        return under(alpha), alpha
+        alpha = weights.overall * best_alpha(
+            each(lambda a: density_score(criterion, column, under, a, grid, weights))
+        )
+        return under(column, alpha), alpha
 
     # ---- groups ----------------------------------------------------------------------------------
     def read_group(self, names: tuple[str, ...], family: Any) -> dict[str, ColumnReading]:
@@ -281,12 +309,12 @@ class _Reader:
         assert isinstance(tally, FeatureSums)
         alpha = None
         if self.criterion is not None and family.follows:
-            law = Categorical(alpha=1.0).law(tally.sums)
-            _, alpha = self._strong(law, tally.sums, True)
+            law = Categorical(alpha=self.alpha).law(tally.sums)
+            _, alpha = self._strong(law, tally.sums, self.alpha)
         counts = MultinomialCounts.read(family, tally, self.alpha if alpha is None else alpha)
         part = CountsPart(columns=names, counts=counts, n_classes=len(self.rows))
         what = f"{counts.what} of {len(names)} columns"
-        what += _told(alpha)
+        what += self._told(alpha)
         return {n: ColumnReading(n, "counts", what, "declared", part, alpha) for n in names}
 
     def _correlated(self, names: tuple[str, ...], family: Gaussian) -> dict[str, ColumnReading]:
@@ -298,10 +326,6 @@ class _Reader:
         part = CorrelatedPart(columns=names, correlated=group, n_classes=len(self.rows))
         what = group.described().what
         return {n: ColumnReading(n, "numbers", what, "declared", part) for n in names}
-
-
-def _told(alpha: float | None) -> str:
-    return "" if alpha is None else f", α = {alpha:.3g}"
 
 
 def need_two_levels(tally: TableTally, declared: Declared) -> None:

@@ -16,7 +16,7 @@ from tallybayes.families.cells import CellLaw
 from tallybayes.families.hyperparameters import hold_choice, smoothing_number, whole_number
 from tallybayes.families.loo import law_likelihood
 from tallybayes.schema import Kind
-from tallybayes.tally import GridCounts
+from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 
 __all__ = ["Binned", "BinnedReading"]
 
@@ -58,7 +58,7 @@ class Binned:
     cuts : {"quantile", "supervised"}
         Bins of equal weight, or the cuts that tell the classes apart best.
     alpha : float, optional
-        Smoothing, in rows; the model's alpha by default.
+        Smoothing, in rows of weight 1; by default the model's alpha, in effective rows.
     """
 
     kind: ClassVar[Kind] = "grid"
@@ -74,7 +74,13 @@ class Binned:
         if self.alpha is not None:
             object.__setattr__(self, "alpha", smoothing_number("Binned", self.alpha))
 
-    def read(self, grid: GridCounts, classes: Array, alpha: float) -> BinnedReading:
+    def read(
+        self,
+        grid: GridCounts,
+        classes: Array,
+        alpha: float,
+        row_weights: RowWeights = UNIT_ROWS,
+    ) -> BinnedReading:
         """The bins and their law, from grid counts.
 
         Parameters
@@ -84,20 +90,25 @@ class Binned:
             Class counts, smoothed as the class prior is.
         alpha : float
             The model's alpha.
+        row_weights : RowWeights
+            Bins are compared with alpha in effective rows, so that a common factor on all weights
+            chooses the same ones.
         """
-        alpha = alpha if self.alpha is None else self.alpha
+        unit = row_weights.overall
+        compared = unit * max(alpha if self.alpha is None else self.alpha, LEAST)
         if self.cuts == "supervised":
             finest = 128 if self.bins == "auto" else self.bins
-            options = [supervised_bins(grid, max(alpha, LEAST), classes, finest)]
+            options = [supervised_bins(grid, compared, classes, finest, row_weights)]
         else:
             sizes = CANDIDATES if self.bins == "auto" else (self.bins,)
             options = [quantile_bins(grid, size) for size in sizes]
         tried = [
-            (law_likelihood(b.counts, _law(b.counts, max(alpha, LEAST)), classes), b)
+            (law_likelihood(b.counts, _law(b.counts, compared), classes, row_weights), b)
             for b in options
         ]
         likelihood, best = max(tried, key=lambda pair: pair[0])
         what = f"binned, {best.counts.shape[1]} bins"
+        alpha = unit * alpha if self.alpha is None else self.alpha
         return BinnedReading(best.edges, _law(best.counts, alpha), likelihood, what)
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.tally import GridCounts
+from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 
 __all__ = ["Bins", "quantile_bins", "supervised_bins"]
 
@@ -50,12 +50,18 @@ def quantile_bins(grid: GridCounts, n_bins: int) -> Bins:
     return _cut(grid, side * (room + 1) + np.where(heavy, 0, np.minimum(rank, room)))
 
 
-def supervised_bins(grid: GridCounts, alpha: float, classes: Array, finest: int = 128) -> Bins:
+def supervised_bins(
+    grid: GridCounts,
+    alpha: float,
+    classes: Array,
+    finest: int = 128,
+    row_weights: RowWeights = UNIT_ROWS,
+) -> Bins:
     """The bins that tell the classes apart best, by dynamic programming over quantile bins.
 
-    A bin is worth Σ_c n_cb log((n_cb − 1 + a_c) / (n_b − 1 + a)), the leave-one-out log-likelihood
-    of the class given the bin, a_c = α·K·(share of class c): values add over bins, and a split that
-    fits noise costs more than it gains.
+    A bin is worth Σ_c n_cb log((n_cb − u_c + a_c) / (n_b − u_c + a)), the leave-one-out
+    log-likelihood of the class given the bin, u_c the weight of a row and a_c = α·K·(share of
+    class c): values add over bins, and a split that fits noise costs more than it gains.
     """
     fine = quantile_bins(grid, finest)
     m = fine.counts.shape[1]
@@ -67,7 +73,7 @@ def supervised_bins(grid: GridCounts, alpha: float, classes: Array, finest: int 
     start = np.zeros(m + 1, dtype=np.intp)
     for end in range(1, m + 1):
         counts = before[:, [end]] - before[:, :end]  # bins from each start to `end`
-        one = np.minimum(counts, 1.0)
+        one = np.minimum(counts, row_weights.by_class)
         total = counts.sum(axis=0) - one
         with np.errstate(divide="ignore", invalid="ignore"):
             gain = counts * np.log((counts - one + pseudo) / (total + pseudo.sum()))

@@ -62,6 +62,8 @@ class CellLaw:
         m_a where k is spread, else Σ_c k_ca.
     centre : float64 array (n_cells,), optional
         The share of a row that stays in its own cell; 1 where k is not spread.
+    row : float
+        The weight of the one row that a default `base` spreads evenly.
     """
 
     counts: Array
@@ -71,6 +73,7 @@ class CellLaw:
     base: Array | None = None
     rows: Array | None = None
     centre: Array | float = 1.0
+    row: float = 1.0
 
     def scaled(self, factor: float) -> CellLaw:
         """The law with a prior `factor` times as strong."""
@@ -115,8 +118,8 @@ class CellLaw:
             return self.base
         rows = self.counts.sum(axis=0) if self.rows is None else self.rows
         everyone = self.total.sum(axis=0)
-        share = less(rows, weight) + 1.0 / self.n_cells
-        return np.asarray(share / (less(everyone, weight) + 1.0))
+        share = less(rows, weight) + self.row / self.n_cells
+        return np.asarray(share / (less(everyone, weight) + self.row))
 
     def base_with_all(self) -> Array:
         """q with every row counted, float64 (n_cells,)."""

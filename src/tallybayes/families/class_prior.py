@@ -58,10 +58,11 @@ class ClassPrior:
     given: Array | None = None
 
     def strength(self, classes: ClassCounts) -> float:
-        """α, in rows."""
+        """α, in rows of weight 1; where it is chosen, by the evidence of the effective rows."""
         if self.alpha is not None:
             return self.alpha
-        return best_alpha(each(lambda alpha: class_evidence(classes.count, alpha)))
+        unit = classes.pooled_row_weight
+        return unit * best_alpha(each(lambda alpha: class_evidence(classes.count / unit, alpha)))
 
     def log(self, classes: ClassCounts) -> Array:
         """log P(c), float64 (n_classes,), in nats; −inf for a class that cannot occur."""

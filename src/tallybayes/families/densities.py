@@ -58,6 +58,13 @@ class GaussianDensity:
         own = Statistics(*class_moments(grid, transform))
         return cls(family, own, Statistics(*class_moments(together, transform)), transform)
 
+    def scaled(self, factor: float) -> GaussianDensity:
+        """The density of the same rows with `factor` times their weights."""
+        own, everyone = (
+            Statistics(factor * s.n, s.mean, factor * s.squares) for s in (self.own, self.everyone)
+        )
+        return replace(self, own=own, everyone=everyone)
+
     def shrunk(self, strength: float) -> GaussianDensity:
         """The density under a prior about the mean and variance of all classes together, worth
         `strength` rows; as it is where these have no spread."""

@@ -2,10 +2,13 @@
 
 Each row is predicted from the tally without it:
 
-    L = Σ_c Σ_b n_cb · log p(c | b),   own counts taken one row (or its weight, if less) smaller
+    L = Σ_c Σ_b n_cb · log p(c | b),   own counts taken one row smaller
 
-L is the leave-one-out conditional log-likelihood, in nats; it needs no second pass over rows and no
-measure for x, so that families of densities and of probabilities compare.
+A row is an effective row of its class, u_c = Σw²/Σw of its weights, or all that the cell holds if
+that is less: the tally does not know which rows are in a cell.
+
+L is the leave-one-out conditional log-likelihood, in nats times weight; it needs no second pass
+over rows and no measure for x, so that families of densities and of probabilities compare.
 """
 
 from __future__ import annotations
@@ -14,13 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.cells import CellLaw
+from tallybayes.tally import UNIT_ROWS, RowWeights
 
 __all__ = ["conditional", "law_likelihood"]
 
 Array = NDArray[np.float64]
 
 
-def conditional(weight: Array, full: Array, own: Array, classes: Array) -> float:
+def conditional(
+    weight: Array, full: Array, own: Array, classes: Array, row_weights: RowWeights = UNIT_ROWS
+) -> float:
     """L from log-probabilities of x.
 
     Parameters
@@ -31,11 +37,12 @@ def conditional(weight: Array, full: Array, own: Array, classes: Array) -> float
         log p(x | c) with every row, and without one row of class c in the cell.
     classes : float64 array (n_classes,)
         Class counts, smoothed as the class prior is.
+    row_weights : RowWeights
     """
     prior = classes[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         full = np.log(prior) + full
-        own = np.log(np.maximum(prior - np.minimum(weight, 1.0), 0.0)) + own
+        own = np.log(np.maximum(prior - np.minimum(weight, row_weights.by_class), 0.0)) + own
     top = np.maximum(full.max(axis=0), own.max(axis=0))
     top = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -48,7 +55,9 @@ def conditional(weight: Array, full: Array, own: Array, classes: Array) -> float
     return float((weight[used] * share[used]).sum())
 
 
-def law_likelihood(rows: Array, law: CellLaw, classes: Array) -> float:
+def law_likelihood(
+    rows: Array, law: CellLaw, classes: Array, row_weights: RowWeights = UNIT_ROWS
+) -> float:
     """L of the cells of a column; `rows` (n_classes, n_cells) counts them unspread."""
-    own = law.own_without(np.minimum(rows, 1.0))
-    return conditional(rows, law.log_prob(), own, classes)
+    own = law.own_without(np.minimum(rows, row_weights.by_class))
+    return conditional(rows, law.log_prob(), own, classes, row_weights)

@@ -96,6 +96,10 @@ class PoissonDensity:
     total: Array
     alpha: float
 
+    def scaled(self, factor: float) -> PoissonDensity:
+        """The density of the same rows with `factor` times their weights."""
+        return replace(self, n=factor * self.n, total=factor * self.total)
+
     def under(self, alpha: float) -> PoissonDensity:
         """The density with other pseudo-rows at the overall mean."""
         return replace(self, alpha=alpha)

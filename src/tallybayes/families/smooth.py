@@ -20,14 +20,14 @@ from tallybayes.families.cells import CellLaw
 from tallybayes.families.hyperparameters import hold, whole_number
 from tallybayes.families.loo import law_likelihood
 from tallybayes.schema import Kind
-from tallybayes.tally import GridCounts
+from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 
 __all__ = ["Smooth"]
 
 Array = NDArray[np.float64]
 
 WIDTHS = (0, 1, 2, 4, 8, 16)
-STRENGTHS = (1.0, 4.0, 16.0, 64.0)
+STRENGTHS = (1.0, 4.0, 16.0, 64.0)  # in effective rows
 
 
 def _kernel(n: int, width: int) -> Array:
@@ -49,7 +49,7 @@ class Smooth:
     width : int, optional
         h; chosen by leave-one-out by default.
     strength : float, optional
-        S, in rows; chosen by leave-one-out by default.
+        S, in rows of weight 1; chosen by leave-one-out by default.
     """
 
     kind: ClassVar[Kind] = "grid"
@@ -68,16 +68,23 @@ class Smooth:
             if self.strength < 0.0:
                 raise ValueError(f"Smooth takes a strength from 0 on, got {self.strength!r}")
 
-    def read(self, grid: GridCounts, classes: Array, alpha: float) -> BinnedReading:
+    def read(
+        self,
+        grid: GridCounts,
+        classes: Array,
+        alpha: float,
+        row_weights: RowWeights = UNIT_ROWS,
+    ) -> BinnedReading:
         """The bins and their law, from grid counts; see :meth:`Binned.read`."""
         edges, counts = quantile_bins(grid, self.bins)
         n, rows = counts.shape[1], counts.sum(axis=0)
         total = counts.sum(axis=1, keepdims=True)
+        strengths: tuple[float, ...] = tuple(s * row_weights.overall for s in STRENGTHS)
         best: BinnedReading | None = None
         for width in WIDTHS if self.width is None else (self.width,):
             kernel = _kernel(n, width)
             spread, centre = counts @ kernel.T, np.diag(kernel)
-            for strength in STRENGTHS if self.strength is None else (self.strength,):
+            for strength in strengths if self.strength is None else (self.strength,):
                 law = CellLaw(
                     counts=spread,
                     total=total,
@@ -85,8 +92,9 @@ class Smooth:
                     strength=strength,
                     rows=rows,
                     centre=centre,
+                    row=row_weights.overall,
                 )
-                likelihood = law_likelihood(counts, law, classes)
+                likelihood = law_likelihood(counts, law, classes, row_weights)
                 if best is None or likelihood > best.likelihood:
                     what = f"smooth density, {n} cells, width {width}"
                     best = BinnedReading(edges, law, likelihood, what)

@@ -3,8 +3,11 @@
     evidence:        Σ_c log ∫ P(rows of c | p) Dirichlet(p; αN·q) dp, the Dirichlet-multinomial
     loo_likelihood:  Σ_c Σ_a k_ca log P(a | c; all rows but one)
 
-Both need nothing but the tally, so that they can be had after any merge. MacKay and Peto (1995);
-Geisser and Eddy (1979).
+Both need nothing but the tally, so that they can be had after any merge. Where rows have weights,
+the evidence is that of the effective rows (counts and strength divided by the weight u of one), and
+one row of a class is u_c of its weight: a common factor on all weights changes neither.
+
+MacKay and Peto (1995); Geisser and Eddy (1979).
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from numpy.typing import NDArray
 
 from tallybayes.families.cells import CellLaw
 from tallybayes.families.rising import log_counts_evidence, log_rising
-from tallybayes.tally import GridCounts
+from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 
 __all__ = [
     "CRITERIA",
@@ -60,7 +63,13 @@ def log_evidence(rows: Array, law: CellLaw) -> float:
     return float(log_counts_evidence(concentration, rows).sum())
 
 
-def law_score(criterion: Criterion, rows: Array, law: CellLaw, alpha: Array) -> Array:
+def law_score(
+    criterion: Criterion,
+    rows: Array,
+    law: CellLaw,
+    alpha: Array,
+    row_weights: RowWeights = UNIT_ROWS,
+) -> Array:
     """The criterion for the cells of a column, under priors `alpha` times as strong as the law's.
 
     Parameters
@@ -72,30 +81,32 @@ def law_score(criterion: Criterion, rows: Array, law: CellLaw, alpha: Array) -> 
         Of one column; not without a prior.
     alpha : float64 array (n,)
         Above 0.
+    row_weights : RowWeights
 
     Returns
     -------
     float64 array (n,)
-        In nats.
+        In nats of effective rows.
     """
     used = rows > 0.0  # other cells add nothing
+    unit = row_weights.overall
     k, strength = rows[used], law.strength * alpha[:, None]
     step = max(1, CELLS // max(len(k), 1))
     blocks = [strength[start : start + step] for start in range(0, len(strength), step)]
     if criterion == "evidence":
         base = np.broadcast_to(law.base_with_all(), rows.shape)[used]
-        k, base = _in_one_order(k, base)
-        n = rows.sum(axis=1)
+        k, base = _in_one_order(k / unit, base)
+        n = rows.sum(axis=1) / unit
         with np.errstate(divide="ignore", invalid="ignore"):
-            total = np.concatenate([log_rising(s * base, k).sum(axis=1) for s in blocks])
-        total -= log_rising(strength, n).sum(axis=1)
+            total = np.concatenate([log_rising(s / unit * base, k).sum(axis=1) for s in blocks])
+        total -= log_rising(strength / unit, n).sum(axis=1)
         return total if (base > 0.0).all() else np.full(len(alpha), -np.inf)
-    left = law.own_left(np.minimum(rows, 1.0))
+    left = law.own_left(np.minimum(rows, row_weights.by_class))
     parts = (np.broadcast_to(part, rows.shape)[used] for part in left)
     k, counts, whole, base = _in_one_order(k, *parts)
     with np.errstate(divide="ignore"):
         scores = [(k * (np.log(counts + s * base) - np.log(whole + s))).sum(axis=1) for s in blocks]
-    return np.concatenate(scores)
+    return np.concatenate(scores) / unit
 
 
 def _in_one_order(*cells: Array) -> list[Array]:
@@ -109,20 +120,42 @@ def each(score: Callable[[float], float]) -> Callable[[Array], Array]:
     return lambda alpha: np.array([score(a) for a in alpha.tolist()])
 
 
-def density_score(criterion: Criterion, density: Any, grid: GridCounts) -> float:
-    """The criterion for a column read as a density, in nats; `grid` holds its values.
+def density_score(
+    criterion: Criterion,
+    density: Any,
+    under: Callable[[Any, float], Any],
+    alpha: float,
+    grid: GridCounts,
+    row_weights: RowWeights = UNIT_ROWS,
+) -> float:
+    """The criterion for a column read as a density, in nats of effective rows.
 
     For "loo_likelihood" each grid cell is at one value.
+
+    Parameters
+    ----------
+    criterion : {"evidence", "loo_likelihood"}
+    density : density with ``scaled``
+    under : callable (density, strength) -> density
+        The density under a prior of this strength.
+    alpha : float
+        The strength of the prior, in effective rows.
+    grid : GridCounts
+        The column's values.
+    row_weights : RowWeights
     """
+    unit = row_weights.overall
     if criterion == "evidence":
-        return float(density.log_evidence())
+        return float(under(density.scaled(1.0 / unit), alpha).log_evidence())
+    density = under(density, alpha * unit)
+    by_class = np.broadcast_to(row_weights.by_class[:, 0], len(grid.counts))
     values, total = grid.values(), 0.0
     for k, rows in enumerate(grid.counts):
         used = rows > 0.0
         own = np.full(int(used.sum()), k, dtype=np.intp)
-        scores = density.without(values[used], own, np.minimum(rows[used], 1.0))[:, k]
+        scores = density.without(values[used], own, np.minimum(rows[used], by_class[k]))[:, k]
         total += float((rows[used] * scores).sum())
-    return total
+    return total / unit
 
 
 def class_evidence(count: Array, alpha: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tallybayes.tally.base import Tally
 from tallybayes.tally.classes import ClassCounts
 from tallybayes.tally.cross import CrossMoments
-from tallybayes.tally.effective import effective_row_weight, effective_rows
+from tallybayes.tally.effective import UNIT_ROWS, RowWeights, effective_row_weight, effective_rows
 from tallybayes.tally.grid import GridCounts
 from tallybayes.tally.levels import LevelCounts
 from tallybayes.tally.moments import Moments
@@ -13,12 +13,14 @@ from tallybayes.tally.sums import FeatureSums
 from tallybayes.tally.table import TableTally
 
 __all__ = [
+    "UNIT_ROWS",
     "ClassCounts",
     "CrossMoments",
     "FeatureSums",
     "GridCounts",
     "LevelCounts",
     "Moments",
+    "RowWeights",
     "TableTally",
     "Tally",
     "effective_row_weight",

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.tally.base import RESIDUE, Tally, is_residue
-from tallybayes.tally.effective import effective_row_weight, effective_rows
+from tallybayes.tally.effective import RowWeights, effective_row_weight, effective_rows
 
 __all__ = ["ClassCounts"]
 
@@ -61,6 +61,11 @@ class ClassCounts(Tally):
     def pooled_row_weight(self) -> float:
         """The weight of one effective row, all classes together; 1 where nothing was counted."""
         return float(effective_row_weight(*self._pooled())[0])
+
+    @property
+    def row_weights(self) -> RowWeights:
+        """The weight of one effective row, of each class and of all together."""
+        return RowWeights(self.row_weight[:, None], self.pooled_row_weight)
 
     def _pooled(self) -> tuple[Array, Array]:
         return self.count.sum(keepdims=True), self.squared_weights.sum(keepdims=True)

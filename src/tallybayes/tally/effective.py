@@ -12,12 +12,34 @@ References
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["effective_row_weight", "effective_rows"]
+__all__ = ["UNIT_ROWS", "RowWeights", "effective_row_weight", "effective_rows"]
 
 Array = NDArray[np.float64]
+
+
+class RowWeights(NamedTuple):
+    """What one effective row weighs.
+
+    Parameters
+    ----------
+    by_class : float64 array (n_classes, 1) or (1, 1)
+        u_c: what is taken out of a class where one of its rows is left out, and only counts are
+        at hand.
+    overall : float
+        u, all classes together: the unit of what is stated in rows.
+    """
+
+    by_class: Array
+    overall: float
+
+
+UNIT_ROWS = RowWeights(np.ones((1, 1)), 1.0)
+"""Rows of weight 1."""
 
 
 def effective_row_weight(count: Array, squared_weights: Array) -> Array:

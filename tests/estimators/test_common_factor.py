@@ -1,0 +1,178 @@
+"""A common factor on all weights changes nothing that is chosen; a row is left out whole."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_wine, make_classification
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.naive_bayes import GaussianNB as Theirs
+from sklearn.utils.class_weight import compute_sample_weight
+
+from tallybayes import GaussianNB, NaiveBayes
+from tallybayes.errors import WeightScaleWarning
+
+CHOSEN = {
+    "alpha by evidence": {"alpha": "auto", "criterion": "evidence"},
+    "alpha by leave-one-out": {"alpha": "auto", "criterion": "loo_likelihood"},
+    "alpha on rows": {"alpha": "auto"},
+    "temperature": {"alpha": "auto", "calibrate": "temperature"},
+    "isotonic": {"alpha": "auto", "calibrate": "isotonic"},
+}
+every_choice = pytest.mark.parametrize("parameters", CHOSEN.values(), ids=CHOSEN)
+factors = pytest.mark.parametrize("factor", [2.0, 10.0, 1000.0, 0.001])
+
+
+def rows(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    table = pd.DataFrame(
+        {
+            "normal": rng.normal(y, 1.0),
+            "skewed": rng.exponential(1.0 + y),
+            "many": rng.normal(size=n) ** 3 + (y == 1),
+            "count": rng.poisson(1.0 + y),
+            "text": np.array(list("abcdefgh"))[(rng.integers(0, 6, n) + y) % 8],
+        }
+    )
+    table.loc[rng.random(n) < 0.1, ["skewed", "text"]] = None
+    return table, y, rng
+
+
+def fitted(parameters, X, y, weight):
+    # the prior's declared smoothing is in units of weight
+    model = NaiveBayes(class_prior=[1 / 3] * 3, class_alpha=0.0, **parameters)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X, y, weight)
+
+
+@every_choice
+@factors
+def test_predictions_do_not_see_a_common_factor(parameters, factor):
+    X, y, _ = rows()
+    once = fitted(parameters, X, y, None)
+    scaled = fitted(parameters, X, y, np.full(len(y), factor))
+    assert scaled.schema_["family"].str.split(",").str[0].tolist() == (
+        once.schema_["family"].str.split(",").str[0].tolist()
+    )
+    np.testing.assert_allclose(
+        scaled.predict_log_proba(X), once.predict_log_proba(X), rtol=2e-3, atol=2e-3
+    )
+
+
+@every_choice
+@factors
+def test_nor_do_those_of_rows_that_weigh_differently(parameters, factor):
+    X, y, rng = rows()
+    weight = rng.choice([0.5, 1.0, 4.0], len(y))
+    once, scaled = (fitted(parameters, X, y, w) for w in (weight, factor * weight))
+    np.testing.assert_allclose(
+        scaled.predict_log_proba(X), once.predict_log_proba(X), rtol=2e-3, atol=2e-3
+    )
+
+
+@factors
+def test_families_and_bins_do_not_see_it_under_a_declared_alpha(factor):
+    X, y, _ = rows()
+    X = X.drop(columns="text")
+    once = fitted({}, X, y, None)
+    scaled = fitted({}, X, y, np.full(len(y), factor))
+    assert scaled.schema_["family"].tolist() == once.schema_["family"].tolist()
+    np.testing.assert_allclose(scaled.predict_log_proba(X), once.predict_log_proba(X), rtol=1e-6)
+
+
+@factors
+def test_a_chosen_alpha_is_in_units_of_the_weights(factor):
+    X, y, _ = rows()
+    for name in ("alpha by evidence", "alpha by leave-one-out", "alpha on rows"):
+        once = fitted(CHOSEN[name], X, y, None).alpha_
+        scaled = fitted(CHOSEN[name], X, y, np.full(len(y), factor)).alpha_
+        assert once.keys() == scaled.keys()
+        for column, alpha in once.items():
+            assert scaled[column] == pytest.approx(factor * alpha, rel=0.02)
+
+
+@pytest.mark.parametrize("factor", [1.0, 7.0, 0.01])
+def test_identifiers_are_found_among_weighted_rows(factor):
+    X, y, rng = rows()
+    X["id"] = [f"r{i}" for i in range(len(y))]
+    X["pairs"] = [f"r{i // 2}" for i in range(len(y))]
+    for weight in (np.full(len(y), factor), factor * rng.choice([0.5, 1.0, 4.0], len(y))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            read = NaiveBayes().fit(X, y, weight).schema_.set_index("column")["family"]
+        assert read["id"] == "left out"
+        assert read["pairs"] != "left out"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_balanced_weights_predict_balanced(seed):
+    """As well as scikit-learn's GaussianNB with the same weights, up to two rows of the rare class
+    of some 100."""
+    X, y = make_classification(4000, 8, weights=[0.95], random_state=seed)
+    weight = compute_sample_weight("balanced", y[:2000])
+    truth = y[2000:]
+
+    def score(model):
+        found = model.fit(X[:2000], y[:2000], weight).predict(X[2000:])
+        return balanced_accuracy_score(truth, found)
+
+    theirs = score(Theirs())
+    assert score(GaussianNB()) >= theirs - 1e-12
+    assert score(NaiveBayes()) >= theirs - 1.0 / (truth == 1).sum()
+
+
+# ---- weights that sum to much less than the rows -------------------------------------------------
+def test_tiny_weights_are_pointed_out_with_the_factor():
+    X, y, _ = rows()
+    weight = np.full(len(y), 1.0 / len(y))
+    with pytest.warns(WeightScaleWarning, match="multiply sample_weight by 300"):
+        NaiveBayes().fit(X, y, weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        NaiveBayes().fit(X, y, len(y) * weight)
+        NaiveBayes(alpha="auto", class_alpha="auto").fit(X, y, weight)
+        NaiveBayes().fit(X, y, np.full(len(y), 0.2))
+
+
+def test_arrays_with_smoothing_point_it_out_too():
+    from tallybayes import CategoricalNB, MultinomialNB
+
+    X, y = load_wine(return_X_y=True)
+    weight = np.full(len(y), 1e-3)
+    for model in (MultinomialNB(), CategoricalNB()):
+        with pytest.warns(WeightScaleWarning, match="multiply sample_weight by 1000"):
+            model.fit(X.astype(np.int64), y, weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MultinomialNB(alpha=0.0).fit(X, y, weight)
+        GaussianNB().fit(X, y, weight)
+
+
+# ---- laws ----------------------------------------------------------------------------------------
+@settings(max_examples=30)
+@given(
+    st.lists(st.floats(0.05, 20.0), min_size=4, max_size=25),
+    st.floats(1e-3, 1e3),
+    st.integers(0, 1000),
+    st.sampled_from(["auto", 1.0]),
+)
+def test_any_weights_times_any_factor_read_numbers_alike(weights, factor, seed, alpha):
+    rng = np.random.default_rng(seed)
+    y = np.r_[0, 1, rng.integers(0, 2, len(weights) - 2)]
+    X = pd.DataFrame({"x": rng.normal(y).round(1), "n": rng.poisson(1.0 + y)})
+    X.loc[rng.random(len(y)) < 0.2, "x"] = np.nan
+    w = np.array(weights)
+    models = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for weight in (w, factor * w):
+            model = NaiveBayes(class_prior=[0.5, 0.5], class_alpha=0.0, alpha=alpha)
+            models.append(model.fit(X, y, weight).predict_log_proba(X))
+    np.testing.assert_allclose(models[0], models[1], rtol=0.01, atol=0.01)
