@@ -53,6 +53,8 @@ def test_names_may_have_any_character():
         ("age=binned(bins=many)", ["bins is a whole number or 'auto', not 'many'"]),
         ("age=binned(bins=1.5)", ["not 1.5"]),
         ("age=binned(bins=True)", ["not True"]),
+        ("age=binned(bins=0)", ["bins is at least 1, not 0"]),
+        ("age=binned(bins=-4)", ["bins is at least 1, not -4"]),
         ("age=binned(bins=2,bins=3)", ["name=value"]),
         ("age=binned(**{'bins': 2})", ["name=value"]),
         ("age=gaussian(ddof=exit(3))", ["name=value", "ddof=0.0"]),

@@ -17,8 +17,8 @@ NUMBERS = [f"{i}.5" for i in range(30)]
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
-        ([*NUMBERS, "-"], "because of '-' among numbers: if that is a gap, --null - reads it so"),
-        ([*NUMBERS, "no answer", "it's"], "--null 'no answer' --null 'it'\\''s' reads it so"),
+        ([*NUMBERS, "-"], "because of '-' among numbers: if that is a gap, --null x=- reads it so"),
+        ([*NUMBERS, "no answer", "it's"], "--null 'x=no answer' --null 'x=it'\\''s' reads it so"),
         ([f"{i},5" for i in range(30)], "numbers with a decimal comma: --decimal , reads it so"),
         ([f"${i},000.00" for i in range(30)], "numbers with signs, such as '$0,000.00'"),
         ([f"{i} %" for i in range(30)], "numbers with signs, such as '0 %'"),
@@ -74,3 +74,34 @@ def test_many_numbers_as_classes_are_doubted_once(run, tmp_path):
         doubts = [line for line in lines if "40 different numbers" in line]
         assert len(doubts) == 1
         assert not any("regression" in line for line in lines)
+
+
+@pytest.fixture
+def small(run, tmp_path):
+    """Two models, of one.csv and of more.csv."""
+    for name, shift in (("one", 0), ("more", 1)):
+        rows = [f"{i % 5 + shift},{i % 3},{'ab'[i % 2]}" for i in range(60)]
+        (tmp_path / f"{name}.csv").write_text("x,z,y\n" + "\n".join(rows) + "\n")
+        run("fit", f"{name}.csv", "-t", "y", "--no-estimate")
+
+
+def test_a_model_merged_with_itself_is_pointed_out(run, small, tmp_path):
+    (tmp_path / "copy.tally").write_bytes((tmp_path / "one.tally").read_bytes())
+    words = ("-o", "both.tally")
+    assert "one.tally is given twice" in run("merge", "one.tally", "one.tally", *words).err
+    assert "copy.tally is a copy of one" in run("merge", "one.tally", "copy.tally", *words).err
+    err = run("merge", "one.tally", "more.tally", *words).err
+    assert "twice" not in err
+    assert len(err.splitlines()) == 1
+    assert "weights and pairs were learned on other counts: tallybayes reweight both.tally" in err
+    run("reweight", "both.tally", "one.csv")
+    assert (
+        run("merge", "both.tally", "one.tally", "-o", "c.tally", "--json").document["rows"] == 180
+    )
+
+
+def test_a_new_class_is_pointed_out(run, small, tmp_path):
+    (tmp_path / "new.csv").write_text("x,z,y\n1,2,A\n2,1,a\n3,0,A\n")
+    err = run("update", "one.tally", "new.csv", "-o", "n.tally").err
+    assert "warning: the class is new to the model: 'A' (2 rows)" in err
+    assert "is new" not in run("update", "one.tally", "more.csv", "-o", "n.tally").err

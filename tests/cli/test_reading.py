@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -85,17 +86,110 @@ def test_chinese_columns_and_labels(run, tmp_path):
     assert run("predict", "t.tally", "t.csv").out == "prediction\n是\n否\n是\n"
 
 
-def test_a_list_of_gaps_replaces_the_usual_one(run, tmp_path):
-    (tmp_path / "t.csv").write_text("x,y\nNA,a\n-,b\nNA,a\n-,b\n")
+def test_null_adds_to_the_usual_texts(run, tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\nNA,a\n-,b\nNA,a\n-,b\n7,a\n7,b\n")
     words = ("fit", "--plain", "t.csv", "--target", "y", "--json", "--no-estimate")
-    (column,) = run(*words).document["columns"]
-    assert column["gaps"] == 0.5
-    (column,) = run(*words, "--null", "-", "--null", "").document["columns"]
-    assert column["family"] == "categorical, 1 levels"
-    run(*words, "--null", "nothing")
-    shares = run("show", "t.tally", "--json").document
-    assert shares["columns"][0]["gaps"] == 0.0
-    assert run("predict", "t.tally", "t.csv").out.split() == ["prediction", *"abab"]
+
+    def gaps(*more):
+        return run(*words, *more).document["columns"][0]["gaps"]
+
+    assert gaps() == pytest.approx(2 / 6)
+    assert gaps("--null", "-") == pytest.approx(4 / 6)
+    assert gaps("--only-null") == 0.0
+    assert gaps("--only-null", "--null", "-") == pytest.approx(2 / 6)
+    assert run("predict", "t.tally", "t.csv").out.split()[0] == "prediction"
+
+
+def test_null_for_one_column(run, tmp_path):
+    rows = [f"{['?', '-', '5'][i % 3]},{['-', '4', '5'][i % 3]},{'ab'[i % 2]}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("a,b=c,y\n" + "\n".join(rows) + "\n")
+    words = ("fit", "--plain", "t.csv", "-t", "y", "--json", "--no-estimate", "--null")
+    found = {c["column"]: c for c in run(*words, "b=c=-").document["columns"]}
+    assert (found["a"]["holds"], found["b=c"]["holds"]) == ("texts", "numbers")
+    assert found["a"]["gaps"] == pytest.approx(1 / 3)
+    assert found["b=c"]["gaps"] == pytest.approx(1 / 3)
+    # the model reads later files the same way
+    run("update", "t.tally", "t.csv")
+    found = {c["column"]: c for c in run("show", "t.tally", "--json").document["columns"]}
+    assert found["b=c"]["gaps"] == pytest.approx(1 / 3)
+    line = run(*words, "bc=-", code=1).line
+    assert "--null names the column 'bc'" in line
+    assert "Did you mean 'b=c'?" in line
+
+
+def test_json_keys_that_do_not_fit_the_model(run, tmp_path):
+    lines = [f'{{"age": {i}, "job": "j{i % 3}", "y": "{"ab"[i % 2]}"}}' for i in range(40)]
+    (tmp_path / "t.jsonl").write_text("\n".join(lines))
+    run("fit", "--plain", "t.jsonl", "-t", "y", "--no-estimate")
+
+    def line(text):
+        (tmp_path / "new.jsonl").write_text(text)
+        return run("predict", "t.tally", "new.jsonl", code=1).line
+
+    assert "line 2 has none of the keys that are read: it has alter, beruf" in line(
+        '{"age": 3, "job": "j1"}\n{"alter": 3, "beruf": "j1"}\n'
+    )
+    assert "line 1 has none of the keys that are read: it is empty" in line("{}\n")
+    assert "no row has the key 'age'" in line('{"Age": 3, "job": "j1"}\n')
+    # a key that is lacking is a gap, and keys of which the model knows nothing are not read
+    (tmp_path / "new.jsonl").write_text('{"job": "j1", "more": {"deep": [1]}}\n')
+    assert run("predict", "t.tally", "new.jsonl").out.count("\n") == 2
+
+
+def test_nested_values_that_are_left_out_are_not_read(run, tmp_path):
+    lines = [f'{{"x": {i}, "who": {{"n": [{i}]}}, "y": "{"ab"[i % 2]}"}}' for i in range(40)]
+    (tmp_path / "t.jsonl").write_text("\n".join(lines))
+    words = ("fit", "--plain", "t.jsonl", "-t", "y", "--no-estimate")
+    assert "unpack it, or leave it out" in run(*words, code=1).line
+    found = run(*words, "--column", "who=none", "--json").document["columns"]
+    assert {c["column"]: c["used"] for c in found} == {"x": True, "who": False}
+    run("predict", "t.tally", "t.jsonl")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_rows_without_a_label_are_left_out_when_asked(run, tmp_path, suffix):
+    rows = [
+        {"x": i % 7, "job": f"j{i % 3}", "y": None if i % 5 == 2 else "ab"[i % 2]}
+        for i in range(100)
+    ]
+
+    def write(name, rows):
+        path = tmp_path / f"{name}.{suffix}"
+        if suffix == "parquet":
+            table = pa.Table.from_pylist(rows)
+            pq.write_table(table.set_column(2, "y", table["y"].cast(pa.string())), path)
+        elif suffix == "jsonl":
+            path.write_text("\n".join(json.dumps(row) for row in rows))
+        else:
+            text = "\n".join(f"{r['x']},{r['job']},{r['y'] or ''}" for r in rows)
+            path.write_text("x,job,y\n" + text + "\n")
+        return path.name
+
+    some, whole = write("some", rows), write("whole", [row for row in rows if row["y"]])
+    words = ("-t", "y", "--block", 300)
+    assert "--skip-unlabelled" in run("fit", some, *words, code=1).line
+    result = run("fit", some, *words, "--skip-unlabelled", "--json")
+    assert "20 rows without a label left out" in result.err
+    found, expected = result.document, run("fit", whole, *words, "--json").document
+    assert (found["rows"], found["rows_without_label"]) == (80, 20)
+    assert expected["rows_without_label"] == 0
+    assert found["estimate"]["rows"] == 80
+    predicted = [run("predict", f"{m}.tally", whole, "--proba").out for m in ("some", "whole")]
+    assert predicted[0] == predicted[1]
+    for command, more in (("evaluate", ()), ("update", ("-o", "u.tally")), ("reweight", ())):
+        run(command, "some.tally", some, *more, code=1)
+        assert "20 rows" in run(command, "some.tally", some, *more, "--skip-unlabelled").err
+    assert run("forget", "u.tally", some, "--skip-unlabelled", "--json").document["rows"] == 80
+    none = write("none", [{**row, "y": None} for row in rows])
+    assert "none of its" in run("fit", none, "-t", "y", "--skip-unlabelled", code=1).line
+
+
+def test_errors_below_rows_without_a_label_name_the_line(run, tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n" + "1,a\n2,b\n" * 20)
+    run("fit", "t.csv", "-t", "y", "--plain", "--column", "x=poisson", "--no-estimate")
+    (tmp_path / "new.csv").write_text("x,y\n1,a\n2,\n3,b\n-4,a\n")
+    line = run("update", "t.tally", "new.csv", "--skip-unlabelled", code=1).line
+    assert "line 5" in line
 
 
 def widening(tmp_path, name="w.csv"):

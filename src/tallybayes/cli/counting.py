@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from tallybayes.cli.console import Bar, note
 from tallybayes.cli.failures import Failure
-from tallybayes.cli.model_file import Labelled, ModelFile, labels_of
+from tallybayes.cli.model_file import Labelled, ModelFile, labels_of, need_labels
 from tallybayes.cli.reading.batch import Batch, gathered
 from tallybayes.cli.reading.cells import Kind, Misfit
 from tallybayes.cli.reading.source import Source
@@ -112,6 +112,7 @@ class Counting:
     def _batches(self, bar: Bar, what: str) -> Iterator[Labelled]:
         if self.source.header is not None:
             need_columns(self.source, self.target, self.families, self.source.header)
+        n_rows = 0
         batches = gathered(self.source.batches(self.kinds, self._wanted))
         for batch in bar.over(batches, what):
             if self.names is None:
@@ -122,14 +123,19 @@ class Counting:
                     raise _NewColumn(name, batch.first)
             if not batch.first:
                 need_columns(self.source, self.target, self.families, self.source.columns)
-            yield self._labelled(batch)
+            labelled = self._labelled(batch)
+            if len(labelled.labels):
+                n_rows += len(labelled.labels)
+                yield labelled
+        need_labels(self.source, n_rows, self.target)
 
     def _labelled(self, batch: Batch) -> Labelled:
         table, rows = batch.table, batch.table.num_rows
         if self.target not in table.column_names:
             table = table.append_column(self.target, pa.nulls(rows, pa.string()))
-        batch = Batch(table, batch.first, batch.done)
-        labels = labels_of(self.source, batch, self.target)
+        batch = replace(batch, table=table)
+        batch, labels = labels_of(self.source, batch, self.target)
+        table, rows = batch.table, len(labels)
         if not batch.first and rows >= MANY and 2 * len(set(labels.tolist())) > rows:
             raise Failure(
                 f"{self.target!r} has {len(set(labels.tolist())):,} different values in the first "
@@ -142,7 +148,7 @@ class Counting:
             if n != self.target
         }
         columns |= {n: pa.nulls(rows) for n in self.families if not self._wanted(n)}
-        return Labelled(Batch(pa.table(columns), batch.first, batch.done), labels)
+        return Labelled(replace(batch, table=pa.table(columns)), labels)
 
     def _count(self, bar: Bar) -> TableClassifier:
         columns: Any = dict(self.families) or "auto"
@@ -166,7 +172,9 @@ class Counting:
         """The model with what its file holds besides."""
         kinds = {n: k for n, k in self.kinds.items() if n != self.target}
         spelling = self.source.spelling
-        return ModelFile(model, self.target, kinds, spelling.gaps, spelling.decimal)
+        return ModelFile(
+            model, self.target, kinds, spelling.gaps, spelling.decimal, spelling.gaps_of
+        )
 
 
 class _NewColumn(Exception):

@@ -14,7 +14,7 @@ from tallybayes.cli.model_file import ModelFile
 from tallybayes.cli.reading.source import Source
 from tallybayes.errors import listed
 
-__all__ = ["note_doubts"]
+__all__ = ["note_doubts", "note_new_classes", "note_stale", "note_unlabelled"]
 
 MOST = 10_000  # levels of a column that are looked at
 STRAY = 3  # texts among numbers, at most
@@ -44,7 +44,8 @@ def note_doubts(file: ModelFile, source: Source) -> None:
     for group in file.table.schema.groups:
         if group.names is None or group.levels is None or declared.is_text(group.names[0]):
             continue
-        doubt = _doubt([str(level) for level in islice(group.levels[0], MOST)], file.decimal)
+        levels = [str(level) for level in islice(group.levels[0], MOST)]
+        doubt = _doubt(group.names[0], levels, file.decimal)
         if doubt:
             note(f"note: column {group.names[0]!r} was read as texts, {doubt}")
     numbers = [c for c in file.classes if POINTED.fullmatch(c)]
@@ -55,7 +56,37 @@ def note_doubts(file: ModelFile, source: Source) -> None:
         )
 
 
-def _doubt(levels: list[str], decimal: str) -> str:
+def note_unlabelled(source: Source) -> None:
+    """Says how many rows were left out because they have no label."""
+    if source.unlabelled:
+        rows = "1 row" if source.unlabelled == 1 else f"{source.unlabelled:,} rows"
+        note(f"note: {source.name}: {rows} without a label left out")
+
+
+def note_stale(file: ModelFile, path: str) -> None:
+    """Says that weights or a calibration are older than the counts."""
+    if file.stale:
+        weighted = file.table.chosen.weighting is not None
+        chosen = "weights and pairs were" if weighted else "calibration was"
+        note(
+            f"warning: the {chosen} learned on other counts: tallybayes reweight {path} DATA "
+            "learns again, on rows that the model has counted"
+        )
+
+
+def note_new_classes(file: ModelFile, before: list[str]) -> None:
+    """Says which classes came with the rows that were added."""
+    rows = dict(zip(file.classes, file.model.class_count_.tolist(), strict=True))
+    new = [f"{name!r} ({rows[name]:,.10g} rows)" for name in file.classes if name not in before]
+    if new:
+        what = "class is" if len(new) == 1 else "classes are"
+        note(
+            f"warning: the {what} new to the model: {listed(new, 10)}. Correct the data if that is "
+            "a misspelling: tallybayes forget takes the rows away again"
+        )
+
+
+def _doubt(name: str, levels: list[str], decimal: str) -> str:
     """What texts look like, and what reads them so; nothing where they look like texts."""
     if not levels:
         return ""
@@ -64,7 +95,7 @@ def _doubt(levels: list[str], decimal: str) -> str:
     number = COMMAED if decimal == "," else POINTED
     strays = [v for v in levels if not POINTED.fullmatch(v) and not number.fullmatch(v)]
     if 0 < len(strays) <= STRAY and len(levels) - len(strays) >= ENOUGH:
-        options = " ".join(f"--null {_quoted(v)}" for v in strays)
+        options = " ".join(f"--null {_quoted(name + '=' + v)}" for v in strays)
         return (
             f"because of {listed(map(repr, strays))} among numbers: if that is a gap, {options} "
             "reads it so"
@@ -81,4 +112,4 @@ def _doubt(levels: list[str], decimal: str) -> str:
 
 def _quoted(text: str) -> str:
     """A text as a shell takes it."""
-    return text if re.fullmatch(r"[\w.@%+:-]+", text) else "'" + text.replace("'", "'\\''") + "'"
+    return text if re.fullmatch(r"[\w.@%+:=-]+", text) else "'" + text.replace("'", "'\\''") + "'"

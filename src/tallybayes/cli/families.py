@@ -23,6 +23,7 @@ FAMILIES: dict[str, Any] = {
     "smooth": Smooth,
     "none": None,
 }
+MINIMUM = {"bins": 1}
 SHAPE = re.compile(r"(?P<name>.+?)=\s*(?P<family>\w+)\s*(?:\((?P<given>.*)\))?\s*", re.DOTALL)
 
 
@@ -92,6 +93,10 @@ def _values(text: str, name: str, given: str, known: dict[str, tuple[Any, Any]])
             hint = suggestion(str(key), known)
             raise Failure(
                 f"--column {text!r}: {name} has no parameter {key!r}; {has}.{hint}", USAGE
+            )
+        if key in MINIMUM and isinstance(value, int) and value < MINIMUM[key]:
+            raise Failure(
+                f"--column {text!r}: {key} is at least {MINIMUM[key]}, not {value}", USAGE
             )
         if not _fits(value, known[str(key)][0]):
             asked = _told(known[str(key)][0])

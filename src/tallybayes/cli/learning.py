@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from tallybayes.cli.console import document, line, note, progress, say
+from tallybayes.cli.console import document, line, progress, say
+from tallybayes.cli.doubts import note_new_classes, note_stale, note_unlabelled
 from tallybayes.cli.locking import alone
 from tallybayes.cli.model_file import ModelFile
 from tallybayes.cli.options import Reading
@@ -31,28 +32,27 @@ def learn(
     with alone(path):
         file = ModelFile.load(model)
         before = file.rows
-        _count(action, file, reading.open(data, file), target)
+        classes = file.classes
+        source = reading.open(data, file)
+        _count(action, file, source, target)
         file.target = file.target or target
         file.save(path)
     changed = abs(file.rows - before)
+    note_unlabelled(source)
+    note_new_classes(file, classes)
+    note_stale(file, path)
     if json:
         content = {
             "model": path,
             "rows": changed,
             "rows_before": before,
             "rows_after": file.rows,
+            "rows_without_label": source.unlabelled,
             "classes": dict(zip(file.classes, file.model.class_count_.tolist(), strict=True)),
         }
         document(action, content)
         return
-    if file.stale:
-        weighted = file.table.chosen.weighting is not None
-        chosen = "weights and pairs" if weighted else "calibration"
-        note(
-            f"note: the counts are exact, the {chosen} as before: tallybayes reweight {path} DATA "
-            "learns again, on rows that were counted"
-        )
-    verb = "added" if action == "update" else "taken away"
+    verb = "added" if action == "update" else "removed"
     say(line(f"{changed:,.10g} rows {verb}; {path} holds {file.rows:,.10g} now"))
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import filecmp
+import os
+
 from tallybayes.cli.console import document, line, note, say
+from tallybayes.cli.doubts import note_stale
 from tallybayes.cli.failures import Failure
 from tallybayes.cli.locking import alone
 from tallybayes.cli.model_file import ModelFile
@@ -18,11 +22,13 @@ def merge(models: list[str], output: str, json: bool) -> None:
     Only the output is locked, so two commands never wait for each other. The other models are read
     as they are at that moment; a model file is replaced whole, so each is complete.
     """
+    _note_copies(models)
     with alone(output):  # it may be one of the models, and change until the lock is taken
         whole = ModelFile.load(models[0])
         for path in models[1:]:
             _take_in(whole, models[0], ModelFile.load(path), path)
         whole.save(output)
+    note_stale(whole, output)
     if json:
         content = {
             "model": output,
@@ -33,6 +39,16 @@ def merge(models: list[str], output: str, json: bool) -> None:
         document("merge", content)
         return
     say(line(f"{len(models)} models merged; {output} holds {whole.rows:,.10g} rows"))
+
+
+def _note_copies(models: list[str]) -> None:
+    """Says which models are the same, whose rows will then count twice."""
+    for i, path in enumerate(models):
+        for other in models[:i]:
+            if os.path.samefile(path, other):
+                note(f"warning: {path} is given twice: its rows count twice")
+            elif filecmp.cmp(path, other, shallow=False):
+                note(f"warning: {path} is a copy of {other}: its rows count twice")
 
 
 def _take_in(whole: ModelFile, first: str, part: ModelFile, path: str) -> None:

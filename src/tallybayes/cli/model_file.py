@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes.cli.console import Bar
-from tallybayes.cli.failures import USAGE, Failure
+from tallybayes.cli.failures import USAGE, Failure, suggestion
 from tallybayes.cli.interrupts import need_none
 from tallybayes.cli.places import need_model
 from tallybayes.cli.reading.batch import Batch, gathered
@@ -26,7 +26,7 @@ from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.weighted_words import Term
 from tallybayes.tables.objects import as_text
 
-__all__ = ["Labelled", "ModelFile", "labels_of"]
+__all__ = ["Labelled", "ModelFile", "labels_of", "need_labels"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,16 +44,26 @@ class Labelled:
     labels: NDArray[Any]
 
 
-def labels_of(source: Source, batch: Batch, target: str) -> NDArray[Any]:
-    """The labels as texts; a row without one is an error."""
+def labels_of(source: Source, batch: Batch, target: str) -> tuple[Batch, NDArray[Any]]:
+    """The labels as texts, and the rows that have one; others are an error, or are left out."""
     column = batch.table.column(target).cast(pa.string())
     if column.null_count:
-        row = batch.first + int(np.flatnonzero(column.is_null().to_numpy())[0])
-        raise Failure(
-            f"{source.name}, {source.where(row)} has no label in {target!r}: fill it in or remove "
-            "the row (gaps are the texts that --null lists)"
-        )
-    return np.array(column.to_pylist(), dtype=np.str_)
+        known = column.is_valid().to_numpy()
+        if not source.skip_unlabelled:
+            row = batch.first + int(np.flatnonzero(~known)[0])
+            raise Failure(
+                f"{source.name}, {source.where(row)} has no label in {target!r}: fill it in, or "
+                "leave such rows out with --skip-unlabelled"
+            )
+        source.unlabelled += column.null_count
+        batch, column = batch.keep(known), column.filter(pa.array(known))
+    return batch, np.array(column.to_pylist(), dtype=np.str_)
+
+
+def need_labels(source: Source, n_rows: int, target: str) -> None:
+    """Raises where no row had a label."""
+    if not n_rows:
+        raise Failure(f"{source.name}: none of its {source.unlabelled:,} rows has a {target!r}")
 
 
 @dataclass(eq=False)
@@ -71,6 +81,8 @@ class ModelFile:
         Texts that are gaps.
     decimal : {".", ","}
         Of numbers in CSV.
+    gaps_of : dict
+        More texts that are gaps, by column.
     """
 
     model: TableClassifier
@@ -78,6 +90,7 @@ class ModelFile:
     kinds: dict[str, Kind | None] = field(default_factory=dict)
     gaps: tuple[str, ...] = GAPS
     decimal: str = "."
+    gaps_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: str) -> ModelFile:
@@ -96,7 +109,9 @@ class ModelFile:
             )
         mine = extra.get("cli", {})
         gaps, decimal = tuple(mine.get("gaps", GAPS)), mine.get("decimal", ".")
-        file = cls(model, mine.get("target"), dict(mine.get("kinds", {})), gaps, decimal)
+        gaps_of = {name: tuple(texts) for name, texts in mine.get("gaps_of", {}).items()}
+        kinds = dict(mine.get("kinds", {}))
+        file = cls(model, mine.get("target"), kinds, gaps, decimal, gaps_of)
         for group in file.table.schema.groups:  # Python may have taught it more since
             if group.names is None:
                 continue
@@ -115,6 +130,7 @@ class ModelFile:
             "kinds": self.kinds,
             "gaps": self.gaps,
             "decimal": self.decimal,
+            "gaps_of": self.gaps_of,
         }
         save(self.model, path, extra={"cli": own})
 
@@ -194,7 +210,9 @@ class ModelFile:
                 lacking = [n for n in names if n in read - idle and n not in have]
                 if also is not None and also not in have:
                     need_target(source, also, source.columns)
-                if lacking and source.format != "jsonl":
+                if lacking and source.format == "jsonl":
+                    self._need_no_other_spelling(source, lacking)
+                elif lacking:
                     raise Failure(
                         f"{source.name} lacks the column(s) {listed(lacking)} that the model was "
                         f"trained with; it has {listed(source.columns)}. Add them, empty "
@@ -204,6 +222,16 @@ class ModelFile:
         except Misfit as misfit:
             raise source.misfit(misfit) from None
         self.kinds.update({n: k for n, k in kinds.items() if n != also})
+
+    def _need_no_other_spelling(self, source: Source, lacking: list[str]) -> None:
+        """Raises where keys that rows lack stand there in another spelling."""
+        unknown = [key for key in source.columns if key not in self.names and key != self.target]
+        for name in lacking:
+            if hint := suggestion(name, unknown):
+                raise Failure(
+                    f"{source.name}: no row has the key {name!r} that the model was trained with; "
+                    f"unknown keys are {listed(unknown)}.{hint} Rename it to {name!r}"
+                )
 
     def labelled(
         self, source: Source, bar: Bar, what: str, target: str | None, learning: bool = False
@@ -216,10 +244,13 @@ class ModelFile:
                 "name it by --target",
                 USAGE,
             )
+        n_rows = 0
         for batch in self.batches(source, bar, what, target, learning):
-            labels = labels_of(source, batch, target)
-            rest = Batch(batch.table.drop_columns([target]), batch.first, batch.done)
-            yield Labelled(rest, labels)
+            batch, labels = labels_of(source, batch, target)
+            if len(labels):
+                n_rows += len(labels)
+                yield Labelled(replace(batch, table=batch.table.drop_columns([target])), labels)
+        need_labels(source, n_rows, target)
 
 
 def _filled(batch: Batch, names: list[str]) -> Batch:
@@ -227,4 +258,4 @@ def _filled(batch: Batch, names: list[str]) -> Batch:
     table, rows = batch.table, batch.table.num_rows
     here = set(table.column_names)
     columns = {n: table.column(n) if n in here else pa.nulls(rows) for n in names}
-    return Batch(pa.table(columns), batch.first, batch.done)
+    return replace(batch, table=pa.table(columns))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
 import typer
 
-from tallybayes.cli.failures import USAGE, Failure
+from tallybayes.cli.failures import USAGE, Failure, suggestion
 from tallybayes.cli.reading.sniffing import Format, only_character
 from tallybayes.errors import listed
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tallybayes.cli.model_file import ModelFile
     from tallybayes.cli.reading.source import Source
 
-__all__ = ["Data", "Json", "Model", "Output", "Reading", "Target", "reads"]
+__all__ = ["Data", "Json", "Model", "Output", "Reading", "Target", "reads", "reads_labels"]
 
 PANEL = "Reading data"
 
@@ -83,8 +83,27 @@ NullTexts = Annotated[
         "--null",
         metavar="TEXT",
         rich_help_panel=PANEL,
-        help="A text that is a gap as nothing is, instead of NA, ?, nan, null. May be repeated.",
+        help="A text that means missing, besides empty cells, NA, ?, nan and null; NAME=TEXT in "
+        "one column only. May be repeated.",
         show_default=False,
+    ),
+]
+NoUsualNulls = Annotated[
+    bool,
+    typer.Option(
+        "--only-null",
+        metavar="",
+        rich_help_panel=PANEL,
+        help="Only empty cells and the texts of --null mean missing: NA, ?, nan and null do not.",
+    ),
+]
+SkipUnlabelled = Annotated[
+    bool,
+    typer.Option(
+        "--skip-unlabelled",
+        metavar="",
+        rich_help_panel=PANEL,
+        help="Leave out rows without a label, and count them; by default they are an error.",
     ),
 ]
 Encoding = Annotated[
@@ -115,8 +134,10 @@ class Reading:
         decimal: Decimal = None,
         format: FormatName = None,
         null: NullTexts = None,
+        only_null: NoUsualNulls = False,
         encoding: Encoding = "utf-8",
         block: Block = None,
+        skip_unlabelled: SkipUnlabelled = False,
     ) -> None:
         if format is not None and format not in FORMATS:
             raise Failure(f"--format {format!r} is not one of {listed(FORMATS)}", USAGE)
@@ -131,7 +152,8 @@ class Reading:
             raise Failure("--decimal , and --delimiter , cannot be told apart", USAGE)
         self.decimal = decimal
         self.format = cast("Format | None", format)
-        self.null = None if null is None else tuple(dict.fromkeys(["", *null]))
+        self.only_null, self.skip_unlabelled = only_null, skip_unlabelled
+        self.null, self.null_of = _null_texts(null or [])
         self.encoding, self.block = encoding, block
 
     def open(self, path: str, file: ModelFile | None = None) -> Source:
@@ -140,15 +162,43 @@ class Reading:
         from tallybayes.cli.reading.source import BLOCK, Source
 
         gaps, decimal = (GAPS, ".") if file is None else (file.gaps, file.decimal)
-        return Source(
+        gaps_of = {} if file is None else dict(file.gaps_of)
+        if self.only_null:
+            gaps, gaps_of = ("",), {}
+        for name, texts in self.null_of.items():
+            gaps_of[name] = tuple(dict.fromkeys([*gaps_of.get(name, ()), *texts]))
+        source = Source(
             path,
             format=self.format,
             delimiter=self.delimiter,
-            gaps=gaps if self.null is None else self.null,
+            gaps=tuple(dict.fromkeys([*gaps, *self.null])),
+            gaps_of=gaps_of,
+            skip_unlabelled=self.skip_unlabelled,
             decimal=decimal if self.decimal is None else self.decimal,
             encoding=self.encoding,
             block=BLOCK if self.block is None else self.block,
         )
+        header = source.header
+        for name in self.null_of if header is not None else ():
+            if header is not None and name not in header:
+                raise Failure(
+                    f"--null names the column {name!r}, which {source.name} does not have; its "
+                    f"columns are {listed(header)}.{suggestion(name, header)}"
+                )
+        return source
+
+
+def _null_texts(given: list[str]) -> tuple[list[str], dict[str, list[str]]]:
+    """The texts for all columns, and those for one, by its name; the last "=" parts them."""
+    everywhere: list[str] = []
+    by_column: dict[str, list[str]] = {}
+    for text in given:
+        name, _, value = text.rpartition("=")
+        if name:
+            by_column.setdefault(name, []).append(value)
+        else:
+            everywhere.append(text)
+    return everywhere, by_column
 
 
 def _need_files(given: dict[str, Any]) -> None:
@@ -161,12 +211,18 @@ def _need_files(given: dict[str, Any]) -> None:
         need_data(given["data"])
 
 
-def reads(run: Callable[..., None]) -> Callable[..., None]:
+def reads_labels(run: Callable[..., None]) -> Callable[..., None]:
+    """A command that reads rows with labels."""
+    return reads(run, labels=True)
+
+
+def reads(run: Callable[..., None], *, labels: bool = False) -> Callable[..., None]:
     """A command that reads data: its parameter `reading` becomes the options of Reading."""
     hints = get_type_hints(run, include_extras=True)
     more = get_type_hints(Reading.__init__, include_extras=True)
     own = list(inspect.signature(run).parameters.values())
     options = list(inspect.signature(Reading.__init__).parameters.values())[1:]
+    options = [p for p in options if labels or p.name != "skip_unlabelled"]
     names = [p.name for p in options]
     parameters = [p.replace(annotation=hints[p.name]) for p in own if p.name != "reading"]
     parameters += [p.replace(annotation=more[p.name]) for p in options]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tallybayes.cli.console import document, line, progress, say
+from tallybayes.cli.doubts import note_unlabelled
 from tallybayes.cli.failures import Failure
 from tallybayes.cli.locking import alone
 from tallybayes.cli.model_file import ModelFile
@@ -33,8 +34,6 @@ def reweight(
         with progress() as bar:
             for rows in file.labelled(source, bar, "reading", target):
                 sample.add(rows)
-            if not sample.parts:
-                raise Failure(f"{source.name} has no rows to learn from")
             table, labels = sample.rows()
             labels = file.own_labels(labels)
             with bar.during("learning weights"):
@@ -43,6 +42,7 @@ def reweight(
                 elif isinstance(file.model, Calibrated):
                     file.model.recalibrate(table, labels)
         file.save(path)
+    note_unlabelled(source)
     if json:
         document("reweight", {"model": path, "rows": len(labels), "rows_counted": file.rows})
         return

@@ -27,8 +27,7 @@ class Sample:
 
     def add(self, rows: Labelled) -> None:
         """Takes those rows of a batch that are in the sample."""
-        first = np.uint64(rows.batch.first)
-        marks = _hashed(first + np.arange(len(rows.labels), dtype=np.uint64))
+        marks = _hashed(rows.batch.numbers.astype(np.uint64))
         self._keep(marks, rows.batch.table, rows.labels)
         while sum(len(marks) for marks, _, _ in self.parts) > self.most:
             self.bound >>= np.uint64(1)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tallybayes.cli.console import document, line, note, progress, say
 from tallybayes.cli.counting import Counting
-from tallybayes.cli.doubts import note_doubts
+from tallybayes.cli.doubts import note_doubts, note_unlabelled
 from tallybayes.cli.figures import Figures
 from tallybayes.cli.held_out import held_out_figures
 from tallybayes.cli.locking import alone
@@ -75,13 +75,15 @@ def fit(wish: Wish, source: Source, reading: Reading) -> None:
         if wish.test is not None:
             test = reading.open(wish.test, file)
             figures = figures_of(file, test, bar, f"test file {wish.test}")
+            note_unlabelled(test)
         elif wish.estimate and file.rows > 1:
             figures = held_out_figures(file, counting.sample, bar)
     note_doubts(file, source)
+    note_unlabelled(source)
     if figures is None:
         note(_no_estimate(file.rows))
     if wish.json:
-        _document(wish, path, file, figures, telling)
+        _document(wish, source, file, figures, telling)
         return
     if figures is not None:
         say(*figures.tables())
@@ -90,12 +92,13 @@ def fit(wish: Wish, source: Source, reading: Reading) -> None:
 
 
 def _document(
-    wish: Wish, path: str, file: ModelFile, figures: Figures | None, telling: list[Telling]
+    wish: Wish, source: Source, file: ModelFile, figures: Figures | None, telling: list[Telling]
 ) -> None:
     content: dict[str, Any] = {
-        "model": path,
+        "model": wish.output,
         "target": wish.target,
         "rows": file.rows,
+        "rows_without_label": source.unlabelled,
         "classes": dict(zip(file.classes, file.model.class_count_.tolist(), strict=True)),
         "columns": columns_document(file),
         "estimate": None if figures is None else figures.document(),

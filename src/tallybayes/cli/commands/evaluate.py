@@ -7,7 +7,7 @@ from tallybayes.cli import options
 __all__ = ["run"]
 
 
-@options.reads
+@options.reads_labels
 def run(
     model: options.Model,
     data: options.Data,
@@ -17,6 +17,7 @@ def run(
 ) -> None:
     """Measure a model on rows with labels."""
     from tallybayes.cli.console import document, progress, say
+    from tallybayes.cli.doubts import note_unlabelled
     from tallybayes.cli.model_file import ModelFile
     from tallybayes.cli.scoring import figures_of
 
@@ -24,7 +25,9 @@ def run(
     source = reading.open(data, file)
     with progress() as bar:
         figures = figures_of(file, source, bar, source.name, target)
+    note_unlabelled(source)
     if json:
-        document("evaluate", {"model": model, "estimate": figures.document()})
+        content = {"rows_without_label": source.unlabelled, "estimate": figures.document()}
+        document("evaluate", {"model": model, **content})
     else:
         say(*figures.tables())

@@ -15,7 +15,7 @@ __all__ = ["run"]
 PLAIN = "Plain naive Bayes (with --plain)"
 
 
-@options.reads
+@options.reads_labels
 def run(
     train: Annotated[
         str,

@@ -7,7 +7,7 @@ from tallybayes.cli import options
 __all__ = ["run"]
 
 
-@options.reads
+@options.reads_labels
 def run(
     model: options.Model,
     data: options.Data,

@@ -13,7 +13,7 @@ __all__ = ["forget", "update"]
 def _command(action: Literal["update", "forget"], doc: str) -> Callable[..., None]:
     """The two commands differ in their name and in the sign of what they count."""
 
-    @options.reads
+    @options.reads_labels
     def run(
         model: options.Model,
         data: options.Data,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 __all__ = ["Batch", "gathered"]
 
@@ -24,11 +26,24 @@ class Batch:
         Index of its first row in the file, from 0.
     done : float, optional
         The share of the file that has been read so far, where that is known.
+    kept : int array, optional
+        The rows of the file that are in the table, counted from `first`, where some are left out.
     """
 
     table: Any
     first: int
     done: float | None = None
+    kept: NDArray[np.intp] | None = None
+
+    @property
+    def numbers(self) -> NDArray[np.intp]:
+        """The number of each row in the file, from 0."""
+        kept = np.arange(self.table.num_rows) if self.kept is None else self.kept
+        return self.first + kept
+
+    def keep(self, mask: NDArray[np.bool_]) -> Batch:
+        """The rows where the mask is true, of a batch that has all."""
+        return replace(self, table=self.table.filter(pa.array(mask)), kept=np.flatnonzero(mask))
 
 
 def gathered(batches: Iterable[Batch], cells: int = CELLS) -> Iterator[Batch]:

@@ -9,7 +9,7 @@ as the library writes numbers, so that 3.0 and 3 are one level.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -36,10 +36,18 @@ class Spelling:
         Texts that are gaps.
     decimal : {".", ","}
         The decimal sign; the other one has then no place in a number.
+    gaps_of : dict
+        More texts that are gaps, by column.
     """
 
     gaps: tuple[str, ...] = GAPS
     decimal: str = "."
+    gaps_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def of(self, column: str) -> Spelling:
+        """The spelling of one column."""
+        more = self.gaps_of.get(column)
+        return self if more is None else replace(self, gaps=(*self.gaps, *more), gaps_of={})
 
 
 class Misfit(Exception):

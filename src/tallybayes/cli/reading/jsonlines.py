@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ import pyarrow as pa
 from tallybayes.cli.failures import Failure
 from tallybayes.cli.reading.batch import Batch
 from tallybayes.cli.reading.stream import Stream
+from tallybayes.errors import listed
 
 __all__ = ["batches"]
 
@@ -58,24 +59,40 @@ def _rows(path: str, stream: Stream) -> Iterator[tuple[int, int, dict[str, Any]]
         yield number, len(line), row
 
 
-def batches(path: str, stream: Stream, block: int) -> Iterator[Batch]:
-    """The rows; numbers are float64."""
+def batches(
+    path: str, stream: Stream, block: int, wanted: Callable[[str], bool]
+) -> Iterator[Batch]:
+    """The rows; numbers are float64, and columns that are not wanted are empty.
+
+    A row in which no key is wanted is an error: its keys are misspelt, or it is of another file.
+    """
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
     size = first = 0
     for number, length, row in _rows(path, stream):
+        if not any(map(wanted, row)):
+            has = f"it has {listed(row, 10)}" if row else "it is empty"
+            raise Failure(f"{path}, line {number} has none of the keys that are read: {has}")
         rows.append(row)
         lines.append(number)
         size += length
         if size >= block:
-            yield Batch(_table(rows, path, lines), first, stream.done)
+            yield Batch(_table(rows, path, lines, wanted), first, stream.done)
             first, size, rows, lines = first + len(rows), 0, [], []
     if rows:
-        yield Batch(_table(rows, path, lines), first, stream.done)
+        yield Batch(_table(rows, path, lines, wanted), first, stream.done)
 
 
-def _table(rows: list[dict[str, Any]], path: str, lines: list[int]) -> Any:
+def _table(
+    rows: list[dict[str, Any]], path: str, lines: list[int], wanted: Callable[[str], bool]
+) -> Any:
     names: dict[str, None] = {}
     for row in rows:
         names.update(dict.fromkeys(row))
-    return pa.table({n: _column([row.get(n) for row in rows], n, path, lines) for n in names})
+    nothing = pa.nulls(len(rows))
+    return pa.table(
+        {
+            n: _column([row.get(n) for row in rows], n, path, lines) if wanted(n) else nothing
+            for n in names
+        }
+    )

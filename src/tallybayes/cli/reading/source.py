@@ -51,6 +51,10 @@ class Source:
     encoding : str
     block : int
         Bytes of a batch.
+    gaps_of : dict
+        More texts that are gaps, by column.
+    skip_unlabelled : bool
+        Whether rows without a label are left out; by default they are an error.
     """
 
     def __init__(
@@ -63,6 +67,8 @@ class Source:
         decimal: str = ".",
         encoding: str = "utf-8",
         block: int = BLOCK,
+        gaps_of: dict[str, tuple[str, ...]] | None = None,
+        skip_unlabelled: bool = False,
     ) -> None:
         self.path = path
         self.name = "standard input" if path == "-" else path
@@ -72,14 +78,15 @@ class Source:
         self._dialect: delimited.Dialect | None = None
         self._columns: list[str] = []
         self._stream: Stream | None = Stream(path)
-        self.spelling = Spelling(gaps)
+        self.skip_unlabelled, self.unlabelled = skip_unlabelled, 0
+        self.spelling = Spelling(gaps, gaps_of=gaps_of or {})
         try:
             self._look(self._stream.head, format)
         except BaseException:
             self._stream.close()
             raise
         if self.format == "csv":
-            self.spelling = Spelling(gaps, decimal)
+            self.spelling = replace(self.spelling, decimal=decimal)
         if not self.once:  # it is opened again to be read
             self._stream.close()
             self._stream = None
@@ -113,8 +120,9 @@ class Source:
         dialect = self._dialect
         return dialect is not None and len(dialect.named) < len(dialect.header)
 
-    def raw(self) -> Iterator[Batch]:
-        """The batches as the format has them."""
+    def raw(self, wanted: Callable[[str], bool]) -> Iterator[Batch]:
+        """The batches as the format has them; of JSON lines only columns that are wanted have
+        values."""
         if self.format == "parquet":
             yield from columnar.parquet(self.path, max(1, self.block // ROW))
         elif self.format == "arrow":
@@ -126,7 +134,7 @@ class Source:
                     name = self.path if not self.once else self.name
                     yield from delimited.batches(name, stream, self._dialect, self.block)
                 else:
-                    yield from jsonlines.batches(self.name, stream, self.block)
+                    yield from jsonlines.batches(self.name, stream, self.block, wanted)
             finally:
                 stream.close()
 
@@ -156,24 +164,25 @@ class Source:
         Failure
             For a file that cannot be read.
         """
-        rows = 0
-        for batch in self.raw():
+        rows = self.unlabelled = 0
+        for batch in self.raw(wanted):
             columns = {}
             self._columns = batch.table.column_names
             for name in filter(wanted, batch.table.column_names):
                 column = batch.table.column(name).combine_chunks()
                 if isinstance(column, pa.ChunkedArray):
                     column = pa.concat_arrays(column.chunks)
+                spelling = self.spelling.of(name)
                 try:
-                    kinds[name] = settled(column, kinds.get(name), self.spelling)
-                    columns[name] = cells(column, kinds[name], name, self.spelling)
+                    kinds[name] = settled(column, kinds.get(name), spelling)
+                    columns[name] = cells(column, kinds[name], name, spelling)
                 except Misfit as misfit:
                     misfit.row += batch.first
                     if widen is None:
                         raise
                     widen(misfit)
                     kinds[name] = "text"
-                    columns[name] = cells(column, "text", name, self.spelling)
+                    columns[name] = cells(column, "text", name, spelling)
                 except pa.ArrowException:
                     raise Failure(
                         f"{self.name}: column {name!r} is of the type {column.type}; columns hold "
@@ -231,5 +240,6 @@ class Source:
             yield
         except ValueError as error:
             found = re.search(r"\brow (\d+)", str(error))
-            where = f", {self.where(batch.first + int(found[1]))}" if found else ""
+            row = int(batch.numbers[int(found[1])]) if found else 0
+            where = f", {self.where(row)}" if found else ""
             raise Failure(f"{self.name}{where}: {error}") from error
