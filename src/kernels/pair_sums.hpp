@@ -17,7 +17,6 @@ struct LabelledRows {
     const double* weight;
     const float* P;  // (n, classes)
     i64 n, classes;
-    double removed(i64 i) const { return weight[i] < 1.0 ? weight[i] : 1.0; }
 };
 
 struct JointCell {  // the cell of two columns of small codes
@@ -87,17 +86,17 @@ void sum_pair(const i32* y, const Real* weight, const float* P, i64 n, i64 K, co
     }
 }
 
-// What is removed of a row of each class on average, Σ w·min(w, 1) / Σ w: 1 where no row weighs less.
+// What leaving a row of each class out removes, averaged over weight: Σ w² / Σ w.
 template <class Real>
 std::vector<double> mean_removed(const i32* y, const Real* weight, i64 n, i64 K) {
-    std::vector<double> removed(K, 0.0), whole(K, 0.0);
+    std::vector<double> squares(K, 0.0), whole(K, 0.0);
     for (i64 i = 0; i < n; ++i) {
         const double w = weight[i];
-        removed[y[i]] += w < 1.0 ? w * w : w;
+        squares[y[i]] += w * w;
         whole[y[i]] += w;
     }
-    for (i64 k = 0; k < K; ++k) removed[k] = whole[k] > 0.0 ? removed[k] / whole[k] : 1.0;
-    return removed;
+    for (i64 k = 0; k < K; ++k) squares[k] = whole[k] > 0.0 ? squares[k] / whole[k] : 1.0;
+    return squares;
 }
 
 // About residual_gain of two classes, from the sums alone. A row of class y gains, as a function of p,

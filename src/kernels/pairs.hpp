@@ -2,8 +2,8 @@
 //
 // With P the present leave-one-out probabilities (n rows, K classes), cell v of a pair has
 //   C[v, k] = Σ w·[y = k],  E[v, k] = Σ w·P[i, k]        over the rows in it,
-// and says log((C + t_k) / (E + t_k)) of class k; a row is taken out of both sums before it is
-// scored itself: one row, or as much of it as there is, min(w, 1). A cell of −1 says nothing.
+// and says log((C + t_k) / (E + t_k)) of class k; a row is taken out of both sums, with its whole
+// weight, before it is scored itself. A cell of −1 says nothing.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -47,7 +47,7 @@ public:
                 }
         alike_ = loops.alike(y, weight, n, of_);
         if (!alike_) return;
-        for (i64 k = 0; k < 2; ++k) table_.r[k] = of_[k] < 1.0 ? of_[k] : 1.0;
+        for (i64 k = 0; k < 2; ++k) table_.r[k] = of_[k];
         table_.least = t[0] < t[1] ? t[0] : t[1];
         entries_.assign(8 * (cells ? cells : 1), 1.0);
         for (i64 at = 0; at < 2 * cells; ++at) {
@@ -88,8 +88,8 @@ inline double residual_gain(const Loops& loops, const LabelledRows& rows, const 
         const i64 v = cell[i];
         if (v < 0) continue;
         const i32 y = rows.y[i];
-        gain.add(y, own_share(C + v * K, E + v * K, rows.P + i * K, t, K, y, rows.removed(i)),
-                 rows.weight[i]);
+        const double w = rows.weight[i];
+        gain.add(y, own_share(C + v * K, E + v * K, rows.P + i * K, t, K, y, w), w);
     }
     return gain.value();
 }

@@ -22,8 +22,8 @@ void over_cells(const i32* cell, i64 n, i64 K, double* S, int allowed, const Add
     });
 }
 
-// Of a column: z_k = log(C_vk / p_k), C the smoothed counts (cells, classes); what is removed of
-// the row's own class is one row or less.
+// Of a column: z_k = log(C_vk / p_k), C the smoothed counts (cells, classes), less what is removed of
+// the row's own class.
 inline void add_column(const i32* cell, const i32* y, const double* removed, i64 n, i64 K,
                        const double* C, i64 cells, const double* p, double least, const double* W,
                        double* S, int allowed) {

@@ -50,7 +50,7 @@ def test_residuals_of_cells(seed, n, n_classes, n_cells, weighted):
     assert gain == pytest.approx(expected, rel=1e-11, abs=1e-11)
     for threads in (1, 3):
         out = np.empty((n_classes, n), dtype=np.float32)
-        _kernels.residual_values(cells, y, np.minimum(weight, 1), proba, C, E, t, out, threads)
+        _kernels.residual_values(cells, y, weight, proba, C, E, t, out, threads)
         wanted = twin.values(cells, y, weight, proba, C, E, t)
         np.testing.assert_allclose(out, wanted, rtol=2e-6, atol=2e-6)
 
@@ -172,7 +172,7 @@ def test_of_many_rows_of_two_classes_the_sums_tell_the_gain(n_cells):
         C, E = np.ascontiguousarray(sums[0]), np.ascontiguousarray(sums[1])
         for strength in (0.5 * t, 4.0 * t):
             gain = _kernels.residual_gain(cells, y, weight, proba, C, E, strength)
-            about = _kernels.cell_gain(sums, C, E, strength, np.full(2, min(each, 1.0)))
+            about = _kernels.cell_gain(sums, C, E, strength, np.full(2, each))
             assert about == pytest.approx(gain, rel=0.03, abs=0.5)
 
 
@@ -284,7 +284,7 @@ def test_certain_rows_have_a_small_loss_and_not_none():
 @some
 def test_scores_of_rows(seed, n, n_classes, n_cells, weighted):
     cells, y, weight, proba, t = rows(seed, n, n_classes, n_cells, weighted)
-    rng, removed = np.random.default_rng(seed), np.minimum(weight, 1.0)
+    rng, removed = np.random.default_rng(seed), weight
     C, E = (np.ascontiguousarray(s) for s in twin.counted(cells, y, weight, proba, n_cells)[:2])
     W, share = rng.normal(size=n_classes), rng.dirichlet(np.ones(n_classes))
     start = rng.normal(size=(n, n_classes))
@@ -315,7 +315,7 @@ def test_many_rows_give_the_same_on_any_number_of_threads():
         )
         added, one = np.zeros_like(by_row), np.ones(3)
         C, E = np.full((40, 3), 1300.0), np.full((40, 3), 1200.0)
-        removed = np.minimum(weight, 1.0)
+        removed = weight
         _kernels.add_column(cells, y, removed, C, one / 3, 1e-9, one, added, threads)
         _kernels.add_pair(cells, y, removed, proba, C, E, one, one, added, threads)
         diagonal = np.zeros_like(q)

@@ -35,9 +35,9 @@ def counted(cells, y, weight, proba, n_cells):
 
 
 def mean_removed(y, weight, n_classes):
-    """What is removed of a row of each class, on average over weight."""
+    """What leaving a row of each class out removes, on average over weight."""
     total = np.bincount(y, weight, n_classes)
-    less = np.bincount(y, weight * np.minimum(weight, 1.0), n_classes)
+    less = np.bincount(y, weight**2, n_classes)
     return np.where(total > 0.0, less / np.where(total > 0.0, total, 1.0), 1.0)
 
 
@@ -90,7 +90,7 @@ def over_neighbours(table, width, axis):
 
 def _ratios(i, cells, y, weight, proba, C, E, t):
     """(C + t) / (E + t) of row i's cell, the row taken out of both."""
-    less = min(weight[i], 1.0)
+    less = weight[i]
     count, expected = C[cells[i]].copy(), E[cells[i]] - less * proba[i].astype(float)
     count[y[i]] -= less
     return (np.maximum(count, 0.0) + t) / (np.maximum(expected, 0.0) + t)

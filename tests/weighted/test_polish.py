@@ -21,6 +21,10 @@ def rows(seed, effect, n=3000, missing=False):
     return cells, scores, y, weight
 
 
+def fold_of(n):
+    return np.random.default_rng(2).permutation(n) % polish.FOLDS
+
+
 def numbered(cells):
     """The cells over both terms."""
     return np.where(cells < 0, -1, cells + np.array([0, 20])).astype(np.int32)
@@ -32,18 +36,18 @@ def test_what_is_hopeless_is_what_the_first_step_loses(seed, effect):
     """Term by term as with the cells of all terms side by side."""
     cells, scores, y, weight = rows(seed, effect, missing=seed > 3)
     both = polish._Rows(numbered(cells), scores, y, weight, 40)
-    held_out = polish._fold(len(y)) == 0
+    held_out = fold_of(len(y)) == 0
     train, test = both.only(~held_out), both.only(held_out)
     nothing = np.zeros(both.shape)
     step = polish._solved(train, train.curvature(), polish.RIDGES[0], nothing, steps=1)
     lost = test.loss(step)[0] - test.loss(nothing)[0]
-    assert hopeless(cells.T, scores, y, weight) == (lost > polish.WORTH)
+    assert hopeless(cells.T, scores, y, weight, held_out) == (lost > polish.WORTH)
 
 
 def test_what_helps_is_not_hopeless():
     cells, scores, y, weight = rows(0, 1.0)
-    assert not hopeless(cells.T, scores, y, weight)
-    found = correction(numbered(cells), scores, y, weight, 40)
+    assert not hopeless(cells.T, scores, y, weight, fold_of(len(y)) == 0)
+    found = correction(numbered(cells), scores, y, weight, 40, fold_of(len(y)))
     assert found is not None
     assert np.abs(found.cells[:20]).mean() > 5.0 * np.abs(found.cells[20:]).mean()
 
@@ -53,13 +57,17 @@ def test_noise_is_hopeless():
     rng = np.random.default_rng(0)
     _, scores, y, weight = rows(0, 0.0)
     cells = rng.integers(0, 50, (20, len(y))).astype(np.int32)
-    assert hopeless(cells, scores, y, weight)
+    assert hopeless(cells, scores, y, weight, fold_of(len(y)) == 0)
     over = cells + 50 * np.arange(20, dtype=np.int32)[:, None]
-    assert correction(np.ascontiguousarray(over.T), scores, y, weight, 1000) is None
+    terms = np.ascontiguousarray(over.T)
+    assert correction(terms, scores, y, weight, 1000, fold_of(len(y))) is None
 
 
 def test_certain_rows_are_no_trouble():
     cells, _, y, weight = rows(0, 0.0)
+    held_out = fold_of(len(y)) == 0
     certain = np.where(y[:, None] == [0, 1], 1e6, -1e6)
-    assert not hopeless(cells.T, certain, y, weight)
-    hopeless(cells.T, -certain, y, weight)  # nothing overflows, which would be an error here
+    assert not hopeless(cells.T, certain, y, weight, held_out)
+    hopeless(
+        cells.T, -certain, y, weight, held_out
+    )  # nothing overflows, which would be an error here

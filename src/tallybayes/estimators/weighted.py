@@ -64,6 +64,10 @@ class WeightedNaiveBayes(TableClassifier):
     them and with all, and the leave-one-out log-loss decides. ``schema_`` names the column that was
     kept. The same figures are printed, so that they are a little more optimistic then.
 
+    Weights of rows are read in effective rows (Kish): a common factor changes nothing. A row is
+    left out whole, whatever it weighs, so that weight 3 and three equal rows have the same counts,
+    but not the same choices: of three equal rows two stay. The order of rows does not matter.
+
     The counts are exact whatever is learned, forgotten or merged afterwards, and the tables of
     columns follow them. Weights, pairs, corrections, the edges of cells and the smoothing stay as
     they were learned: then they are stale, and a warning says so until :meth:`reweight`.

@@ -14,11 +14,13 @@ from tallybayes.estimators.weighting import Figures, Weighting, taken, without_r
 from tallybayes.labels import are_among
 from tallybayes.leaving_out import posterior_without
 from tallybayes.tables import Empty, Table
+from tallybayes.weighted.canonical import canonical
 from tallybayes.weighted.counts import cells_of, held_columns
+from tallybayes.weighted.effective import in_effective_rows
 from tallybayes.weighted.learned import Learned
 from tallybayes.weighted.learning import learn
 from tallybayes.weighted.rows import LearningRows
-from tallybayes.weighted.sampling import sampled
+from tallybayes.weighted.sampling import sampled, thinned
 from tallybayes.weighted.simplify import simplified
 
 __all__ = ["Wishes", "learned_weighting", "simplified_weighting"]
@@ -79,31 +81,34 @@ def learned_weighting(
     present = np.flatnonzero(counts > 0.0)
     if len(np.unique(own)) < 2:
         return None
-    rows = counts[present]
-    held = held_columns(taken(model.tally, present))
-    out = left_out(model, held)
-    columns = [cells_of(name, held, rows) for name in model.names if name not in out]
+    unit = model.tally.classes.pooled_row_weight
+    classes = in_effective_rows(counts[present], unit)
+    held = held_columns(taken(model.tally, present), unit)
+    out = left_out(model, held, float(classes.sum()))
+    columns = [cells_of(name, held, classes) for name in model.names if name not in out]
     cells = np.empty((len(columns), x.n_rows), dtype=np.int32)
     for j, column in enumerate(columns):
         cells[j] = column.codes(x.columns.get(column.name, Empty(x.n_rows)))
     codes = np.searchsorted(present, own).astype(np.int32)
+    given = LearningRows(cells, codes, in_effective_rows(weight, unit), len(present))
+    rows, _ = canonical(given, columns)
     learned = learn(
         columns,
-        LearningRows(cells, codes, weight, len(present)),
         rows,
+        classes,
         interactions=wishes.interactions,
         by_class=wishes.by_class,
         polish=wishes.polish,
         penalty=wishes.penalty,
     )
-    at = learned.tested
     return Weighting(
         learned=without_rows(learned),
         classes=model.schema.classes[present],
         shift=learned.offset - _log_prior(model, wishes, present),
-        apart=_apart(learned, cells, codes, weight),
-        figures=_figures(learned.log_proba, codes[at], weight[at], rows),
+        apart=_apart(learned, rows),
+        figures=_figures(learned, rows, unit, classes),
         out=out,
+        unit=unit,
     )
 
 
@@ -114,10 +119,8 @@ def simplified_weighting(
     before, now = model.chosen.weighting, model.now
     assert before is not None
     assert now is not None
-    rows = np.flatnonzero(weight > 0.0)
-    if len(rows) > SIMPLIFIED:
-        rows = np.sort(np.random.default_rng(0).permutation(rows)[:SIMPLIFIED])
-    x, own, weight = x.take(rows), own[rows], weight[rows]
+    kept = np.flatnonzero(weight > 0.0)
+    x, own, weight = x.take(kept), own[kept], weight[kept]
     known = np.flatnonzero(are_among(model.schema.classes, before.classes))
     if not np.array_equal(known, now.present):
         raise ValueError(
@@ -125,35 +128,38 @@ def simplified_weighting(
             "before simplify"
         )
     cells, codes = now.score.cells(x), np.searchsorted(now.present, own).astype(np.int32)
-    counts = model.tally.classes.count[now.present]
+    effective = in_effective_rows(weight, before.unit)
+    rows, was = canonical(LearningRows(cells, codes, effective, len(now.present)), now.columns)
+    some = thinned(rows.y, rows.n_classes, SIMPLIFIED)
+    rows, was = rows.take(some), was[some]
+    classes = in_effective_rows(model.tally.classes.count[now.present], before.unit)
+    x, own, weight = x.take(was), own[was], weight[was]
     left = model.likelihood_without(x, own, weight)
     full = posterior_without(left, own, model.log_prior_without(own, weight))[:, now.present]
     learned = simplified(
         replace(before.learned, columns=now.columns),
-        LearningRows(cells, codes, weight, len(now.present)),
-        counts,
+        rows,
+        classes,
         most,
         by_class=wishes.by_class,
         penalty=wishes.penalty,
     )
-    price = _figures(learned.log_proba, codes, weight, counts).log_loss
-    price -= _figures(full, codes, weight, counts).log_loss
+    figures = _figures(learned, rows, before.unit, classes)
+    whole = replace(learned, log_proba=full)
+    price = figures.log_loss - _figures(whole, rows, before.unit, classes).log_loss
     return replace(
         before,
         learned=without_rows(learned),
         shift=learned.offset - _log_prior(model, wishes, now.present),
-        apart=_apart(learned, cells, codes, weight),
-        figures=replace(_figures(learned.log_proba, codes, weight, counts), price=price),
+        apart=_apart(learned, rows),
+        figures=replace(figures, price=price),
     )
 
 
-def _apart(
-    learned: Learned, cells: NDArray[np.int32], codes: NDArray[np.int32], weight: Array
-) -> Array:
+def _apart(learned: Learned, rows: LearningRows) -> Array:
     """How far each term sets the classes apart, on average over rows or a sample, in nats."""
-    rows, weight = sampled(codes, weight, len(learned.offset), MOST_APART)
-    if len(rows) < len(codes):
-        cells = np.ascontiguousarray(cells[:, rows])
+    some, weight = sampled(rows.y, rows.weight, rows.n_classes, MOST_APART)
+    cells = rows.cells if len(some) == rows.n else np.ascontiguousarray(rows.cells[:, some])
     total = weight.sum()
     found = np.zeros(len(learned.tables))
     of_terms = itertools.chain(cells, (pair.codes(cells) for pair in learned.pairs))
@@ -163,13 +169,14 @@ def _apart(
     return found
 
 
-def _figures(log_proba: Array, codes: NDArray[np.int32], weight: Array, rows: Array) -> Figures:
-    index = np.arange(len(codes))
+def _figures(learned: Learned, rows: LearningRows, unit: float, classes: Array) -> Figures:
+    """How well the rows are predicted that what was learned predicts."""
+    y, weight, log_proba = rows.y[learned.tested], rows.weight[learned.tested], learned.log_proba
     total = float(weight.sum())
-    prior = np.log(rows / rows.sum())
+    prior = np.log(classes / classes.sum())
     return Figures(
-        rows=total,
-        log_loss=float(-(weight @ log_proba[index, codes]) / total),
-        accuracy=float(weight @ (log_proba.argmax(axis=1) == codes)) / total,
-        prior_log_loss=float(-(weight @ prior[codes]) / total),
+        rows=total * unit,
+        log_loss=float(-(weight @ log_proba[np.arange(len(y)), y]) / total),
+        accuracy=float(weight @ (log_proba.argmax(axis=1) == y)) / total,
+        prior_log_loss=float(-(weight @ prior[y]) / total),
     )

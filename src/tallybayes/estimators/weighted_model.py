@@ -13,11 +13,11 @@ from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.table_reading import ColumnReading
 from tallybayes.estimators.weighted_words import Term, columns_read, terms_of
 from tallybayes.estimators.weighting import WeightingNow, apply_weighting
-from tallybayes.families.class_prior import PriorWithout
 from tallybayes.tables import Table
+from tallybayes.weighted.effective import in_effective_rows
 from tallybayes.weighted.learned import Learned
 from tallybayes.weighted.leaving import rows_taken_out
-from tallybayes.weighted.rows import LearningRows
+from tallybayes.weighted.rows import LEAST, LearningRows
 from tallybayes.weighted.score import WeightedScore
 from tallybayes.weighted.terms import Weights
 
@@ -25,6 +25,8 @@ __all__ = ["WeightedModel"]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
+
+LEFT = 1.0 - 1e-9  # of a class, which a row takes away at most
 
 
 class WeightedModel(TableModel):
@@ -61,10 +63,6 @@ class WeightedModel(TableModel):
         names = [] if weighting is None else weighting.names
         return Explanation(score.offset.copy(), score.contributions(x), self.schema.classes, names)
 
-    def log_prior_without(self, own: NDArray[np.int64], weight: Array) -> PriorWithout:
-        """The log-prior as it is: the class offsets were learned beside it."""
-        return PriorWithout(self.log_prior, self.log_prior[own])
-
     def likelihood_without(self, x: Table, own: NDArray[np.int64], weight: Array) -> Array:
         """What the terms add after each row itself is taken out of what columns and pairs count,
         (n_rows, n_classes), in nats; weights and corrections as they are."""
@@ -73,14 +71,17 @@ class WeightedModel(TableModel):
             return np.zeros((x.n_rows, len(self.log_prior)))
         cells = now.score.cells(x)
         found: Array = now.score.joint(x) - self.log_prior
-        found[:, now.present] += _change(now, weighting.learned, cells, own, weight)
+        found[:, now.present] += _change(
+            now, weighting.learned, cells, own, in_effective_rows(weight, weighting.unit)
+        )
         return found
 
 
 def _change(
     now: WeightingNow, learned: Learned, cells: Cells, own: NDArray[np.int64], weight: Array
 ) -> Array:
-    """How the scores of the classes that have rows change when each row is taken out."""
+    """How the scores of the classes that have rows change when each row, of so many effective rows,
+    is taken out."""
     same = np.array_equal(now.present, now.learned)
     pairs = learned.pairs if same else []  # which know the classes that weights were learned for
     rounds = learned.rounds if same else []
@@ -94,4 +95,23 @@ def _change(
         for rows in (out, kept)
     )
     change: Array = left - whole
+    change += _change_of_shares(now, learned, cells, y, weight)
+    return change
+
+
+def _change_of_shares(
+    now: WeightingNow, learned: Learned, cells: Cells, y: Cells, weight: Array
+) -> Array:
+    """How the scores change as the class shares do: log-ratios of columns are relative to them, and
+    smoothing pulls toward them. The share of a row's own class falls by 1 − w / n, in comparison to
+    the others."""
+    less = np.minimum(weight / now.rows[y], LEFT)
+    change: Array = np.zeros((len(y), len(now.present)))
+    for t, (table, choice) in enumerate(zip(now.tables, learned.choices, strict=True)):
+        own = np.maximum(table.smoothed[cells[t], y] - weight, LEAST)
+        pull = np.minimum(less * choice.strength * now.share[y] / own, LEFT)
+        more = np.where(cells[t] < 0, 0.0, np.log1p(-pull) - np.log1p(-less))
+        by_class = now.by_class[now.present, t]
+        change -= (more / len(now.present))[:, None] * by_class
+        change[np.arange(len(y)), y] += more * by_class[y]
     return change

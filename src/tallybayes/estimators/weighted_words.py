@@ -39,8 +39,17 @@ NOTHING = "No column tells the classes apart better than chance could"
 LEAST = 0.005  # nats below which a term says nothing worth telling
 
 
-def left_out(model: WeightedModel, held: Held) -> dict[str, str]:
-    """The columns that are not learned from, and why."""
+def left_out(model: WeightedModel, held: Held, rows: float) -> dict[str, str]:
+    """The columns that are not learned from, and why.
+
+    Parameters
+    ----------
+    model : WeightedModel
+    held : dict
+        What is counted of each column, in effective rows.
+    rows : float
+        All effective rows.
+    """
     out: dict[str, str] = {}
     for name in model.names:
         if model.reading.declared.left_out(name):
@@ -49,7 +58,7 @@ def left_out(model: WeightedModel, held: Held) -> dict[str, str]:
             out[name] = "no value was seen"
         else:
             levels, counts = held[name]
-            if _never_changes(counts, float(model.tally.classes.count.sum())):
+            if _never_changes(counts, rows):
                 out[name] = "the same in every row"
                 continue
             declared = name in model.reading.declared.families

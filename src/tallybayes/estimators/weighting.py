@@ -12,6 +12,7 @@ from tallybayes.labels import places_among
 from tallybayes.tally import TableTally
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.counts import counted_again, held_columns
+from tallybayes.weighted.effective import in_effective_rows
 from tallybayes.weighted.learned import Learned
 from tallybayes.weighted.score import WeightedScore
 from tallybayes.weighted.tables import ColumnTable, column_table
@@ -63,6 +64,8 @@ class Weighting:
     figures : Figures
     out : dict of str to str
         The columns that were not learned from, and why.
+    unit : float
+        The weight of an effective row, in which counts were and are read.
     """
 
     learned: Learned
@@ -71,6 +74,7 @@ class Weighting:
     apart: Array
     figures: Figures
     out: dict[str, str]
+    unit: float = 1.0
 
     @property
     def names(self) -> list[str]:
@@ -92,9 +96,11 @@ class WeightingNow:
     Parameters
     ----------
     columns : list of ColumnCells
-        With the counts of the classes that have rows.
+        With the counts of the classes that have rows, in effective rows.
     present : index array (n_present,)
         Those classes.
+    rows : float64 array (n_present,)
+        Their effective rows.
     share : float64 array (n_present,)
         Their shares.
     learned : index array (n_learned,)
@@ -108,6 +114,7 @@ class WeightingNow:
 
     columns: list[ColumnCells]
     present: Index
+    rows: Array
     share: Array
     learned: Index
     tables: list[ColumnTable]
@@ -145,11 +152,11 @@ def apply_weighting(weighting: Weighting, tally: TableTally, log_prior: Array) -
     log_prior : float64 array (n_classes,)
     """
     learned, n = weighting.learned, len(log_prior)
-    rows = tally.classes.count
-    present = np.flatnonzero(rows > 0.0)
-    held = held_columns(taken(tally, present))
-    share = rows[present] / rows[present].sum()
-    columns = [counted_again(column, held, rows[present]) for column in learned.columns]
+    present = np.flatnonzero(tally.classes.count > 0.0)
+    rows = in_effective_rows(tally.classes.count[present], weighting.unit)
+    held = held_columns(taken(tally, present), weighting.unit)
+    share = rows / rows.sum()
+    columns = [counted_again(column, held, rows) for column in learned.columns]
     tables = [
         column_table(column, share, choice)
         for column, choice in zip(columns, learned.choices, strict=True)
@@ -170,6 +177,7 @@ def apply_weighting(weighting: Weighting, tally: TableTally, log_prior: Array) -
     return WeightingNow(
         columns=columns,
         present=present,
+        rows=rows,
         share=share,
         learned=at,
         tables=tables,

@@ -75,6 +75,7 @@ def plain_weighting(weighting: Weighting) -> tuple[dict[str, Any], Arrays]:
         "classes": weighting.classes,
         "figures": asdict(weighting.figures),
         "out": weighting.out,
+        "unit": weighting.unit,
         "scale": weights.scale,
         "round_scales": [then.scale for then in learned.rounds],
         "corrected": learned.corrections is not None,
@@ -110,6 +111,7 @@ HEADER = record(
         "classes": labels,
         "figures": FIGURES,
         "out": mapping(text, text),
+        "unit": number(above=0.0),
         "scale": number(),
         "round_scales": each(number()),
         "corrected": flag,
@@ -118,7 +120,8 @@ HEADER = record(
         "columns": each(anything),
         "choices": each(CHOICE),
         "pairs": each(anything),
-    }
+    },
+    {"unit": 1.0},  # of files of 0.1.0, which took weights as rows
 )
 
 
@@ -242,4 +245,5 @@ def restored_weighting(given: Any, arrays: Arrays) -> Weighting:
         apart=held.take("apart", len(sizes)),
         figures=Figures(**header["figures"]),
         out=header["out"],
+        unit=header["unit"],
     )

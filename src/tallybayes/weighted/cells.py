@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _kernels
+from tallybayes.engines.threads import get_num_threads
 from tallybayes.tables import Column, Empty, Numbers, Texts
 from tallybayes.tally import GridCounts
 
@@ -52,15 +55,22 @@ class ColumnCells:
             return np.full(column.n_rows, gap, dtype=np.int32)
         if self.edges is not None:
             assert isinstance(column, Numbers)
-            values = np.asarray(column.values, dtype=np.float64)
-            codes = np.searchsorted(self.edges, values, side="left").astype(np.int32)
-            codes[np.isnan(values)] = gap
-            return codes
+            return self._codes_of(np.require(column.values, requirements="A"))
         assert isinstance(column, Texts)
         assert self.levels is not None
         at = {level: i for i, level in enumerate(self.levels)}
         rank = np.array([*(at.get(level, -1) for level in column.levels), gap], dtype=np.int32)
         return rank[column.codes]
+
+    def _codes_of(self, values: NDArray[Any]) -> Cells:
+        """The cell of each number; what is beyond all edges is in the last one, NaN in the gap."""
+        assert self.edges is not None
+        codes = np.empty(len(values), dtype=np.int32)
+        above = np.nextafter(self.edges, np.inf)  # a value on an edge is below it
+        _kernels.bin_entries(values[:, None], above, codes, get_num_threads())
+        codes -= 1
+        codes[codes < 0] = self.n_cells - 1
+        return np.minimum(codes, self.n_cells - 1, out=codes)
 
 
 def equal_frequency(weight: Array, most: int) -> NDArray[np.intp]:

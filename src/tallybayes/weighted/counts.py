@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -9,29 +10,41 @@ from numpy.typing import NDArray
 
 from tallybayes.tally import GridCounts, LevelCounts, TableTally
 from tallybayes.weighted.cells import ColumnCells, level_cells, number_cells
+from tallybayes.weighted.effective import in_effective_rows
 
 __all__ = ["Held", "cells_of", "counted_again", "held_columns"]
 
 Array = NDArray[np.float64]
 
 
+ROUNDING = 2.0**-26  # of the rows of a class
+
 Held = dict[str, tuple[list[str], GridCounts | LevelCounts]]
 
 
-def held_columns(tally: TableTally) -> Held:
-    """The levels (of texts) and the counts of each column, by name."""
+def held_columns(tally: TableTally, unit: float) -> Held:
+    """The levels (of texts) and the counts of each column, by name.
+
+    Parameters
+    ----------
+    tally : TableTally
+    unit : float
+        The weight of an effective row, in which the counts are given.
+    """
     held: Held = {}
     for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
         if columns.names is not None and isinstance(group, GridCounts | LevelCounts):
             levels = [] if columns.levels is None else columns.levels[0].tolist()
-            held[columns.names[0]] = levels, group
+            scaled = copy(group)
+            scaled.counts = in_effective_rows(group.counts, unit)
+            held[columns.names[0]] = levels, scaled
     return held
 
 
 def _gaps(rows: Array, counts: Array) -> Array:
     """Rows of each class without a value."""
     gaps = rows - counts.sum(axis=1)
-    return np.where(gaps <= 2.0**-40 * np.abs(rows), 0.0, gaps)
+    return np.where(gaps <= ROUNDING * np.abs(rows), 0.0, gaps)
 
 
 def cells_of(name: str, held: Held, rows: Array) -> ColumnCells:
@@ -42,13 +55,14 @@ def cells_of(name: str, held: Held, rows: Array) -> ColumnCells:
     name : str
     held : dict
     rows : float64 array (n_classes,)
-        Of each class; none is 0.
+        Effective rows of each class; none is 0.
     """
     levels, group = held[name]
     gaps = _gaps(rows, group.counts)
     if isinstance(group, GridCounts):
         return number_cells(name, group, gaps)
-    return level_cells(name, levels, group.counts, gaps)
+    order = sorted(range(len(levels)), key=levels.__getitem__)  # not as they came
+    return level_cells(name, [levels[i] for i in order], group.counts[:, order], gaps)
 
 
 def counted_again(column: ColumnCells, held: Held, rows: Array) -> ColumnCells:
@@ -62,7 +76,7 @@ def counted_again(column: ColumnCells, held: Held, rows: Array) -> ColumnCells:
     column : ColumnCells
     held : dict
     rows : float64 array (n_classes,)
-        Of each class; none is 0.
+        Effective rows of each class; none is 0.
     """
     levels, group = held.get(column.name, ([], None))
     if column.edges is not None and isinstance(group, GridCounts):

@@ -22,7 +22,6 @@ from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.learned import Learned
 from tallybayes.weighted.row_scores import log_normalised
 from tallybayes.weighted.rows import LearningRows
-from tallybayes.weighted.sampling import fold_of
 from tallybayes.weighted.score import WeightedScore
 
 __all__ = ["Doubt", "believed", "doubted", "least_gain", "many", "trust_beyond_chance"]
@@ -34,6 +33,7 @@ NOISY = 30  # columns say nothing that gain less than log(30·columns / rows)
 FEW = 10  # rows a column at least, where chance is estimated
 MANY = 2  # rows a column at least, else the learning is done again without each fold
 FOLDS = 5
+SALT = 3  # of the folds
 STRICTER = (0.0, 2.0, 4.0, 6.0)  # nats that a column has to gain beyond the least
 TRUSTS = np.linspace(0.0, 1.0, 21)
 WORTH = 3.0  # nats that all that is believed has to gain on rows held out
@@ -138,7 +138,7 @@ def doubted(
     least, log_p = least_gain(len(columns), float(rows.weight.sum())), np.log(p)
     worths = [least + more for more in STRICTER]
     said = np.zeros((len(worths), rows.n, rows.n_classes))
-    fold = fold_of(rows.y, FOLDS, seed=3)
+    fold = rows.folds(FOLDS, SALT)
     for f in range(FOLDS):
         some, test = rows.take(np.flatnonzero(fold != f)), np.flatnonzero(fold == f)
         learn = learner(_counted(columns, some), some)

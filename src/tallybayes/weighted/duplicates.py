@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,18 +9,31 @@ __all__ = ["distinct"]
 
 Cells = NDArray[np.int32]
 
+LOOKED = 1000  # rows that tell most columns apart
 
-def distinct(cells: Cells) -> tuple[list[int], dict[int, int]]:
-    """The columns to keep, and of each other column the kept one that has the same cells.
+
+def distinct(cells: Cells, names: list[str]) -> tuple[list[int], dict[int, int]]:
+    """The columns to keep, by name, and of each other column the kept one that has the same cells.
+
+    Of equal columns the first is kept, in the place of the least of their names: the order of
+    columns does not matter.
 
     Parameters
     ----------
     cells : int32 array (n_columns, n_rows)
+    names : list of str
+        Of the columns.
     """
-    first: dict[bytes, int] = {}
-    duplicates = {}
+    step = max(1, cells.shape[1] // LOOKED)
+    alike: dict[bytes, list[int]] = {}
+    least, duplicates = {}, {}
     for j, column in enumerate(cells):
-        same = first.setdefault(hashlib.sha256(column.tobytes()).digest(), j)
-        if same != j:
+        others = alike.setdefault(column[::step].tobytes(), [])
+        same = next((i for i in others if np.array_equal(cells[i], column)), j)
+        if same == j:
+            others.append(j)
+            least[j] = names[j]
+        else:
             duplicates[j] = same
-    return list(first.values()), duplicates
+            least[same] = min(least[same], names[j])
+    return sorted(least, key=least.__getitem__), duplicates

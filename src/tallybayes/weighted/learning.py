@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from tallybayes.weighted.canonical import canonical
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.copies import best_of_copies, near_copies
 from tallybayes.weighted.doubt import (
@@ -22,13 +23,16 @@ from tallybayes.weighted.doubt import (
 from tallybayes.weighted.duplicates import distinct
 from tallybayes.weighted.learned import Learned
 from tallybayes.weighted.rounds import Asked, Rounds
-from tallybayes.weighted.rows import LearningRows
-from tallybayes.weighted.tables import SILENT, column_table
+from tallybayes.weighted.rows import LearningRows, row_weights
+from tallybayes.weighted.sampling import thinned
+from tallybayes.weighted.tables import SILENT, ColumnTable, column_table
 from tallybayes.weighted.terms import Weights
 
 __all__ = ["learn"]
 
 Array = NDArray[np.float64]
+
+MOST_VALUES = 40_000_000  # rows times classes that are looked at
 
 
 def learn(
@@ -44,16 +48,19 @@ def learn(
     """Learns weights, pairs and corrections.
 
     Weights are learned on a sample of the rows, if there are many; pairs are chosen on it, and
-    counted on all rows.
+    counted on all rows, or on as many as there is room for where classes are many.
+
+    What is learned does not depend on the order of rows and columns, to the last bit: both are read
+    in a canonical order (see `canonical`).
 
     Parameters
     ----------
     columns : list of ColumnCells
-        With the counts of all rows.
+        With the counts of all rows, in effective rows.
     rows : LearningRows
-        All rows, or a fair sample.
+        All rows, or a fair sample; without keys in any order.
     classes : float64 array (n_classes,)
-        Rows of each class, above 0.
+        Weight of each class, above 0, in any unit.
     interactions : int, optional
         At most so many pairs; 0 for none. Unless given, as many as help.
     by_class : bool
@@ -64,16 +71,30 @@ def learn(
     penalty : float, optional
         γ; chosen by cross-validation unless given.
     """
+    asked = Asked(interactions, by_class, polish, penalty)
     p = classes / classes.sum()
     if rows.n_classes == 1:
         return _of_one_class(columns, rows)
-    kept, duplicates = distinct(rows.cells)
-    if duplicates:
-        rows = replace(rows, cells=np.ascontiguousarray(rows.cells[kept]))
+    if rows.keys is not None:
+        return _of_any_columns(columns, rows, p, asked)
+    rows, was = canonical(rows, columns)
+    learned = _of_any_columns(columns, rows, p, asked)
+    tested = was[learned.tested]
+    order = np.argsort(tested)
+    return replace(learned, tested=tested[order], log_proba=learned.log_proba[order])
+
+
+def _of_any_columns(
+    columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked
+) -> Learned:
+    """What is learned of canonical rows, of columns some of which may be equal."""
+    some = thinned(rows.y, rows.n_classes, MOST_VALUES // rows.n_classes)
+    thin = rows if len(some) == rows.n else rows.take(some)
+    kept, duplicates = distinct(thin.cells, [column.name for column in columns])
     with _controller().limit(limits=1, user_api="blas"):  # for small products threads only wait
-        asked = Asked(interactions, by_class, polish, penalty)
-        learned = _learned([columns[j] for j in kept], rows, p, asked)
-    return replace(learned.among(columns, kept), duplicates=duplicates) if duplicates else learned
+        learned = _learned([columns[j] for j in kept], thin.among(kept), p, asked)
+    found = learned.among(columns, kept)
+    return replace(found, duplicates=duplicates, tested=some[learned.tested])
 
 
 @cache
@@ -88,13 +109,12 @@ def _learned(columns: list[ColumnCells], rows: LearningRows, p: Array, asked: As
         return _of_few_columns(columns, rows, p, asked)
 
     def learner(columns: list[ColumnCells], rows: LearningRows) -> Callable[[float], Learned]:
-        tables = [column_table(column, p) for column in columns]
+        tables = _tables(columns, rows, p)
 
         def learn(worth: float) -> Learned:
             kept = [j for j, table in enumerate(tables) if table.gain >= worth]
-            some = replace(rows, cells=np.ascontiguousarray(rows.cells[kept]))
             heard = [tables[j] for j in kept]
-            learning = Rounds([columns[j] for j in kept], heard, some, p, asked)
+            learning = Rounds([columns[j] for j in kept], heard, rows.among(kept), p, asked)
             return learning.learned().among(columns, kept)
 
         return learn
@@ -104,11 +124,20 @@ def _learned(columns: list[ColumnCells], rows: LearningRows, p: Array, asked: As
     return replace(learned, tested=np.arange(rows.n), log_proba=doubt.log_proba)
 
 
+def _tables(columns: list[ColumnCells], rows: LearningRows, p: Array) -> list[ColumnTable]:
+    """The tables of columns, smoothed as leave-one-out likes best."""
+    weights = row_weights(rows, [column.n_cells for column in columns])
+    return [
+        column_table(column, p, row_weight=weight)
+        for column, weight in zip(columns, weights, strict=True)
+    ]
+
+
 def _of_few_columns(
     columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked
 ) -> Learned:
     """The same where columns are few for the rows, so that leave-one-out is enough."""
-    tables = [column_table(column, p) for column in columns]
+    tables = _tables(columns, rows, p)
     groups = near_copies(columns, tables, rows)
     n_told = len(columns) - sum(len(group) - 1 for group in groups)
     least = least_gain(n_told, float(rows.weight.sum()))
@@ -118,11 +147,8 @@ def _of_few_columns(
             tables[j] = column_table(column, p, SILENT)
 
     def learn_of(kept: list[int]) -> Learned:
-        if len(kept) == len(columns):
-            return Rounds(columns, tables, rows, p, asked).learned()
-        some = replace(rows, cells=np.ascontiguousarray(rows.cells[kept]))
         chosen = [columns[j] for j in kept], [tables[j] for j in kept]
-        return Rounds(*chosen, some, p, asked).learned().among(columns, kept)
+        return Rounds(*chosen, rows.among(kept), p, asked).learned().among(columns, kept)
 
     told = [[j for j in group if loud[j]] for group in groups]
     learned = best_of_copies([group for group in told if len(group) > 1], learn_of, rows)

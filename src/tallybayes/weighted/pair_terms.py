@@ -91,23 +91,22 @@ def summed(cells: Cells, n_cells: int, rows: LearningRows, proba: Values) -> Arr
     return sums
 
 
-def pair_values(pair: CountedPair, sample: LearningRows, removed: Array, proba: Values) -> Values:
+def pair_values(pair: CountedPair, rows: LearningRows, proba: Values) -> Values:
     """What a pair says of rows, each taken out, centred over classes, float32 (n_classes, n_rows).
 
     Parameters
     ----------
     pair : CountedPair
-    sample : LearningRows
-    removed : float64 array (n_rows,)
-        How much of each row is taken out.
+    rows : LearningRows
+        Rows that it has counted.
     proba : float32 array (n_rows, n_classes)
         P of these rows.
     """
-    values = np.empty((sample.n_classes, sample.n), dtype=np.float32)
+    values = np.empty((rows.n_classes, rows.n), dtype=np.float32)
     _kernels.residual_values(
-        pair.term.codes(sample.cells),
-        sample.y,
-        removed,
+        pair.term.codes(rows.cells),
+        rows.y,
+        rows.removed,
         proba,
         pair.C,
         pair.E,

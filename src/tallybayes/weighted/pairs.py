@@ -203,22 +203,25 @@ class Pairs:
         fine, width, *_ = ways[-way]
         return _Found(best, i, j, fine, strength, width)
 
-    def counted(self, f: _Found, rows: LearningRows, proba: Values, round: int) -> CountedPair:
-        """A pair, counted on these rows.
+    def counted(
+        self, f: _Found, parts: list[tuple[LearningRows, Values]], round: int
+    ) -> CountedPair:
+        """A pair, counted on rows.
 
         Parameters
         ----------
         f : one of what :meth:`best` found
-        rows : LearningRows
-        proba : float32 array (n_rows, n_classes)
+        parts : list of LearningRows and float32 arrays (n_rows, n_classes)
+            Rows and their P; the pair keeps the first P.
         round : int
         """
         i, j, fine = f.first, f.second, f.fine
         maps = self.coarse.maps[fine][i], self.coarse.maps[fine][j]
         sizes = self.coarse.sizes(i, j, fine)
-        cells = self.coarse.joint_of(rows, i, j, fine)
-        sums = summed(cells, sizes[0] * sizes[1], rows, proba)
+        sums = np.zeros((4, sizes[0] * sizes[1], self.rows.n_classes))
+        for rows, proba in parts:
+            sums += summed(self.coarse.joint_of(rows, i, j, fine), len(sums[0]), rows, proba)
         C, E = self.coarse.smoothed(i, j, fine, f.width, sums)
         t = self.strengths[STRENGTHS.index(f.strength)]
         term = PairTerm(i, j, maps, sizes, C + t, E + t, f.gain, round)
-        return CountedPair(term, np.ascontiguousarray(C), np.ascontiguousarray(E), t, proba)
+        return CountedPair(term, np.ascontiguousarray(C), np.ascontiguousarray(E), t, parts[0][1])

@@ -12,7 +12,7 @@ from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.weighted.descent import HALVINGS, descend
 
-__all__ = ["Correction", "correction", "hopeless"]
+__all__ = ["ALL_FOLDS", "FOLDS", "SALT", "Correction", "correction", "hopeless"]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
@@ -22,6 +22,7 @@ STEPS = 40
 NEARLY = 0.1  # nats: what the last step may gain
 HOPELESS = 1.4  # times the loss without correction: a lower ridge is not tried
 FOLDS = 5
+SALT = 2  # of the folds
 LARGEST = 700.0  # of an exponent
 ALL_FOLDS = 2000  # rows below which every fold is looked at for the ridge, else one
 WORTH = 1.0  # nats that a correction has to gain
@@ -104,11 +105,6 @@ class Correction(NamedTuple):
     left_out: Array
 
 
-def _fold(n: int) -> NDArray[np.int_]:
-    """The fold of each row."""
-    return np.random.default_rng(2).permutation(n) % FOLDS
-
-
 def _log_loss(against: Array) -> Array:
     """log(1 + exp x) of rows that the scores of the other class pass their own by x."""
     losses: Array = np.log1p(np.exp(-np.abs(against)))
@@ -116,7 +112,9 @@ def _log_loss(against: Array) -> Array:
     return losses
 
 
-def hopeless(codes: Iterable[Cells], scores: Array, y: Cells, weight: Array) -> bool:
+def hopeless(
+    codes: Iterable[Cells], scores: Array, y: Cells, weight: Array, held_out: NDArray[np.bool_]
+) -> bool:
     """Whether corrections of many rows of two classes would come to nothing: where the first step
     under the strongest ridge loses on the rows held out, the others do, too. Told term by term, so
     that the cells of all terms need not stand side by side.
@@ -128,8 +126,8 @@ def hopeless(codes: Iterable[Cells], scores: Array, y: Cells, weight: Array) -> 
     scores : float64 array (n_rows, 2)
     y : int32 array (n_rows,)
     weight : float64 array (n_rows,)
+    held_out : bool array (n_rows,)
     """
-    held_out = _fold(len(y)) == 0
     within = np.where(held_out, 0.0, weight)
     sign = np.where(y == 1, -1.0, 1.0)
     apart = scores[:, 1] - scores[:, 0]
@@ -156,7 +154,7 @@ def hopeless(codes: Iterable[Cells], scores: Array, y: Cells, weight: Array) -> 
 
 
 def correction(
-    cells: Cells, scores: Array, y: Cells, weight: Array, n_cells: int
+    cells: Cells, scores: Array, y: Cells, weight: Array, n_cells: int, fold: NDArray[np.intp]
 ) -> Correction | None:
     """The corrections of cells, or None if nothing is worth it.
 
@@ -169,9 +167,10 @@ def correction(
     y : int32 array (n_rows,)
     weight : float64 array (n_rows,)
     n_cells : int
+    fold : index array (n_rows,)
+        The fold of each row, one of `FOLDS`.
     """
     rows = _Rows(cells, scores, y, weight, n_cells)
-    fold = _fold(len(y))
     folds = range(FOLDS if len(y) < ALL_FOLDS else 1)
     found = _validated([(rows.only(fold != f), rows.only(fold == f)) for f in folds])
     if found is None:

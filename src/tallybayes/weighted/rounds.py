@@ -12,7 +12,14 @@ from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.learned import Learned, tables_of
 from tallybayes.weighted.pair_terms import pair_values
 from tallybayes.weighted.pairs import Pairs
-from tallybayes.weighted.polish import ALL_FOLDS, Correction, correction, hopeless
+from tallybayes.weighted.polish import (
+    ALL_FOLDS,
+    FOLDS,
+    SALT,
+    Correction,
+    correction,
+    hopeless,
+)
 from tallybayes.weighted.row_scores import RowScores, log_normalised
 from tallybayes.weighted.rows import LearningRows, column_values
 from tallybayes.weighted.sampling import sampled
@@ -76,8 +83,8 @@ class Rounds:
         terms = d + ROUNDS * self.most
         room = MOST_VALUES // (terms * (1 if n_classes == 2 else n_classes))
         self.index, stands = sampled(rows.y, rows.weight, n_classes, max(1, min(MOST_ROWS, room)))
-        self.removed = rows.removed[self.index]
-        self.sample = replace(rows.take(self.index), weight=stands)
+        self.counted = rows.take(self.index)
+        self.sample = replace(self.counted, weight=stands)
         self.silent = np.array([table.choice == SILENT for table in tables], dtype=bool)
         taken = np.zeros(rows.n, dtype=bool)
         taken[self.index] = True
@@ -85,7 +92,8 @@ class Rounds:
         self.rest = RowScores(rows.take(self.others), p, tables)
         self.terms = Terms(n_classes, len(self.index), terms)
         for table, cells in zip(tables, self.sample.cells, strict=True):
-            self.terms.add(column_values(table, cells, self.sample.y, self.removed, p), pair=False)
+            values = column_values(table, cells, self.sample.y, self.counted.removed, p)
+            self.terms.add(values, pair=False)
         self.rounds: list[Weights] = []
         self.weights = self.learn_weights(None)
 
@@ -106,18 +114,21 @@ class Rounds:
             nearly=nearly,
         )
 
+    def sample_scores(self) -> Array:
+        """S of the sample, by what its terms say, float64 (n_classes, n_sample)."""
+        offset = np.log(self.p) + self.weights.offsets
+        return scores_of(self.terms.values, self.weights.by_class(), offset)
+
     def scores(self) -> Array:
-        """S of all rows, float64 (n_classes, n_rows): of the sample by what its terms say, of the
-        others recomputed from tables."""
-        weights = self.weights
-        offset = np.log(self.p) + weights.offsets
-        of_sample = scores_of(self.terms.values, weights.by_class(), offset)
+        """S of all rows, float64 (n_classes, n_rows): those outside the sample recomputed from
+        tables."""
+        of_sample = self.sample_scores()
         if not len(self.others):
             return of_sample
-        scores = np.empty((self.rows.n_classes, self.rows.n))
-        scores[:, self.index] = of_sample
-        scores[:, self.others] = self.rest.scores(weights).T
-        return scores
+        scores = np.empty((self.rows.n, self.rows.n_classes))
+        scores[self.index] = of_sample.T
+        scores[self.others] = self.rest.scores(self.weights)
+        return scores.T
 
     def loudest(self, most: int) -> NDArray[np.intp]:
         """The columns that say most of the learning rows."""
@@ -138,14 +149,15 @@ class Rounds:
             left = min(self.most, most - len(self.rest.pairs))
             if left <= 0:
                 return
-            proba = np.ascontiguousarray(shares_of(self.scores()).T, dtype=np.float32)
-            some, others = proba[self.index], proba[self.others]
-            found = pairs.best(some, left)
+            proba = np.ascontiguousarray(shares_of(self.sample_scores()).T, dtype=np.float32)
+            found = pairs.best(proba, left)
             if not found:
                 return
+            others = self.rest.proba(self.weights)
+            parts = [(self.counted, proba), (self.rest.rows, others)]
             for choice in found:
-                counted = pairs.counted(choice, self.rows, proba, len(self.rounds))
-                values = pair_values(counted, self.sample, self.removed, some)
+                counted = pairs.counted(choice, parts, len(self.rounds))
+                values = pair_values(counted, self.counted, proba)
                 self.terms.add(values, pair=True)
                 self.rest.pairs.append(replace(counted, proba=others))
             self.rounds.append(self.weights)
@@ -192,13 +204,14 @@ class Rounds:
             return None
         most = max(1, min(MOST_CORRECTED, MOST_STEPS // rows.n_classes) // len(told))
         index, stands = sampled(rows.y, rows.weight, rows.n_classes, most)
+        some = rows if len(index) == rows.n else rows.take(index)
+        scores, fold = scores[index], some.folds(FOLDS, SALT)
         if rows.n_classes == 2 and len(index) >= ALL_FOLDS:
-            cells = rows.cells if len(index) == rows.n else rows.take(index).cells
-            codes = (self.codes(t, cells) for t in told)
-            if hopeless(codes, scores[index], rows.y[index], stands):
+            codes = (self.codes(t, some.cells) for t in told)
+            if hopeless(codes, scores, some.y, stands, fold == 0):
                 return None
         numbered = self.numbered(told, start, index)
-        found = correction(numbered, scores[index], rows.y[index], stands, int(start[-1]))
+        found = correction(numbered, scores, some.y, stands, int(start[-1]), fold)
         if found is None:
             return None
         added = found.cells - found.cells.mean(axis=1, keepdims=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,7 +19,8 @@ __all__ = ["RowScores", "log_normalised"]
 Array = NDArray[np.float64]
 Shares = NDArray[np.float32]
 
-CHUNK = 1 << 16  # rows that are scored at a time
+CHUNK = 1 << 17  # rows times classes that are scored at a time
+FEWEST = 8192  # rows, as logarithms of tables are made each time
 
 
 def log_normalised(scores: Array) -> Array:
@@ -44,14 +47,25 @@ class RowScores:
 
     def scores(self, weights: Weights) -> Array:
         """S, float64 (n_rows, n_classes)."""
-        scores = np.tile(np.log(self.share) + weights.offsets, (self.rows.n, 1))
-        by_class = np.ascontiguousarray(weights.by_class().T)
-        for begin in range(0, self.rows.n, CHUNK):
-            self._add(slice(begin, min(begin + CHUNK, self.rows.n)), by_class, scores)
+        scores = np.empty((self.rows.n, self.rows.n_classes))
+        for part, found in self._chunks(weights):
+            scores[part] = found
         return scores
 
-    def _add(self, part: slice, by_class: Array, scores: Array) -> None:
-        y, removed, into = self.rows.y[part], self.rows.removed[part], scores[part]
+    def _chunks(self, weights: Weights) -> Iterator[tuple[slice, Array]]:
+        """Some rows and their scores, so many at a time that these stay at hand."""
+        offset, n_classes = np.log(self.share) + weights.offsets, self.rows.n_classes
+        by_class = np.ascontiguousarray(weights.by_class().T)
+        step = max(FEWEST, CHUNK // n_classes)
+        for begin in range(0, self.rows.n, step):
+            part = slice(begin, min(begin + step, self.rows.n))
+            scores = np.tile(offset, (part.stop - begin, 1))
+            self._add(part, by_class, scores)
+            yield part, scores
+
+    def _add(self, part: slice, by_class: Array, into: Array) -> None:
+        """Adds what terms with these weights say of some rows to their scores."""
+        y, removed = self.rows.y[part], self.rows.removed[part]
         cells, threads = self.rows.cells[:, part], get_num_threads()
         for t, table in enumerate(self.tables):
             codes, w = cells[t], by_class[t]
@@ -76,6 +90,8 @@ class RowScores:
 
     def proba(self, weights: Weights) -> Shares:
         """P, float32 (n_rows, n_classes)."""
-        scores = self.scores(weights)
-        _kernels.normalise(scores, np.zeros(scores.shape[1]), True, None, get_num_threads())
-        return scores.astype(np.float32)
+        proba = np.empty((self.rows.n, self.rows.n_classes), dtype=np.float32)
+        for part, scores in self._chunks(weights):
+            _kernels.normalise(scores, np.zeros(scores.shape[1]), True, None, get_num_threads())
+            proba[part] = scores
+        return proba

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.weighted.hashing import row_keys
+from tallybayes.weighted.sampling import twin_folds
 from tallybayes.weighted.tables import ColumnTable
 
-__all__ = ["LEAST", "LearningRows", "column_values"]
+__all__ = ["LEAST", "LearningRows", "column_values", "row_weights"]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
@@ -26,14 +28,17 @@ class LearningRows:
     cells : int32 array (n_columns, n_rows)
     y : int32 array (n_rows,)
     weight : float64 array (n_rows,)
-        A row of weight 2 is two equal rows, one of weight 0 is none.
+        In effective rows. A row is left out whole, whatever it weighs; one of weight 0 is none.
     n_classes : int
+    keys : uint64 array (n_rows,), optional
+        A hash of each row's cells and label, which samples and folds follow; see `canonical`.
     """
 
     cells: Cells
     y: Cells
     weight: Array
     n_classes: int
+    keys: NDArray[np.uint64] | None = None
 
     @property
     def n(self) -> int:
@@ -41,8 +46,8 @@ class LearningRows:
 
     @property
     def removed(self) -> Array:
-        """What leaving a row out takes from a count: one row, or as much of it as there is."""
-        return np.minimum(self.weight, 1.0)
+        """What leaving a row out takes from a count: all of it."""
+        return self.weight
 
     def take(self, rows: NDArray[np.intp]) -> LearningRows:
         """Some rows."""
@@ -51,7 +56,59 @@ class LearningRows:
             self.y[rows],
             self.weight[rows],
             self.n_classes,
+            None if self.keys is None else self.keys[rows],
         )
+
+    def among(self, columns: list[int]) -> LearningRows:
+        """The same rows in some columns, in this order; the keys are of these alone."""
+        if columns == list(range(len(self.cells))):
+            return self
+        some = replace(self, cells=np.ascontiguousarray(self.cells[columns]), keys=None)
+        return replace(some, keys=some.content())
+
+    def content(self) -> NDArray[np.uint64]:
+        """The keys of the rows."""
+        return row_keys(list(self.cells), self.y) if self.keys is None else self.keys
+
+    def folds(self, folds: int, salt: int) -> NDArray[np.intp]:
+        """The fold of each row; see `twin_folds`."""
+        return twin_folds(self.content(), self.y, self.n_classes, folds, salt)
+
+
+def row_weights(rows: LearningRows, sizes: list[int]) -> list[Array]:
+    """What leaving a row out takes from a count: what the rows of a cell and class weigh, averaged
+    over their weight, Σw² / Σw. Leave-one-out by counts alone needs no more of the weights.
+
+    Parameters
+    ----------
+    rows : LearningRows
+    sizes : list of int
+        Cells of each column.
+
+    Returns
+    -------
+    list of float64 arrays (n_cells, n_classes), or (n_classes,) where the rows of a class weigh
+    alike
+    """
+    y, w, n_classes = rows.y, rows.weight, rows.n_classes
+    of_class = np.ones(n_classes)
+    of_class[y] = w
+    if (w == of_class[y]).all():
+        return [of_class] * len(sizes)
+    of_class = _mean_weight(y, w, n_classes, np.ones(n_classes))
+    found = []
+    for size, cells in zip(sizes, rows.cells, strict=True):
+        at = (cells + 1) * np.intp(n_classes) + y  # the first cell is that of −1
+        usual = np.tile(of_class, size + 1)
+        found.append(_mean_weight(at, w, len(usual), usual).reshape(-1, n_classes)[1:])
+    return found
+
+
+def _mean_weight(of: NDArray[np.integer], w: Array, size: int, usual: Array) -> Array:
+    """Σw² / Σw of the rows of each of so many groups, or what is usual."""
+    total = np.bincount(of, w, size)
+    mean = np.bincount(of, w * w, size) / np.where(total > 0.0, total, 1.0)
+    return np.where(total > 0.0, mean, usual)
 
 
 def column_values(

@@ -92,11 +92,12 @@ def _all_neighbours(counts: Array) -> Array:
     return np.concatenate([smoothed, gap], axis=1)
 
 
-def _best(cells: ColumnCells, p: Array) -> tuple[float, TableChoice]:
+def _best(cells: ColumnCells, p: Array, row_weight: Array) -> tuple[float, TableChoice]:
     """What the best choice gains over the class shares, by leave-one-out, in nats; and the choice.
 
-    A row is taken from the count of its class and from its cell's. A kernel pays for how many
-    bumps it could have made: a width of a share h of the rows, or of the cells, costs log(1/h).
+    A row is taken from the count of its class and from its cell's, with its whole weight. A kernel
+    pays for how many bumps it could have made: a width of a share h of the rows, or of the cells,
+    costs log(1/h).
     """
     rows = cells.counts
     kinds, counts, price = KINDS[:1], rows[None], np.zeros(1)
@@ -106,7 +107,7 @@ def _best(cells: ColumnCells, p: Array) -> tuple[float, TableChoice]:
         price = -np.log(np.minimum(share, 1.0))
     v, k = np.nonzero(rows)
     some = rows[v, k]
-    one = np.minimum(some, 1.0)
+    one = np.minimum(some, row_weight[v, k])
     part = (counts[:, v, k] - one)[:, None]
     whole = ((counts.sum(axis=2)[:, v] - one) * p[k])[:, None]
     prior = STRENGTHS[:, None] * p[k]
@@ -121,7 +122,12 @@ def _best(cells: ColumnCells, p: Array) -> tuple[float, TableChoice]:
     return float(gains[kind, strength]), TableChoice(*kinds[kind], float(STRENGTHS[strength]))
 
 
-def column_table(cells: ColumnCells, p: Array, choice: TableChoice | None = None) -> ColumnTable:
+def column_table(
+    cells: ColumnCells,
+    p: Array,
+    choice: TableChoice | None = None,
+    row_weight: Array | float = 1.0,
+) -> ColumnTable:
     """The table of a column.
 
     Parameters
@@ -131,10 +137,13 @@ def column_table(cells: ColumnCells, p: Array, choice: TableChoice | None = None
         Shares of the classes.
     choice : TableChoice, optional
         Chosen by leave-one-out unless given.
+    row_weight : float64 array (n_cells, n_classes) or (n_classes,), or float
+        What the rows of a cell and class weigh, on average over their weight: what leaving one out
+        takes from the counts.
     """
     gain = np.nan
     if choice is None:
-        gain, choice = _best(cells, p)
+        gain, choice = _best(cells, p, np.broadcast_to(row_weight, cells.counts.shape))
     a = choice.strength
     counts = _over_neighbours(cells.counts, choice)
     smoothed = counts + a * p

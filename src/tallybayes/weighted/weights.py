@@ -14,6 +14,7 @@ from tallybayes.weighted.by_class import class_weights
 from tallybayes.weighted.newton import penalty_takes, shared_weights
 from tallybayes.weighted.objective import CENTRE, Loss
 from tallybayes.weighted.rows import LearningRows
+from tallybayes.weighted.sampling import thinned
 from tallybayes.weighted.terms import Terms, Weights, scores_of
 
 __all__ = ["Weights", "learn_weights"]
@@ -24,6 +25,7 @@ Values = NDArray[np.float32]
 SCALES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 HOPELESS = 1.02  # times the least loss: a lower scale is not tried
 VALIDATED = 12_000  # rows of cross-validation
+SALT = 1  # of its folds
 THOROUGH = 5_000_000  # values up to which each fold of few rows is left out once
 FEWEST = 1000  # rows from which the scale is chosen
 MATTERS = 0.5  # nats: a penalty that takes less from the likelihood is not chosen
@@ -49,14 +51,11 @@ def _validated(
     scales: tuple[float, ...],
 ) -> Weights:
     """Weights under the γ of cross-validation, as some of the rows have them."""
-    order = np.random.default_rng(1).permutation(rows.n)[:VALIDATED]
-    thorough = len(order) < 1500 and values.size < THOROUGH
+    index = thinned(rows.y, rows.n_classes, VALIDATED)
+    thorough = len(index) < 1500 and values.size < THOROUGH
     folds = 5 if thorough else 3
-    fold = np.arange(len(order)) % folds
-    parts = [
-        (np.sort(order[fold != f]), np.sort(order[fold == f]))
-        for f in range(folds if thorough else 1)
-    ]
+    fold = rows.take(index).folds(folds, SALT)
+    parts = [(index[fold != f], index[fold == f]) for f in range(folds if thorough else 1)]
     inside = [values.take(train, axis=2) for train, _ in parts]
     outside = [values.take(test, axis=2) for _, test in parts]
     now, found, losses = [start] * len(parts), start, [np.inf]

@@ -1,0 +1,130 @@
+"""Samples and folds of rows: fair, and without regard to the order of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.reference.weighted import cells_of, mixed
+
+from tallybayes.weighted.canonical import canonical
+from tallybayes.weighted.effective import in_effective_rows
+from tallybayes.weighted.hashing import row_keys, salted
+from tallybayes.weighted.rows import LearningRows
+from tallybayes.weighted.sampling import sampled, thinned, twin_folds
+
+rows = given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(0, 300),
+    n_classes=st.integers(1, 4),
+    values=st.sampled_from([1, 2, 30, 10**6]),
+    folds=st.sampled_from([2, 3, 5]),
+)
+
+
+def drawn(seed, n, n_classes, values):
+    """Contents and labels; few values make many twins."""
+    rng = np.random.default_rng(seed)
+    cells = rng.integers(-1, values, (2, n)).astype(np.int32)
+    y = rng.integers(0, n_classes, n).astype(np.int32)
+    return cells, y, row_keys(list(cells), y)
+
+
+@rows
+def test_twins_are_in_one_fold_unless_they_are_more_than_its_share(
+    seed, n, n_classes, values, folds
+):
+    _, y, keys = drawn(seed, n, n_classes, values)
+    fold = twin_folds(keys, y, n_classes, folds, 1)
+    assert ((fold >= 0) & (fold < folds)).all()
+    largest = np.zeros(n_classes, dtype=int)
+    for key in np.unique(keys):
+        twins = np.flatnonzero(keys == key)
+        k = y[twins[0]]
+        if len(twins) * folds <= np.count_nonzero(y == k):
+            assert len(set(fold[twins])) == 1
+            largest[k] = max(largest[k], len(twins))
+    for k in range(n_classes):
+        sizes = np.bincount(fold[y == k], minlength=folds)
+        assert np.ptp(sizes) <= max(largest[k], 1)
+
+
+@rows
+def test_folds_follow_what_rows_are(seed, n, n_classes, values, folds):
+    """Equal rows may change places, so that it is the rows of each kind in a fold that count."""
+    _, y, keys = drawn(seed, n, n_classes, values)
+    order = np.random.default_rng(seed).permutation(n)
+    fold = twin_folds(keys, y, n_classes, folds, 1)
+    again = twin_folds(keys[order], y[order], n_classes, folds, 1)
+    for f in range(folds):
+        assert sorted(keys[fold == f]) == sorted(keys[order][again == f])
+
+
+def test_folds_of_two_salts_are_independent():
+    y = np.zeros(20_000, dtype=np.int32)
+    keys = salted(np.arange(20_000, dtype=np.uint64), 0)
+    one, other = (twin_folds(keys, y, 1, 5, salt) for salt in (1, 2))
+    together = np.bincount(5 * one + other, minlength=25)
+    assert np.abs(together - 800).max() < 5 * np.sqrt(800)
+
+
+def test_keys_tell_rows_apart_and_are_spread_evenly():
+    cells = np.stack(np.meshgrid(np.arange(-1, 60), np.arange(60), [0, 1])).reshape(3, -1)
+    cells = cells.astype(np.int32)
+    keys = row_keys(list(cells[:2]), cells[2])
+    assert len(np.unique(keys)) == cells.shape[1]
+    bits = np.unpackbits(keys.view(np.uint8)).reshape(len(keys), 64)
+    assert np.abs(bits.mean(axis=0) - 0.5).max() < 5 * 0.5 / np.sqrt(len(keys))
+
+
+@rows
+def test_rows_in_canonical_order_are_the_same_from_any_order(seed, n, n_classes, values, folds):
+    cells, y, _ = drawn(seed, n, n_classes, values)
+    weight = np.random.default_rng(seed).choice([1.0, 2.0, 0.5], n)
+    columns = cells_of(*mixed(10))[0][:2]
+    given_rows = LearningRows(cells, y, weight, n_classes)
+    order = np.random.default_rng(seed).permutation(n)
+    one, was = canonical(given_rows, columns)
+    other, _ = canonical(given_rows.take(order), columns)
+    for name in ("cells", "y", "weight", "keys"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    np.testing.assert_array_equal(one.cells, cells[:, was])
+    turned, _ = canonical(LearningRows(cells[::-1].copy(), y, weight, n_classes), columns[::-1])
+    np.testing.assert_array_equal(turned.cells, one.cells[::-1])
+
+
+@pytest.mark.parametrize("most", [1, 7, 100, 1000])
+def test_a_thinner_set_of_rows_has_the_share_of_each_class_and_content(most):
+    y = np.repeat(np.arange(3, dtype=np.int32), [5, 100, 1000])
+    some = thinned(y, 3, most)
+    assert (np.diff(some) > 0).all()
+    assert set(y[some]) == {0, 1, 2}
+    wanted = np.maximum(np.array([5, 100, 1000]) * most / len(y), 1)
+    assert np.abs(np.bincount(y[some]) - wanted).max() < 1
+    np.testing.assert_array_equal(thinned(y, 3, 2000), np.arange(len(y)))
+
+
+def test_a_sample_of_few_contents_has_all_of_them():
+    """Rows by their keys, of which the sample does not take the first."""
+    rng = np.random.default_rng(0)
+    cells = rng.integers(0, 2, (3, 40_000)).astype(np.int32)
+    y = rng.integers(0, 2, 40_000).astype(np.int32)
+    keys = row_keys(list(cells), y)
+    order = np.argsort(keys)
+    some, _ = sampled(y[order], np.ones(40_000), 2, 1000)
+    share = np.unique(keys[order][some], return_counts=True)[1]
+    assert len(share) == 16
+    assert np.abs(share - 1000 / 16).max() < 15
+
+
+@given(
+    st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=20),
+    st.floats(1e-9, 1e9),
+)
+def test_effective_rows_are_the_weights_to_nine_digits(weights, unit):
+    weight = np.array(weights)
+    found = in_effective_rows(weight, unit)
+    np.testing.assert_allclose(found, weight / unit, rtol=1e-9)
+    counts = np.arange(1000.0)
+    np.testing.assert_array_equal(in_effective_rows(counts * unit, unit), counts)
