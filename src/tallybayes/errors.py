@@ -99,7 +99,22 @@ class IncompatibleTallies(ValueError):
 
 
 class NegativeTally(ValueError):
-    """More was taken away than had been counted."""
+    """More was taken away than had been counted.
+
+    Parameters
+    ----------
+    message : str
+    label : str, optional
+        The class where it was found, if that is known.
+    column : str, optional
+        The column, if it was in one.
+    """
+
+    def __init__(
+        self, message: str = "", *, label: str | None = None, column: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.label, self.column = label, column
 
 
 class UnseenLevel(ValueError):

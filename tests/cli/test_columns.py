@@ -152,7 +152,7 @@ def decimal_commas(tmp_path, name="t.csv"):
 
 def test_decimal_commas(run, tmp_path):
     name = decimal_commas(tmp_path)
-    assert "--decimal , reads it" in run("fit", "--plain", name, "-t", "y", "--no-estimate").err
+    assert "add --decimal ," in run("fit", "--plain", name, "-t", "y", "--no-estimate").err
     assert (
         "decimal"
         not in run("fit", "--plain", name, "-t", "y", "--decimal", ",", "--no-estimate").err
@@ -164,7 +164,7 @@ def test_decimal_commas(run, tmp_path):
     assert run("predict", "t.tally", "point.csv", "--decimal", ".", "--proba").out == expected
     line = run("predict", "t.tally", "point.csv", code=1).line
     assert "line 2" in line
-    assert "no number" in line
+    assert "not a number" in line
     assert (
         "cannot be told apart"
         in run("predict", "t.tally", name, "--decimal", ",", "--delimiter", ",", code=2).line

@@ -95,7 +95,7 @@ def test_fit_takes_families_and_leaves_columns_out(run, files):
 
 def test_fit_of_every_row_in_one_class(run, tmp_path):
     (tmp_path / "one.csv").write_text("x,y\n1,a\n2,a\n3,a\n")
-    assert "one value only" in run("fit", "one.csv", "--target", "y").err
+    assert "only one value" in run("fit", "one.csv", "--target", "y").err
 
 
 def test_predict_keeps_the_order_and_gives_probabilities(run, model, rows, tmp_path):

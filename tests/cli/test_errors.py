@@ -41,8 +41,8 @@ def model(run, files):
         ("a,y\n1,u\n-inf,v\n", ["line 3", "'a'", "infinite"]),
         (b"a,y\n\x00\x01\x02,u\n", ["binary file"]),
         (b"a,y\n\xff\xfe1,u\n", ["--encoding"]),
-        ('{"a": 1, "y": "u"}\n{"a": 1,\n', ["line 2", "no JSON"]),
-        ('{"a": 1, "y": "u"}\n[1]\n', ["line 2", "no JSON object"]),
+        ('{"a": 1, "y": "u"}\n{"a": 1,\n', ["line 2", "not valid JSON"]),
+        ('{"a": 1, "y": "u"}\n[1]\n', ["line 2", "not a JSON object"]),
         ('{"a": [1], "y": "u"}\n', ["line 1", "'a'", "unpack"]),
         ("a,y\n" + "".join(f"1,{i}.5\n" for i in range(200)), ["200 different values"]),
     ],
@@ -144,10 +144,23 @@ def test_data_that_does_not_fit_the_model(run, model, write, tmp_path):
     assert (tmp_path / model).read_bytes() == before
 
 
+def test_a_column_of_the_model_is_no_label(run, model):
+    for command in ("evaluate", "update", "forget", "reweight"):
+        line = run(command, model, "comma.csv", "--target", "age", code=2).line
+        assert "--target 'age' is a column that the model predicts from" in line
+        assert "the label is 'buys'" in line
+
+
 def test_forgetting_what_was_not_learned_changes_nothing(run, files, model, tmp_path):
     run("fit", "half.csv", "--target", "buys", "-o", "h.tally", "--no-estimate")
     before = (tmp_path / "h.tally").read_bytes()
-    assert "more than was counted" in run("forget", "h.tally", "comma.csv", code=1).line
+    line = run("forget", "h.tally", "comma.csv", code=1).line
+    assert "class '" in line
+    assert "these rows were not counted" in line
+    lines = (tmp_path / "half.csv").read_text("utf-8").splitlines()
+    (tmp_path / "one.csv").write_text(f"{lines[0]}\n99,1,new job,Bern,true,2020-01-01,ja\n")
+    line = run("forget", "h.tally", "one.csv", code=1).line
+    assert "one.csv: column 'age', class 'ja': these rows were not counted" in line
     assert (tmp_path / "h.tally").read_bytes() == before
 
 
@@ -230,7 +243,7 @@ def _wait_until_it_reads(job):
         (["fit", "cr.csv", "-t", "y"], ["header line"]),
         (["predict", "comma.csv", "m.tally"], ["not a tallybayes model", "before the data"]),
         (["show", "junk.csv"], ["not a tallybayes model"]),
-        (["fit", "cut.csv.gz", "-t", "buys"], ["no whole gzip file"]),
+        (["fit", "cut.csv.gz", "-t", "buys"], ["incomplete gzip file"]),
         (["fit", "comma.csv", "-t", "buys", "--test", "nope.csv"], ["nope.csv: No such file"]),
     ],
 )

@@ -47,7 +47,7 @@ def test_what_is_wrong_in_a_pipe(run, files, pipe):
     line = run("predict", "m.tally", pipe(b"", "b"), code=1).line
     assert "b is empty" in line
     line = run("predict", "m.tally", pipe(b"PAR1" + bytes(20) + b"PAR1", "c"), code=1).line
-    assert "c can be read once" in line
+    assert "c can be read only once" in line
 
 
 def test_ctrl_c_while_a_pipe_is_waited_for(process, files, tmp_path):

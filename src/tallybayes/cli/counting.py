@@ -74,20 +74,20 @@ class Counting:
             if self.source.once:
                 raise Failure(
                     f"{self.source.name}, row {new.row}: the key {new.name!r} was not in the "
-                    "rows at the beginning, which tell the columns: give a file, or null in the "
-                    "first row"
+                    "rows at the beginning, and the input can be read only once: give a file, or "
+                    "name the key in the first row, with null"
                 ) from None
         self._survey(bar)
         return self._count(bar)
 
     def _final(self, misfit: Misfit) -> Failure:
         where = f"{self.source.name}, {self.source.where(misfit.row)}"
-        holds = f"column {misfit.column!r} holds {misfit.value!r}, which is no {misfit.kind}"
+        holds = f"column {misfit.column!r} holds {misfit.value!r}, which is not a {misfit.kind}"
         if misfit.column in self.families:
             return Failure(f"{where}: {holds}: correct it, or declare {misfit.column}=categorical")
         return Failure(
-            f"{where}: {holds}, but the rows at the beginning were, and the input is read once: "
-            f"add --column {misfit.column}=categorical, or give a file"
+            f"{where}: {holds}, unlike the rows at the beginning, and the input can be read only "
+            f"once: add --column {misfit.column}=categorical, or give a file"
         )
 
     def _survey(self, bar: Bar) -> None:
@@ -139,7 +139,8 @@ class Counting:
         if not batch.first and rows >= MANY and 2 * len(set(labels.tolist())) > rows:
             raise Failure(
                 f"{self.target!r} has {len(set(labels.tolist())):,} different values in the first "
-                f"{rows:,} rows: a target has few labels. Choose another, or put it into classes"
+                f"{rows:,} rows: a target has few labels. Choose another column, or group "
+                "its values into classes"
             )
         assert self.names is not None
         columns = {

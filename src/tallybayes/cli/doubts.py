@@ -39,7 +39,7 @@ def note_doubts(file: ModelFile, source: Source) -> None:
         What it was read from.
     """
     if source.nameless:
-        note("note: a column without a name, as a table's index is written, is not read")
+        note("note: a column without a name (such as a written index) is not read")
     declared = file.table.reading.declared
     for group in file.table.schema.groups:
         if group.names is None or group.levels is None or declared.is_text(group.names[0]):
@@ -47,12 +47,12 @@ def note_doubts(file: ModelFile, source: Source) -> None:
         levels = [str(level) for level in islice(group.levels[0], MOST)]
         doubt = _doubt(group.names[0], levels, file.decimal)
         if doubt:
-            note(f"note: column {group.names[0]!r} was read as texts, {doubt}")
+            note(f"note: column {group.names[0]!r} was read as texts {doubt}")
     numbers = [c for c in file.classes if POINTED.fullmatch(c)]
     if len(numbers) == len(file.classes) > MANY:
         note(
-            f"note: {file.target!r} has {len(numbers)} different numbers, and each is a class of "
-            "its own: if they are a quantity, put them into a few classes first"
+            f"note: {file.target!r} has {len(numbers)} different numbers, each of them a class: if "
+            "they are a quantity, group them into a few classes first"
         )
 
 
@@ -91,19 +91,19 @@ def _doubt(name: str, levels: list[str], decimal: str) -> str:
     if not levels:
         return ""
     if decimal == "." and all(map(COMMAED.fullmatch, levels)):
-        return "and looks like numbers with a decimal comma: --decimal , reads it so"
+        return "and looks like numbers with a decimal comma: add --decimal ,"
     number = COMMAED if decimal == "," else POINTED
     strays = [v for v in levels if not POINTED.fullmatch(v) and not number.fullmatch(v)]
     if 0 < len(strays) <= STRAY and len(levels) - len(strays) >= ENOUGH:
         options = " ".join(f"--null {_quoted(name + '=' + v)}" for v in strays)
         return (
-            f"because of {listed(map(repr, strays))} among numbers: if that is a gap, {options} "
-            "reads it so"
+            f"because of {listed(map(repr, strays))} among numbers: if that means missing, "
+            f"add {options}"
         )
     if strays and all(map(SIGNED.fullmatch, levels)):
         return (
-            f"and looks like numbers with signs, such as {strays[0]!r}: write plain digits and a "
-            "point to have them read as numbers"
+            f"and looks like numbers with signs, such as {strays[0]!r}: write plain digits with a "
+            "point"
         )
     if all(map(DATED.fullmatch, levels)):
         return f"and looks like dates, such as {levels[0]!r}: write them as 2020-01-31"

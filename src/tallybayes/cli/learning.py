@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from tallybayes.cli.console import document, line, progress, say
 from tallybayes.cli.doubts import note_new_classes, note_stale, note_unlabelled
+from tallybayes.cli.failures import Failure
 from tallybayes.cli.locking import alone
 from tallybayes.cli.model_file import ModelFile
 from tallybayes.cli.options import Reading
 from tallybayes.cli.places import need_place
 from tallybayes.cli.reading.source import Source
+from tallybayes.errors import NegativeTally
 
 __all__ = ["learn"]
 
@@ -56,6 +58,17 @@ def learn(
     say(line(f"{changed:,.10g} rows {verb}; {path} holds {file.rows:,.10g} now"))
 
 
+def _forget(file: ModelFile, source: Source, table: Any, labels: Any) -> None:
+    try:
+        file.model.forget(table, labels)
+    except NegativeTally as error:
+        where = "" if error.column is None else f"column {error.column!r}, "
+        raise Failure(
+            f"{source.name}: {where}class {error.label!r}: these rows were not counted. Nothing "
+            "was changed: forget only rows that the model has counted"
+        ) from error
+
+
 def _count(action: Action, file: ModelFile, source: Source, target: str | None) -> None:
     update = action == "update"
     with progress() as bar:
@@ -66,4 +79,4 @@ def _count(action: Action, file: ModelFile, source: Source, target: str | None) 
                 if update:
                     file.model.partial_fit(rows.batch.table, labels)
                 else:
-                    file.model.forget(rows.batch.table, labels)
+                    _forget(file, source, rows.batch.table, labels)

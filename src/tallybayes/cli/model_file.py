@@ -244,6 +244,12 @@ class ModelFile:
                 "name it by --target",
                 USAGE,
             )
+        if target in self.names:
+            raise Failure(
+                f"--target {target!r} is a column that the model predicts from"
+                + (f"; the label is {self.target!r}" if self.target else ""),
+                USAGE,
+            )
         n_rows = 0
         for batch in self.batches(source, bar, what, target, learning):
             batch, labels = labels_of(source, batch, target)

@@ -113,12 +113,14 @@ def _say_model(file: ModelFile, telling: list[Telling], target: str, path: str) 
     say(line(text, "bold"), line())
     weighting = file.table.chosen.weighting
     if weighting is not None and not file.table.parts:
-        note(f"warning: {NOTHING}, so every prediction will be one class; --plain uses them all")
+        note(
+            f"warning: {NOTHING}, so every prediction is the most frequent class; --plain uses all"
+        )
     if len(file.classes) == 1:
-        note(f"warning: {target!r} has one value only, so every prediction will be that")
+        note(f"warning: {target!r} has only one value, so every prediction will be that value")
 
 
 def _no_estimate(rows: float) -> str:
     if rows <= 1:
-        return "note: no estimate of how good it is: it needs two rows or more, or --test FILE"
-    return "note: no estimate of how good it is: add --test FILE, or leave --no-estimate away"
+        return "note: the quality was not measured: it takes at least two rows, or --test FILE"
+    return "note: the quality was not measured: add --test FILE, or leave out --no-estimate"

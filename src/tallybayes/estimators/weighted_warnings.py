@@ -46,9 +46,8 @@ def warn_of_rows(now: WeightingNow, classes: NDArray[Any], rows: Array, n_column
     rare = [f"{classes[k]} ({rows[k]:g})" for k in np.flatnonzero((rows > 0.0) & (rows < RARE))]
     if rare:
         warn_user(
-            f"classes with fewer than {RARE} rows: {listed(rare, MOST)}. What the model says of "
-            "them rests on next to nothing: learn more of their rows, or join them to other "
-            "classes",
+            f"classes with fewer than {RARE} rows: {listed(rare, MOST)}. Predictions of "
+            "these classes are unreliable: add rows, or join them to other classes",
             RareClassWarning,
         )
     telling = [column.name for column in now.columns if _tells_alone(column)]
@@ -63,7 +62,7 @@ def warn_of_rows(now: WeightingNow, classes: NDArray[Any], rows: Array, n_column
         )
     if n_columns and not len(now.score.speaking):
         warn_user(
-            f"no column of {n_columns} tells the classes apart better than chance could on "
+            f"no column of {n_columns} predicts the class better than chance on "
             f"{total:g} rows: every prediction is by the shares of the classes",
             UninformativeWarning,
         )

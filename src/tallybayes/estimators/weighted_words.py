@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 GAP = "(gap)"
-NOTHING = "No column tells the classes apart better than chance could"
+NOTHING = "No column predicts the class better than chance"
 LEAST = 0.005  # nats below which a term says nothing worth telling
 
 
@@ -160,7 +160,7 @@ def _why(weighting: Weighting, j: int) -> str:
         return copy
     choice = weighting.learned.choices[j]
     if choice == SILENT:
-        return "gains no more than chance could"
+        return "no better than chance"
     smoothed = f"smoothed by {choice.strength:g} rows"
     if choice.kernel == "cells":
         smoothed += f" and over {choice.width:g} cells"

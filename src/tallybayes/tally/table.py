@@ -203,13 +203,18 @@ class TableTally:
             if found is None:
                 continue
             k, j, shown = found
-            where = f"class {self.schema.classes.tolist()[k]!r}"
+            label, column = self.schema.classes.tolist()[k], None
+            where = f"class {label!r}"
             if columns is not None:
                 where += f", feature {columns.name_of(j)}"
+                if columns.names is not None:
+                    column = columns.names[j]
             raise NegativeTally(
                 f"{action} would take away more than was counted: {where} would be left with "
                 f"{shown}. Nothing was changed; forget only rows that were learned, with the "
-                "weights they were learned with."
+                "weights they were learned with.",
+                label=str(label),
+                column=column,
             )
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:

@@ -41,7 +41,9 @@ def names(path: str, format: str) -> list[str]:
             is_file = beginning(path).startswith(b"ARROW1")
             return list((pa.ipc.open_file if is_file else pa.ipc.open_stream)(file).schema.names)
     except pa.ArrowException as error:
-        raise Failure(f"{path} is no whole {format.title()} file ({error})") from None
+        raise Failure(
+            f"{path} is a damaged or incomplete {format.title()} file ({error})"
+        ) from None
 
 
 def parquet(path: str, rows: int) -> Iterator[Batch]:
@@ -51,7 +53,7 @@ def parquet(path: str, rows: int) -> Iterator[Batch]:
             _need_names(path, file.schema_arrow.names)
             yield from _sliced(file.iter_batches(rows), rows, file.metadata.num_rows)
     except pa.ArrowException as error:
-        raise Failure(f"{path} is no whole Parquet file ({error})") from None
+        raise Failure(f"{path} is a damaged or incomplete Parquet file ({error})") from None
 
 
 def arrow(path: str, rows: int) -> Iterator[Batch]:
@@ -66,4 +68,4 @@ def arrow(path: str, rows: int) -> Iterator[Batch]:
             _need_names(path, reader.schema.names)
             yield from _sliced(parts, rows, None)
     except pa.ArrowException as error:
-        raise Failure(f"{path} is no whole Arrow file ({error})") from None
+        raise Failure(f"{path} is a damaged or incomplete Arrow file ({error})") from None

@@ -42,14 +42,14 @@ def dialect_of(path: str, head: bytes, delimiter: str | None, encoding: str) -> 
     text = codecs.getincrementaldecoder(encoding)("replace").decode(head).removeprefix("\ufeff")
     text = text.lstrip("\r\n")
     if "\0" in text:
-        raise Failure(f"{path} is a binary file of another kind, or not {encoding} text")
+        raise Failure(f"{path} is a binary file, or not {encoding} text")
     delimiter = delimiter or delimiter_of(text)
     try:
         header = next(csv.reader(io.StringIO(text), delimiter=delimiter), [])
     except csv.Error as error:
         if "\r" in text and "\n" not in text:
             raise Failure(
-                f"{path} ends its lines in a way of old (CR alone): convert it, such as by "
+                f"{path} has the line ends of old Macs (CR alone): convert it with "
                 f"tr '\\r' '\\n' < {path}"
             ) from None
         raise Failure(f"{path} does not begin with a header line of CSV ({error})") from None

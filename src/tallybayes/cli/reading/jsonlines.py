@@ -50,12 +50,12 @@ def _rows(path: str, stream: Stream) -> Iterator[tuple[int, int, dict[str, Any]]
         except ValueError as error:
             hint = HINT if line.lstrip().startswith(b"[") else ""
             raise Failure(
-                f"{path}, line {number} is no JSON ({error}): JSON lines have an object a line"
-                + hint
+                f"{path}, line {number} is not valid JSON ({error}): JSON lines hold one object "
+                f"per line{hint}"
             ) from None
         if not isinstance(row, dict):
-            hint = HINT if isinstance(row, list) else ", as each must"
-            raise Failure(f"{path}, line {number} holds no JSON object{hint}")
+            hint = HINT if isinstance(row, list) else ": each line has to be one"
+            raise Failure(f"{path}, line {number} is not a JSON object{hint}")
         yield number, len(line), row
 
 

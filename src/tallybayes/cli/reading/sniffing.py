@@ -40,22 +40,26 @@ def format_of(path: str, head: bytes) -> Format:
         return "jsonl"
     by_suffix = FORMATS.get(Path(path.removesuffix(".gz")).suffix.lower(), "csv")
     if by_suffix in ("parquet", "arrow"):
-        raise Failure(f"{path} is no {by_suffix} file, though its name says so, or it is damaged")
+        raise Failure(
+            f"{path} is not a {by_suffix} file, although its name says so, or it is damaged"
+        )
     return by_suffix
 
 
 def need_text(path: str, head: bytes) -> None:
     """Raises for an empty file and for one that is not text."""
     if not head.strip():
-        raise Failure(f"{path} is empty: a header line with the column names, and rows, are needed")
+        raise Failure(f"{path} is empty: it needs a header line with the column names, and rows")
     if b'"tallybayes"' in head[:4096] and b"\x00" in head[:8]:
-        raise Failure(f"{path} is a tallybayes model, and data is wanted here: swap the arguments?")
+        raise Failure(
+            f"{path} is a tallybayes model, but data is expected here: swap the arguments?"
+        )
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise Failure(f"{path} is UTF-16 text, as spreadsheets write it: add --encoding utf-16")
+        raise Failure(f"{path} is UTF-16 text: add --encoding utf-16")
     if b"\x00" in head:
         raise Failure(
-            f"{path} is a binary file of another kind: data is CSV, JSON lines, Parquet or Arrow "
-            "(or text in another encoding: name it by --encoding)"
+            f"{path} is a binary file of an unknown kind: data is CSV, JSON lines, Parquet or "
+            "Arrow (or text in another encoding: name it by --encoding)"
         )
 
 

@@ -101,8 +101,8 @@ class Source:
             need_text(self.name, head)
         elif self.once:
             raise Failure(
-                f"{self.name} can be read once, and so is CSV or JSON lines: give a "
-                f"{self.format} file"
+                f"{self.name} can be read only once, which {self.format} does not allow: save it "
+                "to a file first"
             )
 
     @property
@@ -192,13 +192,13 @@ class Source:
                 if infinite is not None:
                     raise Failure(
                         f"{self.name}, {self.where(batch.first + infinite)}: column {name!r} is "
-                        "infinite: give a finite number, or nothing for a gap (--null inf makes it "
-                        "one)"
+                        "infinite: give a finite number, or leave it empty (--null inf reads it as "
+                        "missing)"
                     )
             rows += batch.table.num_rows
             yield replace(batch, table=pa.table(columns))
         if not rows:
-            raise Failure(f"{self.name} has no rows: it needs at least one below the header")
+            raise Failure(f"{self.name} has no rows below the header")
 
     @property
     def columns(self) -> list[str]:
@@ -228,8 +228,8 @@ class Source:
         """A cell that does not fit, as an error for a model whose kinds stand."""
         return Failure(
             f"{self.name}, {self.where(misfit.row)}: column {misfit.column!r} holds "
-            f"{misfit.value!r}, which is no {misfit.kind}, as the model counts there: correct it, "
-            "leave it empty, or train with "
+            f"{misfit.value!r}, which is not a {misfit.kind}, unlike the training data: correct "
+            "it, leave it empty, or train with "
             f"--column {misfit.column}=categorical"
         )
 

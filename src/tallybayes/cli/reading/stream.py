@@ -59,7 +59,7 @@ class Stream(io.RawIOBase):
                 self._pending = self._raw.read(HEAD)
             except (OSError, EOFError, zlib.error) as error:
                 self.close()
-                raise Failure(f"{path} is no whole gzip file ({error})") from None
+                raise Failure(f"{path} is a damaged or incomplete gzip file ({error})") from None
         else:
             self._packed = False
 
