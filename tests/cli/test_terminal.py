@@ -122,6 +122,13 @@ def test_predictions_stand_alone_on_a_terminal(terminal, process, files):
     assert sent.replace("\r\n", "\n") == process("predict", "m.tally", "comma.csv").out
 
 
+def test_there_is_no_bar_beside_what_reads_a_pipe(terminal, process, files, tmp_path):
+    process("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
+    assert terminal("predict", "m.tally", "comma.csv", out=subprocess.PIPE) == ""
+    with (tmp_path / "p.csv").open("wb") as out:
+        assert "predicting" in terminal("predict", "m.tally", "comma.csv", out=out)
+
+
 def test_a_report_sent_to_a_file_is_in_the_file(terminal, process, files, tmp_path):
     words = ("fit", "comma.csv", "--target", "buys", "-o", "m.tally")
     with (tmp_path / "report.txt").open("wb") as out:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -183,18 +185,25 @@ class Bar:
             self._shown.remove_task(task)
 
 
+def _is_file(stream: Any) -> bool:
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 @contextmanager
-def progress(*, to_terminal: bool = False) -> Iterator[Bar]:
+def progress(*, writes_output: bool = False) -> Iterator[Bar]:
     """A :class:`Bar` that is cleared away at the end. Results are printed after it, not inside.
 
     Parameters
     ----------
-    to_terminal : bool
-        Whether results are written to standard output meanwhile: there is no bar then if that is a
-        terminal, where both would meet.
+    writes_output : bool
+        Whether results are written to standard output meanwhile. There is then a bar only if that
+        is a file: a terminal, or what reads a pipe, would print beside it.
     """
     console = Console(file=sys.stderr)
-    if not console.is_terminal or (to_terminal and sys.stdout.isatty()):
+    if not console.is_terminal or (writes_output and not _is_file(sys.stdout)):
         yield Bar(None)
         return
     columns = (

@@ -57,7 +57,7 @@ def run(
     counts: Counter[str] = Counter()
     document_out = json and output == "-"
     with (
-        progress(to_terminal=output == "-") as bar,
+        progress(writes_output=output == "-") as bar,
         writing(output, columns, document_out, safe=safe_csv) as out,
     ):
         for batch in file.batches(source, bar, "predicting", None):
