@@ -25,6 +25,7 @@ from tallybayes import (
     set_num_threads,
 )
 from tallybayes.errors import StaleWarning
+from tallybayes.estimators.weighting_files import plain_weighting, restored_weighting
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(no column|alone tell|fewer than|left out)")
 
@@ -244,3 +245,12 @@ def test_leave_one_out_is_counting_without_the_row(seed, n_classes, weighted):
         there = np.isin(model.classes_, others.classes_[others.class_count_ > 0.0])
         if there.all():
             np.testing.assert_allclose(found[i], expected, atol=0.01)
+
+
+def test_a_file_without_a_unit_took_weights_as_rows():
+    """Files of 0.1.0."""
+    model = WeightedNaiveBayes().fit(X, Y, sample_weight=np.full(len(Y), 4.0))
+    header, arrays = plain_weighting(model._model.chosen.weighting)
+    assert restored_weighting(header, arrays).unit == 4.0
+    del header["unit"]
+    assert restored_weighting(header, arrays).unit == 1.0

@@ -121,3 +121,18 @@ def test_many_rows_are_learned_on_a_sample(monkeypatch):
     own = np.arange(6000), rows.y
     assert part.log_proba.shape == whole.log_proba.shape
     assert part.log_proba[own].mean() == pytest.approx(whole.log_proba[own].mean(), abs=0.02)
+
+
+def test_where_classes_are_many_an_equal_share_of_each_is_looked_at(monkeypatch):
+    columns, rows, classes = cells_of(*mixed(6000))
+    whole = learn(columns, rows, classes)
+    monkeypatch.setattr("tallybayes.weighted.learning.MOST_VALUES", 2 * 2000)
+    part = learn(columns, rows, classes)
+    assert len(part.tested) == len(set(part.tested.tolist())) <= 2000
+    shares = np.bincount(rows.y[part.tested], minlength=2) / len(part.tested)
+    np.testing.assert_allclose(shares, classes / classes.sum(), atol=0.01)
+    assert [(p.first, p.second) for p in part.pairs] == [(p.first, p.second) for p in whole.pairs]
+    losses = [
+        -m.log_proba[np.arange(len(m.tested)), rows.y[m.tested]].mean() for m in (part, whole)
+    ]
+    assert losses[0] == pytest.approx(losses[1], abs=0.03)

@@ -13,10 +13,8 @@ LOOKED = 1000  # rows that tell most columns apart
 
 
 def distinct(cells: Cells, names: list[str]) -> tuple[list[int], dict[int, int]]:
-    """The columns to keep, by name, and of each other column the kept one that has the same cells.
-
-    Of equal columns the first is kept, in the place of the least of their names: the order of
-    columns does not matter.
+    """The columns to keep, in the order of their names, and of each other column the kept one that
+    has the same cells: the first of them.
 
     Parameters
     ----------
@@ -26,14 +24,13 @@ def distinct(cells: Cells, names: list[str]) -> tuple[list[int], dict[int, int]]
     """
     step = max(1, cells.shape[1] // LOOKED)
     alike: dict[bytes, list[int]] = {}
-    least, duplicates = {}, {}
+    kept, duplicates = [], {}
     for j, column in enumerate(cells):
         others = alike.setdefault(column[::step].tobytes(), [])
-        same = next((i for i in others if np.array_equal(cells[i], column)), j)
-        if same == j:
+        same = next((i for i in others if np.array_equal(cells[i], column)), None)
+        if same is None:
             others.append(j)
-            least[j] = names[j]
+            kept.append(j)
         else:
             duplicates[j] = same
-            least[same] = min(least[same], names[j])
-    return sorted(least, key=least.__getitem__), duplicates
+    return sorted(kept, key=names.__getitem__), duplicates
