@@ -85,6 +85,8 @@ def terminal(tmp_path, process):
         except OSError:  # the other end was closed
             pass
         os.close(ours)
+        if job.stdout is not None:
+            job.stdout.close()
         assert job.wait(60) == 0
         return b"".join(pieces).decode()
 
