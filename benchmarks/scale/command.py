@@ -58,7 +58,7 @@ def cases(data: str) -> list[Case]:
         Case("fit, no estimate", ["fit", data, "-t", TARGET, "-o", "a.tally", "--no-estimate"], 1),
         Case("fit, with its estimate", ["fit", data, "-t", TARGET, "-o", "b.tally"], 2),
         Case("evaluate", ["evaluate", "a.tally", data], 1),
-        Case("predict", ["predict", "a.tally", data, "-o", "out.csv", "--proba"], 1),
+        Case("predict", ["predict", "a.tally", data, "-o", "out.csv", "--proba", "--force"], 1),
         Case("update", ["update", "a.tally", data], 1),
     ]
 

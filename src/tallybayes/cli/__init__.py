@@ -11,14 +11,13 @@ from typing import Never
 
 __all__ = ["main"]
 
-INTERRUPTED = 130
-
 
 def main() -> None:
     """Runs the command line and exits with 0 done, 1 data or model, 2 usage, 130 interrupted."""
-    try:
-        from tallybayes.cli import interrupts
+    _open_streams()
+    from tallybayes.cli import interrupts
 
+    try:
         interrupts.install()
         for stream in (sys.stdout, sys.stderr):  # in a narrow locale "?" is better than no result
             if isinstance(stream, io.TextIOWrapper):
@@ -26,9 +25,9 @@ def main() -> None:
         from tallybayes.cli.app import app
 
         app()
-    except SystemExit as end:
-        if end.code == INTERRUPTED:
-            _leave()
+    except SystemExit:
+        if interrupts.happened():
+            _leave(interrupts.exit_code())
         raise
     except ModuleNotFoundError as error:
         if error.name not in {"typer", "rich", "pyarrow"}:
@@ -40,14 +39,27 @@ def main() -> None:
         )
         sys.exit(1)
     except KeyboardInterrupt:
-        print("tallybayes: error: interrupted; model files are as they were", file=sys.stderr)
-        _leave()
+        print(f"tallybayes: error: {interrupts.message()}", file=sys.stderr)
+        _leave(interrupts.exit_code())
 
 
-def _leave() -> Never:
+def _open_streams() -> None:
+    """Opens what the shell has closed (``>&-``): no other file shall take that number."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # which takes the lowest number that is free
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  as long as the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+
+
+def _leave(code: int) -> Never:
     """Ends at once: a thread of Arrow may still wait for input, and would not end with Python."""
     with contextlib.suppress(OSError):
         sys.stdout.flush()
     with contextlib.suppress(OSError):
         sys.stderr.flush()
-    os._exit(INTERRUPTED)
+    os._exit(code)

@@ -19,6 +19,7 @@ from tallybayes.cli.commands.predict import run as predict
 from tallybayes.cli.commands.reweight import run as reweight
 from tallybayes.cli.commands.show import run as show
 from tallybayes.cli.commands.update import forget, update
+from tallybayes.cli.failures import OUTPUT, naming_output
 from tallybayes.cli.help import PlainCommand, PlainGroup
 from tallybayes.errors import LeftOutWarning, StaleWarning
 
@@ -42,7 +43,8 @@ class OneLine(PlainGroup):
         try:
             try:
                 code = super().main(*args, **kwargs)
-                sys.stdout.flush()
+                with naming_output():
+                    sys.stdout.flush()
             except typer.Exit as done:
                 code = done.exit_code
             except Exception as error:
@@ -54,10 +56,17 @@ class OneLine(PlainGroup):
                 raise KeyboardInterrupt
             return code if isinstance(code, int) else 0
         except (BrokenPipeError, SystemExit):  # whoever read the output has had enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_output()
             return 0
         except (Exception, KeyboardInterrupt) as error:
+            if isinstance(error, OSError) and error.filename == OUTPUT:
+                _drop_output()
             return failures.report(error)
+
+
+def _drop_output() -> None:
+    """Lets what is still to be written go nowhere: Python would try again at its end, and fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

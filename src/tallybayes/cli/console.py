@@ -23,6 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tallybayes.cli.escapes import json_safe, one_line, visible
+from tallybayes.cli.failures import naming_output
 from tallybayes.cli.reading.batch import Batch
 
 __all__ = ["Bar", "cut", "document", "line", "note", "progress", "say", "table"]
@@ -46,8 +47,9 @@ def say(*items: Any) -> None:
     """Results for people on standard output."""
     console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
     console.width = max(console.width, MIN_WIDTH)
-    for item in items:
-        console.print(item)
+    with naming_output():
+        for item in items:
+            console.print(item)
 
 
 def _plain(value: Any) -> Any:
@@ -71,7 +73,8 @@ def is_unicode(stream: Any) -> bool:
 def document(command: str, content: dict[str, Any]) -> None:
     """Results for machines: one JSON document on standard output."""
     content = {"command": command, **_plain(content)}
-    print(json_safe(json.dumps(content, ensure_ascii=not is_unicode(sys.stdout), indent=1)))
+    with naming_output():
+        print(json_safe(json.dumps(content, ensure_ascii=not is_unicode(sys.stdout), indent=1)))
 
 
 class _Table:

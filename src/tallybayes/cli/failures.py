@@ -5,10 +5,12 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import typer
 
+from tallybayes.cli import interrupts
 from tallybayes.cli.escapes import one_line
 
 __all__ = [
@@ -16,8 +18,10 @@ __all__ = [
     "DEBUG",
     "EXTRA",
     "INTERRUPTED",
+    "OUTPUT",
     "USAGE",
     "Failure",
+    "naming_output",
     "report",
     "suggestion",
 ]
@@ -26,6 +30,21 @@ DATA, USAGE, INTERRUPTED = 1, 2, 130
 EXTRA = {"typer", "rich", "pyarrow"}  # what the extra "cli" installs
 CLOSE = 0.65  # from 0 to 1, from which on a name may be another one mistyped
 DEBUG = "TALLYBAYES_DEBUG"  # set to 1 for tracebacks
+
+
+OUTPUT = "standard output"
+
+
+@contextmanager
+def naming_output() -> Iterator[None]:
+    """Errors of standard output say that it was standard output."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        error.filename = OUTPUT if error.filename is None else error.filename
+        raise
 
 
 class Failure(Exception):
@@ -50,10 +69,10 @@ def _is_arrow(error: BaseException) -> bool:
 
 
 def _line(error: BaseException) -> tuple[str, int]:
+    if isinstance(error, typer.Abort | KeyboardInterrupt) or interrupts.happened():
+        return interrupts.message(), interrupts.exit_code()
     if isinstance(error, Failure):
         return str(error), error.code
-    if isinstance(error, typer.Abort | KeyboardInterrupt):
-        return "interrupted; model files are as they were", INTERRUPTED
     if hasattr(error, "format_message"):  # a usage error of typer
         path = getattr(getattr(error, "ctx", None), "command_path", "tallybayes")
         return f"{error.format_message()} (see {path} --help)", USAGE

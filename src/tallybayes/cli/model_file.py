@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -12,21 +12,45 @@ from numpy.typing import NDArray
 
 from tallybayes.cli.console import Bar
 from tallybayes.cli.failures import USAGE, Failure, suggestion
-from tallybayes.cli.interrupts import need_none
+from tallybayes.cli.interrupts import need_none, replacement_of
 from tallybayes.cli.places import need_model
 from tallybayes.cli.reading.batch import Batch, gathered
 from tallybayes.cli.reading.cells import GAPS, Kind, Misfit
 from tallybayes.cli.reading.foreign import header_hint
 from tallybayes.cli.reading.source import Source
 from tallybayes.cli.targets import need_target
-from tallybayes.errors import listed
+from tallybayes.errors import ModelFileError, listed
 from tallybayes.estimators.files import load_with_extra, save
 from tallybayes.estimators.table_classifier import TableClassifier
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.weighted_words import Term
+from tallybayes.persistence.checks import (
+    Unfit,
+    each,
+    either,
+    mapping,
+    one_of,
+    optional,
+    record,
+    text,
+)
 from tallybayes.tables.objects import as_text
 
 __all__ = ["Labelled", "ModelFile", "labels_of", "need_labels"]
+
+
+TEXTS = either(each(text), each(text, of=tuple))
+OWN = record(
+    {
+        "target": optional(text),
+        "kinds": mapping(text, optional(one_of(*get_args(Kind)))),
+        "gaps": TEXTS,
+        "gaps_of": mapping(text, TEXTS),
+        "decimal": one_of(".", ","),
+    },
+    {"target": None, "kinds": {}, "gaps": list(GAPS), "gaps_of": {}, "decimal": "."},
+)
+"""What the command line keeps beside a model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +131,13 @@ class ModelFile:
                 f"{path} holds a {type(model).__name__}; the command line works with models of "
                 "tables, such as tallybayes fit makes. Use this one from Python"
             )
-        mine = extra.get("cli", {})
-        gaps, decimal = tuple(mine.get("gaps", GAPS)), mine.get("decimal", ".")
-        gaps_of = {name: tuple(texts) for name, texts in mine.get("gaps_of", {}).items()}
-        kinds = dict(mine.get("kinds", {}))
-        file = cls(model, mine.get("target"), kinds, gaps, decimal, gaps_of)
+        try:
+            mine = OWN(extra.get("cli", {}), "the command line's part")
+        except Unfit as error:
+            raise ModelFileError(f"{path} is whole, but no model file: {error}") from error
+        gaps = tuple(mine["gaps"])
+        gaps_of = {name: tuple(texts) for name, texts in mine["gaps_of"].items()}
+        file = cls(model, mine["target"], mine["kinds"], gaps, mine["decimal"], gaps_of)
         for group in file.table.schema.groups:  # Python may have taught it more since
             if group.names is None:
                 continue
@@ -132,7 +158,8 @@ class ModelFile:
             "decimal": self.decimal,
             "gaps_of": self.gaps_of,
         }
-        save(self.model, path, extra={"cli": own})
+        save(self.model, path, extra={"cli": own}, replace=replacement_of(path))
+        need_none()
 
     @property
     def table(self) -> TableModel:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tallybayes.cli.failures import USAGE, Failure
 from tallybayes.cli.reading.foreign import need_local
+from tallybayes.replacing import need_writable
 
 __all__ = ["is_model", "need_data", "need_folder", "need_model", "need_place"]
 
@@ -17,6 +18,7 @@ def need_folder(path: str) -> None:
         raise Failure(f"{path}: {folder} is no directory: make it, or choose another place")
     if Path(path).is_dir():
         raise Failure(f"{path} is a directory: name a file in it")
+    need_writable(path)
 
 
 def need_place(path: str) -> None:

@@ -6,9 +6,7 @@ import contextlib
 import csv
 import io
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,10 +19,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tallybayes.cli.escapes import formula_safe, json_safe, visible
-from tallybayes.cli.failures import USAGE, Failure
-from tallybayes.cli.interrupts import need_none
-from tallybayes.cli.places import need_folder
+from tallybayes.cli.failures import USAGE, Failure, naming_output
+from tallybayes.cli.interrupts import replacement_of
 from tallybayes.cli.reading.sniffing import FORMATS
+from tallybayes.replacing import replacing
 
 __all__ = ["Writer", "writing"]
 
@@ -36,8 +34,21 @@ class Writer(Protocol):
 
     def close(self) -> None: ...
 
+    def abandon(self) -> None:
+        """Lets go of what is half written."""
 
-class _Csv:
+
+class _ByLine(Writer):
+    """A writer that holds nothing back."""
+
+    def close(self) -> None:
+        pass
+
+    def abandon(self) -> None:
+        pass
+
+
+class _Csv(_ByLine):
     def __init__(
         self,
         file: IO[bytes],
@@ -74,11 +85,8 @@ class _Csv:
         pc_csv.write_csv(table, self._file, self._plain)  # Arrow writes numbers ten times as fast
         self._file.flush()
 
-    def close(self) -> None:
-        pass
 
-
-class _JsonLines:
+class _JsonLines(_ByLine):
     def __init__(self, file: IO[bytes], columns: list[str]) -> None:
         self._file, self._columns = file, columns
 
@@ -89,11 +97,8 @@ class _JsonLines:
             self._file.write(line.encode() + b"\n")
         self._file.flush()
 
-    def close(self) -> None:
-        pass
 
-
-class _Document:
+class _Document(_ByLine):
     """One JSON document, written as the rows come."""
 
     def __init__(self, file: IO[bytes], columns: list[str]) -> None:
@@ -113,7 +118,7 @@ class _Document:
         self._file.flush()
 
 
-class _Columnar:
+class _Columnar(Writer):
     def __init__(self, file: IO[bytes], columns: list[str], parquet: bool) -> None:
         self._schema = pa.schema(
             [(n, pa.float64() if i else pa.string()) for i, n in enumerate(columns)]
@@ -127,6 +132,11 @@ class _Columnar:
 
     def close(self) -> None:
         self._out.close()
+
+    def abandon(self) -> None:
+        """Closes Arrow's writer, which would do so when it is collected, into a closed file."""
+        with contextlib.suppress(Exception):
+            self._out.close()
 
 
 def _json_line(columns: list[str], row: list[Any]) -> str:
@@ -180,27 +190,19 @@ def writing(
         if sys.stdout.isatty():  # a person reads it
             spelt = visible
         writer = _writer(sys.stdout.buffer, path, columns, document, spelt)
-        yield writer
-        writer.close()
+        with naming_output():
+            yield writer
+            writer.close()
         return
     if Path(path).suffix.lower() not in FORMATS:
         raise Failure(
             f"-o {path}: the suffix tells the format: .csv, .tsv, .jsonl, .parquet or .arrow", USAGE
         )
-    need_folder(path)
-    folder = Path(path).parent
-    descriptor, draft = tempfile.mkstemp(prefix=f".{Path(path).name}.", dir=folder)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            writer = _writer(file, path, columns, document, spelt)
+    with replacing(path, replacement_of(path)) as file:
+        writer = _writer(file, path, columns, document, spelt)
+        try:
             yield writer
-            writer.close()
-        umask = os.umask(0)
-        os.umask(umask)
-        need_none()
-        os.chmod(draft, 0o666 & ~umask)
-        os.replace(draft, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(draft)
-        raise
+        except BaseException:
+            writer.abandon()
+            raise
+        writer.close()

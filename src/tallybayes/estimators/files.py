@@ -38,7 +38,7 @@ from tallybayes.persistence.checks import (
     text,
     whole,
 )
-from tallybayes.persistence.replacing import Replace
+from tallybayes.replacing import Replace
 from tallybayes.schema import Columns, Kind
 from tallybayes.tally import TableTally
 

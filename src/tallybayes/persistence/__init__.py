@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tallybayes.persistence.container import FORMAT, packed, read, unpacked, write
-from tallybayes.persistence.replacing import need_writable, replacing
 from tallybayes.persistence.values import decode, dtype_of, encode
 
 __all__ = [
@@ -11,10 +10,8 @@ __all__ = [
     "decode",
     "dtype_of",
     "encode",
-    "need_writable",
     "packed",
     "read",
-    "replacing",
     "unpacked",
     "write",
 ]

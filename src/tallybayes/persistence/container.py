@@ -20,7 +20,7 @@ from safetensors import SafetensorError, deserialize
 from safetensors.numpy import save as save_tensors
 
 from tallybayes.errors import ModelFileError
-from tallybayes.persistence.replacing import Replace, replacing
+from tallybayes.replacing import Replace, replacing
 
 __all__ = ["FORMAT", "packed", "read", "unpacked", "write"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Annotated
 
 import typer
@@ -38,18 +39,26 @@ def run(
             help="In CSV, put ' before texts that a spreadsheet would run as formulas.",
         ),
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", metavar="", help="Overwrite OUT without asking.")
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Predict the class of each row, in the order of the rows."""
     for path in (model, data):
         if os.path.exists(path) and os.path.exists(output) and os.path.samefile(path, output):
             raise Failure(f"-o {output} would overwrite what is read: choose another name", USAGE)
+    if output != "-" and not force:
+        _need_consent(output)
     from collections import Counter
 
     from tallybayes.cli.console import document, note, progress
     from tallybayes.cli.model_file import ModelFile
+    from tallybayes.cli.places import need_folder
     from tallybayes.cli.writing import writing
 
+    if output != "-":
+        need_folder(output)
     file = ModelFile.load(model)
     source = reading.open(data, file)
     classes = file.classes
@@ -73,3 +82,14 @@ def run(
         document("predict", content)
     else:
         note(f"{counts.total():,} predictions are in {output}")
+
+
+def _need_consent(output: str) -> None:
+    """Raises where a file would be overwritten and nobody has agreed. An empty one may be."""
+    if not os.path.isfile(output) or not os.path.getsize(output):
+        return
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        if typer.confirm(f"{output} exists. Overwrite it?", err=True):
+            return
+        raise Failure(f"{output} is kept as it was")
+    raise Failure(f"{output} exists: add --force to overwrite it, or choose another name", USAGE)

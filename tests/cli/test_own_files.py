@@ -1,0 +1,227 @@
+"""Files of one's own: kept as they were made, replaced whole, and told about truly."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import time
+
+import pytest
+
+from cli.conftest import command
+
+ROW = b"30,20.5,cook,Bern,true,2020-01-01,ja\n"
+
+
+@pytest.fixture
+def model(run, files):
+    run("fit", "half.csv", "--target", "buys", "-o", "m.tally", "--no-estimate", "--plain")
+    return "m.tally"
+
+
+def drafts(folder):
+    return [p.name for p in folder.iterdir() if p.name.startswith(".")]
+
+
+def _has_draft(folder, limit=30.0):
+    end = time.monotonic() + limit
+    while not drafts(folder) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert drafts(folder)
+
+
+COMMANDS = [
+    ("update", "m.tally", "rest.csv"),
+    ("forget", "m.tally", "half.csv"),
+    ("merge", "m.tally", "copy.tally", "-o", "m.tally"),
+    ("fit", "half.csv", "-t", "buys", "-o", "m.tally", "--plain", "--no-estimate"),
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+def test_mode_and_link_are_kept(run, model, tmp_path, words):
+    (tmp_path / "copy.tally").write_bytes((tmp_path / model).read_bytes())
+    (tmp_path / model).rename(tmp_path / "real.tally")
+    (tmp_path / "real.tally").chmod(0o640)
+    (tmp_path / model).symlink_to("real.tally")
+    before = (tmp_path / "real.tally").stat().st_ino
+    run(*words)
+    assert (tmp_path / model).is_symlink()
+    after = (tmp_path / "real.tally").stat()
+    assert after.st_ino != before
+    assert stat.S_IMODE(after.st_mode) == 0o640
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fit", "-", "-t", "buys", "-o", "/proc/m.tally"),
+        ("update", "m.tally", "-", "-o", "/proc/m.tally"),
+        ("merge", "m.tally", "m.tally", "-o", "/proc/m.tally"),
+        ("predict", "m.tally", "-", "-o", "/proc/p.csv"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_an_output_that_cannot_be_written_is_noticed_before_the_work(process, model, words):
+    """Nothing is read: standard input stays open and the command ends."""
+    job = process.start(*words, stdin=subprocess.PIPE)
+    assert job.wait(30) == 1
+    err = job.stderr.read().decode()
+    assert "/proc/" in err
+    assert "Traceback" not in err
+    job.communicate()
+
+
+def test_predictions_are_overwritten_on_demand_only(run, model, tmp_path):
+    words = ("predict", model, "rest.csv", "-o", "p.csv")
+    run(*words)
+    (tmp_path / "p.csv").write_text("precious")
+    line = run(*words, code=2).line
+    assert "p.csv exists" in line
+    assert "--force" in line
+    assert (tmp_path / "p.csv").read_text() == "precious"
+    run(*words, "--force")
+    assert (tmp_path / "p.csv").read_text().startswith("prediction")
+    (tmp_path / "p.csv").write_text("")  # as mktemp makes it
+    run(*words)
+
+
+@pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 1), (b"\n", 1)])
+def test_a_person_is_asked(model, tmp_path, answer, code):
+    (tmp_path / "p.csv").write_text("precious")
+    ours, theirs = os.openpty()
+    job = subprocess.Popen(
+        command("predict", model, "rest.csv", "-o", "p.csv"),
+        **dict.fromkeys(("stdin", "stdout", "stderr"), theirs),
+        cwd=tmp_path,
+    )
+    os.close(theirs)
+    said = b""
+    while b"Overwrite it?" not in said:
+        said += os.read(ours, 1000)
+    os.write(ours, answer)
+    assert job.wait(60) == code
+    os.close(ours)
+    assert ((tmp_path / "p.csv").read_text() == "precious") == bool(code)
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("p.parquet", signal.SIGINT),
+        ("p.parquet", signal.SIGTERM),
+        ("p.arrow", signal.SIGINT),
+        ("p.csv", signal.SIGHUP),
+    ],
+)
+def test_a_signal_removes_drafts_without_a_traceback(process, model, files, tmp_path, name, number):
+    header = (tmp_path / "rest.csv").read_bytes().partition(b"\n")[0]
+    job = process.start("predict", model, "-", "-o", name, stdin=subprocess.PIPE)
+    job.stdin.write(header + b"\n" + ROW * 5000)
+    job.stdin.flush()
+    _has_draft(tmp_path)
+    time.sleep(0.3)
+    job.send_signal(number)
+    _, err = job.communicate(timeout=30)
+    assert job.returncode == 128 + number
+    what = "interrupted" if number == signal.SIGINT else "told to end"
+    assert err.decode() == f"tallybayes: error: {what}; model files are as they were\n"
+    assert drafts(tmp_path) == []
+    assert not (tmp_path / name).exists()
+
+
+def test_an_ignored_signal_stays_ignored(process, model, tmp_path):
+    """As nohup makes it."""
+    header = (tmp_path / "rest.csv").read_bytes().partition(b"\n")[0]
+
+    def ignore():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    job = process.start("update", model, "-", stdin=subprocess.PIPE, preexec_fn=ignore)
+    job.stdin.write(header + b"\n" + ROW * 2000)
+    job.stdin.flush()
+    time.sleep(1.5)
+    job.send_signal(signal.SIGHUP)
+    _, err = job.communicate(timeout=30)
+    assert job.returncode == 0, err
+
+
+WHEN_REPLACED = """
+import os, signal
+from tallybayes.cli import interrupts, main
+replace = os.replace
+def replaced(*names):
+    {before}
+    replace(*names)
+    {after}
+os.replace = replaced
+main()
+"""
+KILL = "os.kill(os.getpid(), signal.SIGINT)"
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_ctrl_c_says_whether_the_model_was_replaced(model, tmp_path, after):
+    """The signal comes within the replacement, before or after the file has its name."""
+    import sys
+
+    before = (tmp_path / model).read_bytes()
+    code = WHEN_REPLACED.format(before="pass" if after else KILL, after=KILL if after else "pass")
+    job = subprocess.run(
+        [sys.executable, "-c", code, "update", model, "rest.csv"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert job.returncode == 130
+    assert "Traceback" not in job.stderr
+    assert (tmp_path / model).read_bytes() != before
+    assert f"after {model} had been written" in job.stderr
+    assert "as they were" not in job.stderr
+    assert drafts(tmp_path) == []
+
+
+def _shell(words, tmp_path):
+    import shlex
+
+    line = shlex.join(command(*words[0])) + words[1]
+    return subprocess.run(
+        ["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
+def test_closed_streams(model, tmp_path, closed):
+    job = _shell((("update", model, "rest.csv"), " " + closed), tmp_path)
+    assert job.returncode == 0
+    assert job.stderr == ""
+
+
+def test_a_full_disk_under_standard_output_is_named(model, tmp_path):
+    for words in (("predict", model, "rest.csv"), ("show", model)):
+        job = _shell((words, " > /dev/full"), tmp_path)
+        assert job.returncode == 1
+        assert job.stderr == "tallybayes: error: standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"gaps": 3},
+        {"kinds": {"age": "x"}},
+        {"kinds": []},
+        {"decimal": ";"},
+        {"target": 1},
+        {"more": 1},
+    ],
+)
+def test_what_the_command_line_keeps_beside_a_model_is_checked(run, model, tmp_path, part):
+    import tallybayes
+    from tallybayes.estimators.files import save
+
+    loaded = tallybayes.load(tmp_path / model)
+    save(loaded, tmp_path / "odd.tally", extra={"cli": part})
+    assert "odd.tally" in run("show", "odd.tally", code=1).line
