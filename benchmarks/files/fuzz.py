@@ -80,6 +80,12 @@ class Tried:
     def files(self) -> int:
         return self.outcomes.total()
 
+    def include(self, other: Tried) -> None:
+        self.outcomes += other.outcomes
+        self.reasons += other.reasons
+        self.failures += other.failures
+        self.by_chance += other.by_chance
+
     def add(self, number: int, found: Outcome) -> None:
         self.outcomes[found.what] += 1
         if found.what == "not predicted":
