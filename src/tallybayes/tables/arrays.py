@@ -30,6 +30,8 @@ def read_array(values: NDArray[Any], name: str) -> Column:
     if kind == "M":
         seconds = values.astype("datetime64[us]").astype(np.float64) / 1e6
         return Numbers(np.where(np.isnat(values), np.nan, seconds / 86400.0), "date")
+    if kind == "m":
+        return Numbers(values / np.timedelta64(1, "s"), "float")
     return read_objects(values, name)
 
 

@@ -40,6 +40,36 @@ def days_of(value: datetime.date) -> float:
     return float(value.toordinal() - EPOCH.toordinal())
 
 
+def _seconds(value: datetime.timedelta | datetime.time | np.timedelta64) -> float:
+    """A duration, or a time of day since midnight, in seconds."""
+    if isinstance(value, np.timedelta64):
+        return float(value / np.timedelta64(1, "s"))
+    if isinstance(value, datetime.time):
+        return value.hour * 3600.0 + value.minute * 60.0 + value.second + value.microsecond / 1e6
+    nanoseconds = getattr(value, "nanoseconds", 0)  # pandas' have them
+    return value.total_seconds() if not nanoseconds else value / datetime.timedelta(seconds=1)
+
+
+def _is_special(kind: type) -> bool:
+    """Whether values of a type are read as another: see :func:`_as_plain`."""
+    special = (datetime.timedelta, np.timedelta64, datetime.time, bytes)
+    return issubclass(kind, special) or kind.__name__ in ("Period", "Interval")
+
+
+def _as_plain(value: Any) -> Any:
+    """Durations and times of day as seconds, bytes and intervals as texts, periods as the date
+    they begin; other values, and gaps, as they are."""
+    if not _is_special(type(value)) or _is_gap(value):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if type(value).__name__ == "Interval":
+        return str(value)
+    if type(value).__name__ == "Period":
+        return value.start_time
+    return _seconds(value)
+
+
 def _is_gap(value: Any) -> bool:
     if value is None:
         return True
@@ -68,7 +98,7 @@ def _kind(value: Any, name: str) -> str:
         return "date"
     raise ValueError(
         f"column {name!r} holds {value!r}, a {type(value).__name__}: columns hold numbers, texts, "
-        "booleans or dates. Unpack or leave out the column."
+        "booleans, dates, times and durations. Unpack or leave out the column."
     )
 
 
@@ -88,6 +118,8 @@ def _number(value: Any) -> float:
 
 def as_text(value: Any) -> str:
     """A value of any scalar kind as a level."""
+    if type(value).__name__ != "Period":  # whose text says how long it is
+        value = _as_plain(value)
     if isinstance(value, str):
         return value
     if isinstance(value, bool | np.bool_):
@@ -112,6 +144,7 @@ def as_scalar(value: Any) -> float | str | tuple[float] | None:
     """
     if _is_gap(value):
         return None
+    value = _as_plain(value)
     kind = _kind(value, "of a row")
     if kind in ("text", "boolean"):
         return as_text(value)
@@ -121,6 +154,8 @@ def as_scalar(value: Any) -> float | str | tuple[float] | None:
 def read_objects(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
     """A column of Python objects.
 
+    Durations and times of day are numbers, in seconds; periods are the dates they begin; bytes are
+    texts, as UTF-8, and so are intervals.
     None, NaN, NaT and NA are gaps. Only numbers (or only dates) make a column of numbers, only
     booleans one of two levels; anything mixed is read as text. Dates among other values are texts
     too, but marked :data:`WITH_DATES`: only a column that is declared as levels may hold them.
@@ -131,6 +166,8 @@ def read_objects(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
         If a value is no scalar.
     """
     objects = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if any(map(_is_special, set(map(type, objects)))):
+        objects = list(map(_as_plain, objects))
     gaps = [_is_gap(v) for v in objects]
     kinds = {_kind(v, name) for v, gap in zip(objects, gaps, strict=True) if not gap}
     if not kinds:

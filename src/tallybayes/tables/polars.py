@@ -48,6 +48,10 @@ def _read_column(series: Any, name: str) -> Column:
         if dtype == pl.Datetime and getattr(dtype, "time_zone", None):
             series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         return read_array(series.cast(pl.Datetime("us")).to_numpy(), name)
+    if dtype == pl.Duration:
+        return Numbers(series.dt.total_nanoseconds().cast(pl.Float64).to_numpy() / 1e9, "float")
+    if dtype == pl.Time:
+        return Numbers(series.cast(pl.Int64).cast(pl.Float64).to_numpy() / 1e9, "float")
     return read_objects(series.to_list(), name)
 
 
