@@ -5,7 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from estimators.cases import (
     DISCRETE,
@@ -19,7 +21,14 @@ from estimators.cases import (
     state,
     unchanged,
 )
-from tallybayes import ComplementNB, GaussianNB
+from tallybayes import (
+    ComplementNB,
+    GaussianNB,
+    LazyNaiveBayes,
+    NaiveBayes,
+    WeightedNaiveBayes,
+    load,
+)
 
 
 def prior_name(NB):
@@ -220,3 +229,62 @@ def test_no_score_of_complement_depends_on_the_prior():
     other = model.with_class_prior([0.9, 0.05, 0.05])
     np.testing.assert_allclose(np.exp(other.class_log_prior_), [0.9, 0.05, 0.05], rtol=1e-15)
     assert_same_predictions(model, other, x)
+
+
+# ---- by label ------------------------------------------------------------------------------------
+@every()
+def test_a_prior_by_label_is_the_prior_in_order(NB):
+    x, y = rows()
+    labels = np.array(["c", "a", "b"])[y]
+    name = prior_name(NB)
+    by_label = NB(**{name: {"a": 0.5, "b": 0.3, "c": 0.2}}).fit(x, labels)
+    in_order = NB(**{name: [0.5, 0.3, 0.2]}).fit(x, labels)
+    np.testing.assert_array_equal(by_label.predict_proba(x), in_order.predict_proba(x))
+    by_label.partial_fit(x, labels)
+    np.testing.assert_array_equal(prior_of(by_label), prior_of(in_order))
+
+
+@every()
+def test_a_prior_that_names_other_classes_is_refused(NB):
+    x, y = rows()
+    model = NB(**{prior_name(NB): {0: 0.5, 1: 0.3, 7: 0.2}})
+    with refused(ValueError, "names the classes.*'7'.*give one probability to each", model):
+        model.fit(x, y)
+    model = NB(**{prior_name(NB): {0: 0.5, 1: 0.3, 2: 0.3}})
+    with refused(ValueError, "sum of the priors should be 1", model):
+        model.fit(x, y)
+
+
+@pytest.mark.parametrize("kind", [NaiveBayes, WeightedNaiveBayes])
+def test_a_table_takes_a_given_prior_beside_the_default_class_alpha(kind, tmp_path):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(80, 2)), rng.choice(["no", "yes"], 80)
+    x[:, 0] += 2 * (y == "yes")
+    for prior in ({"no": 0.9, "yes": 0.1}, [0.9, 0.1]):
+        model = kind(class_prior=prior).fit(x, y)
+        expected = kind(class_prior=[0.9, 0.1], class_alpha=0.0).fit(x, y)
+        np.testing.assert_array_equal(model.predict_proba(x), expected.predict_proba(x))
+        twin = clone(model).fit(x, y)
+        assert twin.get_params()["class_prior"] == prior
+        model.save(tmp_path / "model.tally")
+        np.testing.assert_array_equal(
+            load(tmp_path / "model.tally").predict_proba(x), model.predict_proba(x)
+        )
+    with pytest.raises(ValueError, match="give one of the two"):
+        kind(class_prior=prior, class_alpha=2.0).fit(x, y)
+
+
+def test_a_prior_by_label_declares_its_classes():
+    model = NaiveBayes(class_prior={"a": 0.7, "b": 0.3})
+    model.learn_one({"x": "u"}, "a")
+    assert model.predict_proba_one({"x": "u"}) == {"a": 0.7, "b": 0.3}  # of b nothing is known
+    with pytest.raises(ValueError, match="give one probability to each"):
+        model.learn_one({"x": "u"}, "c")
+    model.learn_one({"x": "v"}, "b")
+    assert model.classes_.tolist() == ["a", "b"]
+    rows, prior = pd.DataFrame({"x": ["u", "v"]}), {"a": 0.7, "b": 0.3}
+    lazy = LazyNaiveBayes(rows.assign(y=["a", "b"]), "y", class_prior=prior)
+    fitted = NaiveBayes(class_prior=prior).fit(rows, ["a", "b"])
+    np.testing.assert_allclose(
+        lazy.predict_proba([{"x": "u"}]), fitted.predict_proba([{"x": "u"}]), rtol=1e-12
+    )

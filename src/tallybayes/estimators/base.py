@@ -37,29 +37,40 @@ __all__ = ["TallyClassifier", "class_prior_of"]
 Array = NDArray[np.float64]
 
 
-def class_prior_of(given: Any, n_classes: int, alpha: Any, uniform: bool, name: str) -> ClassPrior:
+def class_prior_of(
+    given: Any,
+    classes: NDArray[Any],
+    alpha: Any,
+    uniform: bool,
+    name: str,
+    *,
+    default: float = 0.0,
+) -> ClassPrior:
     """The class prior that an estimator's parameters describe.
 
     Parameters
     ----------
-    given : array-like (n_classes,) or None
+    given : array-like (n_classes,), mapping of labels to probabilities, or None
         A prior that overrides the counts.
-    n_classes : int
+    classes : array (n_classes,)
     alpha : float or "auto"
         class_alpha, equation (12).
     uniform : bool
         Every class alike, whatever the counts.
     name : str
         The parameter that gives the prior.
+    default : float
+        What class_alpha is unless it is set; that does not contradict a given prior.
 
     Raises
     ------
     ValueError
         If the prior does not fit, or is asked for in two ways.
     """
+    n_classes = len(classes)
     if given is None and not uniform:
         return ClassPrior(alpha=None if alpha == "auto" else alpha)
-    if alpha:
+    if alpha not in (0.0, default):
         other = f"{name}=" if given is not None else "fit_prior=False"
         raise ValueError(
             f"class_alpha={alpha!r} smooths a prior that is estimated from counts, but {other} "
@@ -67,6 +78,8 @@ def class_prior_of(given: Any, n_classes: int, alpha: Any, uniform: bool, name: 
         )
     if given is None:
         return ClassPrior(given=np.full(n_classes, 1.0 / n_classes))
+    if isinstance(given, Mapping):
+        given = _in_order(given, classes, name)
     prior = np.array(given, dtype=np.float64)  # the user's may change
     if prior.shape != (n_classes,):
         raise ValueError(
@@ -84,6 +97,17 @@ def class_prior_of(given: Any, n_classes: int, alpha: Any, uniform: bool, name: 
     return ClassPrior(given=prior)
 
 
+def _in_order(given: Mapping[Any, float], classes: NDArray[Any], name: str) -> list[float]:
+    """The probabilities of a prior by label, in the order of the classes."""
+    labels = classes.tolist()
+    if set(given) != set(labels):
+        raise ValueError(
+            f"{name} names the classes {sorted(map(str, given))}, the model has "
+            f"{list(map(str, labels))}: give one probability to each"
+        )
+    return [given[label] for label in labels]
+
+
 class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base class of the naive Bayes classifiers. Not for direct use."""
 
@@ -91,6 +115,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "class_alpha": [Interval(Real, 0, None, closed="left")],
     }
     _prior_parameter: ClassVar[str] = "class_prior"
+    _default_class_alpha: ClassVar[float] = 0.0
 
     # ---- what a subclass says ------------------------------------------------------------------
     @abstractmethod
@@ -101,10 +126,11 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _columns(self, x: Any) -> Columns:
         """What the columns of a first batch mean."""
 
-    def _class_prior(self, n_classes: int) -> ClassPrior:
+    def _class_prior(self, classes: NDArray[Any]) -> ClassPrior:
         given = getattr(self, self._prior_parameter)
         uniform = not getattr(self, "fit_prior", True)
-        return class_prior_of(given, n_classes, self.class_alpha, uniform, self._prior_parameter)
+        name, default = self._prior_parameter, self._default_class_alpha
+        return class_prior_of(given, classes, self.class_alpha, uniform, name, default=default)
 
     def _declared_smoothing(self) -> float:
         """The largest alpha that is stated in rows of weight 1, 0 where none is."""
@@ -263,7 +289,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _count_afresh(
         self, classes: NDArray[Any], x: Any, codes: NDArray[np.int32], weights: Array | None
     ) -> Model:
-        prior = self._class_prior(len(classes))
+        prior = self._class_prior(classes)
         family = self._family()
         counted = ENGINE.collect(
             self._columns(x), x, codes, len(classes), weights, whose=self._name
@@ -294,7 +320,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if model.taken is not None and all(map(operator.is_, now, model.taken)):
             return
         self._validate_params()
-        prior = self._class_prior(len(model.schema.classes))
+        prior = self._class_prior(model.schema.classes)
         family = self._family()
         self._model = model.with_tally(model.tally)
         self._model.shared = model.shared
@@ -377,7 +403,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tally = mine.tally.merged(theirs.tally)
         prior = mine.prior
         if len(tally.schema.classes) != len(mine.schema.classes):
-            prior = self._class_prior(len(tally.schema.classes))
+            prior = self._class_prior(tally.schema.classes)
         dtype = np.result_type(mine.dtype, theirs.dtype)
         self._model = Model(tally, mine.family, prior, dtype, self._name)
         self._model.taken = mine.taken
@@ -442,14 +468,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if p is None:
             raise ValueError("with_class_prior needs the prior: one probability for each class")
         if isinstance(p, Mapping):
-            labels = classes.tolist()
-            if set(p) != set(labels):
-                raise ValueError(
-                    f"the prior names the classes {sorted(map(str, p))}, the model has "
-                    f"{list(map(str, labels))}: give one probability to each"
-                )
-            p = np.array([p[label] for label in labels])
-        prior = class_prior_of(p, len(classes), 0.0, False, self._prior_parameter)
+            p = _in_order(p, classes, "the prior")
+        prior = class_prior_of(p, classes, 0.0, False, self._prior_parameter)
         twin = copy.copy(self)
         twin.set_params(**{self._prior_parameter: prior.given, "class_alpha": 0.0})
         twin._model.prior = prior

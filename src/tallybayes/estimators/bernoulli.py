@@ -32,8 +32,8 @@ class BernoulliNB(SumsClassifier, GenerativeClassifier):
         x counts as present where x > binarize. None: X holds 0 and 1 only.
     fit_prior : bool, default=True
         Whether the class prior is estimated; otherwise every class is alike.
-    class_prior : array-like (n_classes,), optional
-        A class prior that no count changes; it sums to 1.
+    class_prior : array-like (n_classes,) or dict, optional
+        A class prior that no count changes, in the order of the classes or by label; it sums to 1.
     class_alpha : float, default=0.0
         Smoothing of the estimated class prior: (count + class_alpha) / (m + K·class_alpha).
 

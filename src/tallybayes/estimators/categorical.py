@@ -48,8 +48,8 @@ class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
         If False, an alpha below 1e-10 is raised to 1e-10, with a warning.
     fit_prior : bool, default=True
         Whether the class prior is estimated; otherwise every class is alike.
-    class_prior : array-like (n_classes,), optional
-        A class prior that no count changes; it sums to 1.
+    class_prior : array-like (n_classes,) or dict, optional
+        A class prior that no count changes, in the order of the classes or by label; it sums to 1.
     min_categories : int or array-like of int (n_features,), optional
         The least number of levels of every column, or of each. More are found in the data.
     levels : sequence of array-likes (n_features,), optional

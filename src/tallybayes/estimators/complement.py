@@ -28,8 +28,9 @@ class ComplementNB(SumsClassifier):
         If False, an alpha below 1e-10 is raised to 1e-10, with a warning.
     fit_prior : bool, default=True
         Whether ``class_log_prior_`` is estimated. No score depends on it.
-    class_prior : array-like (n_classes,), optional
-        A class prior that no count changes. No score depends on it.
+    class_prior : array-like (n_classes,) or dict, optional
+        A class prior that no count changes, in the order of the classes or by label. No score
+        depends on it.
     norm : bool, default=False
         Divide each class's weights by their sum (Rennie et al., 2003, table 4).
     class_alpha : float, default=0.0

@@ -32,8 +32,8 @@ class GaussianNB(GenerativeClassifier):
 
     Parameters
     ----------
-    priors : array-like (n_classes,), optional
-        A class prior that no count changes; it sums to 1.
+    priors : array-like (n_classes,) or dict, optional
+        A class prior that no count changes, in the order of the classes or by label; it sums to 1.
     var_smoothing : float, default=1e-9
         Share of a variance that is added to every variance.
     var_smoothing_of : {"largest", "feature"}, default="largest"
@@ -68,7 +68,7 @@ class GaussianNB(GenerativeClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TallyClassifier._parameter_constraints,
-        "priors": ["array-like", None],
+        "priors": ["array-like", dict, None],
         "var_smoothing": [Interval(Real, 0, None, closed="left")],
         "var_smoothing_of": [StrOptions({"largest", "feature"})],
     }

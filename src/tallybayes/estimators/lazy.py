@@ -114,8 +114,9 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Smoothing of level counts, in rows.
     class_alpha : float, default=1.0
         Smoothing of the class prior: (count + class_alpha) / (m + K·class_alpha).
-    class_prior : array-like (n_classes,), optional
-        A class prior that no count changes, classes in sorted order. Needs ``class_alpha=0``.
+    class_prior : array-like (n_classes,) or dict, optional
+        A class prior that no count changes, classes in sorted order or by label; class_alpha is
+        then 0 or its default.
     missing : {"ignore", "level"}, default="ignore"
         Gaps, NULL or NaN, are left out of the product, or are evidence themselves.
     unseen : {"smooth", "ignore", "error"}, default="smooth"
@@ -349,10 +350,11 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels_and_codes(tally.schema.classes)  # raises for what is no class
         prior = class_prior_of(
             self.class_prior,
-            len(tally.schema.classes),
+            tally.schema.classes,
             float(self.class_alpha),
             False,
             "class_prior",
+            default=1.0,
         )
         model = TableModel(tally, None, prior, np.dtype(np.float64), type(self).__name__)
         model.warned = self._warned  # once for this object, not for each question

@@ -26,8 +26,8 @@ class MultinomialNB(SumsClassifier, GenerativeClassifier):
         If False, an alpha below 1e-10 is raised to 1e-10, with a warning.
     fit_prior : bool, default=True
         Whether the class prior is estimated; otherwise every class is alike.
-    class_prior : array-like (n_classes,), optional
-        A class prior that no count changes; it sums to 1.
+    class_prior : array-like (n_classes,) or dict, optional
+        A class prior that no count changes, in the order of the classes or by label; it sums to 1.
     class_alpha : float, default=0.0
         Smoothing of the estimated class prior: (count + class_alpha) / (m + K·class_alpha).
 

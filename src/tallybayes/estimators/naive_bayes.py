@@ -45,8 +45,10 @@ class NaiveBayes(Calibrated, AsDistributions):
     class_alpha : float or "auto", default=1.0
         Smoothing of the class prior: (count + class_alpha) / (m + K·class_alpha); "auto": of the
         largest evidence.
-    class_prior : array-like (n_classes,), optional
-        A class prior that no count changes; it sums to 1. Needs ``class_alpha=0``.
+    class_prior : array-like (n_classes,) or dict, optional
+        A class prior that no count changes, in the order of the classes or by label; it sums to 1.
+        Classes that a dict names are declared. class_alpha is then 0 or its default: nothing is
+        estimated that it could smooth.
     missing : {"ignore", "level"}, default="ignore"
         Gaps are left out of the product, or are evidence themselves; in a group they never are.
     unseen : {"smooth", "ignore", "error"}, default="smooth"
@@ -105,7 +107,7 @@ class NaiveBayes(Calibrated, AsDistributions):
         "estimate": [StrOptions({"mean", "map", "mle", "posterior"})],
         "criterion": [StrOptions({"loo_log_loss", "loo_likelihood", "evidence"})],
         "calibrate": [StrOptions({"temperature", "isotonic"}), None],
-        "class_prior": ["array-like", None],
+        "class_prior": ["array-like", dict, None],
         "half_life": [None, Interval(Real, 0, None, closed="neither")],
         "missing": [StrOptions({"ignore", "level"})],
         "unseen": [StrOptions({"smooth", "ignore", "error"})],

@@ -27,7 +27,7 @@ class DiscreteClassifier(TallyClassifier):
         **TallyClassifier._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
         "fit_prior": ["boolean"],
-        "class_prior": ["array-like", None],
+        "class_prior": ["array-like", dict, None],
         "force_alpha": ["boolean"],
     }
 

@@ -164,6 +164,8 @@ class RowByRow(TallyClassifier):
             names, what, schema = model.names, model.reading.declared, model.schema
             classes = schema.classes
         given = getattr(self, self._prior_parameter)
+        if model is None and isinstance(given, Mapping):
+            classes = [*given, *(() if classes is None else classes)]
         rule = LabelRule(classes, None if given is None else len(given))
         rows = row_counter(names, schema, what, rule)
         self.__dict__["_rows"], self.__dict__["_row_declared"] = rows, what

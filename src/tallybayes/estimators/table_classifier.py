@@ -56,6 +56,7 @@ class TableClassifier(RowByRow):
     columns: Any
     class_alpha: Any
     class_prior: Any
+    _default_class_alpha = 1.0
     _model_type: type[TableModel] = TableModel
 
     # ---- what a subclass says --------------------------------------------------------------------
@@ -176,8 +177,10 @@ class TableClassifier(RowByRow):
     def _hold(self, tally: TableTally, names: list[str], what: Declared) -> Model:
         """Starts a model with a tally; `names` are all columns."""
         tally = _with_classes(tally, self.classes)
+        if isinstance(self.class_prior, Mapping):  # it declares the classes that it names
+            tally = _with_classes(tally, list(self.class_prior))
         need_two_levels(tally, what)
-        prior = self._class_prior(len(tally.schema.classes))
+        prior = self._class_prior(tally.schema.classes)
         model = self._model_type(tally, None, prior, np.dtype(np.float64), self._name)
         model.names = names
         model.reading = self._reading(what)
@@ -284,7 +287,7 @@ class TableClassifier(RowByRow):
         self._validate_params()
         model = self._fitted().with_tally(tally)
         need_two_levels(tally, what)
-        model.prior = self._class_prior(len(tally.schema.classes))
+        model.prior = self._class_prior(tally.schema.classes)
         model.names, model.reading = names, self._reading(what)
         model.chosen = self._kept(model.chosen)
         self._note_names(names, "feature_names_in_" in self.__dict__)

@@ -12,7 +12,7 @@ from tallybayes.engines.table_parts import LookupPart
 from tallybayes.engines.table_score import TableScore
 from tallybayes.estimators.calibration import Calibration
 from tallybayes.estimators.comparing import same
-from tallybayes.estimators.explanation import Explanation
+from tallybayes.estimators.explanation import Explanation, explained
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.table_reading import ColumnReading, Reading, read_columns
 from tallybayes.estimators.weighting import Weighting
@@ -113,8 +113,14 @@ class TableModel(Model):
         for j, name in enumerate(self.names):
             if name in shares:
                 contributions[:, :, j] = shares[name]
-        return Explanation(
-            self.log_prior.copy(), contributions, self.schema.classes, list(self.names)
+        return explained(
+            self.log_prior.copy(),
+            contributions,
+            self.schema.classes,
+            list(self.names),
+            x,
+            self.log_prior,
+            self.chosen.calibration,
         )
 
     def rescale(self, scale: float) -> None:

@@ -90,9 +90,9 @@ class WeightedNaiveBayes(TableClassifier):
         γ, how strongly weights are held near 0.3; "auto": by cross-validation, where it matters.
     class_alpha : float or "auto", default=1.0
         Smoothing of the class prior; see :class:`NaiveBayes`.
-    class_prior : array-like (n_classes,), optional
+    class_prior : array-like (n_classes,) or dict, optional
         A class prior in place of the counts'; the offsets b, learned under the shares of the rows,
-        are added to it. Needs ``class_alpha=0``.
+        are added to it; otherwise as for :class:`NaiveBayes`.
     half_life : float, optional
         Rows after which what was learned weighs half.
 
@@ -146,7 +146,7 @@ class WeightedNaiveBayes(TableClassifier):
         "polish": ["boolean", StrOptions({"auto"})],
         "regularization": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "class_alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "class_prior": ["array-like", None],
+        "class_prior": ["array-like", dict, None],
         "half_life": [None, Interval(Real, 0, None, closed="neither")],
     }
     _model_type = WeightedModel

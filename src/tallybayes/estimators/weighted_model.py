@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.estimators.explanation import Explanation
+from tallybayes.estimators.explanation import Explanation, explained
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.table_reading import ColumnReading
 from tallybayes.estimators.weighted_words import Term, columns_read, terms_of
@@ -61,7 +61,8 @@ class WeightedModel(TableModel):
         """What each term, a column or a pair of columns, adds to the score of each class."""
         weighting, score = self.chosen.weighting, self.score
         names = [] if weighting is None else weighting.names
-        return Explanation(score.offset.copy(), score.contributions(x), self.schema.classes, names)
+        shares, classes = score.contributions(x), self.schema.classes
+        return explained(score.offset.copy(), shares, classes, names, x, self.log_prior)
 
     def likelihood_without(self, x: Table, own: NDArray[np.int64], weight: Array) -> Array:
         """What the terms add after each row itself is taken out of what columns and pairs count,

@@ -19,6 +19,7 @@ __all__ = [
     "text_of_days",
     "text_of_number",
     "texts_of",
+    "values_of",
     "whole_numbers",
 ]
 
@@ -98,6 +99,18 @@ class Empty:
 
 
 Column = Numbers | Texts | Empty
+
+
+def values_of(column: Column) -> list[Any]:
+    """The values as Python's, (n_rows,): texts, numbers, dates as ISO text; None for a gap."""
+    if isinstance(column, Empty):
+        return [None] * column.n_rows
+    if isinstance(column, Texts):
+        return [column.levels[code] if code >= 0 else None for code in column.codes.tolist()]
+    values = [None if value != value else value for value in column.values.tolist()]
+    if column.what != "date":
+        return values
+    return [None if value is None else text_of_days(value) for value in values]
 
 
 @dataclass(frozen=True, eq=False)
