@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-__all__ = ["read"]
+__all__ = ["arff_with_class", "read"]
 
 # fmt: off
 ADULT = [
@@ -66,11 +66,24 @@ def bank(member: str) -> Callable[[list[Path]], tuple[pd.DataFrame, Any]]:
 
 def arff(path: Path, target: str) -> tuple[pd.DataFrame, Any]:
     """An ARFF file: nominal attributes as texts, the others as numbers, ``?`` as a gap."""
+    frame = _arff_frame(path)
+    return _split(frame, frame.columns[0 if target == "first" else -1])
+
+
+def arff_with_class(path: Path) -> tuple[pd.DataFrame, Any]:
+    """An ARFF file whose target is the attribute named class, in any case, else the last."""
+    frame = _arff_frame(path)
+    named = [name for name in frame.columns if name.lower() == "class"]
+    return _split(frame, named[0] if named else frame.columns[-1])
+
+
+def _arff_frame(path: Path) -> pd.DataFrame:
+    """All attributes of an ARFF file; lines with another number of values are skipped."""
     nominal: dict[str, bool] = {}
     lines = path.read_text(encoding="latin-1").splitlines()
     lines = [line.strip() for line in lines if line.strip() and line[0] != "%"]
     while (head := lines.pop(0)).lower() != "@data":
-        keyword, _, rest = head.partition(" ")
+        keyword, _, rest = head.replace("\t", " ", 1).partition(" ")
         if keyword.lower() == "@attribute":
             quote = rest.strip()[0]
             name, _, domain = (
@@ -79,12 +92,16 @@ def arff(path: Path, target: str) -> tuple[pd.DataFrame, Any]:
                 else rest.strip().replace("\t", " ").partition(" ")
             )
             nominal[name] = domain.strip().startswith("{")
-    rows = list(csv.reader(lines, quotechar="'", skipinitialspace=True))
+    rows = [
+        row
+        for row in csv.reader(lines, quotechar="'", skipinitialspace=True)
+        if len(row) == len(nominal)
+    ]
     frame = pd.DataFrame(rows, columns=list(nominal), dtype="str")
     frame = frame.apply(lambda column: column.str.strip().replace("?", None))
     numbers = [name for name, is_nominal in nominal.items() if not is_nominal]
     frame[numbers] = frame[numbers].apply(pd.to_numeric)
-    return _split(frame, frame.columns[0 if target == "first" else -1])
+    return frame
 
 
 READERS: dict[str, Callable[[list[Path]], tuple[pd.DataFrame, Any]]] = {

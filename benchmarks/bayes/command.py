@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.accuracy.data import DataSet, NoData, all_data_sets
-from benchmarks.bayes import alpha, calibration, coverage
+from benchmarks.bayes import alpha, calibration, coverage, sets
 from benchmarks.bayes.page import Page
 from benchmarks.machine import machine_record
 
 __all__ = ["main"]
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
-PARTS = ("alpha", "calibration", "coverage")
+PARTS = ("alpha", "calibration", "coverage", "sets")
 CLASSES = 2, 4
 
 
@@ -25,7 +25,8 @@ def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     options = argparse.ArgumentParser(
         prog="python -m benchmarks bayes",
-        description="Chosen smoothing, calibration and credible intervals, against their bars.",
+        description="Chosen smoothing, calibration, credible intervals and log-loss on many sets, "
+        "against their bars.",
         epilog="Data sets are looked for in the folder that TALLYBAYES_DATA names. A quick run is "
         "printed and not written, unless --output says where. The exit code is 1 if a data set is "
         "missing; a missed bar is only reported.",
@@ -45,14 +46,14 @@ def say(text: str) -> None:
 
 def over_sets(
     measure: Callable[[DataSet, int, int], dict[str, Any]],
-    sets: Sequence[DataSet],
+    data_sets: Sequence[DataSet],
     n_folds: int,
     rounds: int,
     missing: list[str],
 ) -> list[dict[str, Any]]:
     """What is measured on each data set that is there."""
     found = []
-    for data in sets:
+    for data in data_sets:
         say(f"  {data.name}")
         try:
             found.append(measure(data, n_folds, rounds))
@@ -69,9 +70,13 @@ def run(part: str, quick: bool, missing: list[str]) -> Page | None:
         repeats = 10 if quick else 300
         sizes = [coverage.measure(n, k, repeats) for k in CLASSES for n in coverage.SIZES]
         return coverage.page(sizes)
+    arff = [data for data in all_data_sets() if data.group == "arff"]
+    if part == "sets":
+        found = sets.measure([d for d in arff if d.name != "arff-letter"], n_folds, missing)
+        of_labor = sets.measure_labor(n_folds, missing)
+        return sets.page(found, of_labor, n_folds) if found or of_labor else None
     if part == "alpha":
-        sets = [data for data in all_data_sets() if data.group == "arff"]
-        found = over_sets(alpha.measure, sets, n_folds, rounds, missing)
+        found = over_sets(alpha.measure, arff, n_folds, rounds, missing)
         return alpha.page(found, n_folds) if found else None
     found = over_sets(calibration.measure, all_data_sets(), n_folds, min(rounds, 3), missing)
     return calibration.page(found, n_folds) if found else None

@@ -74,7 +74,7 @@ def calibration_error(proba: Array, own: NDArray[np.intp]) -> float:
 
 
 def held_out(
-    models: Mapping[str, Any], X: Any, y: Any, n_folds: int, rounds: int
+    models: Mapping[str, Any], X: Any, y: Any, n_folds: int, rounds: int, *, seed: int = SEED
 ) -> dict[str, HeldOut]:
     """Every model on the same stratified folds, timed in turn.
 
@@ -86,9 +86,11 @@ def held_out(
     n_folds : int
     rounds : int
         Fits of each fold; the least time counts.
+    seed : int
+        Of the folds.
     """
     classes, own = np.unique(y, return_inverse=True)
-    folds = StratifiedKFold(n_folds, shuffle=True, random_state=SEED)
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     fold = np.zeros(len(y), dtype=np.intp)
     found = {
         name: HeldOut(np.empty((len(y), len(classes))), own.astype(np.intp), fold)

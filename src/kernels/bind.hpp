@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 void bind_bins(nanobind::module_& m);
+void bind_pooled(nanobind::module_& m);
 void bind_cross(nanobind::module_& m);
 void bind_pairs(nanobind::module_& m);    // pairs of columns
 void bind_rows(nanobind::module_& m);     // one-row counting and scoring

@@ -18,6 +18,7 @@
 #include "grid.hpp"
 #include "moments.hpp"
 #include "bind.hpp"
+#include "pooled.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -435,12 +436,14 @@ using InRotation = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::devi
 
 struct ScoredColumn {
     nb::object name;
-    enum Kind { levels, bins, quadratic, function } kind = function;
+    enum Kind { levels, bins, quadratic, pooled, function } kind = function;
     nb::dict entry;              // levels: text → entry of the table
     i64 unseen = 0;              // levels: the entry of a text it does not hold, −1 to refuse
     std::vector<double> edges;   // bins
     std::vector<double> table;   // levels and bins: (entries, classes), entry 0 the gap
     std::vector<double> constant, slope, mean, scale, gap;  // densities: (classes,) each
+    std::vector<double> low, high, shift, there;  // pooled: of atoms, and (classes,) each
+    double share = 0.0;          // pooled
     nb::object call;             // function
     int least = ANY;             // what its numbers may be
 };
@@ -484,6 +487,20 @@ public:
         ScoredColumn& column = add(name, ScoredColumn::quadratic);
         column.least = least;
         take(column, constant, slope, mean, scale, gap);
+    }
+    // a density beside atoms; see PooledTerms
+    void add_pooled(nb::object name, InVector low, InVector high, InTable atoms, InVector constant,
+                    InVector mean, InVector scale, InVector shift, double share, InVector gap,
+                    InVector there, int least) {
+        ScoredColumn& column = add(name, ScoredColumn::pooled);
+        column.least = least;
+        take(column, constant, shift, mean, scale, gap);
+        take(column, atoms);
+        if (low.shape(0) != high.shape(0) || atoms.shape(0) != low.shape(0) ||
+            there.shape(0) != prior_.size())
+            throw nb::value_error("the atoms do not fit the table");
+        column.low = values_of(low), column.high = values_of(high);
+        column.shift = values_of(shift), column.there = values_of(there), column.share = share;
     }
     // anything else: a function from a number to a score for each class
     void add_function(nb::object name, nb::object function, InVector gap, int least) {
@@ -535,6 +552,17 @@ public:
                     const auto shares = nb::cast<std::vector<double>>(column.call(x));
                     if (shares.size() != K) throw nb::value_error("one score a class is needed");
                     for (std::size_t k = 0; k < K; ++k) scores_[k] += shares[k];
+                    continue;
+                }
+                if (x == x && column.kind == ScoredColumn::pooled) {
+                    const PooledTerms terms{
+                        column.low.data(),   column.high.data(),  column.table.data(),
+                        static_cast<i64>(column.low.size()),      column.constant.data(),
+                        column.mean.data(),  column.scale.data(), column.shift.data(),
+                        column.share,        static_cast<i64>(K)};
+                    shares_.resize(K);
+                    terms.score(x, shares_.data());
+                    for (std::size_t k = 0; k < K; ++k) scores_[k] += shares_[k] + column.there[k];
                     continue;
                 }
                 for (std::size_t k = 0; k < K; ++k) {
@@ -644,7 +672,7 @@ private:
     }
 
     Reader reader_;
-    std::vector<double> prior_, scores_;
+    std::vector<double> prior_, scores_, shares_;
     i64 fallback_;
     std::vector<ScoredColumn> columns_;
     std::vector<ScoredGroup> groups_;
@@ -671,6 +699,9 @@ void bind_rows(nb::module_& m) {
         .def("add_bins", &RowScorer::add_bins, "name"_a, "edges"_a, "table"_a)
         .def("add_quadratic", &RowScorer::add_quadratic, "name"_a, "constant"_a, "slope"_a,
              "mean"_a, "scale"_a, "gap"_a, "least"_a)
+        .def("add_pooled", &RowScorer::add_pooled, "name"_a, "low"_a, "high"_a, "atoms"_a,
+             "constant"_a, "mean"_a, "scale"_a, "shift"_a, "share"_a, "gap"_a, "there"_a,
+             "least"_a)
         .def("add_function", &RowScorer::add_function, "name"_a, "function"_a, "gap"_a,
              "least"_a)
         .def("add_group", &RowScorer::add_group, "names"_a, "mean"_a, "rotation"_a, "constant"_a,

@@ -82,6 +82,21 @@ def grid_counts(
 ) -> tuple[int, int, _I8, _F8]: ...
 def encode_texts(streams: list[Any], threads: int) -> list[tuple[_I4, list[str]]]: ...
 def bin_entries(x: _Real, edges: _F8, entries: _I4, threads: int) -> int: ...
+def pooled_scores(
+    x: _F8,
+    low: _F8,
+    high: _F8,
+    atoms: _F8,
+    constant: _F8,
+    mean: _F8,
+    scale: _F8,
+    shift: _F8,
+    share: float,
+    gap: _F8,
+    there: _F8,
+    scores: _F8,
+    threads: int,
+) -> None: ...
 def levels_csr(
     indptr: _Real,
     indices: _Real,
@@ -349,6 +364,21 @@ class RowScorer:
     def __init__(self, log_prior: _F8, fallback: int, convert: Any, as_text: Any) -> None: ...
     def add_levels(self, name: str, entry: dict[str, int], unseen: int, table: _F8) -> None: ...
     def add_bins(self, name: str, edges: _F8, table: _F8) -> None: ...
+    def add_pooled(
+        self,
+        name: str,
+        low: _F8,
+        high: _F8,
+        atoms: _F8,
+        constant: _F8,
+        mean: _F8,
+        scale: _F8,
+        shift: _F8,
+        share: float,
+        gap: _F8,
+        there: _F8,
+        least: int,
+    ) -> None: ...
     def add_quadratic(
         self,
         name: str,

@@ -18,6 +18,7 @@ from sklearn.datasets import load_iris
 from tallybayes import LazyNaiveBayes, NaiveBayes
 from tallybayes.errors import RuledOutWarning, UnseenLevel
 from tallybayes.families import Categorical, Dirichlet, Gaussian, Poisson
+from tallybayes.families.choice import UNDECLARED
 
 TEXTS = ["a", "b", "", "it's", '"', "c; DROP TABLE t; --", "a\0b", "é", "情况", "?", "$1", "NULL"]
 NUMBERS = [0.0, -0.0, 1.5, 1e300, 2.0**53, -7.25, 1e-300]
@@ -38,7 +39,7 @@ COLUMNS = {
     "yes": Categorical(),
     "real": Categorical(),
     "day": Categorical(),
-    "size": Gaussian(),
+    "size": UNDECLARED,
 }
 
 
@@ -213,7 +214,7 @@ def source_of(kind, folder):
 
 @pytest.mark.parametrize("kind", SOURCES)
 def test_iris_from_any_source(kind, tmp_path):
-    columns = {"wide": Categorical(), float: Gaussian()}
+    columns = {"wide": Categorical(), float: UNDECLARED}
     model = NaiveBayes(columns).fit(ASKED, FLOWERS["kind"])
     source, connection = source_of(kind, tmp_path)
     lazy = LazyNaiveBayes(source, "kind", connection=connection)
@@ -227,7 +228,7 @@ def test_iris_from_any_source(kind, tmp_path):
 @pytest.mark.parametrize("kind", ["pandas", "table", "relation", "csv"])
 def test_a_condition_restricts_the_evidence(kind, tmp_path):
     chosen = FLOWERS[(FLOWERS["wide"] == "narrow") & (FLOWERS["sepal length (cm)"] > 5.5)]
-    columns = {"wide": Categorical(), float: Gaussian()}
+    columns = {"wide": Categorical(), float: UNDECLARED}
     model = NaiveBayes(columns).fit(chosen.drop(columns="kind"), chosen["kind"])
     source, connection = source_of(kind, tmp_path)
     lazy = LazyNaiveBayes(source, "kind", where="wide = 'narrow' -- ", connection=connection)
@@ -358,7 +359,7 @@ def test_a_nan_is_a_gap_as_null_is():
     db.execute("INSERT INTO t VALUES (1, 0), (3, 0), ('nan', 0), (NULL, 0), (5, 1), (9, 1)")
     lazy = LazyNaiveBayes("t", "y", connection=db)
     got = lazy.predict_proba([{"x": 2.5}])
-    model = NaiveBayes({"x": Gaussian()}).fit(
+    model = NaiveBayes({"x": UNDECLARED}).fit(
         pd.DataFrame({"x": [1, 3, np.nan, None, 5, 9]}), [0, 0, 0, 0, 1, 1]
     )
     np.testing.assert_allclose(got, model.predict_proba(pd.DataFrame({"x": [2.5]})), rtol=1e-9)

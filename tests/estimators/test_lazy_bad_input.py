@@ -15,6 +15,7 @@ from tallybayes import LazyNaiveBayes, NaiveBayes
 from tallybayes.engines.sql import Bound, Written, quoted
 from tallybayes.errors import IncompatibleTallies, UnseenLevel
 from tallybayes.families import Bernoulli, Binned, Categorical, Dirichlet, Gaussian, Poisson
+from tallybayes.families.choice import UNDECLARED
 
 EVIL = [
     'x"; DROP TABLE kept; --',
@@ -58,7 +59,7 @@ def test_no_name_and_no_value_breaks_out(db, name, through):
     db.execute(f"CREATE TABLE {quoted(name)} AS SELECT * FROM frame")
     source, connection = (db.table(quoted(name)), None) if through == "relation" else (name, db)
     lazy = LazyNaiveBayes(source, "the class", connection=connection)
-    columns = {name: Categorical(), "n": Gaussian()}
+    columns = {name: Categorical(), "n": UNDECLARED}
     model = NaiveBayes(columns).fit(frame.drop(columns="the class"), frame["the class"])
     asked = [{name: value, "n": 2.5} for value in (name, "plain", name + "\0", "'; SELECT 1", "")]
     expected = model.predict_proba(asked)

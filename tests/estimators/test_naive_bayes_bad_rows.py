@@ -92,10 +92,7 @@ def test_no_columns_are_refused():
     ids=["auto", "ddof=1", "Binned", "Gaussian"],
 )
 def test_a_class_with_one_row(frame, columns):
-    """Where the divisor n − ddof is 0, the variance of all classes together stands in. By maximum
-    likelihood the variance is 0, so that only the smoothing of variances is left: as in
-    scikit-learn, such a class is all but certain at its own row and all but impossible elsewhere.
-    """
+    """A class of one row has no spread of its own and takes that of the others, whatever ddof."""
     labels = Y.copy()
     labels[3] = "once"
     model = NaiveBayes(columns).fit(frame(DATA), labels)
@@ -103,10 +100,7 @@ def test_a_class_with_one_row(frame, columns):
     assert np.isfinite(model.predict_joint_log_proba(frame(DATA))).all()
     got = model.predict_proba(frame(DATA))
     np.testing.assert_allclose(got.sum(axis=1), 1.0, rtol=1e-12)
-    if columns == {"age": Gaussian()}:
-        assert got[3, 1] > 0.99
-        assert (got[:, 1] < 1e-6).sum() > 0.9 * N
-    elif columns != "auto":  # which chooses among all of these
+    if columns != "auto":  # which chooses among all of these
         assert (got[:, 1] > 0.0).all()
         assert (got[:, 1] < 0.5).all()
 

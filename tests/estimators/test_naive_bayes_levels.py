@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy import stats
 from sklearn.base import clone
 
 from tallybayes import NaiveBayes, load
@@ -156,8 +157,13 @@ def test_a_class_of_one_row_is_possible_elsewhere():
     assert model.schema_["family"].tolist() == ["Gaussian"]
     query = pd.DataFrame({"x": [0.0, 1.0, 2.5]})
     found = model.predict_joint_log_proba(query)[:, 2] - model.class_log_prior_[2]
-    spread = np.std(x["x"])
-    expected = -0.5 * ((query["x"] - 1.0) / spread) ** 2 - np.log(spread * np.sqrt(2.0 * np.pi))
+    a, b = x["x"][:80], x["x"][80:160]
+    within = np.sqrt((79 * a.var() + 79 * b.var()) / 158)
+    of_a = stats.norm(a.mean(), a.std()).pdf(query["x"])
+    of_b = stats.norm(b.mean(), b.std()).pdf(query["x"])
+    of_one = stats.norm(1.0, within).pdf(query["x"])
+    pooled = (80 * of_a + 80 * of_b + of_one) / 161
+    expected = np.log((1 * of_one + pooled) / 2)
     np.testing.assert_allclose(found, expected, rtol=1e-8)
 
 

@@ -14,10 +14,11 @@ from scipy.special import entr
 from tallybayes.distributions.base import Index, stats
 from tallybayes.families.densities import GaussianDensity
 from tallybayes.families.poisson import PoissonDensity
+from tallybayes.families.pooled import Pooled
 from tallybayes.families.transforms import Transform
 from tallybayes.parameters import Density
 
-__all__ = ["BinsLaw", "Law", "ScipyLaw", "TransformedLaw", "law_of"]
+__all__ = ["BinsLaw", "Law", "MixtureLaw", "ScipyLaw", "TransformedLaw", "law_of"]
 
 Array = NDArray[np.float64]
 
@@ -158,6 +159,60 @@ class TransformedLaw(Law):
         return -self._expected(lambda _, log_density: log_density)
 
 
+class MixtureLaw(Law):
+    """Atoms beside a mixture of the classes' densities.
+
+    Parameters
+    ----------
+    law : ScipyLaw
+        The densities.
+    values : float64 array (n_atoms,)
+    atoms : float64 array (n_classes, n_atoms)
+        The probability of each atom.
+    weights : float64 array (n_classes, n_classes)
+        The probability of a draw from the density of each class.
+    """
+
+    frozen = None
+
+    def __init__(self, law: ScipyLaw, values: Array, atoms: Array, weights: Array) -> None:
+        self.law = law
+        self.values = values
+        self.atoms = atoms
+        self.weights = weights
+
+    def draw(self, codes: Index, rng: Any) -> Array:
+        shares = np.concatenate([self.atoms, self.weights], axis=1)[codes]
+        cumulative = np.cumsum(shares, axis=1)
+        at = rng.uniform(size=len(codes)) * cumulative[:, -1]
+        drawn = (at[:, None] >= cumulative[:, :-1]).sum(axis=1)
+        n = len(self.values)
+        x = self.law.draw(np.maximum(drawn - n, 0), rng)
+        return np.where(drawn < n, np.append(self.values, 0.0)[np.minimum(drawn, n)], x)
+
+    def mean(self) -> Array:
+        return np.asarray(self.atoms @ self.values + self.weights @ self.law.mean())
+
+    def variance(self) -> Array:
+        mean = self.mean()[:, None]
+        density = self.law.variance() + (self.law.mean() - mean) ** 2
+        of_atoms = self.atoms * (self.values - mean) ** 2
+        return np.asarray((self.weights * density).sum(axis=1) + of_atoms.sum(axis=1))
+
+    def entropy(self) -> Array:
+        """Of the atom, or the density beside them, by Gauss–Legendre quadrature between quantiles
+        of the classes' densities."""
+        frozen = self.law.frozen
+        tails = np.array([10.0**-k for k in range(1, 16)])
+        cuts = np.stack([frozen.ppf(0.5), *(f(t) for t in tails for f in (frozen.ppf, frozen.isf))])
+        edges = np.unique(cuts)
+        node, weight = np.polynomial.legendre.leggauss(16)
+        half = 0.5 * np.diff(edges)[:, None]
+        x = (edges[:-1, None] + half * (1.0 + node)).ravel()
+        density = np.asarray(frozen.pdf(x[:, None])) @ self.weights.T
+        return np.asarray(entr(self.atoms).sum(axis=1) + (half * weight).ravel() @ entr(density))
+
+
 class BinsLaw(Law):
     """A number in bins. Within a bin the classes are alike: a value is drawn as it occurs in all
     classes together.
@@ -229,6 +284,10 @@ def law_of(density: Density) -> Law:
     TypeError
         For a density that is not known here.
     """
+    if isinstance(density, Pooled):
+        inner = law_of(density.density)
+        assert isinstance(inner, ScipyLaw)
+        return MixtureLaw(inner, density.atoms.values, *density.weights)
     if isinstance(density, PoissonDensity):
         if density.family.estimate != "posterior":
             return ScipyLaw("poisson", mu=density.rate)

@@ -14,7 +14,7 @@ from tallybayes.engines.cells import cells_without
 from tallybayes.engines.table import raise_infinite
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import UnseenLevel
-from tallybayes.parameters import Cells, Counts, Density, Description, Unseen
+from tallybayes.parameters import Cells, Counts, Density, Description, PooledTerms, Unseen
 from tallybayes.tables import Column, Empty, Numbers, Table, Texts
 
 __all__ = ["BinsPart", "CountsPart", "DensityPart", "LevelsPart", "Part", "values_of"]
@@ -242,8 +242,24 @@ class DensityPart:
         """The parameters in words."""
         return self.density.described()
 
+    @cached_property
+    def _pooled(self) -> PooledTerms | None:
+        return self.density.pooled()
+
+    @cached_property
+    def gap_scores(self) -> tuple[Array, Array]:
+        """What a gap, and a value, say by themselves, float64 (n_classes,) each."""
+        if self.gaps is None:
+            return np.zeros(self.n_classes), np.zeros(self.n_classes)
+        gap, there = np.ascontiguousarray(self.gaps.log_prob().T)
+        return gap, there
+
     def contribution(self, values: Array) -> Array:
         """(n_rows, n_classes) of values (n_rows,), NaN for gaps."""
+        if self._pooled is not None:
+            scores = np.zeros((len(values), self.n_classes))
+            self._add_pooled(self._pooled, values, scores)
+            return scores
         gap = np.isnan(values)
         if gap.any():
             scores = np.zeros((len(values), self.n_classes))
@@ -253,6 +269,18 @@ class DensityPart:
         if self.gaps is not None:
             scores += self.gaps.log_prob().T[(~gap).astype(np.intp)]
         return scores
+
+    def _add_pooled(self, terms: PooledTerms, values: Array, scores: Array) -> None:
+        x, threads = np.ascontiguousarray(values), get_num_threads()
+        _kernels.pooled_scores(x, *terms, *self.gap_scores, scores, threads)
+
+    def add_to(self, scores: Array, x: Table) -> None:
+        """Adds what the column says to `scores` (n_rows, n_classes), contiguous, in place."""
+        values = values_of(self.name, x.columns[self.name])
+        if self._pooled is not None:
+            self._add_pooled(self._pooled, values, scores)
+        else:
+            scores += self.contribution(values)
 
     def contributions(self, x: Table) -> dict[str, Array]:
         """What the column adds, (n_rows, n_classes), in nats, by name."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.table_correlated import CorrelatedPart
-from tallybayes.engines.table_parts import LookupPart, Part
+from tallybayes.engines.table_parts import DensityPart, LookupPart, Part
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.tables import Table
 
@@ -80,6 +80,9 @@ class TableScore:
         for part in self.others:
             if isinstance(part, CorrelatedPart):
                 scores += part.score(x)
+                continue
+            if isinstance(part, DensityPart):
+                part.add_to(scores, x)
                 continue
             for share in part.contributions(x).values():
                 scores += share

@@ -17,6 +17,7 @@ from tallybayes.estimators.table_model import TableModel
 from tallybayes.families import Bernoulli, Beta, Categorical, Gamma, NormalInverseGamma
 from tallybayes.families.densities import GaussianDensity
 from tallybayes.families.poisson import PoissonDensity
+from tallybayes.families.pooled import Pooled
 
 __all__ = ["Belief", "Beliefs", "beliefs_of"]
 
@@ -63,6 +64,8 @@ def beliefs_of(model: TableModel, column: str, level: Any = None) -> Beliefs:
         raise ValueError(f"column {column!r} has no levels: leave level= out")
     if isinstance(part, DensityPart) and isinstance(part.density, PoissonDensity):
         return _of_rate(part.density, column)
+    if isinstance(part, DensityPart) and isinstance(part.density, Pooled):
+        return _of_mean(part.density.density, column)
     if isinstance(part, DensityPart) and isinstance(part.density, GaussianDensity):
         return _of_mean(part.density, column)
     what = "a group of counts" if isinstance(part, CountsPart) else "read in bins"

@@ -19,8 +19,10 @@ from tallybayes.estimators.table_model import TableModel
 from tallybayes.families import Bernoulli, Categorical
 from tallybayes.families.densities import GaussianDensity
 from tallybayes.families.poisson import PoissonDensity
+from tallybayes.families.pooled import Pooled
 from tallybayes.families.rising import log_counts_evidence
 from tallybayes.families.strength import class_evidence, log_evidence
+from tallybayes.parameters import Density
 from tallybayes.tally import GridCounts
 
 __all__ = ["table_evidence"]
@@ -106,8 +108,16 @@ def _of_bins(part: BinsPart) -> float:
 
 
 def _of_density(part: DensityPart, model: TableModel) -> float:
-    density, grid = part.density, _grid(part.name, model)
+    density: Density = part.density
+    grid = _grid(part.name, model)
     rows = grid.counts.sum(axis=0)
+    if isinstance(density, Pooled):
+        if len(density.atoms):
+            raise _improper(
+                f"column {part.name!r} is read as a density beside atoms",
+                "declare Binned() or Gaussian(prior=NormalInverseGamma(…)) for it",
+            )
+        density = density.density
     if isinstance(density, GaussianDensity):
         if density.family.prior is None:
             raise _improper(

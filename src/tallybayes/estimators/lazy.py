@@ -22,6 +22,7 @@ from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.table_reading import Reading
 from tallybayes.estimators.table_rows import rows_to_score
 from tallybayes.families import Categorical, Gaussian, Poisson
+from tallybayes.families.choice import UNDECLARED
 from tallybayes.parameters import Unseen
 from tallybayes.tables import Column, Numbers, Table, Texts, read_table
 from tallybayes.tally import TableTally
@@ -84,8 +85,8 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     rows of the call ask for: the levels that occur in them, the classes, the number of levels, and
     for columns of numbers the moments. No row of the source reaches Python. The answers are those
     of a :class:`NaiveBayes` that had been fitted to the source at that moment with the same columns
-    declared; here numbers and dates are Gaussian where they are not declared, and a column that is
-    a gap in all the rows asked about is not looked at.
+    declared; here numbers and dates are ``Gaussian(var_smoothing=0, ddof=1, pooled_rows=1)`` where
+    they are not declared, and a column that is a gap in all the rows asked about is not looked at.
 
     Needs DuckDB: ``pip install 'tallybayes[duckdb]'``.
 
@@ -291,7 +292,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         families = dict(what.families)
         for name, kind in kinds.items():
             if name not in families and kind not in LEVELS:
-                families[name] = Gaussian()
+                families[name] = UNDECLARED
             elif families.get(name) is not None:
                 _need_family(name, families[name])
         return Declared(families, {})

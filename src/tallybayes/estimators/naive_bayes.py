@@ -24,9 +24,10 @@ class NaiveBayes(Calibrated, AsDistributions):
     """Naive Bayes for a table, straight from the data frame.
 
     Texts, categories and booleans are levels; numbers and dates are counted as moments and on a
-    grid of their own bits, and their family (Gaussian, bins or a smoothed density) is chosen when
-    the tally is read, by leave-one-out. Gaps are left out of the product. The model is the same in
-    whatever order and batches the rows come.
+    grid of their own bits, and their family (Gaussian, beside atoms or not, bins or a smoothed
+    density) is chosen when the tally is read, by leave-one-out. No column whose family is not
+    declared says more than about the logarithm of its rows. Gaps are left out of the product. The
+    model is the same in whatever order and batches the rows come.
 
     Parameters
     ----------

@@ -247,8 +247,11 @@ def row_scorer(score: TableScore, what: Declared) -> _kernels.RowScorer | None:
 
 
 def _add_density(scorer: _kernels.RowScorer, part: DensityPart, least: int) -> None:
-    none = np.zeros(part.n_classes)
-    gap, there = (none, none) if part.gaps is None else np.ascontiguousarray(part.gaps.log_prob().T)
+    gap, there = part.gap_scores
+    pooled = part.density.pooled()
+    if pooled is not None:
+        scorer.add_pooled(part.name, *pooled, gap, there, least)
+        return
     terms = part.density.quadratic()
     if terms is None:
         scorer.add_function(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,11 +16,12 @@ from tallybayes.estimators.identifiers import is_identifier, warn_of_identifier
 from tallybayes.families import Bernoulli, Binned, Categorical, Gaussian, Poisson, Smooth
 from tallybayes.families.binned import BinnedReading
 from tallybayes.families.cells import CellLaw
-from tallybayes.families.choice import choose
+from tallybayes.families.choice import UNDECLARED, choose
 from tallybayes.families.counts import MultinomialCounts
 from tallybayes.families.densities import GaussianDensity
 from tallybayes.families.gaussian_group import GaussianGroup
 from tallybayes.families.poisson import PoissonDensity
+from tallybayes.families.pooled import Pooled
 from tallybayes.families.priors import Estimate
 from tallybayes.families.strength import (
     CRITERIA,
@@ -251,13 +252,16 @@ class _Reader:
         if isinstance(family, Poisson):
             reading = family.read(moments, self.alpha)
         elif isinstance(family, Gaussian):
-            reading = GaussianDensity.read(family, moments, grid)
+            reading = (
+                Pooled.read(family, moments, grid)
+                if family.pooled_rows
+                else GaussianDensity.read(family, moments, grid)
+            )
         elif isinstance(family, Binned | Smooth):
             reading = family.read(grid, self.classes, self.alpha_of_bins, self.row_weights)
         else:
-            # ddof: a class of one row takes the variance of all, not one that rules it out
             one = self.row_weights.overall
-            plain = Gaussian(ddof=one, relative_to="feature", estimate=self.estimate)
+            plain = replace(UNDECLARED, ddof=one, pooled_rows=one, estimate=self.estimate)
             reading, likelihood = choose(
                 moments, grid, self.classes, self.alpha_of_bins, plain, self.row_weights
             )
@@ -284,8 +288,9 @@ class _Reader:
             return density, None
         under: Callable[[Any, float], Any]
         column: Any = density
-        if isinstance(density, GaussianDensity) and density.family.prior is None:
-            under = GaussianDensity.shrunk
+        inner = density.density if isinstance(density, Pooled) else density
+        if isinstance(inner, GaussianDensity) and inner.family.prior is None:
+            under = type(column).shrunk
         elif isinstance(density, PoissonDensity) and density.family.follows:
             under = PoissonDensity.under
         else:

@@ -13,7 +13,7 @@ from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, Tally
 from tallybayes.tally.base import RESIDUE
 
-__all__ = ["Family", "class_blocks", "less", "log"]
+__all__ = ["Family", "class_blocks", "less", "log", "sums_of_others"]
 
 Array = NDArray[np.float64]
 T_contra = TypeVar("T_contra", bound=Tally, contravariant=True)
@@ -55,3 +55,12 @@ def less(whole: Array, part: Array | float) -> Array:
     rest: Array = np.asarray(whole - part)
     rest[rest <= RESIDUE * np.broadcast_to(whole, rest.shape)] = 0.0
     return rest
+
+
+def sums_of_others(parts: Array) -> Array:
+    """Σ of the other entries along the first axis, like `parts`; nothing is taken away, so that a
+    large entry leaves no rounding in the sum of small ones."""
+    before, after = np.zeros_like(parts), np.zeros_like(parts)
+    np.cumsum(parts[:-1], axis=0, out=before[1:])
+    after[:-1] = np.cumsum(parts[:0:-1], axis=0)[::-1]
+    return before + after

@@ -10,8 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.families.base import sums_of_others
 from tallybayes.families.draws import log_gamma
-from tallybayes.families.gaussian import Gaussian, Predictive, Statistics, log_density
+from tallybayes.families.gaussian import (
+    TINY,
+    Gaussian,
+    Predictive,
+    Spread,
+    Statistics,
+    log_density,
+)
 from tallybayes.families.priors_of_numbers import NormalInverseGamma
 from tallybayes.families.transforms import Transform, class_moments, transform_of
 from tallybayes.parameters import Description, QuadraticTerms
@@ -54,6 +62,13 @@ class GaussianDensity:
             overall = (part[:, 0] for part in pooled.mean_and_squares())
             everyone = Statistics(pooled.n[:, 0], *overall)
             return cls(family, Statistics(moments.n[:, 0], mean, squares), everyone)
+        return cls.of_grid(family, grid, transform)
+
+    @classmethod
+    def of_grid(
+        cls, family: Gaussian, grid: GridCounts, transform: Transform | None = None
+    ) -> GaussianDensity:
+        """The density of values from their grid counts: see :func:`class_moments`."""
         together = GridCounts(grid.shift, grid.keys, grid.counts.sum(axis=0, keepdims=True))
         own = Statistics(*class_moments(grid, transform))
         return cls(family, own, Statistics(*class_moments(together, transform)), transform)
@@ -99,8 +114,29 @@ class GaussianDensity:
 
     @cached_property
     def predictive(self) -> Predictive:
-        """What a value of each class is expected to be, (n_classes,)."""
-        return self.family.predictive(self.own, self.everyone, self._epsilon(self.everyone))
+        """What a value of each class is expected to be, (n_classes,), by its own rows."""
+        epsilon = self._epsilon(self.everyone)
+        return self.family.predictive(self.own, self.everyone, epsilon, self._within)
+
+    @cached_property
+    def _within(self) -> Spread:
+        """The spread within classes, (1,)."""
+        return self.family.spread(self.own)
+
+    @cached_property
+    def _has_spread(self) -> NDArray[np.bool_]:
+        """Which classes have a variance of their own, (n_classes,)."""
+        return self.family.has_spread(self.own, self._within.typical)
+
+    @cached_property
+    def _others(self) -> tuple[Spread, Array]:
+        """What all classes but one give to the spread within classes, (n_classes,), and their
+        rows."""
+        has, n, squares = self._has_spread, self.own.n, self.own.squares
+        freedom = np.where(has, n - self.family.divisor_less, 0.0)
+        parts = np.where(has, squares, 0.0), freedom, squares, n
+        *spread, rows = (sums_of_others(part) for part in parts)
+        return Spread(*spread), rows
 
     def _epsilon(self, everyone: Statistics) -> Array:
         return np.asarray(self.family.var_smoothing * everyone.variance)
@@ -119,13 +155,15 @@ class GaussianDensity:
         own, prior = self.own, self.family.column_prior
         if prior is not None:
             centre, strength, shape, scale = prior.posterior(*own)
-        else:  # the reference prior 1/σ²; a class of one row has the spread of all together
-            few = own.n <= 1.0
-            rows = np.where(few, np.maximum(self.everyone.n, 2.0), own.n)
+        else:  # the reference prior 1/σ²; a class without spread has that of the others
+            lacks = ~self._has_spread
+            others = np.maximum(self._within.freedom + 1.0, 2.0)
+            rows = np.where(lacks, others, own.n)
             centre = np.where(own.n > 0.0, own.mean, self.everyone.mean)
-            strength = np.where(own.n > 0.0, own.n, rows)
+            strength = np.where(own.n > 0.0, own.n, np.maximum(self.everyone.n, 2.0))
             shape = 0.5 * (rows - 1.0)
-            scale = np.where(few, self.everyone.squares, own.squares)
+            spread = self.predictive.variance * (rows - 1.0)
+            scale = np.where(lacks, spread, own.squares)
             scale = 0.5 * np.maximum(scale, self.predictive.variance * 1e-12)
         size = (n, len(own.n))
         with np.errstate(over="ignore"):
@@ -143,6 +181,9 @@ class GaussianDensity:
         constant = -0.5 * np.log(2.0 * np.pi * variance)
         return QuadraticTerms(constant, np.zeros_like(centre), centre, np.sqrt(0.5 / variance))
 
+    def pooled(self) -> None:
+        return None
+
     def described(self) -> Description:
         centre, variance, freedom = self.predictive
         names, values = ["mean", "standard deviation"], [centre, np.sqrt(variance)]
@@ -150,36 +191,49 @@ class GaussianDensity:
             names, values = ["centre", "scale", "degrees of freedom"], [*values, freedom]
         return Description(self.what, names, np.stack(values, axis=1))
 
-    def own_without(self, x: Array, own: Statistics, weight: Array | float) -> Array:
-        """log p(x | c) in the row's class after the row is taken out; shapes broadcast.
+    def own_without(self, x: Array, own: Index, weight: Array | float) -> Array:
+        """log p(x | c) by the rows of the row's own class, after the row is taken out; shapes
+        broadcast. Whether other classes have spread is taken as it is.
 
         Parameters
         ----------
         x : float64 array
-        own : Statistics
-            Of each row's class.
+        own : index array
+            The class of each row.
         weight : float or float64 array
         """
         g, slope = self._in(x)
         everyone = self.everyone.without(g, weight)
-        left = own.without(g, weight)
-        predictive = self.family.predictive(left, everyone, self._epsilon(everyone))
+        left = Statistics(*(part[own] for part in self.own)).without(g, weight)
+        others, rows = self._others
+        typical = (others.typical[own] + left.squares) / np.maximum(rows[own] + left.n, TINY)
+        has = self.family.has_spread(left, typical)
+        freedom = left.n - self.family.divisor_less
+        within = Spread(
+            others.squares[own] + np.where(has, left.squares, 0.0),
+            others.freedom[own] + np.where(has, freedom, 0.0),
+            typical,
+        )
+        predictive = self.family.predictive(left, everyone, self._epsilon(everyone), within)
         return np.asarray(log_density(g, predictive) + slope)
 
     def without(self, x: Array, own: Index, weight: Array) -> Array:
-        mine = Statistics(*(part[own] for part in self.own))
         g, slope = self._in(x)
         everyone = self.everyone.without(g, weight)
         epsilon = self._epsilon(everyone)
         moved = np.abs(epsilon - self._epsilon(self.everyone)).max(initial=0.0)
-        # a class without spread has what all classes together have of it
-        borrowed = (self.own.squares <= 0.0).any()
-        if borrowed or moved > UNMOVED * self.predictive.variance.min():
-            wide = Statistics(*(part[:, None] for part in everyone))
-            others = Statistics(*(np.broadcast_to(p, (len(x), len(p))) for p in self.own))
-            predictive = self.family.predictive(others, wide, epsilon[:, None])
-            scores = log_density(g[:, None], predictive) + np.reshape(slope, (-1, 1))
-        else:
+        # what a class without spread borrows changes with every row
+        borrowed = not self.family.has_spread(self.own, 4.0 * self._within.typical).all()
+        rows = np.arange(len(x))
+        if not borrowed and moved <= UNMOVED * self.predictive.variance.min():
             scores = self.log_density(x)
-        scores[np.arange(len(x)), own] = self.own_without(x, mine, weight)
-        return np.asarray(scores)
+            scores[rows, own] = self.own_without(x, own, weight)
+            return np.asarray(scores)
+        left = Statistics(*(part[own] for part in self.own)).without(g, weight)
+        classes = Statistics(*(np.repeat(part[None, :], len(x), axis=0) for part in self.own))
+        for part, mine in zip(classes, left, strict=True):
+            part[rows, own] = mine
+        wide = Statistics(*(part[:, None] for part in everyone))
+        within = self.family.spread(classes)
+        predictive = self.family.predictive(classes, wide, epsilon[:, None], within)
+        return np.asarray(log_density(g[:, None], predictive) + np.reshape(slope, (-1, 1)))

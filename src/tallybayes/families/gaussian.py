@@ -9,8 +9,19 @@ likelihood). What is added to σ² is decided when the tally is read and is neve
    unweighted variance of the last batch); or, per feature, ε_j = var_smoothing · Var(x_j).
 2. A variance that is still 0 becomes 1e-9 · Var(x_j), and 1 where the column is constant
    throughout: such a column is the same in every class and then says nothing about any.
+3. In a table, a class without spread (its variance at most 1e-9 of that within classes, or its rows
+   at most ddof) takes the pooled variance within the classes that have spread,
+   Σ_c Σ(x − μ_c)² / Σ_c (n_c − ddof); where no class has any, Var(x_j). What a class repeats is no
+   evidence that it never varies.
 
 A class without any observation in a column uses the mean and variance of all classes together.
+
+With s `pooled_rows` each class is given s rows of the density of all classes besides its own n_c,
+
+    p'(x|c) = (n_c p(x|c) + s p_0(x)) / (n_c + s),   p_0(x) = Σ_c n_c p(x|c) / Σ_c n_c,
+
+so that a column cannot say more than its counts support: log p'(x|c) − log p'(x|c') is at most
+log((n + s)(n_c' + s) / (s (n_c + s))), of the order of log n (the rule of succession).
 
 Under a normal-inverse-gamma prior (μ_n, κ_n, a_n, b_n after the rows of a class) the posterior mean
 of the parameters is μ_n and b_n / (a_n − 1), their mode μ_n and b_n / (a_n + 3/2), and with the
@@ -36,11 +47,12 @@ from tallybayes.parameters import MomentsWithout, Quadratic
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, Moments
 
-__all__ = ["Gaussian", "MeanVariance", "Predictive", "Statistics", "log_density"]
+__all__ = ["Gaussian", "MeanVariance", "Predictive", "Spread", "Statistics", "log_density"]
 
 Array = NDArray[np.float64]
 
 ZERO_VARIANCE = 1e-9  # share of the column's variance that stands for a variance of 0
+FEW = 2.0**-40  # share of the rows: fractional weights add up to ddof rows and a little
 TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -74,6 +86,20 @@ class Statistics(NamedTuple):
         squares = self.squares - apart**2 * weight * self.n / some
         rounding = squares <= 2.0**-40 * np.broadcast_to(self.squares, squares.shape)
         return Statistics(left, mean, np.where((left > 0.0) & ~rounding, squares, 0.0))
+
+
+class Spread(NamedTuple):
+    """The spread within classes: arrays of one shape."""
+
+    squares: Array  # Σ(x − mean)² of the classes that have spread
+    freedom: Array  # what it is divided by, Σ(n − ddof) of these classes
+    typical: Array  # Σ(x − mean)² / n of all classes, by which a class has spread or not
+
+    def variance(self, everyone: Statistics) -> Array:
+        """The pooled variance within classes; that of all classes together where none has any."""
+        some = self.freedom > 0.0
+        pooled = self.squares / np.where(some, self.freedom, 1.0)
+        return np.where(some, pooled, everyone.variance)
 
 
 class Predictive(NamedTuple):
@@ -110,6 +136,9 @@ class Gaussian:
         estimate. A class of no more rows than ddof uses the variance of all classes together.
     min_variance : float
         No variance is smaller, smoothed or not, in squared units of the column.
+    pooled_rows : float
+        s: rows of the density of all classes that each class is given besides its own. For a
+        single column of a table, without a transform.
     prior : NormalInverseGamma or NormalInverseWishart, optional
         What is believed of mean and variance before the first row, for every column; of means and
         covariance with a full covariance.
@@ -133,6 +162,7 @@ class Gaussian:
     relative_to: Literal["largest", "feature"] = "largest"
     ddof: float = 0.0
     min_variance: float = 0.0
+    pooled_rows: float = 0.0
     prior: NormalInverseGamma | NormalInverseWishart | None = None
     estimate: Estimate = "mean"
     transform: Literal["log", "yeo-johnson"] | None = None
@@ -145,7 +175,7 @@ class Gaussian:
                 f"together), got {self.covariance!r}"
             )
         check_estimate(self, NormalInverseWishart if self.full else NormalInverseGamma)
-        for name in ("var_smoothing", "ddof", "min_variance"):
+        for name in ("var_smoothing", "ddof", "min_variance", "pooled_rows"):
             rule = f"Gaussian takes a finite {name} from 0 on"
             value = number(rule, getattr(self, name))
             if value < 0.0:
@@ -159,6 +189,12 @@ class Gaussian:
             raise ValueError(
                 f"transform={self.transform!r} is for a single column: of a group with "
                 "covariance='full' the numbers are counted as they are; transform them before"
+            )
+
+        if self.pooled_rows and (self.full or self.transform is not None):
+            raise ValueError(
+                f"pooled_rows={self.pooled_rows:g} is for a single column that is read as it is: "
+                "leave out transform= and covariance='full', or pooled_rows"
             )
 
     @property
@@ -189,7 +225,36 @@ class Gaussian:
             prior = prior.of_one_column()
         return replace(self, covariance="diag", prior=prior) if self.full else self
 
-    def predictive(self, own: Statistics, everyone: Statistics, epsilon: Array) -> Predictive:
+    @property
+    def divisor_less(self) -> float:
+        """What is taken from the rows of a class to divide its sum of squares."""
+        return 1.0 if self.estimate == "posterior" else self.ddof
+
+    def has_spread(self, own: Statistics, typical: Array) -> NDArray[np.bool_]:
+        """Which classes have a variance of their own, where `typical` is that within classes."""
+        many = own.n - self.divisor_less > FEW * own.n
+        spread: NDArray[np.bool_] = many & (own.squares > ZERO_VARIANCE * own.n * typical)
+        return spread
+
+    def spread(self, classes: Statistics) -> Spread:
+        """The spread within classes, (…, n_classes), their axis kept with length 1."""
+        n, squares = classes.n, np.maximum(classes.squares, 0.0)
+        rows = np.maximum(n.sum(axis=-1, keepdims=True), TINY)
+        typical = squares.sum(axis=-1, keepdims=True) / rows
+        has = self.has_spread(classes, typical)
+        return Spread(
+            np.where(has, squares, 0.0).sum(axis=-1, keepdims=True),
+            np.where(has, n - self.divisor_less, 0.0).sum(axis=-1, keepdims=True),
+            typical,
+        )
+
+    def predictive(
+        self,
+        own: Statistics,
+        everyone: Statistics,
+        epsilon: Array,
+        within: Spread | None = None,
+    ) -> Predictive:
         """What a value of each class is expected to be, elementwise.
 
         Parameters
@@ -198,12 +263,15 @@ class Gaussian:
             Of a class, and of all classes together.
         epsilon : array
             Added to every variance.
+        within : Spread, optional
+            Of all classes together: the spread of a class that has none. Without it such a class
+            has what `epsilon` adds, as in scikit-learn.
         """
         prior = self.column_prior
         if prior is not None:
             centre, squared, freedom = self._under(prior, own)
         else:
-            centre, squared, freedom = self._by_rows(own, everyone)
+            centre, squared, freedom = self._by_rows(own, everyone, within)
         variance = squared + epsilon
         flat = variance < TINY
         if flat.any():
@@ -211,21 +279,30 @@ class Gaussian:
             variance = np.where(flat, np.where(floor < TINY, 1.0, floor), variance)
         return Predictive(centre, np.maximum(variance, self.min_variance), freedom)
 
-    def _by_rows(self, own: Statistics, everyone: Statistics) -> tuple[Array, Array, Array | None]:
-        """Without a prior: mean, variance and degrees of freedom; those of all classes together
-        where a class has too few rows."""
+    def _by_rows(
+        self, own: Statistics, everyone: Statistics, within: Spread | None
+    ) -> tuple[Array, Array, Array | None]:
+        """Without a prior: mean, variance and degrees of freedom; those of other classes where a
+        class has too few rows, or no spread."""
         blank = own.n == 0.0
         mean = np.where(blank, everyone.mean, own.mean) if blank.any() else own.mean
-        ddof = 1.0 if self.estimate == "posterior" else self.ddof
-        freedom = own.n - ddof
-        few = freedom <= 2.0**-40 * own.n  # fractional weights add up to a row and a little
+        freedom = own.n - self.divisor_less
+        few = freedom <= FEW * own.n
         variance = np.maximum(own.squares, 0.0) / np.where(few, 1.0, freedom)
-        if few.any():
-            variance = np.where(few, everyone.variance, variance)
+        rows = np.maximum(everyone.n, 2.0)
+        if within is None:
+            lacks, borrowed = few, everyone.variance
+        else:
+            lacks = ~self.has_spread(own, within.typical)
+            borrowed = np.where(blank, everyone.variance, within.variance(everyone))
+            some = ~blank & (within.freedom > 0.0)
+            rows = np.where(some, np.maximum(within.freedom + 1.0, 2.0), rows)
+        if lacks.any():
+            variance = np.where(lacks, borrowed, variance)
         if self.estimate != "posterior":
             return mean, variance, None
-        rows = np.where(few, np.maximum(everyone.n, 2.0), np.maximum(own.n, 1.0 + 1e-300))
-        return mean, variance * (1.0 + 1.0 / rows), np.where(few, rows - 1.0, freedom)
+        rows = np.where(lacks, rows, np.maximum(own.n, 1.0 + 1e-300))
+        return mean, variance * (1.0 + 1.0 / rows), np.where(lacks, rows - 1.0, freedom)
 
     def _under(
         self, prior: NormalInverseGamma, own: Statistics
@@ -261,6 +338,11 @@ class Gaussian:
 
     def parameters(self, tally: Moments, classes: ClassCounts) -> Quadratic:
         predictive, _ = self._predictive_of(tally)
+        if self.pooled_rows:
+            raise ValueError(
+                "pooled_rows is for columns of a table: NaiveBayes(columns={…: "
+                "Gaussian(pooled_rows=1)})"
+            )
         if predictive.freedom is not None:
             raise ValueError(
                 "estimate='posterior' is for columns of a table: NaiveBayes(columns={…: "

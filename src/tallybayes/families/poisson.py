@@ -181,6 +181,9 @@ class PoissonDensity:
         with np.errstate(divide="ignore"):
             return QuadraticTerms(-self.rate, np.log(self.rate), none, none)
 
+    def pooled(self) -> None:
+        return None
+
     def described(self) -> Description:
         return Description(self.what, ["rate"], self.rate[:, None])
 

@@ -85,13 +85,16 @@ def _root(power: Array, exponent: float) -> Array:
     return np.asarray(np.expm1(log))
 
 
-def class_moments(grid: GridCounts, transform: Transform) -> tuple[Array, Array, Array]:
-    """n, mean and sum of squares of g(x) in each class, float64 (n_classes,), from grid counts.
+def class_moments(
+    grid: GridCounts, transform: Transform | None = None
+) -> tuple[Array, Array, Array]:
+    """n, mean and sum of squares of g(x), or of x, in each class, float64 (n_classes,), from grid
+    counts.
 
     They are exact where the column has no more different values than cells; else as fine as the
     cells, whose width is below 1/100 of a value where a column spans fewer than 40 octaves.
     """
-    g = transform.forward(grid.values())
+    g = grid.values() if transform is None else transform.forward(grid.values())
     weight = grid.counts
     n = weight.sum(axis=1)
     some = np.where(n > 0.0, n, 1.0)

@@ -12,6 +12,7 @@ from tallybayes.parameters.columns import (
     Counts,
     Density,
     Description,
+    PooledTerms,
     QuadraticTerms,
     TriangularTerms,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "Lookup",
     "MomentsWithout",
     "Parameters",
+    "PooledTerms",
     "PresenceWithout",
     "Quadratic",
     "QuadraticTerms",

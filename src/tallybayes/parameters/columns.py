@@ -14,6 +14,7 @@ __all__ = [
     "Counts",
     "Density",
     "Description",
+    "PooledTerms",
     "QuadraticTerms",
     "TriangularTerms",
 ]
@@ -29,6 +30,31 @@ class QuadraticTerms(NamedTuple):
     slope: Array
     mean: Array
     scale: Array
+
+
+class PooledTerms(NamedTuple):
+    """score_c(x) = atoms[a, c] where low_a ≤ x < high_a, and elsewhere
+
+        log(M_c(x) + share·Σ_c M_c(x)) − shift_c,   log M_c(x) = constant − ((x − mean)·scale)²
+
+    or 0 in every class where all M_c(x) are 0.
+
+    Parameters
+    ----------
+    low, high : float64 arrays (n_atoms,)
+    atoms : float64 array (n_atoms, n_classes)
+    constant, mean, scale, shift : float64 arrays (n_classes,)
+    share : float
+    """
+
+    low: Array
+    high: Array
+    atoms: Array
+    constant: Array
+    mean: Array
+    scale: Array
+    shift: Array
+    share: float
 
 
 class TriangularTerms(NamedTuple):
@@ -119,6 +145,9 @@ class Density(Protocol):
 
     def quadratic(self) -> QuadraticTerms | None:
         """log p(x | c) up to a term that all classes share, if it has that form."""
+
+    def pooled(self) -> PooledTerms | None:
+        """log p(x | c), if it has that form."""
 
     def described(self) -> Description:
         """The parameters in words."""
