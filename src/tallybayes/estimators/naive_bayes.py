@@ -5,7 +5,8 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.estimators.as_distributions import AsDistributions
@@ -13,11 +14,14 @@ from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.calibrated import Calibrated, Criterion
 from tallybayes.estimators.calibration import Method
 from tallybayes.estimators.declarations import Declared
+from tallybayes.estimators.importances import column_importances, column_tables
 from tallybayes.estimators.table_reading import Reading
 from tallybayes.families.priors import Estimate
 from tallybayes.parameters import Unseen
 
 __all__ = ["NaiveBayes"]
+
+Array = NDArray[np.float64]
 
 
 class NaiveBayes(Calibrated, AsDistributions):
@@ -79,6 +83,10 @@ class NaiveBayes(Calibrated, AsDistributions):
     feature_names_in_ : array of str (n_features,)
         Where X had names that are texts; of dicts, their keys.
     tally_ : TableTally
+    tables_ : dict
+        By column name: a frame with what each level, bin or value adds to each class, in nats.
+    feature_importances_ : float64 array (n_features_in_,)
+        How far each column sets the classes apart, in nats a row, each row left out of the counts.
     alpha_ : dict
         The smoothing of each column that follows the model's alpha, in rows of weight 1.
     log_evidence_ : float
@@ -144,6 +152,27 @@ class NaiveBayes(Calibrated, AsDistributions):
     def _declared_smoothing(self) -> float:
         alphas = [self.alpha, self.class_alpha if self.class_prior is None else 0.0]
         return max((float(alpha) for alpha in alphas if alpha != "auto"), default=0.0)
+
+    # ---- reading the model -----------------------------------------------------------------------
+    @property
+    def tables_(self) -> dict[str, Any]:
+        """What each level, bin or value adds to the score of each class, in nats, as a frame by
+        column name. A density is shown at quantiles of its column. Columns that are left out, and
+        groups with a full covariance, have none."""
+        return column_tables(self._attribute("tables_"))
+
+    @property
+    def feature_importances_(self) -> Array:
+        """How far each column sets the classes apart, in nats a row, float64 (n_features_in_,).
+
+        The largest contribution to a class less the smallest (of two classes: the absolute
+        log-likelihood ratio), on average over the rows that were learned, each row left out of the
+        counts. It is read from the tally when it is first asked for. Columns that say the same are
+        each as important as either alone.
+        """
+        model = self._attribute("feature_importances_")
+        found: Array = model.once("importances", lambda: column_importances(model)).copy()
+        return found
 
     # ---- reading the tally -----------------------------------------------------------------------
     def _reading(self, what: Declared) -> Reading:
