@@ -8,7 +8,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, BinaryIO, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -618,11 +618,12 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     # ---- saving ----------------------------------------------------------------------------------
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
         """Writes the model to a file that :func:`tallybayes.load` reads.
 
         The file is a safetensors file with a checksum. It holds counts and hyperparameters, no rows
-        and no code; an existing file is replaced whole or not at all.
+        and no code; an existing file is replaced whole or not at all. A file opened for writing
+        bytes may be given in place of a path.
 
         Raises
         ------

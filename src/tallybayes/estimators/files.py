@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -134,7 +134,7 @@ def header_and_arrays(estimator: Any, extra: dict[str, Any] | None) -> tuple[Any
 
 def save(
     estimator: Any,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | BinaryIO,
     extra: dict[str, Any] | None = None,
     replace: Replace | None = None,
 ) -> None:
@@ -146,7 +146,7 @@ def save(
     persistence.write(path, *header_and_arrays(estimator, extra), replace=replace)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str] | BinaryIO) -> Any:
     """Reads a model that ``save`` wrote. It predicts bit for bit what the saved one did.
 
     A file may come from anywhere: nothing in it is executed, and what it says is checked before it
@@ -154,7 +154,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Parameters
     ----------
-    path : path-like
+    path : path-like or binary file
 
     Returns
     -------
@@ -171,22 +171,25 @@ def load(path: str | os.PathLike[str]) -> Any:
     return load_with_extra(path)[0]
 
 
-def load_with_extra(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
+def load_with_extra(
+    path: str | os.PathLike[str] | BinaryIO,
+) -> tuple[Any, dict[str, Any]]:
     """A model as :func:`load` reads it, and the `extra` that it was saved with (or {})."""
     encoded, arrays = persistence.read(path)
+    name = persistence.name_of(path)
     try:
         header = HEADER(persistence.decode(encoded), "the header")
         return _loaded(header, arrays)
     except Unfit as error:
         raise ModelFileError(
-            f"{path} is whole, but is no model of tallybayes as this version writes it: {error}. "
+            f"{name} is whole, but is no model of tallybayes as this version writes it: {error}. "
             "Save the model again"
         ) from error
     except ModelFileError as error:
-        raise ModelFileError(f"{path}: {error}") from error
+        raise ModelFileError(f"{name}: {error}") from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelFileError(
-            f"{path} is whole, but is no model of tallybayes as this version writes it "
+            f"{name} is whole, but is no model of tallybayes as this version writes it "
             f"({type(error).__name__}: {error}): save the model again"
         ) from error
 

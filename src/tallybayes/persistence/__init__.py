@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tallybayes.persistence.container import FORMAT, packed, read, unpacked, write
+from tallybayes.persistence.container import FORMAT, name_of, packed, read, unpacked, write
 from tallybayes.persistence.values import decode, dtype_of, encode
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "decode",
     "dtype_of",
     "encode",
+    "name_of",
     "packed",
     "read",
     "unpacked",

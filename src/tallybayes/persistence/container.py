@@ -9,10 +9,11 @@ before it is believed.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from safetensors.numpy import save as save_tensors
 from tallybayes.errors import ModelFileError
 from tallybayes.replacing import Replace, replacing
 
-__all__ = ["FORMAT", "packed", "read", "unpacked", "write"]
+__all__ = ["FORMAT", "name_of", "packed", "read", "unpacked", "write"]
 
 FORMAT = 1
 """Version of the file format; a reader refuses a higher one."""
@@ -60,7 +61,7 @@ def packed(header: Any, arrays: dict[str, NDArray[Any]]) -> bytes:
 
 
 def write(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | BinaryIO,
     header: Any,
     arrays: dict[str, NDArray[Any]],
     replace: Replace | None = None,
@@ -69,7 +70,8 @@ def write(
 
     Parameters
     ----------
-    path : path-like
+    path : path-like or binary file
+        A file is written to where it stands, and stays open.
     header : JSON value
     arrays : dict of numeric arrays
     replace : callable, optional
@@ -81,6 +83,12 @@ def write(
         If the file cannot be written.
     """
     data = packed(header, arrays)
+    if not isinstance(path, str | os.PathLike):
+        _need_binary(path, "wb")
+        rest = memoryview(data)
+        while rest:  # a raw file may take less than all at once
+            rest = rest[path.write(rest) or 0 :]
+        return
     with replacing(path, replace) as file:
         file.write(data)
 
@@ -104,8 +112,24 @@ def _checksum(data: bytes | bytearray, at: int) -> bytes:
     return digest.hexdigest().encode()
 
 
-def read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, NDArray[Any]]]:
-    """Header and arrays of a model file.
+def name_of(path: str | os.PathLike[str] | BinaryIO) -> str:
+    """What messages call a path or an open file."""
+    if isinstance(path, str | os.PathLike):
+        return str(path)
+    return str(getattr(path, "name", f"the {type(path).__name__}"))
+
+
+def _need_binary(file: Any, mode: str) -> None:
+    verb = "write" if mode == "wb" else "read"
+    if isinstance(file, io.TextIOBase) or not callable(getattr(file, verb, None)):
+        raise TypeError(
+            f"a model file is a path or a file opened in the mode {mode!r}, got a "
+            f"{type(file).__name__}"
+        )
+
+
+def read(path: str | os.PathLike[str] | BinaryIO) -> tuple[Any, dict[str, NDArray[Any]]]:
+    """Header and arrays of a model file; of an open file, from where it stands to its end.
 
     Raises
     ------
@@ -114,7 +138,10 @@ def read(path: str | os.PathLike[str]) -> tuple[Any, dict[str, NDArray[Any]]]:
     ModelFileError
         If it is another kind of file, was cut off or altered, or has a newer format.
     """
-    return unpacked(Path(path).read_bytes(), str(path))
+    if isinstance(path, str | os.PathLike):
+        return unpacked(Path(path).read_bytes(), str(path))
+    _need_binary(path, "rb")
+    return unpacked(path.read(), name_of(path))
 
 
 def unpacked(data: bytes, name: str) -> tuple[Any, dict[str, NDArray[Any]]]:
