@@ -128,8 +128,8 @@ def run(
     from tallybayes.cli.targets import need_columns
 
     output = output or str(Path(train.removesuffix(".gz")).with_suffix(".tally"))
-    need_place(output)
     need_data(train)
+    need_place(output)
     if test is not None:
         need_data(test)
     source = reading.open(train)
