@@ -15,6 +15,7 @@ from tallybayes.labels import are_among
 from tallybayes.leaving_out import posterior_without
 from tallybayes.tables import Empty, Table
 from tallybayes.weighted.canonical import canonical
+from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.counts import cells_of, held_columns
 from tallybayes.weighted.effective import in_effective_rows
 from tallybayes.weighted.learned import Learned
@@ -86,12 +87,7 @@ def learned_weighting(
     held = held_columns(taken(model.tally, present), unit)
     out = left_out(model, held, float(classes.sum()))
     columns = [cells_of(name, held, classes) for name in model.names if name not in out]
-    cells = np.empty((len(columns), x.n_rows), dtype=np.int32)
-    for j, column in enumerate(columns):
-        cells[j] = column.codes(x.columns.get(column.name, Empty(x.n_rows)))
-    codes = np.searchsorted(present, own).astype(np.int32)
-    given = LearningRows(cells, codes, in_effective_rows(weight, unit), len(present))
-    rows, _ = canonical(given, columns)
+    rows = _learning_rows(columns, x, np.searchsorted(present, own), weight, unit, len(present))
     learned = learn(
         columns,
         rows,
@@ -110,6 +106,17 @@ def learned_weighting(
         out=out,
         unit=unit,
     )
+
+
+def _learning_rows(
+    columns: list[ColumnCells], x: Table, codes: Index, weight: Array, unit: float, n_classes: int
+) -> LearningRows:
+    """The rows as cells, in canonical order."""
+    cells = np.empty((len(columns), x.n_rows), dtype=np.int32)
+    for j, column in enumerate(columns):
+        cells[j] = column.codes(x.columns.get(column.name, Empty(x.n_rows)))
+    y, effective = codes.astype(np.int32), in_effective_rows(weight, unit)
+    return canonical(LearningRows(cells, y, effective, n_classes), columns)[0]
 
 
 def simplified_weighting(

@@ -91,8 +91,10 @@ def _of_any_columns(
     some = thinned(rows.y, rows.n_classes, MOST_VALUES // rows.n_classes)
     thin = rows if len(some) == rows.n else rows.take(some)
     kept, duplicates = distinct(thin.cells, [column.name for column in columns])
+    if kept != list(range(len(columns))):  # the keys are of these already
+        thin = replace(thin, cells=np.ascontiguousarray(thin.cells[kept]))
     with _controller().limit(limits=1, user_api="blas"):  # for small products threads only wait
-        learned = _learned([columns[j] for j in kept], thin.among(kept), p, asked)
+        learned = _learned([columns[j] for j in kept], thin, p, asked)
     found = learned.among(columns, kept)
     return replace(found, duplicates=duplicates, tested=some[learned.tested])
 
