@@ -27,7 +27,7 @@ from tallybayes import (
 from tallybayes.errors import StaleWarning
 from tallybayes.estimators.weighting_files import plain_weighting, restored_weighting
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*(no column|alone tell|fewer than|left out)")
+pytestmark = pytest.mark.filterwarnings("ignore:.*(no column|alone|fewer than|left out)")
 
 
 def mixed(n, seed=0, n_classes=2):
