@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.bayes.page import Page
+from benchmarks.files.commands import Verdict, kills, writers
 from benchmarks.files.fuzz import MEMORY, Tried, fuzz, seeds
 from benchmarks.machine import machine_record
 
@@ -78,5 +79,40 @@ def _fuzz(times: int, seed: int) -> tuple[Page, bool]:
     return page, not tried.failures and not tried.by_chance
 
 
-ATTACKS: dict[str, tuple[Attack, int]] = {"fuzz": (_fuzz, 50_000)}
+def _page(verdict: Verdict, name: str, title: str, what: str, seconds: float) -> Page:
+    happened = ", ".join(f"{key} {n}" for key, n in verdict.counts.items())
+    verdicts = [
+        f"- {what.format(verdict.runs)}, in {seconds:,.0f} s ({happened}).",
+        f"- Models that do not hold exactly the rows that were acknowledged: {len(verdict.wrong)} "
+        "(bar: 0).",
+    ]
+    tables = []
+    if verdict.wrong:
+        tables = [("What was wrong.", ["what"], [[text] for text in verdict.wrong])]
+    return Page(name, title, verdicts, tables, verdict._asdict())
+
+
+def _kills(times: int, seed: int) -> tuple[Page, bool]:
+    start = time.perf_counter()
+    verdict = kills(times, seed, say)
+    what = "{} commands (update, forget, merge) killed by SIGKILL at random moments"
+    seconds = time.perf_counter() - start
+    page = _page(verdict, "files-kills", "Commands killed while they change a model", what, seconds)
+    return page, not verdict.wrong
+
+
+def _writers(times: int, seed: int) -> tuple[Page, bool]:
+    start = time.perf_counter()
+    verdict = writers(times, seed, say)
+    what = "{} rounds of eight commands (update, forget, merge) at once on one model"
+    seconds = time.perf_counter() - start
+    page = _page(verdict, "files-writers", "Commands that change one model at once", what, seconds)
+    return page, not verdict.wrong and not verdict.counts["refused"]
+
+
+ATTACKS: dict[str, tuple[Attack, int]] = {
+    "fuzz": (_fuzz, 50_000),
+    "kills": (_kills, 300),
+    "writers": (_writers, 20),
+}
 """By name: what runs it, and how often by default."""
