@@ -102,7 +102,8 @@ inline void joint_cells(const i32* first, const i32* second, i64 n, const i32* a
         const i64 end = (task + 1) * step < n ? (task + 1) * step : n;
         for (i64 i = task * step; i < end; ++i) {
             const i32 u = first[i], v = second[i];
-            joint[i] = u < 0 || v < 0 ? -1 : a[u] * width + b[v];
+            const i32 p = u < 0 ? -1 : a[u], q = v < 0 ? -1 : b[v];
+            joint[i] = p < 0 || q < 0 ? -1 : p * width + q;
         }
     });
 }

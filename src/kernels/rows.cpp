@@ -28,7 +28,8 @@ namespace {
 using namespace tb;
 
 const double GAP = std::numeric_limits<double>::quiet_NaN();
-enum Holds : int { TEXTS = 0, NUMBERS = 1, UNDECIDED = 2, IGNORED = 3 };
+// UNDECIDED: the first value tells; EITHER: numbers and texts side by side
+enum Holds : int { TEXTS = 0, NUMBERS = 1, UNDECIDED = 2, IGNORED = 3, EITHER = 4 };
 enum Least : int { ANY = 0, NOT_NEGATIVE = 1, POSITIVE = 2 };
 enum Dates : int { UNKNOWN = 0, PLAIN = 1, DATES = 2, ANY_DATES = 3 };
 
@@ -189,9 +190,9 @@ struct CountedGroup {
 class RowCounter {
 public:
     RowCounter(nb::list names, std::vector<int> holds, std::vector<int> least,
-               std::vector<int> dates, bool typed, i64 budget, nb::object convert,
+               std::vector<int> dates, int others, i64 budget, nb::object convert,
                nb::object as_text, nb::object check_label)
-        : reader_{convert, as_text}, budget_(budget), typed_(typed), check_label_(check_label) {
+        : reader_{convert, as_text}, budget_(budget), others_(others), check_label_(check_label) {
         std::size_t i = 0;
         for (nb::handle name : names) {
             add_column(name, holds.at(i), least.at(i), dates.at(i));
@@ -233,13 +234,12 @@ public:
         ++rows;
         for (std::size_t j = 0; j < columns_.size(); ++j) {
             CountedColumn& column = columns_[j];
-            column.holds = decided_[j];
             column.dates = dates_[j];
-            if (column.holds == TEXTS && codes_[j] >= 0) {
+            if (codes_[j] >= 0) {
                 auto& counts = level(column, codes_[j]);
                 if (counts.size() <= k) counts.resize(k + 1, 0.0);
                 counts[k] += w;
-            } else if (column.holds == NUMBERS && values_[j] == values_[j] && w != 0.0) {
+            } else if (values_[j] == values_[j] && w != 0.0) {
                 if (!column.started) column.started = true, column.origin = values_[j];
                 while (column.moments.size() <= k) {
                     column.moments.emplace_back();
@@ -258,14 +258,15 @@ public:
     nb::tuple counted() const {
         nb::list columns;
         for (auto& column : columns_) {
-            if (column.holds == TEXTS) {
+            if (!column.levels.empty()) {
                 nb::list counts;
                 for (std::size_t i = 0; i < column.levels.size(); ++i)
                     counts.append(array_of(i < column.counts.size() ? column.counts[i]
                                                                      : std::vector<double>{}));
-                columns.append(
-                    nb::make_tuple(column.name, column.holds, list_of(column.levels), counts));
-            } else if (column.holds == NUMBERS && column.started) {
+                columns.append(nb::make_tuple(column.name, static_cast<int>(TEXTS),
+                                              list_of(column.levels), counts));
+            }
+            if (column.started) {
                 std::vector<double> moments;
                 nb::list grids;
                 for (std::size_t k = 0; k < column.moments.size(); ++k) {
@@ -274,8 +275,8 @@ public:
                     const GridTable& g = column.grids[k];
                     grids.append(nb::make_tuple(g.shift, array_of(g.keys), array_of(g.counts)));
                 }
-                columns.append(nb::make_tuple(column.name, column.holds, column.origin,
-                                              array_of(moments), grids, column.dates == DATES));
+                columns.append(nb::make_tuple(column.name, static_cast<int>(NUMBERS),
+                                              column.origin, array_of(moments), grids, column.dates == DATES));
             }
         }
         nb::list groups;
@@ -314,8 +315,7 @@ private:
         column.holds = holds, column.least = least, column.dates = dates;
         columns_.push_back(std::move(column));
         known_[name] = nb::none();
-        codes_.push_back(-1), values_.push_back(GAP), decided_.push_back(holds);
-        dates_.push_back(dates);
+        codes_.push_back(-1), values_.push_back(GAP), dates_.push_back(dates);
     }
     // the class of a label; for a new one, if it may come, the number that it will have
     std::size_t class_of(nb::handle label) const {
@@ -328,21 +328,18 @@ private:
     // Reads a column of a row, to be counted when all of the row is read; whether the row has it.
     bool read(nb::dict& row, std::size_t j, std::size_t k, double w) {
         CountedColumn& column = columns_[j];
-        codes_[j] = -1, values_[j] = GAP, decided_[j] = column.holds, dates_[j] = column.dates;
+        codes_[j] = -1, values_[j] = GAP, dates_[j] = column.dates;
         if (column.holds == IGNORED) return false;
         const nb::handle held = value_at(row, column.name);
         const Value value = reader_.read(held);
         if (value.what == Value::gap) return held.is_valid();
-        int holds = column.holds;
-        if (holds == UNDECIDED) {
-            if (typed_) refuse(column, "the first value of a column whose family its type decides");
-            holds = value.what == Value::text ? TEXTS : NUMBERS;
-        }
+        if (column.holds == UNDECIDED)
+            refuse(column, "the first value of a column whose family its type decides");
         if (column.dates == UNKNOWN)
             dates_[j] = value.is_date ? DATES : PLAIN;
         else if (column.dates != ANY_DATES && value.is_date != (column.dates == DATES))
             refuse(column, "a date, or no date, where the column held the other");
-        if (holds == TEXTS) {
+        if (column.holds == TEXTS || (column.holds == EITHER && value.what == Value::text)) {
             const nb::object level = reader_.text_of(value);
             if (column.levels.size() >= column.most && !column.rank.contains(level))
                 refuse(column, "a level that is not declared, or one too many");
@@ -364,7 +361,6 @@ private:
         } else {
             refuse(column, "a text, but the column is counted as numbers");
         }
-        decided_[j] = holds;
         return true;
     }
     // The values of a group, to be counted when all of the row is read.
@@ -392,14 +388,14 @@ private:
         try {
             for (auto [key, value] : row)
                 if (!known_.contains(key)) {
-                    add_column(key, UNDECIDED, ANY, UNKNOWN);
+                    add_column(key, others_, ANY, UNKNOWN);
                     read(row, columns_.size() - 1, k, w);
                 }
         } catch (...) {
             while (columns_.size() > before) {
                 nb::del(known_[columns_.back().name]);
                 columns_.pop_back(), codes_.pop_back(), values_.pop_back();
-                decided_.pop_back(), dates_.pop_back();
+                dates_.pop_back();
             }
             throw;
         }
@@ -416,7 +412,7 @@ private:
 
     Reader reader_;
     i64 budget_;
-    bool typed_;  // whether families are declared by type, which the first value of a column tells
+    int others_;  // what columns hold that come later
     nb::object check_label_;
     std::vector<CountedColumn> columns_;
     std::vector<CountedGroup> groups_;
@@ -426,7 +422,7 @@ private:
     std::vector<double> class_count_, squared_weights_;
     std::vector<i64> codes_;
     std::vector<double> values_;
-    std::vector<int> decided_, dates_;
+    std::vector<int> dates_;
 };
 
 // ---- scoring -------------------------------------------------------------------------------------
@@ -437,15 +433,17 @@ using InRotation = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::devi
 struct ScoredColumn {
     nb::object name;
     enum Kind { levels, bins, quadratic, pooled, function } kind = function;
-    nb::dict entry;              // levels: text → entry of the table
+    nb::dict entry;              // text → entry of the table; of numbers, the texts beside them
     i64 unseen = 0;              // levels: the entry of a text it does not hold, −1 to refuse
     std::vector<double> edges;   // bins
     std::vector<double> table;   // levels and bins: (entries, classes), entry 0 the gap
+    std::vector<double> beside;  // densities: (entries, classes), of the gap, a number and texts
     std::vector<double> constant, slope, mean, scale, gap;  // densities: (classes,) each
     std::vector<double> low, high, shift, there;  // pooled: of atoms, and (classes,) each
     double share = 0.0;          // pooled
     nb::object call;             // function
     int least = ANY;             // what its numbers may be
+    bool dates = false;          // whether its numbers are dates
 };
 
 std::vector<double> values_of(const InVector& a) {
@@ -467,33 +465,38 @@ struct ScoredGroup {  // columns that are scored together
 
 class RowScorer {
 public:
-    RowScorer(InVector log_prior, i64 fallback, nb::object convert, nb::object as_text)
-        : reader_{convert, as_text}, prior_(values_of(log_prior)), fallback_(fallback) {}
+    RowScorer(InVector log_prior, i64 fallback, nb::list dates, nb::object convert,
+              nb::object as_text)
+        : reader_{convert, as_text}, prior_(values_of(log_prior)), fallback_(fallback) {
+        for (nb::handle name : dates) dates_[name] = nb::none();
+    }
 
     void add_levels(nb::object name, nb::dict entry, i64 unseen, InTable table) {
         ScoredColumn& column = add(name, ScoredColumn::levels);
         column.entry = entry, column.unseen = unseen;
         take(column, table);
     }
-    void add_bins(nb::object name, InVector edges, InTable table) {
+    void add_bins(nb::object name, InVector edges, InTable table, nb::dict texts) {
         ScoredColumn& column = add(name, ScoredColumn::bins);
-        column.edges = values_of(edges);
+        column.edges = values_of(edges), column.entry = texts;
         take(column, table);
-        if (table.shape(0) != edges.shape(0) + 2) throw nb::value_error("edges do not fit the table");
+        if (table.shape(0) < edges.shape(0) + 2 + texts.size()) throw nb::value_error("edges do not fit the table");
     }
     // constant + slope·x − ((x − mean)·scale)²; x = 0 has no slope, which may be −inf
     void add_quadratic(nb::object name, InVector constant, InVector slope, InVector mean,
-                       InVector scale, InVector gap, int least) {
+                       InVector scale, InVector gap, int least, nb::dict texts, InTable beside) {
         ScoredColumn& column = add(name, ScoredColumn::quadratic);
         column.least = least;
+        take_texts(column, texts, beside);
         take(column, constant, slope, mean, scale, gap);
     }
     // a density beside atoms; see PooledTerms
     void add_pooled(nb::object name, InVector low, InVector high, InTable atoms, InVector constant,
                     InVector mean, InVector scale, InVector shift, double share, InVector gap,
-                    InVector there, int least) {
+                    InVector there, int least, nb::dict texts, InTable beside) {
         ScoredColumn& column = add(name, ScoredColumn::pooled);
         column.least = least;
+        take_texts(column, texts, beside);
         take(column, constant, shift, mean, scale, gap);
         take(column, atoms);
         if (low.shape(0) != high.shape(0) || atoms.shape(0) != low.shape(0) ||
@@ -503,9 +506,11 @@ public:
         column.shift = values_of(shift), column.there = values_of(there), column.share = share;
     }
     // anything else: a function from a number to a score for each class
-    void add_function(nb::object name, nb::object function, InVector gap, int least) {
+    void add_function(nb::object name, nb::object function, InVector gap, int least,
+                      nb::dict texts, InTable beside) {
         ScoredColumn& column = add(name, ScoredColumn::function);
         column.least = least;
+        take_texts(column, texts, beside);
         take(column, gap, gap, gap, gap, gap);
         column.call = function;
     }
@@ -536,15 +541,20 @@ public:
     const std::vector<double>& score(nb::dict row) {
         const std::size_t K = prior_.size();
         scores_ = prior_;
-        std::size_t found = 0;
+        found = 0;
         for (auto& column : columns_) {
             const nb::handle held = value_at(row, column.name);
             found += held.is_valid();
             const Value value = reader_.read(held);
-            if (column.kind == ScoredColumn::levels || column.kind == ScoredColumn::bins) {
-                const i64 entry =
-                    column.kind == ScoredColumn::levels ? entry_of(column, value) : bin_of(column, value);
-                const double* shares = column.table.data() + static_cast<std::size_t>(entry) * K;
+            const bool number = column.kind != ScoredColumn::levels;
+            const bool beside = number && value.what == Value::text;
+            if (beside || !number || column.kind == ScoredColumn::bins) {
+                const i64 entry = beside    ? text_of(column, value)
+                                  : !number ? entry_of(column, value)
+                                            : bin_of(column, value);
+                const auto& table =
+                    number && column.kind != ScoredColumn::bins ? column.beside : column.table;
+                const double* shares = table.data() + static_cast<std::size_t>(entry) * K;
                 for (std::size_t k = 0; k < K; ++k) scores_[k] += shares[k];
             } else {
                 const double x = number_of(column, value);
@@ -591,6 +601,8 @@ public:
         for (double s : scores_) shares.append(s / total);
         return shares;
     }
+    std::size_t found = 0;  // how many columns the last row had
+
     // the best class, or −1 − fallback where every class rules the row out
     i64 best(nb::dict row) {
         const auto& scores = score(row);
@@ -624,11 +636,17 @@ private:
         columns_.emplace_back();
         columns_.back().name = name;
         columns_.back().kind = kind;
+        columns_.back().dates = dates_.contains(name);
         return columns_.back();
     }
     void take(ScoredColumn& column, const InTable& table) const {
         if (table.shape(1) != prior_.size()) throw nb::value_error("the table has other classes");
         column.table.assign(table.data(), table.data() + table.size());
+    }
+    void take_texts(ScoredColumn& column, const nb::dict& texts, const InTable& beside) const {
+        if (beside.shape(1) != prior_.size()) throw nb::value_error("the table has other classes");
+        column.entry = texts;
+        column.beside.assign(beside.data(), beside.data() + beside.size());
     }
     void take(ScoredColumn& column, const InVector& constant, const InVector& slope,
               const InVector& mean, const InVector& scale, const InVector& gap) const {
@@ -647,6 +665,17 @@ private:
             throw nb::key_error(nb::cast<std::string>(nb::str(column.name)).c_str());
         return column.unseen;
     }
+    // the entry of a text beside numbers; one that is not known may be a number itself
+    i64 text_of(const ScoredColumn& column, const Value& value) const {
+        PyObject* found = PyDict_GetItemWithError(column.entry.ptr(), value.text_value.ptr());
+        if (!found && PyErr_Occurred()) throw nb::python_error();
+        if (!found) (void)number_of(column, value);
+        const i64 entry = PyLong_AsLong(found);
+        const auto& table = column.kind == ScoredColumn::bins ? column.table : column.beside;
+        if (static_cast<std::size_t>(entry + 1) * prior_.size() > table.size())
+            throw nb::value_error("the table has no such entry");
+        return entry;
+    }
     double number_of(const ScoredColumn& column, const Value& value) const {
         if (value.what == Value::gap) return GAP;
         if (value.what == Value::text || !is_finite(value.number_value)) {
@@ -655,6 +684,8 @@ private:
                 ("column '" + name + "' of the row holds a text or an infinite number, but it is "
                  "counted as numbers").c_str());
         }
+        if (value.is_date != column.dates)
+            throw nb::value_error("a date, or no date, where the model has learned the other");
         const double x = value.number_value;
         if (column.least != ANY && (x < 0.0 || (column.least == POSITIVE && x == 0.0))) {
             const std::string name = nb::cast<std::string>(nb::str(column.name));
@@ -674,6 +705,7 @@ private:
     Reader reader_;
     std::vector<double> prior_, scores_, shares_;
     i64 fallback_;
+    nb::dict dates_;  // the names of columns of dates
     std::vector<ScoredColumn> columns_;
     std::vector<ScoredGroup> groups_;
 };
@@ -682,9 +714,9 @@ private:
 
 void bind_rows(nb::module_& m) {
     nb::class_<RowCounter>(m, "RowCounter")
-        .def(nb::init<nb::list, std::vector<int>, std::vector<int>, std::vector<int>, bool, i64,
+        .def(nb::init<nb::list, std::vector<int>, std::vector<int>, std::vector<int>, int, i64,
                       nb::object, nb::object, nb::object>(),
-             "names"_a, "holds"_a, "least"_a, "dates"_a, "typed"_a, "budget"_a, "convert"_a,
+             "names"_a, "holds"_a, "least"_a, "dates"_a, "others"_a, "budget"_a, "convert"_a,
              "as_text"_a, "check_label"_a)
         .def("declare", &RowCounter::declare, "column"_a, "levels"_a, "most"_a)
         .def("add_group", &RowCounter::add_group, "columns"_a)
@@ -693,19 +725,20 @@ void bind_rows(nb::module_& m) {
         .def_prop_ro("names", &RowCounter::names)
         .def_ro("rows", &RowCounter::rows);
     nb::class_<RowScorer>(m, "RowScorer")
-        .def(nb::init<InVector, i64, nb::object, nb::object>(), "log_prior"_a, "fallback"_a,
-             "convert"_a, "as_text"_a)
+        .def(nb::init<InVector, i64, nb::list, nb::object, nb::object>(), "log_prior"_a,
+             "fallback"_a, "dates"_a, "convert"_a, "as_text"_a)
         .def("add_levels", &RowScorer::add_levels, "name"_a, "entry"_a, "unseen"_a, "table"_a)
-        .def("add_bins", &RowScorer::add_bins, "name"_a, "edges"_a, "table"_a)
+        .def("add_bins", &RowScorer::add_bins, "name"_a, "edges"_a, "table"_a, "texts"_a)
         .def("add_quadratic", &RowScorer::add_quadratic, "name"_a, "constant"_a, "slope"_a,
-             "mean"_a, "scale"_a, "gap"_a, "least"_a)
+             "mean"_a, "scale"_a, "gap"_a, "least"_a, "texts"_a, "beside"_a)
         .def("add_pooled", &RowScorer::add_pooled, "name"_a, "low"_a, "high"_a, "atoms"_a,
              "constant"_a, "mean"_a, "scale"_a, "shift"_a, "share"_a, "gap"_a, "there"_a,
-             "least"_a)
+             "least"_a, "texts"_a, "beside"_a)
         .def("add_function", &RowScorer::add_function, "name"_a, "function"_a, "gap"_a,
-             "least"_a)
+             "least"_a, "texts"_a, "beside"_a)
         .def("add_group", &RowScorer::add_group, "names"_a, "mean"_a, "rotation"_a, "constant"_a,
              "freedom"_a.none(), "function"_a)
         .def("posterior", &RowScorer::posterior, "row"_a)
-        .def("best", &RowScorer::best, "row"_a);
+        .def("best", &RowScorer::best, "row"_a)
+        .def_ro("found", &RowScorer::found);
 }

@@ -349,7 +349,7 @@ class RowCounter:
         holds: list[int],
         least: list[int],
         dates: list[int],
-        typed: bool,
+        others: int,
         budget: int,
         convert: Any,
         as_text: Any,
@@ -361,9 +361,12 @@ class RowCounter:
     def counted(self) -> tuple[list[Any], _F8, _F8, list[Any], list[Any]]: ...
 
 class RowScorer:
-    def __init__(self, log_prior: _F8, fallback: int, convert: Any, as_text: Any) -> None: ...
+    found: int
+    def __init__(
+        self, log_prior: _F8, fallback: int, dates: list[str], convert: Any, as_text: Any
+    ) -> None: ...
     def add_levels(self, name: str, entry: dict[str, int], unseen: int, table: _F8) -> None: ...
-    def add_bins(self, name: str, edges: _F8, table: _F8) -> None: ...
+    def add_bins(self, name: str, edges: _F8, table: _F8, texts: dict[str, int]) -> None: ...
     def add_pooled(
         self,
         name: str,
@@ -378,6 +381,8 @@ class RowScorer:
         gap: _F8,
         there: _F8,
         least: int,
+        texts: dict[str, int],
+        beside: _F8,
     ) -> None: ...
     def add_quadratic(
         self,
@@ -388,9 +393,17 @@ class RowScorer:
         scale: _F8,
         gap: _F8,
         least: int,
+        texts: dict[str, int],
+        beside: _F8,
     ) -> None: ...
     def add_function(
-        self, name: str, function: Callable[[float], list[float]], gap: _F8, least: int
+        self,
+        name: str,
+        function: Callable[[float], list[float]],
+        gap: _F8,
+        least: int,
+        texts: dict[str, int],
+        beside: _F8,
     ) -> None: ...
     def add_group(
         self,

@@ -23,6 +23,7 @@ __all__ = [
     "IncompatibleTallies",
     "LeakWarning",
     "LeftOutWarning",
+    "MixedColumnWarning",
     "ModelFileError",
     "NegativeTally",
     "RareClassWarning",
@@ -131,6 +132,10 @@ class TallyWarning(UserWarning):
 
 class LeftOutWarning(TallyWarning):
     """A column is not used, because its values cannot say anything of other rows."""
+
+
+class MixedColumnWarning(TallyWarning):
+    """A column of numbers holds some texts, which become levels beside the numbers."""
 
 
 class UnseenWarning(TallyWarning):

@@ -167,6 +167,43 @@ def _are_texts(labels: NDArray[Any]) -> bool:
     )
 
 
+def _ways(groups: tuple[Columns, ...]) -> dict[str, tuple[str, Columns]]:
+    """How each column of a table is counted, in words, and its group; numbers and levels of one
+    column, which stand side by side, are one way."""
+    ways: dict[str, tuple[str, Columns]] = {}
+    for group in groups:
+        names = group.names or ()
+        together = group.kind in ("sums", "cross")
+        for name in names:
+            what = f"one of a group's {group.kind}" if together else "a column by itself"
+            if group.dates:
+                what = "dates"
+            ways[name] = what, group
+    return ways
+
+
+def _need_one_way(mine: tuple[Columns, ...], theirs: tuple[Columns, ...]) -> None:
+    """Raises IncompatibleTallies for a column that is counted in two ways that do not add."""
+    here, there = _ways(mine), _ways(theirs)
+    for name in [name for name in here if name in there]:
+        (what, group), (other, their_group) = here[name], there[name]
+        if what == other:
+            continue
+        if "dates" in (what, other):
+            kinds = {g.kind for g in (group, their_group)}
+            others, advice = "numbers", "all as numbers"
+            if "levels" in kinds:
+                others, advice = "texts", "declare it as Categorical() in columns="
+            raise IncompatibleTallies(
+                f"column {name!r} holds dates in one part and {others} in another: give all of it "
+                f"as dates, or {advice}"
+            )
+        raise IncompatibleTallies(
+            f"column {name!r} is counted as {what} in one part and as {other} in another: declare "
+            "the same columns= for all parts"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Schema:
     """The classes and the columns of a model.
@@ -199,6 +236,7 @@ class Schema:
                 raise IncompatibleTallies("the models have different groups of columns")
             groups = [a.join(b) for a, b in zip(self.groups, other.groups, strict=True)]
             return replace(self, classes=classes, groups=tuple(groups))
+        _need_one_way(self.groups, other.groups)
         theirs = {group.key: group for group in other.groups}
         groups = [g.join(theirs.pop(g.key)) if g.key in theirs else g for g in self.groups]
         return replace(self, classes=classes, groups=(*groups, *theirs.values()))

@@ -160,18 +160,18 @@ def test_100_000_levels(frame):
         np.testing.assert_allclose(got, expected / expected.sum(), rtol=1e-12)
 
 
-def test_mixed_types_in_one_column_are_texts():
-    mixed = [1, "one", 2.0, True, None, 2, 1.5, decimal.Decimal("1.5")]
-    labels = ["a", "b", "a", "b", "a", "b", "a", "a"]
+def test_mixed_types_of_which_most_are_no_numbers_are_levels():
+    mixed = [1, "one", 2.0, "two", None, 2, "one", decimal.Decimal("1.5"), "1.5"]
+    labels = ["a", "b", "a", "b", "a", "b", "a", "a", "b"]
     records = [{"x": value} for value in mixed]
     models = [
         NaiveBayes().fit(table, labels)
         for table in (records, pd.DataFrame({"x": mixed}), np.array(mixed, dtype=object)[:, None])
     ]
-    for model in models:  # "1", "one", "2" twice, "True", "1.5" twice
+    for model in models:  # "1", "one" twice, "2" twice, "two", "1.5" twice
         assert model.schema_["family"].tolist() == ["categorical, 5 levels"]
     by_hand = NaiveBayes().fit(
-        pd.DataFrame({"x": ["1", "one", "2", "True", None, "2", "1.5", "1.5"]}), labels
+        pd.DataFrame({"x": ["1", "one", "2", "two", None, "2", "one", "1.5", "1.5"]}), labels
     )
     expected = by_hand.predict_proba(pd.DataFrame({"x": ["2", "one", "1.5"]}))
     for query in ([{"x": 2}, {"x": "one"}, {"x": 1.5}], pd.DataFrame({"x": [2.0, "one", "1.5"]})):
@@ -248,9 +248,12 @@ def test_an_array_for_a_model_of_named_columns_is_told_so(call):
         getattr(model, call)(frame.to_numpy())
 
 
-def test_dates_as_texts_for_a_column_of_dates_are_told_so():
+def test_dates_as_texts_for_a_column_of_dates_are_read():
     frame = pd.DataFrame({"day": pd.date_range("2020-01-31", periods=4)})
     model = NaiveBayes().fit(frame, list("abab"))
-    texts = frame.astype(str)
+    assert np.array_equal(model.predict_proba(frame.astype(str)), model.predict_proba(frame))
+    with pytest.raises(ValueError, match=r"row 1, .*'31.1.2020', but .* as dates"):
+        model.predict(pd.DataFrame({"day": ["2020-01-31", "31.1.2020"]}))
+    numbers = NaiveBayes({"day": Gaussian()}).fit(pd.DataFrame({"day": [1, 2, 5, 7]}), list("abab"))
     with pytest.raises(ValueError, match=r"row 0, .*'2020-01-31'.* pandas.to_datetime"):
-        model.predict(texts)
+        numbers.predict(frame.astype(str))

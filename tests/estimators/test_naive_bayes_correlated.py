@@ -245,8 +245,9 @@ def test_one_row_is_as_in_a_batch(family):
         np.testing.assert_allclose(found, expected, rtol=1e-11)
         assert [stream.predict_one(row) for row in rows] == stream.predict(query).tolist()
     text = {name: str(value) for name, value in ROWS[0].items()}
-    with pytest.raises(ValueError, match="column 'u' of the row holds a text"):
-        stream.predict_one(text)
+    assert stream.predict_one(text) == stream.predict([text]).tolist()[0]
+    with pytest.raises(ValueError, match="column 'u' holds the text 'x'"):
+        stream.predict_one({**ROWS[0], "u": "x"})
 
 
 def test_a_refused_row_counts_nowhere():

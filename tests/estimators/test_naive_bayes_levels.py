@@ -103,11 +103,14 @@ def test_large_whole_numbers_stay_apart_as_levels(frame):
 
 
 def test_large_whole_numbers_among_texts():
-    rows = [{"x": v} for v in (2**60, 2**60 + 1, "a")]
-    assert NaiveBayes().fit(rows, [0, 1, 1]).schema_["family"].tolist() == ["categorical, 3 levels"]
-    numbers = NaiveBayes().fit(rows[:2], [0, 1])
-    with pytest.raises(ValueError, match=r"whole numbers from 2\*\*53 on"):
-        numbers.learn_one(rows[2], 1)
+    """Numbers do not tell them apart, so that all of them are one level; as levels they differ."""
+    rows = [{"x": v} for v in (2**60, 2**60 + 1, "a", "b")]
+    levels = NaiveBayes().fit(rows, [0, 1, 1, 0])
+    assert levels.schema_["family"].tolist() == ["categorical, 3 levels"]
+    for row in (rows[0], {"x": 2**61}, {"x": 7}):
+        assert levels.predict_proba_one(row) == levels.predict_proba_one(rows[1])
+    declared = NaiveBayes({"x": Categorical()}).fit(rows, [0, 1, 1, 0])
+    assert declared.schema_["family"].tolist() == ["categorical, 4 levels"]
 
 
 TOO_LARGE = [10**400, -(10**400), 10**5000, fractions.Fraction(10**400), decimal.Decimal("sNaN")]

@@ -12,7 +12,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tallybayes.tables import Numbers, Texts, read_table
+from tallybayes.tables import Mixed, Numbers, Texts, read_table
+from tallybayes.tables.columns import texts_of
 
 ROWS = [
     {"n": 1, "t": "x", "b": True, "f": 1.5, "e": None, "d": datetime.date(2020, 1, 2)},
@@ -107,10 +108,15 @@ def test_a_decimal_is_the_nearest_float(table):
     assert plain(read_table(table).columns["x"]) == [44.42]
 
 
-def test_decimals_are_numbers_and_mixed_objects_are_texts():
+def test_decimals_are_numbers_and_mixed_objects_are_both():
     mixed = [{"x": 3, "y": decimal.Decimal("1.5")}, {"x": "three", "y": decimal.Decimal(2)}]
     table = read_table(mixed)
-    assert plain(table.columns["x"]) == ["3", "three"]
+    column = table.columns["x"]
+    assert isinstance(column, Mixed)
+    assert plain(column.numbers) == [3.0, None]
+    assert plain(column.texts) == [None, "three"]
+    assert plain(column.take(np.array([1])).texts) == ["three"]
+    assert plain(texts_of(column)) == ["3", "three"]
     assert plain(table.columns["y"]) == [1.5, 2.0]
 
 

@@ -14,7 +14,7 @@ from tallybayes.distributions.base import ClassConditional, Index, shown, stats
 from tallybayes.distributions.counts import Multinomial, totals_of
 from tallybayes.distributions.laws import Law
 from tallybayes.engines.table_parts import CountsPart, LevelsPart, Part
-from tallybayes.tables import Empty, Numbers, Table, Texts, read_table
+from tallybayes.tables import Empty, Mixed, Numbers, Table, Texts, read_table
 from tallybayes.tables.columns import texts_of
 
 __all__ = ["Column", "GroupOfCounts", "LevelColumn", "NumberColumn", "names_of"]
@@ -123,7 +123,7 @@ class LevelColumn(Column):
 
     def _column(self, values: NDArray[Any]) -> Any:
         column = self._read(values)
-        return texts_of(column) if isinstance(column, Numbers) else column
+        return texts_of(column) if isinstance(column, Numbers | Mixed) else column
 
     def draw(self, codes: Index, rng: Any, **more: Any) -> NDArray[Any]:
         gaps = self._gaps(codes, rng)
@@ -144,29 +144,37 @@ class LevelColumn(Column):
 
 
 class NumberColumn(Column):
-    """A column of numbers.
+    """A column of numbers, perhaps with texts beside them.
 
     Parameters are those of Column, and:
 
+    part : BinsPart or DensityPart
     law : Law
+        Of a value that is a number.
 
     Attributes
     ----------
     frozen : frozen distribution of scipy.stats, or None
         Gaussian, Student-t, log-normal, Poisson or negative binomial, (n_classes,); None for
         numbers in bins and for the Yeo–Johnson transform.
+    texts : list of str
+        The texts beside the numbers.
+    kinds : float64 array (n_classes, 2 + n_texts)
+        P(gap | c), P(number | c) and P(text | c); a gap has 0 where gaps say nothing.
     """
 
-    def __init__(
-        self,
-        name: str,
-        what: str,
-        part: Part,
-        classes: NDArray[Any],
-        gap: Array | None,
-        law: Law,
-    ) -> None:
+    def __init__(self, name: str, what: str, part: Any, classes: NDArray[Any], law: Law) -> None:
+        kinds = np.tile([0.0, 1.0], (len(classes), 1))
+        gap, self.texts = None, []
+        if part.kinds is not None:
+            self.texts = list(part.kinds.texts)
+            kinds = np.exp(part.kinds.table[:, : 2 + len(self.texts)])
+            if part.kinds.has_gap:
+                gap = kinds[:, 0]
+            else:
+                kinds[:, 0] = 0.0
         super().__init__(name, what, part, classes, gap)
+        self.kinds = kinds
         self.law = law
         self.frozen: Any = getattr(law, "frozen", None)
 
@@ -174,20 +182,36 @@ class NumberColumn(Column):
         if values.dtype.kind in "iuf":
             return Numbers(values, "float")
         column = self._read(values)
-        if isinstance(column, Texts):
+        if isinstance(column, Empty):
+            return column
+        if isinstance(column, Numbers):
+            return Numbers(column.values, "float")
+        if not self.texts:
             raise ValueError(f"column {self.name!r} holds numbers, got {shown(values.tolist())}")
-        return column if isinstance(column, Empty) else Numbers(column.values, "float")
+        if isinstance(column, Texts):
+            nothing = np.full(column.n_rows, np.nan)
+            return Mixed(Numbers(nothing, "float"), column)
+        return column
 
-    def draw(self, codes: Index, rng: Any, **more: Any) -> Array:
-        gaps = self._gaps(codes, rng)
-        return np.where(gaps, np.nan, self.law.draw(codes, rng))
+    def draw(self, codes: Index, rng: Any, **more: Any) -> NDArray[Any]:
+        if not self.texts:
+            gaps = self._gaps(codes, rng)
+            return np.where(gaps, np.nan, self.law.draw(codes, rng))
+        cumulative = np.cumsum(self.kinds, axis=1)
+        share = rng.uniform(size=len(codes)) * cumulative[codes, -1]
+        kind = (share[:, None] >= cumulative[codes, :-1]).sum(axis=1)
+        drawn = self.law.draw(codes, rng).astype(object)
+        drawn[kind == 0] = None
+        for i, text in enumerate(self.texts):
+            drawn[kind == 2 + i] = text
+        return drawn
 
     def mean(self) -> Array:
-        """E x of rows that have a value, float64 (n_classes,); NaN where it may not exist."""
+        """E x of rows that have a number, float64 (n_classes,); NaN where it may not exist."""
         return self.law.mean()
 
     def variance(self) -> Array:
-        """Var x of rows that have a value, float64 (n_classes,)."""
+        """Var x of rows that have a number, float64 (n_classes,)."""
         return self.law.variance()
 
     def stddev(self) -> Array:
@@ -197,7 +221,7 @@ class NumberColumn(Column):
     def entropy(self, **more: Any) -> Array:
         """In nats, float64 (n_classes,): differential of a density, of the bin of a number in
         bins."""
-        return self._entropy_with_gaps(self.law.entropy())
+        return np.asarray(entr(self.kinds).sum(axis=1) + self.kinds[:, 1] * self.law.entropy())
 
 
 class GroupOfCounts(Multinomial):

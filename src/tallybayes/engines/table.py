@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.engines.memory import MemoryEngine
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.errors import IncompatibleTallies
 from tallybayes.schema import Columns, Kind, Schema
-from tallybayes.tables import Numbers, Table, Texts
-from tallybayes.tables.columns import EXACT, LARGEST, text_of_number
+from tallybayes.tables import Mixed, Numbers, Table, Texts
 from tallybayes.tally import (
     CrossMoments,
     GridCounts,
@@ -225,7 +223,8 @@ def collect_table(
     Parameters
     ----------
     table : Table
-        A column without a value is not counted, whatever its type: it may yet hold anything.
+        A column without a value is not counted, whatever its type: it may yet hold anything. Of a
+        column of numbers and texts, both are counted.
     classes : array (n_classes,)
     codes : int32 array (n_rows,)
         Index of each row's class.
@@ -248,78 +247,33 @@ def collect_table(
     alone = {k: c for k, c in table.columns.items() if k not in grouped}
     texts = {k: c for k, c in alone.items() if isinstance(c, Texts)}
     numbers = {k: c for k, c in alone.items() if isinstance(c, Numbers)}
-    by_name: dict[str, list[Group]] = {}
-    for group in _texts(list(texts), list(texts.values()), codes, n, weights):
-        assert group[0].names is not None
-        by_name[group[0].names[0]] = [group]
+    for name, column in alone.items():
+        if isinstance(column, Mixed):
+            texts[name], numbers[name] = column.texts, column.numbers
     everyone = _class_weights(codes, n, weights)
     counted = _each(
         lambda item: _numbers(*item, codes, n, weights, everyone), numbers.items(), table.n_rows
     )
-    by_name.update(zip(numbers, counted, strict=True))
+    by_name: dict[str, list[Group]] = dict(zip(numbers, counted, strict=True))
+    for group in _texts(list(texts), list(texts.values()), codes, n, weights):
+        assert group[0].names is not None
+        by_name.setdefault(group[0].names[0], []).append(group)
     groups = [group for name in table.columns for group in by_name.get(name, [])] + whole
     schema = Schema(classes, tuple(columns for columns, _ in groups), by_name=True)
     counts = MemoryEngine().class_counts(codes, n, weights)
     return TableTally(schema, counts, tuple(tally for _, tally in groups))
 
 
-def _as_levels(tally: TableTally, name: str) -> TableTally:
-    """The same counts with a column of numbers as levels, by the text of each number.
-
-    Raises
-    ------
-    IncompatibleTallies
-        If the numbers are too many, or too large, to be told apart, or if they are dates.
-    """
-    groups: list[Group] = []
-    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
-        if columns.names != (name,):
-            groups.append((columns, group))
-        elif isinstance(group, GridCounts):
-            if columns.dates:
-                raise IncompatibleTallies(
-                    f"column {name!r} holds dates in one part and texts in another: give all of it "
-                    "as dates, or declare it as Categorical() in columns="
-                )
-            size = np.abs(group.values())
-            if ((size >= EXACT) & (size < LARGEST)).any():
-                raise IncompatibleTallies(
-                    f"column {name!r} holds texts in one part and in another whole numbers from "
-                    "2**53 on, which numbers do not tell apart: declare it as Categorical() in "
-                    "columns=, or clean it"
-                )
-            if group.shift:
-                raise IncompatibleTallies(
-                    f"column {name!r} holds texts in one part and numbers in another, more than "
-                    f"{group.budget} different ones: declare it as Categorical() in columns=, or "
-                    "clean it"
-                )
-            levels = np.empty(len(group.keys), dtype=object)
-            levels[:] = [text_of_number(value) for value in group.values().tolist()]
-            groups.append(level_group(name, levels, group.counts.copy()))
-    schema = Schema(tally.schema.classes, tuple(c for c, _ in groups), by_name=True)
-    return TableTally(schema, tally.classes, tuple(t for _, t in groups))
-
-
 def merged_tables(a: TableTally, b: TableTally) -> TableTally:
-    """The tally of the rows of both. A column of numbers in one and texts in the other is texts.
+    """The tally of the rows of both.
 
     Raises
     ------
     IncompatibleTallies
-        If such a column has too many different numbers, or dates.
+        If a column is counted in ways that do not add.
     ValueError
         If the numbers of both are too far apart for float64 to hold their squares.
     """
-    texts = {
-        key[0] for t in (a, b) for key in (g.key for g in t.schema.groups) if key[1] == "levels"
-    }
-    for names in texts:
-        assert names is not None
-        if any(g.key == (names, "grid") for g in a.schema.groups):
-            a = _as_levels(a, names[0])
-        if any(g.key == (names, "grid") for g in b.schema.groups):
-            b = _as_levels(b, names[0])
     both = a.merged(b)
     for columns, group in zip(both.schema.groups, both.groups, strict=True):
         if isinstance(group, Moments) and not np.isfinite(group.s2_hi).all():

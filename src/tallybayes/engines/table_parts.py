@@ -15,9 +15,18 @@ from tallybayes.engines.table import raise_infinite
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import UnseenLevel
 from tallybayes.parameters import Cells, Counts, Density, Description, PooledTerms, Unseen
-from tallybayes.tables import Column, Empty, Numbers, Table, Texts
+from tallybayes.tables import Column, Empty, Mixed, Numbers, Table, Texts
 
-__all__ = ["BinsPart", "CountsPart", "DensityPart", "LevelsPart", "Part", "values_of"]
+__all__ = [
+    "BinsPart",
+    "CountsPart",
+    "DensityPart",
+    "KindsPart",
+    "LevelsPart",
+    "LookupPart",
+    "Part",
+    "values_of",
+]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -26,7 +35,7 @@ CHUNK = 1 << 15  # rows whose intermediate results stay in the cache
 
 
 def values_of(name: str, column: Any) -> Array:
-    """The numbers of a column as float64, NaN for gaps.
+    """The numbers of a column as float64, NaN for gaps and texts.
 
     Raises
     ------
@@ -35,6 +44,8 @@ def values_of(name: str, column: Any) -> Array:
     """
     if isinstance(column, Empty):
         return np.full(column.n_rows, np.nan)
+    if isinstance(column, Mixed):
+        column = column.numbers
     assert isinstance(column, Numbers)
     values = np.asarray(column.values, dtype=np.float64)
     if np.isinf(values).any():
@@ -52,8 +63,6 @@ class LookupPart:
     law : Cells
         Its first cell is the gap, where `has_gap`.
     has_gap : bool
-    gaps : Cells, optional
-        Two cells: what a gap, and a value, say by themselves.
     unseen : {"smooth", "ignore", "error"}
         What the last cell of a column of levels is for.
     follows : bool
@@ -63,7 +72,6 @@ class LookupPart:
     name: str
     law: Cells
     has_gap: bool = False
-    gaps: Cells | None = None
     unseen: Unseen = "smooth"
     follows: bool = False
 
@@ -74,17 +82,15 @@ class LookupPart:
     @cached_property
     def table(self) -> Array:
         """Log-probabilities of the gap and of each cell, float64 (n_classes, 1 + n_cells)."""
-        return self._entries(
-            self.law.log_prob(), None if self.gaps is None else self.gaps.log_prob()
-        )
+        return self._all_entries()
 
-    def _entries(self, table: Array, gaps: Array | None) -> Array:
-        """A table with an entry for a gap, from those of the law and of gaps."""
+    def _all_entries(self) -> Array:
+        return self._entries(self.law.log_prob())
+
+    def _entries(self, table: Array) -> Array:
+        """A table with an entry for a gap, from that of the law."""
         if not self.has_gap:
             table = np.concatenate([np.zeros((len(table), 1)), table], axis=1)
-        if gaps is not None:
-            table[:, 0] = gaps[:, 0]
-            table[:, 1:] += gaps[:, [1]]
         if self.unseen == "ignore":
             table[:, -1] = 0.0
         return np.ascontiguousarray(table)
@@ -92,17 +98,15 @@ class LookupPart:
     @property
     def others_change(self) -> bool:
         """Whether taking a row out changes what the classes that it is not of say."""
-        return self.law.others_change or (self.gaps is not None and self.gaps.others_change)
+        return self.law.others_change
 
     def own_table(self, weight: float) -> Array:
         """The table as rows of this weight read it in their own class, each without itself."""
-        gaps = None if self.gaps is None else self.gaps.own_without(weight)
-        return self._entries(self.law.own_without(weight), gaps)
+        return self._entries(self.law.own_without(weight))
 
     def other_table(self, weight: float) -> Array:
         """The same in the classes that they are not of."""
-        gaps = None if self.gaps is None else self.gaps.other_without(weight)
-        return self._entries(self.law.other_without(weight), gaps)
+        return self._entries(self.law.other_without(weight))
 
     def fill_entries(self, column: Any, entries: NDArray[np.int32]) -> None:
         """Writes the entry of the table for each row into `entries`, contiguous (n_rows,)."""
@@ -126,11 +130,11 @@ class LookupPart:
     def drawn(self, x: Table, rng: Any, n: int) -> Array:
         """What the column adds under parameters drawn from their posterior, (n, n_rows,
         n_classes)."""
-        entries = self.entries(x.columns[self.name]).astype(np.intp)
-        scores = np.zeros((n, x.n_rows, len(self.table)))
-        if self.gaps is not None:  # before what depends on the rows, so that no batch changes it
-            both = self.gaps.drawn(np.arange(2), rng, n)
-            scores += both[:, :, (entries > 0).astype(np.intp)].transpose(0, 2, 1)
+        return self.drawn_of(self.entries(x.columns[self.name]).astype(np.intp), rng, n)
+
+    def drawn_of(self, entries: Index, rng: Any, n: int) -> Array:
+        """:meth:`drawn` of rows with these entries."""
+        scores = np.zeros((n, len(entries), len(self.table)))
         cells = entries - (0 if self.has_gap else 1)
         there = cells >= 0
         if self.unseen == "ignore":
@@ -142,23 +146,24 @@ class LookupPart:
 
     def without(self, x: Table, own: Index, weight: Array) -> Array:
         """What the column adds after each row itself is taken out, (n_rows, n_classes)."""
-        entries = self.entries(x.columns[self.name]).astype(np.intp)
+        return self.without_of(self.entries(x.columns[self.name]).astype(np.intp), own, weight)
+
+    def without_of(self, entries: Index, own: Index, weight: Array) -> Array:
+        """:meth:`without` of rows with these entries."""
         if self.has_gap:
             return cells_without(self.law, entries, own, weight)
         there = entries > 0
-        scores = np.zeros((len(own), len(self.table)))
         if there.all():
-            scores = cells_without(self.law, entries - 1, own, weight)
-        elif there.any():
+            return cells_without(self.law, entries - 1, own, weight)
+        scores = np.zeros((len(own), len(self.table)))
+        if there.any():
             scores[there] = cells_without(self.law, entries[there] - 1, own[there], weight[there])
-        if self.gaps is not None:
-            scores += cells_without(self.gaps, there.astype(np.intp), own, weight)
         return scores
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LevelsPart(LookupPart):
-    """A column of texts. The law's last cell serves levels never seen.
+    """A column of levels. The law's last cell serves levels never seen.
 
     Parameters are those of LookupPart, and:
 
@@ -191,29 +196,100 @@ class LevelsPart(LookupPart):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class KindsPart(LevelsPart):
+    """What a value of a column of numbers is: a gap, a number, or one of the texts beside them.
+
+    Parameters are those of LevelsPart; the first level is "a number".
+    """
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts beside the numbers."""
+        return self.levels[1:]
+
+    def fill_entries(self, column: Any, entries: NDArray[np.int32]) -> None:
+        texts = column.texts if isinstance(column, Mixed) else Empty(column.n_rows)
+        super().fill_entries(texts, entries)
+        entries[~np.isnan(values_of(self.name, column))] = 1
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class BinsPart(LookupPart):
-    """A column of numbers in bins.
+    """A column of numbers in bins. Texts beside the numbers have entries after those of the bins.
 
     Parameters are those of LookupPart, and:
 
     edges : float64 array (n_bins − 1,)
+    kinds : KindsPart, optional
+        Where gaps are evidence, or the column holds texts.
     """
 
     edges: Array
+    kinds: KindsPart | None = None
 
-    def fill_entries(self, column: Numbers | Empty, entries: NDArray[np.int32]) -> None:
+    def _all_entries(self) -> Array:
+        kinds = None if self.kinds is None else self.kinds.table
+        return self._with_kinds(super()._all_entries(), kinds)
+
+    def _with_kinds(self, bins: Array, kinds: Array | None) -> Array:
+        if kinds is None:
+            return bins
+        parts = [kinds[:, :1], bins[:, 1:] + kinds[:, 1:2], kinds[:, 2:]]
+        return np.ascontiguousarray(np.concatenate(parts, axis=1))
+
+    @property
+    def others_change(self) -> bool:
+        return super().others_change or (self.kinds is not None and self.kinds.others_change)
+
+    def own_table(self, weight: float) -> Array:
+        kinds = None if self.kinds is None else self.kinds.own_table(weight)
+        return self._with_kinds(super().own_table(weight), kinds)
+
+    def other_table(self, weight: float) -> Array:
+        kinds = None if self.kinds is None else self.kinds.other_table(weight)
+        return self._with_kinds(super().other_table(weight), kinds)
+
+    def fill_entries(self, column: Numbers | Mixed | Empty, entries: NDArray[np.int32]) -> None:
         if isinstance(column, Empty):
             entries[:] = 0
             return
-        values = np.require(column.values, requirements="A")
+        numbers = column.numbers if isinstance(column, Mixed) else column
+        values = np.require(numbers.values, requirements="A")
         if _kernels.bin_entries(values, self.edges, entries, get_num_threads()):
             raise_infinite(self.name, values)
+        if self.kinds is not None and isinstance(column, Mixed):
+            kinds = self.kinds.entries(column)
+            entries[kinds > 1] = len(self.edges) + kinds[kinds > 1]
+
+    def _apart(self, entries: Index) -> tuple[Index, Index]:
+        """Entries of the bins, 0 for what is in none, and of the kinds."""
+        beyond = entries - (len(self.edges) + 1)
+        kinds = np.where(beyond > 0, beyond + 1, np.minimum(entries, 1))
+        return np.where(beyond > 0, 0, entries), kinds
+
+    def drawn_of(self, entries: Index, rng: Any, n: int) -> Array:
+        if self.kinds is None:
+            return super().drawn_of(entries, rng, n)
+        bins, kinds = self._apart(entries)
+        scores = self.kinds.drawn_of(kinds, rng, n)
+        scores += super().drawn_of(bins, rng, n)
+        return scores
+
+    def without_of(self, entries: Index, own: Index, weight: Array) -> Array:
+        if self.kinds is None:
+            return super().without_of(entries, own, weight)
+        bins, kinds = self._apart(entries)
+        scores = super().without_of(bins, own, weight)
+        scores += self.kinds.without_of(kinds, own, weight)
+        return scores
 
     def described(self) -> Description:
         edges = [f"{edge:.6g}" for edge in self.edges.tolist()]
         names = [f"{a} to {b}" for a, b in zip(["…", *edges], [*edges, "…"], strict=True)]
+        texts = [] if self.kinds is None else self.kinds.texts
         what = "P(bin | class); a bin has its lower edge"
-        return Description(what, names, np.exp(self.table[:, 1:]))
+        values = np.exp(self.table[:, 1 : 1 + len(names) + len(texts)])
+        return Description(what, [*names, *texts], values)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -225,14 +301,15 @@ class DensityPart:
     name : str
     density : Density
     n_classes : int
-    gaps : Cells, optional
-        Two cells: what a gap, and a value, say by themselves.
+    kinds : KindsPart, optional
+        Where gaps are evidence, or the column holds texts: the probabilities that a value is a gap,
+        a number or a text; the density is that of a number.
     """
 
     name: str
     density: Density
     n_classes: int
-    gaps: Cells | None = None
+    kinds: KindsPart | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -240,7 +317,13 @@ class DensityPart:
 
     def described(self) -> Description:
         """The parameters in words."""
-        return self.density.described()
+        what, rows, values = self.density.described()
+        if self.kinds is None or not self.kinds.texts:
+            return Description(what, rows, values)
+        kinds = self.kinds.described()
+        names = [f"P({name!r})" for name in self.kinds.texts]
+        shares = kinds.values[:, 1:]
+        return Description(what, [*rows, *names], np.concatenate([values, shares], axis=1))
 
     @cached_property
     def _pooled(self) -> PooledTerms | None:
@@ -248,53 +331,64 @@ class DensityPart:
 
     @cached_property
     def gap_scores(self) -> tuple[Array, Array]:
-        """What a gap, and a value, say by themselves, float64 (n_classes,) each."""
-        if self.gaps is None:
+        """What a gap, and a number, say by themselves, float64 (n_classes,) each."""
+        if self.kinds is None:
             return np.zeros(self.n_classes), np.zeros(self.n_classes)
-        gap, there = np.ascontiguousarray(self.gaps.log_prob().T)
+        gap, there = np.ascontiguousarray(self.kinds.table.T[:2])
         return gap, there
 
-    def contribution(self, values: Array) -> Array:
-        """(n_rows, n_classes) of values (n_rows,), NaN for gaps."""
+    def of_number(self, value: float) -> list[float]:
+        """What one number adds to the score of each class."""
+        column = Numbers(np.array([value]), "float")
+        return self.contribution(column)[0].tolist()  # type: ignore[no-any-return]
+
+    def contribution(self, column: Any) -> Array:
+        """(n_rows, n_classes) of a column."""
         if self._pooled is not None:
-            scores = np.zeros((len(values), self.n_classes))
-            self._add_pooled(self._pooled, values, scores)
+            scores = np.zeros((column.n_rows, self.n_classes))
+            self._add_pooled(self._pooled, column, scores)
             return scores
+        values = values_of(self.name, column)
         gap = np.isnan(values)
         if gap.any():
             scores = np.zeros((len(values), self.n_classes))
             scores[~gap] = self.density.log_density(values[~gap])
         else:
             scores = self.density.log_density(values)
-        if self.gaps is not None:
-            scores += self.gaps.log_prob().T[(~gap).astype(np.intp)]
+        if self.kinds is not None:
+            scores += self.kinds.table.T[self.kinds.entries(column)]
         return scores
 
-    def _add_pooled(self, terms: PooledTerms, values: Array, scores: Array) -> None:
-        x, threads = np.ascontiguousarray(values), get_num_threads()
-        _kernels.pooled_scores(x, *terms, *self.gap_scores, scores, threads)
+    def _add_pooled(self, terms: PooledTerms, column: Any, scores: Array) -> None:
+        values, threads = values_of(self.name, column), get_num_threads()
+        by_gap = self.gap_scores
+        if isinstance(column, Mixed) and self.kinds is not None:  # a text is no gap
+            scores += self.kinds.table.T[self.kinds.entries(column)]
+            by_gap = np.zeros(self.n_classes), np.zeros(self.n_classes)
+        x = np.ascontiguousarray(values)
+        _kernels.pooled_scores(x, *terms, *by_gap, scores, threads)
 
     def add_to(self, scores: Array, x: Table) -> None:
         """Adds what the column says to `scores` (n_rows, n_classes), contiguous, in place."""
-        values = values_of(self.name, x.columns[self.name])
+        column = x.columns[self.name]
         if self._pooled is not None:
-            self._add_pooled(self._pooled, values, scores)
+            self._add_pooled(self._pooled, column, scores)
         else:
-            scores += self.contribution(values)
+            scores += self.contribution(column)
 
     def contributions(self, x: Table) -> dict[str, Array]:
         """What the column adds, (n_rows, n_classes), in nats, by name."""
-        return {self.name: self.contribution(values_of(self.name, x.columns[self.name]))}
+        return {self.name: self.contribution(x.columns[self.name])}
 
     def drawn(self, x: Table, rng: Any, n: int) -> Array:
         """What the column adds under parameters drawn from their posterior, (n, n_rows,
         n_classes)."""
         values = values_of(self.name, x.columns[self.name])
         there = ~np.isnan(values)
-        scores = np.zeros((n, x.n_rows, self.n_classes))
-        if self.gaps is not None:  # before what depends on the rows, so that no batch changes it
-            both = self.gaps.drawn(np.arange(2), rng, n)
-            scores += both[:, :, there.astype(np.intp)].transpose(0, 2, 1)
+        if self.kinds is None:
+            scores = np.zeros((n, x.n_rows, self.n_classes))
+        else:
+            scores = self.kinds.drawn(x, rng, n)
         if there.any():
             scores[:, there] += self.density.drawn(values[there], rng, n)
         return scores
@@ -307,9 +401,8 @@ class DensityPart:
         for start in range(0, len(there), CHUNK):
             rows = there[start : start + CHUNK]
             scores[rows] = self.density.without(values[rows], own[rows], weight[rows])
-        if self.gaps is not None:
-            cells = (~np.isnan(values)).astype(np.intp)
-            scores += cells_without(self.gaps, cells, own, weight)
+        if self.kinds is not None:
+            scores += self.kinds.without(x, own, weight)
         return scores
 
 

@@ -193,13 +193,14 @@ def _column(model: TableModel, what: str, part: Any) -> Any:
         return GroupOfNumbers(part, classes)
     if isinstance(part, LevelsPart):
         return LevelColumn(part.name, what, part, classes)
-    gap = None if part.gaps is None else np.exp(part.gaps.log_prob()[:, 0])
     if isinstance(part, DensityPart):
-        return NumberColumn(part.name, what, part, classes, gap, law_of(part.density))
+        return NumberColumn(part.name, what, part, classes, law_of(part.density))
     assert isinstance(part, BinsPart)
     grid: Any = next(
         tally
-        for columns, tally in zip(model.schema.groups, model.tally.groups, strict=True)
+        for columns, tally in zip(
+            model.tally_read.schema.groups, model.tally_read.groups, strict=True
+        )
         if columns.key == ((part.name,), "grid")
     )
     law = BinsLaw(
@@ -209,4 +210,4 @@ def _column(model: TableModel, what: str, part: Any) -> Any:
         grid.counts.sum(axis=0),
         np.searchsorted(part.edges, grid.lower_edges(), side="right"),
     )
-    return NumberColumn(part.name, what, part, classes, gap, law)
+    return NumberColumn(part.name, what, part, classes, law)

@@ -257,22 +257,13 @@ class Calibrated(TableClassifier):
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         if self._as_counted():
             return super().predict_proba_one(x)
-        if self._row_scorer() is None:
-            return self._proba_by_label(x)
         calibration = self._fresh().chosen.calibration
-        shares = super().predict_proba_one(x)
-        if calibration is None:
-            return shares
-        proba = np.array([list(shares.values())])
-        if proba.min() < LEAST:
+        shares = self._shares_of_row(as_row(x))
+        if shares is None or (calibration is not None and min(shares) < LEAST):
             with warnings.catch_warnings():  # given above
-                warnings.simplefilter("ignore")
+                warnings.simplefilter("ignore", StaleWarning)
                 return self._proba_by_label(x)
-        with np.errstate(divide="ignore"):
-            calibrated = np.exp(calibration.apply(np.log(proba)))
-        return dict(zip(shares, calibrated[0].tolist(), strict=True))
-
-    def _proba_by_label(self, x: Any) -> dict[Any, float]:
-        """:meth:`predict_proba` of one row as a dict."""
-        shares = self.predict_proba([as_row(x)])[0].tolist()
+        if calibration is not None:
+            with np.errstate(divide="ignore"):
+                shares = np.exp(calibration.apply(np.log([shares])))[0].tolist()
         return dict(zip(self._fitted().schema.classes.tolist(), shares, strict=True))

@@ -51,9 +51,10 @@ def table_evidence(model: TableModel) -> float:
             total += _of_levels(part, model)
         else:
             total += _of_bins(part)
-        gaps = getattr(part, "gaps", None)
-        if gaps is not None:
-            total += log_evidence(gaps.counts, gaps)
+        if isinstance(part, BinsPart | DensityPart) and part.kinds is not None:
+            kinds: Any = part.kinds.law
+            _need_smoothing(part.name, kinds.strength)
+            total += log_evidence(kinds.counts, kinds)
     return total
 
 
@@ -151,7 +152,7 @@ def _of_correlated(part: CorrelatedPart) -> float:
 
 
 def _grid(name: str, model: TableModel) -> GridCounts:
-    for columns, tally in zip(model.schema.groups, model.tally.groups, strict=True):
+    for columns, tally in zip(model.tally_read.schema.groups, model.tally_read.groups, strict=True):
         if columns.key == ((name,), "grid"):
             assert isinstance(tally, GridCounts)
             return tally

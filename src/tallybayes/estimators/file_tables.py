@@ -17,6 +17,7 @@ from tallybayes.estimators.declarations import (
 from tallybayes.estimators.file_values import constructed, field_values, plain, restored
 from tallybayes.estimators.table_model import Chosen, TableModel
 from tallybayes.estimators.table_reading import Reading, need_two_levels
+from tallybayes.estimators.table_rows import Names
 from tallybayes.families import Gaussian, Multinomial
 from tallybayes.persistence.checks import (
     anything,
@@ -47,6 +48,7 @@ MODES = {
 TABLE = record(
     {
         "names": unique(each(text)),
+        "firm": optional(unique(each(text))),
         "families": mapping(text, anything),
         "groups": mapping(unique(each(text, of=tuple)), anything),
         "by_type": each(each(anything, length=2)),
@@ -59,7 +61,8 @@ TABLE = record(
                 "held": anything,
             }
         ),
-    }
+    },
+    {"firm": None},
 )
 
 
@@ -68,7 +71,8 @@ def plain_table(model: TableModel) -> dict[str, Any]:
     reading = model.reading._asdict()
     what = reading.pop("declared")
     return {
-        "names": model.names,
+        "names": model.seen.seen,
+        "firm": [name for name in model.seen.seen if name in model.seen.firm],
         "families": plain(what.families),
         "groups": plain(what.groups),
         "by_type": [[list(kinds), plain(family)] for kinds, family in what.by_type],
@@ -106,7 +110,10 @@ def restore_table(model: TableModel, given: Any) -> None:
         for names, family in held["groups"].items()
     }
     what = Declared(families, groups, tuple(by_type))
-    model.names = held["names"]
+    names, firm = held["names"], held["firm"]
+    firm = names if firm is None else firm  # files of 0.1.0 have columns only
+    need(set(names).issuperset(firm), "firm names some of the columns")
+    model.seen = Names(names, frozenset(firm))
     model.reading = Reading(declared=what, **held["reading"])
     model.chosen = _restored_choices(held["chosen"], len(model.schema.classes))
     _need_declared(model, what)
@@ -132,7 +139,7 @@ def _together(names: tuple[str, ...], family: Any) -> Any:
 
 def _need_declared(model: TableModel, what: Declared) -> None:
     """Raises where a column is counted as something that its family does not read."""
-    known = set(model.names)
+    known = set(model.seen.seen)
     for group, tally in zip(model.schema.groups, model.tally.groups, strict=True):
         names = group.names or ()
         need(known.issuperset(names), f"names has the columns that are counted, {names!r}")

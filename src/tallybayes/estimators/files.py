@@ -213,6 +213,7 @@ def _loaded(header: dict[str, Any], arrays: dict[str, Any]) -> tuple[Any, dict[s
     if isinstance(model, TableModel):
         need(tally.schema.by_name and family is None, "a table has columns by name")
         restore_table(model, header["table"])
+        model.has_names = header["names"] is not None
     if header["weighting"] is not None:
         need(isinstance(model, WeightedModel), "only a weighted model has weights")
         assert isinstance(model, WeightedModel)
@@ -234,14 +235,17 @@ def _estimator(form: Form, header: dict[str, Any]) -> Any:
     for name in parameters:
         need(name in known, f"parameters has {str(name)[:100]!r}, which this version lacks")
     estimator = form.estimator(**parameters)
-    estimator.n_features_in_ = header["n_features_in"]
+    is_table = form.kind is None  # which has its columns from the model
+    if not is_table:
+        estimator.n_features_in_ = header["n_features_in"]
     names = header["names"]
     if names is not None:
         fits = isinstance(names, np.ndarray) and names.shape == (header["n_features_in"],)
         need(fits and names.dtype == object, "names has a name for each column")
         for name in names.tolist():
             text(name, "a name")
-        estimator.feature_names_in_ = names
+        if not is_table:
+            estimator.feature_names_in_ = names
     return estimator
 
 
@@ -293,5 +297,8 @@ def _restore_weighting(model: WeightedModel, weighting: Any) -> None:
     for column in weighting.learned.columns:
         kind = "levels" if column.edges is None else "grid"
         held = holds.get(column.name, {kind})
-        need(kind in held, f"weights of {column.name!r} are of what is counted of it")
+        need(
+            kind in held or "grid" in held,
+            f"weights of {column.name!r} are of what is counted of it",
+        )
     model.chosen = replace(model.chosen, weighting=weighting)

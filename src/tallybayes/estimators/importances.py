@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tallybayes.engines.table_parts import CountsPart, DensityPart, LevelsPart
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.table_model import TableModel
-from tallybayes.tables import Column, Empty, Numbers, Table, Texts
+from tallybayes.tables import Column, Empty, Mixed, Numbers, Table, Texts
 from tallybayes.tally import CrossMoments, FeatureSums, GridCounts, LevelCounts
 
 __all__ = ["column_importances", "column_tables"]
@@ -34,16 +34,29 @@ def _apart(scores: Array) -> Array:
 
 def _cells(model: TableModel, name: str) -> tuple[Column, Array] | None:
     """A value for each cell of a column, and the counts (n_classes, n_cells)."""
-    for columns, tally in zip(model.schema.groups, model.tally.groups, strict=True):
+    tally = model.tally_read
+    texts: tuple[Texts, Array] | None = None
+    numbers: tuple[Numbers, Array] | None = None
+    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
         if columns.names is None or tuple(columns.names) != (name,):
             continue
-        if isinstance(tally, LevelCounts) and columns.levels is not None:
+        if isinstance(group, LevelCounts) and columns.levels is not None:
             levels = columns.levels[0].tolist()
             codes = np.arange(len(levels), dtype=np.int32)
-            return Texts(codes, levels, "text"), tally.counts[:, : len(levels)]
-        if isinstance(tally, GridCounts):
-            return Numbers(tally.values(), "float"), tally.counts
-    return None
+            texts = Texts(codes, levels, "text"), group.counts[:, : len(levels)]
+        if isinstance(group, GridCounts):
+            numbers = Numbers(group.values(), "float"), group.counts
+    if texts is None or numbers is None:
+        return texts or numbers
+    counts = np.concatenate([numbers[1], texts[1]], axis=1)
+    return _beside(numbers[0].values, texts[0].levels), counts
+
+
+def _beside(numbers: Array, texts: list[str]) -> Mixed:
+    """A column of numbers, and then of texts."""
+    codes = np.concatenate([np.full(len(numbers), -1), np.arange(len(texts))]).astype(np.int32)
+    values = np.concatenate([numbers, np.full(len(texts), np.nan)])
+    return Mixed(Numbers(values, "float"), Texts(codes, texts, "text"))
 
 
 def _of_cells(model: TableModel, part: Any, column: Column, counts: Array) -> float:
@@ -120,7 +133,10 @@ def column_tables(model: TableModel) -> dict[str, Any]:
                 tables[name] = _frame(model, name, ["one more"], shares[name][[j]])
         elif isinstance(part, DensityPart):
             values = _shown_values(model, part.name)
-            tables[part.name] = _frame(model, part.name, values, part.contribution(values))
+            texts = [] if part.kinds is None else part.kinds.texts
+            shares_of = part.contribution(_beside(values, texts))
+            entries = [*values.tolist(), *texts] if texts else values
+            tables[part.name] = _frame(model, part.name, entries, shares_of)
         elif len(part.columns) == 1:
             tables[part.name] = _of_lookup(model, part)
     return {name: tables[name] for name in model.names if name in tables}
@@ -129,9 +145,11 @@ def column_tables(model: TableModel) -> dict[str, Any]:
 def _shown_values(model: TableModel, name: str) -> Array:
     """Values (n,) of a column of numbers, at even shares of its rows, each once."""
     cells = _cells(model, name)
-    if cells is None or not isinstance(cells[0], Numbers):
+    if cells is None or not isinstance(cells[0], Numbers | Mixed):
         return np.empty(0)
-    values, rows = cells[0].values, cells[1].sum(axis=0)
+    column, rows = cells[0], cells[1].sum(axis=0)
+    values = column.numbers.values if isinstance(column, Mixed) else column.values
+    values, rows = values[~np.isnan(values)], rows[: np.count_nonzero(~np.isnan(values))]
     share = (np.cumsum(rows) - 0.5 * rows) / max(float(rows.sum()), 1e-300)
     at = np.searchsorted(share, np.linspace(0.0, 1.0, QUANTILES)).clip(0, len(rows) - 1)
     return np.asarray(values[np.unique(at)]) if len(rows) else np.empty(0)
@@ -141,7 +159,8 @@ def _of_lookup(model: TableModel, part: Any) -> Any:
     """Of a column of levels or bins: its gap where that is evidence, then its cells."""
     names = list(part.described().rows)
     values = part.table[:, 1 : 1 + len(names)]
-    if part.has_gap or part.gaps is not None:
+    kinds = getattr(part, "kinds", None)
+    if part.has_gap or (kinds is not None and kinds.has_gap):
         names, values = [GAP, *names], part.table[:, : len(names) + 1]
     if isinstance(part, LevelsPart) and part.table.shape[1] > len(part.levels) + 1:
         names, values = [*names, "(any other)"], np.column_stack([values, part.table[:, -1]])

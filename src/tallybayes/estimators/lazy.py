@@ -18,9 +18,10 @@ from tallybayes.estimators.base import class_prior_of
 from tallybayes.estimators.declarations import Declared, declared, names_declared
 from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.labels import label_array, labels_and_codes
+from tallybayes.estimators.mixed_columns import Held
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.table_reading import Reading
-from tallybayes.estimators.table_rows import rows_to_score
+from tallybayes.estimators.table_rows import Names, rows_to_score
 from tallybayes.families import Categorical, Gaussian, Poisson
 from tallybayes.families.choice import UNDECLARED
 from tallybayes.parameters import Unseen
@@ -310,9 +311,15 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 )
             renamed = dict(zip(columns, table.columns.values(), strict=True))
             table = Table(renamed, table.n_rows, True)
-        holds = {n: "grid" if what.is_number(n) else "levels" for n in columns}
+        holds = {
+            name: Held(numbers=True, dates=column.kind == "date")
+            if what.is_number(name)
+            else Held(texts=True)
+            for name, column in columns.items()
+        }
         records = isinstance(rows, list | tuple)
-        return rows_to_score(table, list(columns), holds, what, records=records)
+        names = list(columns)
+        return rows_to_score(table, names, names, holds, what, records=records)
 
     def _asked(
         self, x: Table, columns: Mapping[str, SourceColumn], what: Declared
@@ -359,8 +366,9 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         model = TableModel(tally, None, prior, np.dtype(np.float64), type(self).__name__)
         model.warned = self._warned  # once for this object, not for each question
-        model.names = [asked.column.name for asked in levels]
-        model.names += [asked.column.name for asked in numbers]
+        names = [asked.column.name for asked in levels]
+        names += [asked.column.name for asked in numbers]
+        model.seen = Names(names, frozenset(names))
         model.reading = Reading(what, float(self.alpha), "mean", self.unseen, self.missing)
         self._last = model, self._engine.statement or ""
         return model, x

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.engines.table import Group, cross_group, level_group, number_groups
 from tallybayes.engines.table_correlated import CorrelatedPart
-from tallybayes.engines.table_parts import BinsPart, CountsPart, DensityPart, LevelsPart
+from tallybayes.engines.table_parts import BinsPart, CountsPart, DensityPart, KindsPart, LevelsPart
 from tallybayes.engines.table_score import TableScore
 from tallybayes.estimators.declarations import Declared
 from tallybayes.estimators.labels import label_array, labels_and_codes, read_labels, sorted_labels
+from tallybayes.estimators.mixed_columns import BITS, Held, held_values
 from tallybayes.schema import Columns, Kind, Schema
 from tallybayes.tables.objects import as_scalar, as_text
 from tallybayes.tally import (
@@ -35,7 +36,7 @@ __all__ = ["LabelRule", "as_row", "counted_rows", "row_counter", "row_scorer"]
 
 Array = NDArray[np.float64]
 
-TEXTS, NUMBERS, UNDECIDED, IGNORED = range(4)  # as in rows.cpp
+TEXTS, NUMBERS, UNDECIDED, IGNORED, EITHER = range(5)  # as in rows.cpp
 UNKNOWN, PLAIN, DATES, ANY = range(4)  # whether a column's values are dates, as in rows.cpp
 
 
@@ -91,9 +92,7 @@ def row_counter(
     names: list[str], schema: Schema | None, what: Declared, rule: LabelRule
 ) -> _kernels.RowCounter:
     """An empty counter of rows with these columns."""
-    groups = () if schema is None else schema.groups
-    held = {name: group for group in groups if group.names for name in group.names}
-    kinds = {name: group.kind for name, group in held.items()}
+    held = {} if schema is None else held_values(schema)
     holds, dates = [], []
     correlated = what.correlated
     for name in names:
@@ -107,30 +106,37 @@ def row_counter(
             dates.append(UNKNOWN)
         if what.left_out(name):
             holds.append(IGNORED)
-        elif what.is_text(name) or kinds.get(name) == "levels":
+        elif what.is_text(name):
             holds.append(TEXTS)
-        elif what.is_number(name) or name in kinds:
+        elif what.is_number(name):
             holds.append(NUMBERS)
-        else:
-            holds.append(UNDECIDED)
+        else:  # a type as a key of columns= has to see the first value
+            holds.append(UNDECIDED if what.by_type and name not in held else EITHER)
     least = [what.least(name) for name in names]
-    typed = bool(what.by_type)
+    others = UNDECIDED if what.by_type else EITHER
     counter = _kernels.RowCounter(
-        names, holds, least, dates, typed, BUDGET, as_scalar, as_text, rule
+        names, holds, least, dates, others, BUDGET, as_scalar, as_text, rule
     )
     for j, name in enumerate(names):
         most = what.most_levels(name)
         if most is not None:
             levels = what.levels(name)
             if levels is None:
-                found = held[name].levels if name in held else None
-                levels = [] if found is None else found[0].tolist()
+                levels = _levels_of(schema, name)
             counter.declare(j, levels, most)
     at = {name: j for j, name in enumerate(names)}
     for members, kind in what.together.items():
         if kind == "cross":
             counter.add_group([at[name] for name in members])
     return counter
+
+
+def _levels_of(schema: Schema | None, name: str) -> list[str]:
+    """The levels that a column has so far."""
+    for group in () if schema is None else schema.groups:
+        if group.key == ((name,), "levels") and group.levels is not None:
+            return group.levels[0].tolist()  # type: ignore[no-any-return]
+    return []
 
 
 def _by_class(parts: list[Array], order: NDArray[np.intp]) -> Array:
@@ -157,7 +163,7 @@ def counted_rows(
     by_name: dict[str, list[Group]] = {}
     for name, holds, *counts in columns:
         read = _levels if holds == TEXTS else _numbers
-        by_name[name] = read(name, counts, order)
+        by_name.setdefault(name, []).extend(read(name, counts, order))
     grouped = {name for names in together for name in names}
     groups = [g for name, part in by_name.items() if name not in grouped for g in part]
     whole = iter(crossed)
@@ -224,19 +230,25 @@ def _cross(names: tuple[str, ...], counted: Any, order: NDArray[np.intp]) -> Gro
     return cross_group(names, tally)
 
 
-def row_scorer(score: TableScore, what: Declared) -> _kernels.RowScorer | None:
+def row_scorer(
+    score: TableScore, what: Declared, holds: Mapping[str, Held]
+) -> _kernels.RowScorer | None:
     """The compiled score of one row as a dict; None where a part looks at several columns at once
     and has no linear form."""
+    dates = [name for name, held in holds.items() if held.dates]
     scorer = _kernels.RowScorer(
-        np.ascontiguousarray(score.log_prior), score.fallback, as_scalar, as_text
+        np.ascontiguousarray(score.log_prior), score.fallback, dates, as_scalar, as_text
     )
     for part in score.parts:
         if isinstance(part, LevelsPart):
             entry = {level: i + 1 for i, level in enumerate(part.levels)}
             unseen = -1 if part.unseen == "error" else len(entry) + 1
+            if entry.keys() <= BITS.keys() | set(BITS.values()):  # booleans, asked as numbers
+                entry |= {bit: entry[name] for bit, name in BITS.items() if name in entry}
             scorer.add_levels(part.name, entry, unseen, np.ascontiguousarray(part.table.T))
         elif isinstance(part, BinsPart):
-            scorer.add_bins(part.name, part.edges, np.ascontiguousarray(part.table.T))
+            texts = _texts_beside(part.kinds, len(part.edges) + 2)
+            scorer.add_bins(part.name, part.edges, np.ascontiguousarray(part.table.T), texts)
         elif isinstance(part, DensityPart):
             _add_density(scorer, part, what.least(part.name))
         elif isinstance(part, CorrelatedPart):
@@ -246,20 +258,28 @@ def row_scorer(score: TableScore, what: Declared) -> _kernels.RowScorer | None:
     return scorer
 
 
+def _texts_beside(kinds: KindsPart | None, first: int) -> dict[str, int]:
+    """The entries of the texts beside numbers; `first` is that of the first."""
+    texts = () if kinds is None else kinds.texts
+    return {text: first + i for i, text in enumerate(texts)}
+
+
 def _add_density(scorer: _kernels.RowScorer, part: DensityPart, least: int) -> None:
     gap, there = part.gap_scores
+    beside = np.stack([gap, there])
+    if part.kinds is not None:
+        beside = np.ascontiguousarray(part.kinds.table.T)
+    texts = _texts_beside(part.kinds, 2)
     pooled = part.density.pooled()
     if pooled is not None:
-        scorer.add_pooled(part.name, *pooled, gap, there, least)
+        scorer.add_pooled(part.name, *pooled, gap, there, least, texts, beside)
         return
     terms = part.density.quadratic()
     if terms is None:
-        scorer.add_function(
-            part.name, lambda value: part.contribution(np.array([value]))[0].tolist(), gap, least
-        )
+        scorer.add_function(part.name, part.of_number, gap, least, texts, beside)
         return
     constant, slope, mean, scale = terms
-    scorer.add_quadratic(part.name, constant + there, slope, mean, scale, gap, least)
+    scorer.add_quadratic(part.name, constant + there, slope, mean, scale, gap, least, texts, beside)
 
 
 def _add_correlated(scorer: _kernels.RowScorer, part: CorrelatedPart) -> None:
@@ -275,5 +295,5 @@ def _add_counts(scorer: _kernels.RowScorer, part: CountsPart) -> bool:
         return False
     none = np.zeros(part.n_classes)
     for name, slope in zip(part.columns, np.ascontiguousarray(slopes.T), strict=True):
-        scorer.add_quadratic(name, none, slope, none, none, none, 1)
+        scorer.add_quadratic(name, none, slope, none, none, none, 1, {}, np.stack([none, none]))
     return True

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.cells import cells_without
-from tallybayes.engines.table_parts import LookupPart
+from tallybayes.engines.table_parts import BinsPart, LookupPart
 from tallybayes.errors import NegativeTally
 from tallybayes.estimators.calibration import Calibration, Method, fitted_calibration
 from tallybayes.estimators.table_model import TableModel
@@ -114,16 +114,18 @@ class _SideBySide:
     ) -> None:
         self.law = parts[0].law.joined([part.law for part in parts])
         self.own, self.weight, self.n_classes = own, weight, fixed.shape[1]
-        start = np.cumsum([0, *(part.table.shape[1] - (not part.has_gap) for part in parts)])
+        width = [part.law.log_prob().shape[1] for part in parts]
+        start = np.cumsum([0, *width])
         self.gap = int(start[-1])  # a cell after all others, which says nothing
         self.cells = np.empty((x.n_rows, len(parts)), dtype=np.intp)
         for j, part in enumerate(parts):
             column: Any = x.columns[part.name]
             entries = part.entries(column).astype(np.intp)
-            if part.gaps is not None:
-                fixed += cells_without(part.gaps, (entries > 0).astype(np.intp), own, weight)
-            shift = 0 if part.has_gap else 1
-            self.cells[:, j] = np.where(entries >= shift, entries - shift + start[j], self.gap)
+            if isinstance(part, BinsPart) and part.kinds is not None:
+                fixed += part.kinds.without(x, own, weight)
+            cells = entries if part.has_gap else entries - 1
+            there = (cells >= 0) & (cells < width[j])
+            self.cells[:, j] = np.where(there, cells + start[j], self.gap)
 
     def scores(self, factor: float) -> Array:
         """log p(x | c), (n_rows, n_classes)."""

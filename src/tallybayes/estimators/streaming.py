@@ -10,11 +10,11 @@ import numpy as np
 
 from tallybayes.errors import UnseenLevel
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.declarations import Declared
+from tallybayes.estimators.declarations import Declared, names_declared
 from tallybayes.estimators.learning import lock_of, take_place, twin_of
-from tallybayes.estimators.model import Model
 from tallybayes.estimators.one_row import LabelRule, as_row, counted_rows, row_counter, row_scorer
 from tallybayes.estimators.table_model import TableModel
+from tallybayes.estimators.table_rows import Names, warn_of_unknown_keys
 from tallybayes.scoring import warn_ruled_out
 from tallybayes.tally import TableTally
 
@@ -30,23 +30,24 @@ class RowByRow(TallyClassifier):
     half_life: float | None
     classes: Any
 
+    columns: Any
+
     @abstractmethod
     def _declared(self, names: list[str]) -> tuple[list[str], Declared]:
         """The columns of a stream that begins with these, and what is declared of them."""
 
     @abstractmethod
-    def _hold(self, tally: TableTally, names: list[str], what: Declared) -> Model:
+    def _hold(
+        self, tally: TableTally, seen: Names, what: Declared, *, has_names: bool
+    ) -> TableModel:
         """Starts a model with a tally."""
 
     @abstractmethod
     def _add_batch(
-        self, batch: TableTally, n_rows: int, weights: Any, names: list[str], what: Declared
+        self, batch: TableTally, n_rows: int, weights: Any, seen: Names, what: Declared
     ) -> None:
-        """Merges the tally of a batch of rows into the model's, which then has these columns."""
-
-    @abstractmethod
-    def _note_names(self, names: list[str], named: bool) -> None:
-        """Sets n_features_in_ and, if `named`, feature_names_in_."""
+        """Merges the tally of a batch of rows into the model's, which has then seen these
+        columns."""
 
     def _fitted(self) -> TableModel:
         if "_rows" in self.__dict__:
@@ -83,15 +84,15 @@ class RowByRow(TallyClassifier):
 
     def _add_rows(self, rows: Any) -> None:
         """Merges the tally of a counter of rows into the model's, or begins a model with it."""
-        what, names = self.__dict__["_row_declared"], rows.names
+        what, seen = self.__dict__["_row_declared"]
+        seen = seen.joined(rows.names)
         batch = counted_rows(rows, what.together)
         if self.half_life is not None:
             batch = batch * (1.0 / self._growth(rows.rows - 1))
         if "_model" in self.__dict__:
-            self._add_batch(batch, rows.rows, None, names, what)
+            self._add_batch(batch, rows.rows, None, seen, what)
         else:
-            self._hold(batch, names, what)
-            self._note_names(names, True)
+            self._hold(batch, seen, what, has_names=True)
 
     def learn_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
         """Counts one row.
@@ -115,8 +116,9 @@ class RowByRow(TallyClassifier):
         Raises
         ------
         ValueError
-            For a text in a column that is declared as numbers, a level that is not declared, a date
-            among other values, an infinite number, a label of another type, or a negative weight.
+            For a text that is no number in a column that is declared as numbers, a level that is
+            not declared, a date among other values, an infinite number, a label of another type, or
+            a negative weight.
             Nothing of the row is counted then.
         """
         if not 0.0 <= w < np.inf or y is None or type(y).__name__ == "NAType" or y != y:
@@ -133,7 +135,7 @@ class RowByRow(TallyClassifier):
             rows = self._open_rows(x)
         try:
             rows.learn(x, y, w * self._growth(rows.rows))
-        except ValueError:  # read it as a table: that widens a column, or words the error
+        except ValueError:  # read it as a table: that parses a text, or words the error
             if rows.rows:
                 self._take_rows()
             else:
@@ -158,25 +160,22 @@ class RowByRow(TallyClassifier):
         if model is None:
             self._validate_params()
             names, what = self._declared([str(name) for name in x])
+            seen = Names(names, frozenset(names_declared(self.columns)))
             schema, classes = None, self.classes
-            self._note_names(names, True)
         else:
-            names, what, schema = model.names, model.reading.declared, model.schema
+            seen, what, schema = model.seen, model.reading.declared, model.schema
             classes = schema.classes
         given = getattr(self, self._prior_parameter)
         if model is None and isinstance(given, Mapping):
             classes = [*given, *(() if classes is None else classes)]
         rule = LabelRule(classes, None if given is None else len(given))
-        rows = row_counter(names, schema, what, rule)
-        self.__dict__["_rows"], self.__dict__["_row_declared"] = rows, what
+        rows = row_counter(seen.seen, schema, what, rule)
+        self.__dict__["_rows"], self.__dict__["_row_declared"] = rows, (what, seen)
         return rows
 
     def _close_rows(self) -> None:
         """Drops a counter without rows."""
         del self.__dict__["_rows"]
-        if "_model" not in self.__dict__:
-            for name in ("n_features_in_", "feature_names_in_"):
-                self.__dict__.pop(name, None)
 
     def forget_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
         """Takes one row away; see :meth:`forget`."""
@@ -184,7 +183,9 @@ class RowByRow(TallyClassifier):
 
     def _row_scorer(self) -> Any:
         model = self._fitted()
-        return model.once("row_scorer", lambda: row_scorer(model.score, model.reading.declared))
+        return model.once(
+            "row_scorer", lambda: row_scorer(model.score, model.reading.declared, model.holds)
+        )
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """The most probable label of one row as a dict; a key that is lacking is a gap.
@@ -198,10 +199,15 @@ class RowByRow(TallyClassifier):
         scorer = self._row_scorer()
         if scorer is None:
             return self.predict([as_row(x)]).tolist()[0]
+        row = as_row(x)
         try:
-            best = scorer.best(as_row(x))
+            best = scorer.best(row)
         except KeyError as error:
-            raise self._unseen_in_row(as_row(x), error) from None
+            raise self._unseen_in_row(row, error) from None
+        except ValueError:  # read it as a table: that parses a text, or words the error
+            return self.predict([row]).tolist()[0]
+        if not scorer.found and row:
+            self._warn_of_unknown_keys(row)
         if best < 0:
             warn_ruled_out(1, 1)
             best = -1 - best
@@ -209,18 +215,38 @@ class RowByRow(TallyClassifier):
 
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
         """P(c | x) of one row as a dict, by label."""
-        scorer, row = self._row_scorer(), as_row(x)
+        shares = self._shares_of_row(as_row(x))
+        if shares is None:
+            return self._proba_by_label(x)
+        labels = self._model.once("labels", self._model.schema.classes.tolist)
+        return dict(zip(labels, shares, strict=True))
+
+    def _shares_of_row(self, row: Mapping[str, Any]) -> list[float] | None:
+        """P(c | x) by the counts alone; None for a row that has to be read as a table."""
+        scorer = self._row_scorer()
+        if scorer is None:
+            return None
         try:
-            shares = (
-                self.predict_proba([row])[0].tolist() if scorer is None else scorer.posterior(row)
-            )
+            shares: list[float] = scorer.posterior(row)
         except KeyError as error:
             raise self._unseen_in_row(row, error) from None
+        except ValueError:
+            return None
+        if not scorer.found and row:
+            self._warn_of_unknown_keys(row)
         if not shares:
             warn_ruled_out(1, 1)
             shares = np.exp(self._model.log_prior).tolist()
-        labels = self._model.once("labels", self._model.schema.classes.tolist)
-        return dict(zip(labels, shares, strict=True))
+        return shares
+
+    def _warn_of_unknown_keys(self, row: Mapping[str, Any]) -> None:
+        model = self._fitted()
+        warn_of_unknown_keys([row], model.seen.seen, model.warned)
+
+    def _proba_by_label(self, x: Any) -> dict[Any, float]:
+        """:meth:`predict_proba` of one row as a dict."""
+        shares = self.predict_proba([as_row(x)])[0].tolist()
+        return dict(zip(self._fitted().schema.classes.tolist(), shares, strict=True))
 
     def _unseen_in_row(self, x: Mapping[str, Any], error: KeyError) -> UnseenLevel:
         name = error.args[0]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +23,7 @@ from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes, read_labels
 from tallybayes.estimators.learning import learning
+from tallybayes.estimators.mixed_columns import warn_of_mixed
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.one_row import as_row
 from tallybayes.estimators.rows import read_weights
@@ -28,9 +31,13 @@ from tallybayes.estimators.streaming import RowByRow
 from tallybayes.estimators.table_model import Chosen, TableModel
 from tallybayes.estimators.table_reading import Reading, need_two_levels
 from tallybayes.estimators.table_rows import (
+    Names,
     RowsToCount,
+    as_scored,
     rows_to_count,
+    rows_to_forget,
     rows_to_score,
+    warn_of_unknown_keys,
     warn_of_unseen,
 )
 from tallybayes.schema import Columns, Schema
@@ -85,47 +92,80 @@ class TableClassifier(RowByRow):
     def _table(self, x: Any) -> Table:
         table = read_table(as_numpy(x), get_num_threads())
         for size, axis in ((table.n_rows, "sample"), (len(table.columns), "feature")):
-            if not size:
+            if not size and not (axis == "feature" and table.named and "_model" in self.__dict__):
                 raise ValueError(
                     f"Found array with 0 {axis}(s) (shape={table.shape}) while a minimum of 1 is "
                     f"required by {self._name}."
                 )
         return table
 
-    def _read_rows(
-        self, x: Any, *, first: bool = False, learning: bool = False, counted: bool = False
-    ) -> Any:
+    def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
         if first:
             return self._first_rows(x, more_may_come=False)
         table, model = self._table(x), self._fitted()
         if not table.named:
             _check_n_features(self, np.empty((1, len(table.columns))), reset=False)
-        read: Any = rows_to_count if learning else rows_to_score
-        records = table.named and isinstance(x, list | tuple)
-        x = read(table, model.names, model.holds, model.reading.declared, records=records)
-        if not learning and not counted:
-            learned = float(model.tally.classes.count.sum())
-            warn_of_unseen(x, model.schema, learned, model.warned)
+        records, what = table.named and isinstance(x, list | tuple), model.reading.declared
+        if learning:
+            seen, counted = model.seen, model.counted
+            required = model.required
+            return rows_to_count(table, seen, required, counted, what, records=records)
+        if records and table.n_rows:
+            warn_of_unknown_keys(x, model.seen.seen, model.warned)
+        x = rows_to_score(table, model.names, model.required, model.holds, what, records=records)
+        learned = float(model.tally.classes.count.sum())
+        warn_of_unseen(x, model.tally_read.schema, learned, model.warned)
         return x
+
+    def _rows_to_forget(self, x: Any) -> Table:
+        """Rows that were learned, as they were counted."""
+        table, model = self._table(x), self._fitted()
+        if not table.named:
+            _check_n_features(self, np.empty((1, len(table.columns))), reset=False)
+        levels = {
+            group.names[0]: frozenset(group.levels[0].tolist())
+            for group in model.schema.groups
+            if group.names is not None
+            and group.levels is not None
+            and model.counted[group.names[0]].numbers
+        }
+        return rows_to_forget(
+            table,
+            model.seen,
+            model.required,
+            levels,
+            model.counted,
+            model.reading.declared,
+            records=table.named and isinstance(x, list | tuple),
+        )
 
     def _first_rows(self, x: Any, *, more_may_come: bool) -> RowsToCount:
         """The rows that a model begins with; later dicts may have keys that these do not."""
         table = self._table(x)
         names, records = list(table.columns), table.named and isinstance(x, list | tuple)
-        has_names = table.named and not records and hasattr(x, "columns")
-        _check_feature_names(self, x if has_names else None, reset=True)
+        names_of_frame = SimpleNamespace()
+        if not records:
+            _check_feature_names(names_of_frame, x if hasattr(x, "columns") else None, reset=True)
         if records and more_may_come:
             names, what = self._declared(names)
         else:
             what = declared(self.columns, names)
-        self._note_names(names, records)
-        return rows_to_count(table, names, {}, what, records=records)
+        seen = Names(names, frozenset(names_declared(self.columns) if records else names))
+        rows = rows_to_count(table, seen, names, {}, what, records=records)
+        return replace(rows, has_names=records or hasattr(names_of_frame, "feature_names_in_"))
 
-    def _note_names(self, names: list[str], named: bool) -> None:
-        """The columns as scikit-learn has them."""
-        self.n_features_in_ = len(names)
-        if named:
-            self.feature_names_in_ = np.array(names, dtype=object)
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns the model has."""
+        return len(self._attribute("n_features_in_").names)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The model's columns, where X had names that are texts; of dicts, their keys."""
+        model = self._attribute("feature_names_in_")
+        if not model.has_names:
+            raise AttributeError(f"{self._name} was trained on columns without names")
+        return np.array(model.names, dtype=object)
 
     # ---- learning --------------------------------------------------------------------------------
     def _family(self) -> Any:
@@ -146,7 +186,7 @@ class TableClassifier(RowByRow):
         tally = self._counted(x, classes, codes, aged, x.declared)
         if weights is not None and weights.min(initial=0.0) < 0.0:
             tally.need_non_negative("fit with these negative weights")
-        self._hold(tally, x.names, x.declared)
+        self._hold(tally, x.names, x.declared, has_names=x.has_names)
         self._choose_first(x, classes, codes, aged)
         return self._fitted()
 
@@ -154,8 +194,9 @@ class TableClassifier(RowByRow):
         self, x: RowsToCount, known: NDArray[Any], codes: NDArray[np.int32], weights: Any
     ) -> None:
         """Chooses what is chosen on rows, on the first ones; `codes` are of the classes `known`."""
-        at = codes_of(known, self._fitted().schema.classes).astype(np.intp)
-        self._choose(Table(x.columns, x.n_rows, x.named), at[codes], weights)
+        model = self._fitted()
+        at = codes_of(known, model.schema.classes).astype(np.intp)
+        self._choose(as_scored(x, model.holds, x.declared), at[codes], weights)
 
     def _choose_again(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         """Chooses on rows that were learned, under the parameters as they are now."""
@@ -164,7 +205,7 @@ class TableClassifier(RowByRow):
         model = old.with_tally(old.tally)
         self._model = model
         model.reading = self._reading(model.reading.declared)
-        x = self._read_rows(X, counted=True)
+        x = self._read_rows(X)
         labels = read_labels(y, x, self._name)
         own = codes_of(labels, model.schema.classes).astype(np.intp)
         self._choose(x, own, read_weights(sample_weight, x))
@@ -174,17 +215,20 @@ class TableClassifier(RowByRow):
             self._choose_again(X, y, sample_weight)
         return self
 
-    def _hold(self, tally: TableTally, names: list[str], what: Declared) -> Model:
-        """Starts a model with a tally; `names` are all columns."""
+    def _hold(
+        self, tally: TableTally, seen: Names, what: Declared, *, has_names: bool
+    ) -> TableModel:
+        """Starts a model with a tally."""
         tally = _with_classes(tally, self.classes)
         if isinstance(self.class_prior, Mapping):  # it declares the classes that it names
             tally = _with_classes(tally, list(self.class_prior))
         need_two_levels(tally, what)
         prior = self._class_prior(tally.schema.classes)
         model = self._model_type(tally, None, prior, np.dtype(np.float64), self._name)
-        model.names = names
+        model.seen, model.has_names = seen, has_names
         model.reading = self._reading(what)
         self._model = model
+        warn_of_mixed(tally, model.warned)
         return model
 
     @learning
@@ -261,7 +305,7 @@ class TableClassifier(RowByRow):
         else:
             if weights is not None and weights.min(initial=0.0) < 0.0:
                 batch.need_non_negative("partial_fit with these negative weights")
-            self._hold(batch, x.names, x.declared)
+            self._hold(batch, x.names, x.declared, has_names=x.has_names)
             self._choose_first(x, known, codes, aged)
         return self
 
@@ -273,25 +317,25 @@ class TableClassifier(RowByRow):
         return 0.5**age if weights is None else weights * 0.5**age
 
     def _add_batch(
-        self, batch: TableTally, n_rows: int, weights: Any, names: list[str], what: Declared
+        self, batch: TableTally, n_rows: int, weights: Any, seen: Names, what: Declared
     ) -> None:
         tally = self._model.tally
         if self.half_life is not None:
             tally = tally * 0.5 ** (n_rows / self.half_life)
-        self._take(merged_tables(tally, batch), weights, names, what)
+        self._take(merged_tables(tally, batch), weights, seen, what)
 
-    def _take(self, tally: TableTally, weights: Any, names: list[str], what: Declared) -> None:
-        """Holds another tally of the columns `names`, with the class prior for its classes."""
+    def _take(self, tally: TableTally, weights: Any, seen: Names, what: Declared) -> None:
+        """Holds another tally of the columns `seen`, with the class prior for its classes."""
         if weights is not None and weights.min(initial=0.0) < 0.0:
             tally.need_non_negative("partial_fit with these negative weights")
         self._validate_params()
         model = self._fitted().with_tally(tally)
         need_two_levels(tally, what)
         model.prior = self._class_prior(tally.schema.classes)
-        model.names, model.reading = names, self._reading(what)
+        model.seen, model.reading = seen, self._reading(what)
         model.chosen = self._kept(model.chosen)
-        self._note_names(names, "feature_names_in_" in self.__dict__)
         self._model = model
+        warn_of_mixed(tally, model.warned)
 
     @learning
     def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -315,7 +359,7 @@ class TableClassifier(RowByRow):
             of squares can show it. The estimator is then as it was before.
         """
         model = self._fitted()
-        x = self._read_rows(X, counted=True)  # a text among numbers was not learned as a text
+        x = self._rows_to_forget(X)
         y = read_labels(y, x, self._name)
         weights = read_weights(sample_weight, x)
         known, codes = labels_and_codes(y)
@@ -324,8 +368,9 @@ class TableClassifier(RowByRow):
         before = model.tally.aligned(rest.schema)
         most_squares = model.settle(rest, before)
         rest.need_non_negative("forget")
+        seen = model.still_seen(rest)
         self._model = model.with_tally(rest.aligned(model.schema))
-        self._model.most_squares = most_squares
+        self._model.most_squares, self._model.seen = most_squares, seen
         return self
 
     @learning
@@ -367,9 +412,9 @@ class TableClassifier(RowByRow):
     def _merge(self, theirs: Model, other: TallyClassifier) -> Self:
         mine = self._fitted()
         assert isinstance(theirs, TableModel)
-        names = [*mine.names, *(n for n in theirs.names if n not in mine.names)]
-        what = mine.reading.declared.completed(theirs.reading.declared, mine.holds)
-        self._take(merged_tables(mine.tally, theirs.tally), None, names, what)
+        seen = mine.seen.joined(*theirs.seen)
+        what = mine.reading.declared.completed(theirs.reading.declared, mine.counted)
+        self._take(merged_tables(mine.tally, theirs.tally), None, seen, what)
         return self
 
     # ---- reading the model -----------------------------------------------------------------------

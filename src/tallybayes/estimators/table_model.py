@@ -13,15 +13,20 @@ from tallybayes.engines.table_score import TableScore
 from tallybayes.estimators.calibration import Calibration
 from tallybayes.estimators.comparing import same
 from tallybayes.estimators.explanation import Explanation, explained
+from tallybayes.estimators.mixed_columns import Held, as_read, held_values, values_of_columns
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.table_reading import ColumnReading, Reading, read_columns
+from tallybayes.estimators.table_rows import Names
 from tallybayes.estimators.weighting import Weighting
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally
 
-__all__ = ["Chosen", "TableModel"]
+__all__ = ["RARE", "Chosen", "TableModel"]
 
 Array = NDArray[np.float64]
+
+RARE = 0.01
+"""The share of the rows that a key of dicts has to have a value in, at least, to be a column."""
 
 
 @dataclass(frozen=True)
@@ -55,21 +60,25 @@ class TableModel(Model):
 
     Attributes
     ----------
-    names : list of str
-        All columns, those without a value too.
+    seen : Names
+        All columns that rows had, and which of them are columns of the model whatever they hold.
+    has_names : bool
+        Whether the columns' names are the data's own.
     reading : Reading
         How the tally is read.
     chosen : Chosen
         What was chosen on rows.
     """
 
-    names: list[str]
+    seen: Names
     reading: Reading
+    has_names: bool = False
     chosen: Chosen = Chosen()
 
     def with_tally(self, tally: TableTally) -> TableModel:
         twin = type(self)(tally, self.family, self.prior, self.dtype, self.whose)
-        twin.names, twin.reading, twin.taken = self.names, self.reading, self.taken
+        twin.seen, twin.has_names = self.seen, self.has_names
+        twin.reading, twin.taken = self.reading, self.taken
         twin.most_squares, twin.warned = self.most_squares, self.warned
         twin.chosen = self.chosen if tally is self.tally else self.chosen.after_change()
         return twin
@@ -84,9 +93,52 @@ class TableModel(Model):
         )
 
     @property
-    def holds(self) -> dict[str, str]:
-        """The kind of tally of each column that has been counted."""
-        return {n: g.kind for g in self.schema.groups if g.names is not None for n in g.names}
+    def names(self) -> list[str]:
+        """The model's columns: those that are declared or that a frame had, and of the keys of
+        dicts those with a value in more than :data:`RARE` of the rows, or with none so far."""
+        return self.once("names", lambda: self._names(nothing_yet=True))  # type: ignore[no-any-return]
+
+    @property
+    def required(self) -> list[str]:
+        """The columns that a frame has to have: without keys of dicts that had no value so far."""
+        return self.once("required", lambda: self._names(nothing_yet=False))  # type: ignore[no-any-return]
+
+    def _names(self, *, nothing_yet: bool) -> list[str]:
+        seen, firm = self.seen
+        if len(firm) == len(seen):
+            return seen
+        rows = values_of_columns(self.tally)
+        bound = RARE * float(self.tally.classes.count.sum())
+        return [
+            name
+            for name in seen
+            if name in firm or rows.get(name, 0.0) > bound or (nothing_yet and not rows.get(name))
+        ]
+
+    def still_seen(self, rest: TableTally) -> Names:
+        """The columns that rows had, after rows were taken away: without keys of dicts that no row
+        has any more."""
+        seen, firm = self.seen
+        if len(firm) == len(seen):
+            return self.seen
+        before, after = values_of_columns(self.tally), values_of_columns(rest)
+        gone = {n for n in seen if n not in firm and before.get(n) and not after.get(n)}
+        return Names([name for name in seen if name not in gone], firm)
+
+    @property
+    def tally_read(self) -> TableTally:
+        """The tally with each column that holds numbers and texts as it is read."""
+        return self.once("tally_read", lambda: as_read(self.tally))  # type: ignore[no-any-return]
+
+    @property
+    def counted(self) -> dict[str, Held]:
+        """What the tally holds of each column."""
+        return self.once("counted", lambda: held_values(self.schema))  # type: ignore[no-any-return]
+
+    @property
+    def holds(self) -> dict[str, Held]:
+        """What the tally, as it is read, holds of each column."""
+        return self.once("holds", lambda: held_values(self.tally_read.schema))  # type: ignore[no-any-return]
 
     @property
     def columns_read(self) -> list[ColumnReading]:
@@ -95,7 +147,7 @@ class TableModel(Model):
 
     def _read_columns(self) -> list[ColumnReading]:
         classes = np.exp(self.log_prior) * (float(self.tally.classes.count.sum()) or 1.0)
-        return read_columns(self.tally, self.names, classes, self.reading, self.warned)
+        return read_columns(self.tally_read, self.names, classes, self.reading, self.warned)
 
     @property
     def parts(self) -> list[Any]:

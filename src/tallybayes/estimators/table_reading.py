@@ -10,9 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.table_correlated import CorrelatedPart
-from tallybayes.engines.table_parts import BinsPart, CountsPart, DensityPart, LevelsPart, Part
+from tallybayes.engines.table_parts import (
+    BinsPart,
+    CountsPart,
+    DensityPart,
+    KindsPart,
+    LevelsPart,
+    Part,
+)
 from tallybayes.estimators.declarations import Declared
 from tallybayes.estimators.identifiers import is_identifier, warn_of_identifier
+from tallybayes.estimators.mixed_columns import A_NUMBER
 from tallybayes.families import Bernoulli, Binned, Categorical, Gaussian, Poisson, Smooth
 from tallybayes.families.binned import BinnedReading
 from tallybayes.families.cells import CellLaw
@@ -81,7 +89,7 @@ class ColumnReading:
     ----------
     name : str
     holds : str
-        "texts", "numbers", "counts" or "nothing yet".
+        "texts", "numbers", "numbers and texts", "counts" or "nothing yet".
     family : str
     why : str
     part : Part, CorrelatedPart or Term, optional
@@ -122,10 +130,10 @@ class _Reader:
         """One column that is in no group."""
         if self.declared.left_out(name):
             return ColumnReading(name, "anything", "left out", "declared", None)
+        if ((name,), "moments") in self.here:  # with levels beside them, perhaps
+            return self._numbers(name)
         if ((name,), "levels") in self.here or self.declared.levels(name):
             return self._levels(name)
-        if ((name,), "moments") in self.here:
-            return self._numbers(name)
         return ColumnReading(name, "nothing yet", "left out", "no value was seen", None)
 
     # ---- texts -----------------------------------------------------------------------------------
@@ -230,13 +238,21 @@ class _Reader:
         )
 
     # ---- numbers ---------------------------------------------------------------------------------
-    def _gap_law(self, there: Array) -> CellLaw | None:
-        """What a gap and a value say by themselves, where gaps are evidence."""
-        if self.missing == "ignore":
+    def _kinds(self, name: str, there: Array) -> KindsPart | None:
+        """What a gap, a number and each text beside the numbers say by themselves; None where there
+        are only numbers, and gaps are no evidence. `there` are the numbers of each class."""
+        texts, counts = self._counted_levels(name)
+        if self.missing == "ignore" and not texts:
             return None
-        gaps = self.rows - there
-        gaps[gaps <= 2.0**-40 * self.rows] = 0.0
-        return Categorical(alpha=self.alpha).law(np.stack([gaps, there], axis=1))
+        cells, gap = self._with_gap(np.concatenate([there[:, None], counts], axis=1))
+        law = Categorical(alpha=self.alpha).law(cells, 1 + len(texts) + gap)
+        return KindsPart(
+            name=name,
+            law=law,
+            levels=[A_NUMBER, *texts],
+            has_gap=self.missing == "level",
+            unseen=self.unseen,
+        )
 
     def _numbers(self, name: str) -> ColumnReading:
         moments = self.here[(name,), "moments"][1]
@@ -267,7 +283,7 @@ class _Reader:
             )
             per_row = likelihood / max(float(there.sum()), 1e-300)
             why = f"best by leave-one-out ({per_row:.4f} nats a row)"
-        gaps = self._gap_law(there)
+        kinds = self._kinds(name, there)
         part: Part
         alpha: float | None
         if isinstance(reading, BinnedReading):
@@ -275,11 +291,16 @@ class _Reader:
             follows = additive and getattr(family, "alpha", None) is None
             smoothing = self.alpha_of_bins * self.row_weights.overall if follows else None
             law, alpha = self._strong(reading.law, reading.law.counts, smoothing)
-            part = BinsPart(name=name, law=law, edges=reading.edges, gaps=gaps, follows=follows)
+            part = BinsPart(name=name, law=law, edges=reading.edges, kinds=kinds, follows=follows)
         else:
             reading, alpha = self._strong_density(reading, grid)
-            part = DensityPart(name=name, density=reading, n_classes=len(self.rows), gaps=gaps)
-        return ColumnReading(name, "numbers", reading.what + self._told(alpha), why, part, alpha)
+            part = DensityPart(name=name, density=reading, n_classes=len(self.rows), kinds=kinds)
+        what = reading.what + self._told(alpha)
+        holds = "numbers"
+        if kinds is not None and kinds.texts:
+            n = len(kinds.texts)
+            holds, what = "numbers and texts", f"{what}, {n} level{'s'[: n != 1]} beside"
+        return ColumnReading(name, holds, what, why, part, alpha)
 
     def _strong_density(self, density: Density, grid: GridCounts) -> tuple[Density, float | None]:
         """A density with the strength of its prior chosen, where it is to be; and that strength."""

@@ -3,23 +3,54 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tallybayes.errors import UnseenLevel, UnseenWarning, warn_user
 from tallybayes.estimators.declarations import Declared
+from tallybayes.estimators.mixed_columns import Held, levels_asked
 from tallybayes.schema import Schema
-from tallybayes.tables import Column, Empty, Numbers, Table, Texts
-from tallybayes.tables.columns import texts_of
-from tallybayes.tables.objects import WITH_DATES
+from tallybayes.tables import Column, Empty, Mixed, Numbers, Table, Texts
+from tallybayes.tables.columns import number_of_text, texts_of
+from tallybayes.tables.objects import WITH_DATES, days_of_text
 
-__all__ = ["RowsToCount", "coerced", "rows_to_count", "rows_to_score", "warn_of_unseen"]
+__all__ = [
+    "Names",
+    "RowsToCount",
+    "as_scored",
+    "rows_to_count",
+    "rows_to_forget",
+    "rows_to_score",
+    "warn_of_unknown_keys",
+    "warn_of_unseen",
+]
 
 ENOUGH = 20  # rows, of which some should have a level that was seen
 MOST_LEVELS = 50  # of a column whose levels should be known
 DATED = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+class Names(NamedTuple):
+    """The columns that a model has seen.
+
+    Parameters
+    ----------
+    seen : list of str
+        All of them; those left out, and keys of few rows, too.
+    firm : frozenset of str
+        Those that are declared, or that a frame had: columns of the model whatever they hold.
+        Another, a key of dicts, is one only where enough rows have it.
+    """
+
+    seen: list[str]
+    firm: frozenset[str]
+
+    def joined(self, seen: Iterable[str], firm: Iterable[str] = ()) -> Names:
+        """With further columns."""
+        return Names(list(dict.fromkeys([*self.seen, *seen])), self.firm | frozenset(firm))
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,27 +59,38 @@ class RowsToCount(Table):
 
     Parameters are those of Table, and:
 
-    names : list of str
-        All the model's columns, with those that these rows add; those left out too.
+    names : Names
+        The model's columns, with those that these rows add.
     declared : Declared
+    has_names : bool
+        Whether the names are texts.
     """
 
-    names: list[str]
+    names: Names
     declared: Declared
+    has_names: bool = True
 
 
 def rows_to_score(
-    table: Table, names: list[str], holds: Mapping[str, str], what: Declared, *, records: bool
+    table: Table,
+    names: list[str],
+    required: list[str],
+    holds: Mapping[str, Held],
+    what: Declared,
+    *,
+    records: bool,
 ) -> Table:
-    """The model's columns, in its order, each as the model counts it; others are not looked at.
+    """The model's columns, in its order, each as the model reads it; others are not looked at.
 
     Parameters
     ----------
     table : Table
     names : list of str
         The model's columns.
+    required : list of str
+        Those that a frame must have.
     holds : mapping
-        The kind of tally of each column that the model has counted.
+        What the tally, as it is read, holds of each column.
     what : Declared
     records : bool
         Whether rows may lack a column, which then is a gap.
@@ -58,20 +100,123 @@ def rows_to_score(
     ValueError
         If a frame or array lacks a column, or a value cannot be read.
     """
-    return coerced(_arranged(table, names, what, records), holds, what, learning=False)
+    return as_scored(_arranged(table, names, required, what, records), holds, what)
+
+
+def as_scored(table: Table, holds: Mapping[str, Held], what: Declared) -> Table:
+    """Columns as the model reads them: levels, numbers, or numbers and the texts beside them.
+
+    Raises
+    ------
+    ValueError
+        For a text where the model has only numbers, a date among other values, or a number that
+        the declared family does not take.
+    """
+    columns: dict[str, Column] = {}
+    for name, column in table.columns.items():
+        if not isinstance(column, Empty):
+            column = _as_scored(name, column, holds.get(name), what)
+        columns[name] = column
+    return Table(columns, table.n_rows, table.named)
+
+
+def _as_scored(name: str, column: Column, held: Held | None, what: Declared) -> Column:
+    if what.is_text(name) or (held is not None and not held.numbers):
+        if not what.is_text(name):
+            _need_one_kind(name, column, None)
+        if isinstance(column, Numbers | Mixed):
+            column = levels_asked(column, Held() if held is None else held)
+        return column
+    if held is None and not what.is_number(name):
+        return column  # nothing is known of it
+    if held is not None and held.dates:
+        column = dates_asked(name, column)
+    elif _are_dates(column) and not (held is None or held.dates):
+        raise ValueError(
+            f"column {name!r} holds dates, but the model has learned it as numbers: give numbers, "
+            "or train with dates"
+        )
+    if isinstance(column, Texts | Mixed):
+        column = numbers_in(name, column, beside=held is not None and held.texts)
+    return _fitting(name, column, what)
 
 
 def rows_to_count(
-    table: Table, names: list[str], holds: Mapping[str, str], what: Declared, *, records: bool
+    table: Table,
+    names: Names,
+    required: list[str],
+    holds: Mapping[str, Held],
+    what: Declared,
+    *,
+    records: bool,
 ) -> RowsToCount:
-    """All columns, those that the model does not have yet too: merging parts would keep them.
+    """All columns as they are counted, those that the model does not have yet too: merging parts
+    would keep them.
 
-    Parameters are those of :func:`rows_to_score`.
+    Parameters
+    ----------
+    table : Table
+    names : Names
+        The columns that the model has seen.
+    required : list of str
+        Those that a frame must have.
+    holds : mapping
+        What the tally holds of each column.
+    what : Declared
+    records : bool
+        Whether rows may lack a column, which then is a gap.
     """
-    names = list(dict.fromkeys([*names, *table.columns]))
+    names = names.joined(table.columns, () if records else table.columns)
     what = what.resolved(table, holds)
-    x = coerced(_arranged(table, names, what, records), holds, what, learning=True)
-    return RowsToCount(x.columns, x.n_rows, x.named, names, what)
+    x = _arranged(table, names.seen, required, what, records)
+    columns = {name: as_counted(name, column, holds, what) for name, column in x.columns.items()}
+    return RowsToCount(columns, x.n_rows, x.named, names, what)
+
+
+def rows_to_forget(
+    table: Table,
+    names: Names,
+    required: list[str],
+    levels: Mapping[str, Container[str]],
+    holds: Mapping[str, Held],
+    what: Declared,
+    *,
+    records: bool,
+) -> Table:
+    """The columns that were learned, as they were counted: a text as a text, unless it was not
+    learned as one and is a number.
+
+    Parameters are those of :func:`rows_to_count`, and:
+
+    levels : mapping
+        The levels that the tally has of each column that holds numbers.
+    """
+    x = _arranged(table, names.seen, required, what, records)
+    columns: dict[str, Column] = {}
+    for name, column in x.columns.items():
+        column = as_counted(name, column, holds, what)
+        held = holds.get(name, Held())
+        if isinstance(column, Texts | Mixed) and held.numbers and not what.is_text(name):
+            column = numbers_in(name, column, beside=True, texts=levels.get(name, ()))
+        columns[name] = column
+    return Table(columns, x.n_rows, x.named)
+
+
+def warn_of_unknown_keys(
+    rows: Sequence[Mapping[Any, Any]], names: Iterable[str], warned: set[Hashable]
+) -> None:
+    """Warns of a row of which no key is a column that the model has seen: it says nothing."""
+    known = set(names)
+    for i, row in enumerate(rows):
+        if row and known.isdisjoint(map(str, row)):
+            warn_user(
+                f"row {i}: none of its keys is a column of the model, {_some(list(map(str, row)))} "
+                f"against {_some(list(names))}. Its prediction is the class prior",
+                UnseenWarning,
+                warned=warned,
+                about="keys",
+            )
+            return
 
 
 def warn_of_unseen(table: Table, schema: Schema, learned: float, warned: set[Hashable]) -> None:
@@ -118,13 +263,16 @@ def _some(levels: list[str]) -> str:
     return ", ".join(map(repr, levels[:3])) + (", …" if len(levels) > 3 else "")
 
 
-def _arranged(table: Table, names: list[str], what: Declared, records: bool) -> Table:
+def _arranged(
+    table: Table, names: list[str], required: list[str], what: Declared, records: bool
+) -> Table:
     wanted = [name for name in names if not what.left_out(name)]
-    lacking = [name for name in wanted if name not in table.columns]
+    lacking = [n for n in required if not what.left_out(n) and n not in table.columns]
     if lacking and not records:
+        needed = [name for name in required if not what.left_out(name)]
         if not table.named and list(table.columns) != names[: len(table.columns)]:
             raise ValueError(
-                f"X has no column names, but the model was trained with columns {wanted}: give a "
+                f"X has no column names, but the model was trained with columns {needed}: give a "
                 "data frame with these columns."
             )
         raise ValueError(
@@ -135,46 +283,53 @@ def _arranged(table: Table, names: list[str], what: Declared, records: bool) -> 
     return Table(columns, table.n_rows, table.named)
 
 
-def coerced(table: Table, holds: Mapping[str, str], what: Declared, learning: bool) -> Table:
-    """Columns as the model, or the declared family, counts them.
-
-    Numbers become texts where the model counts texts. Texts that are all numbers become numbers
-    where numbers are declared and, unless rows are learned, where the model counts numbers: what is
-    learned as a text is a text, and the column with it, in whatever order the rows come.
+def as_counted(name: str, column: Column, holds: Mapping[str, Held], what: Declared) -> Column:
+    """A column as it is counted: as levels or numbers where it is declared so, else as it is.
 
     Raises
     ------
     ValueError
-        For a text where only numbers can be, or a number that the declared family does not take.
+        For a text in a column that is declared as numbers, a date among other values, or a number
+        that the declared family does not take.
     UnseenLevel
-        A ValueError: when learning, a level that is not among those declared.
+        A ValueError: a level that is not among those declared.
     """
-    columns: dict[str, Column] = {}
-    correlated = what.correlated
-    for name, column in table.columns.items():
-        numbers = what.is_number(name)
-        if name in correlated:
-            _need_no_dates(name, column)
-        if not what.is_text(name) and (learning or name in holds):
-            _need_one_kind(name, column, holds.get(name))
-        if what.is_text(name) or holds.get(name) == "levels":
-            column = texts_of(column) if isinstance(column, Numbers) else column
-        elif isinstance(column, Texts) and (numbers or (name in holds and not learning)):
-            column = _numbers_of(name, column)
-        if isinstance(column, Numbers) and what.least(name):
-            _need_at_least(name, column, what.least(name))
+    if isinstance(column, Empty):
+        return column
+    if name in what.correlated:
+        _need_no_dates(name, column)
+    if what.is_text(name):
+        if isinstance(column, Numbers | Mixed):
+            column = texts_of(column)
         levels = what.levels(name)
-        if learning and levels is not None and isinstance(column, Texts):
+        if levels is not None:
+            assert isinstance(column, Texts)
             _need_levels(name, column, levels)
-        columns[name] = column
-    return Table(columns, table.n_rows, table.named)
+        return column
+    _need_one_kind(name, column, holds.get(name))
+    if what.is_number(name) and isinstance(column, Texts | Mixed):
+        column = numbers_in(name, column, beside=False)
+    return _fitting(name, column, what)
 
 
-def _need_one_kind(name: str, column: Column, held: str | None) -> None:
+def _fitting(name: str, column: Column, what: Declared) -> Column:
+    """The column, if its numbers are such as its family takes."""
+    if isinstance(column, Numbers | Mixed) and what.least(name):
+        _need_at_least(
+            name, column.numbers if isinstance(column, Mixed) else column, what.least(name)
+        )
+    return column
+
+
+def _are_dates(column: Column) -> bool:
+    return isinstance(column, Numbers) and column.what == "date"
+
+
+def _need_one_kind(name: str, column: Column, held: Held | None) -> None:
     """Raises ValueError where a column that is not declared as levels mixes dates with others."""
     if isinstance(column, Texts) and column.what == WITH_DATES:
         mixed = "holds dates and other values"
-    elif isinstance(column, Numbers) and column.what == "date" and held == "levels":
+    elif _are_dates(column) and held is not None and held.texts:
         mixed = "holds dates, but the model has learned it as texts"
     else:
         return
@@ -186,7 +341,7 @@ def _need_one_kind(name: str, column: Column, held: str | None) -> None:
 
 def _need_no_dates(name: str, column: Column) -> None:
     """Raises ValueError for dates among numbers whose products are counted."""
-    if isinstance(column, Numbers) and column.what == "date":
+    if _are_dates(column):
         raise ValueError(
             f"column {name!r} holds dates, but is in a group with covariance='full', which takes "
             "numbers: declare it by itself, or give numbers of days"
@@ -221,21 +376,68 @@ def _need_levels(name: str, column: Texts, levels: list[str]) -> None:
             )
 
 
-def _numbers_of(name: str, column: Texts) -> Column:
-    values = []
-    for code, level in enumerate(column.levels):
-        try:
-            values.append(float(level == "True") if level in ("True", "False") else float(level))
-        except ValueError:
-            rows = np.flatnonzero(column.codes == code)
-            if not len(rows):
-                values.append(np.nan)  # a category that does not occur
-                continue
-            advice = "Declare it as Categorical() before training, or clean it."
-            if DATED.match(level):
-                advice = "If these are dates, give them as dates, such as pandas.to_datetime makes."
-            raise ValueError(
-                f"row {int(rows[0])}, column {name!r} holds the text {level!r}, but the model "
-                f"counts this column as numbers. {advice}"
-            ) from None
-    return Numbers(np.array([*values, np.nan])[column.codes], "float")
+def numbers_in(
+    name: str, column: Texts | Mixed, *, beside: bool, texts: Container[str] = ()
+) -> Numbers | Mixed:
+    """Texts that are numbers as numbers, with the numbers of the column.
+
+    Parameters
+    ----------
+    name : str
+    column : Texts or Mixed
+    beside : bool
+        Whether other texts stay texts; otherwise they are an error.
+    texts : container of str
+        Texts that stay texts though they are numbers.
+    """
+    held = column.texts if isinstance(column, Mixed) else column
+    values = [None if level in texts else number_of_text(level) for level in held.levels]
+    numbers = np.array([*(np.nan if v is None else v for v in values), np.nan])[held.codes]
+    if isinstance(column, Mixed):
+        given = np.asarray(column.numbers.values, dtype=np.float64)
+        numbers = np.where(np.isnan(given), numbers, given)
+    others = np.array([*(v is None for v in values), False])[held.codes]
+    if not others.any():
+        return Numbers(numbers, "float")
+    if not beside:
+        row = int(np.argmax(others))
+        level = held.levels[held.codes[row]]
+        advice = "Declare it as Categorical() before training, or clean it."
+        if DATED.match(level):
+            advice = "If these are dates, give them as dates, such as pandas.to_datetime makes."
+        raise ValueError(
+            f"row {row}, column {name!r} holds the text {level!r}, but the model counts this "
+            f"column as numbers. {advice}"
+        )
+    codes = np.where(others, held.codes, -1).astype(np.int32)
+    return Mixed(Numbers(numbers, "float"), Texts(codes, held.levels, held.what))
+
+
+def dates_asked(name: str, column: Column) -> Column:
+    """Values of a column of dates: dates, or texts that are dates.
+
+    Raises
+    ------
+    ValueError
+        For a number, or a text that is no date.
+    """
+    if isinstance(column, Empty) or _are_dates(column):
+        return column
+    if not isinstance(column, Texts):
+        numbers = column.numbers if isinstance(column, Mixed) else column
+        values = np.asarray(numbers.values, dtype=np.float64)
+        row = int(np.argmax(~np.isnan(values)))
+        raise ValueError(
+            f"row {row}, column {name!r} holds the number {values[row]:.17g}, but the model has "
+            "learned it as dates: give dates, or texts such as '2020-01-31'"
+        )
+    days = [days_of_text(level) for level in column.levels]
+    values = np.array([*(np.nan if d is None else d for d in days), np.nan])[column.codes]
+    wrong = np.isnan(values) & (column.codes >= 0)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"row {row}, column {name!r} holds {column.levels[column.codes[row]]!r}, but the model "
+            "has learned it as dates: give dates, or texts such as '2020-01-31'"
+        )
+    return Numbers(values, "date")

@@ -351,10 +351,8 @@ class WeightedNaiveBayes(TableClassifier):
             raise TypeError(f"count_from takes a NaiveBayes, got a {type(counted).__name__}")
         self._validate_params()
         theirs = counted._fitted()
-        for name in ("_rows", "feature_names_in_", "n_features_in_"):
-            self.__dict__.pop(name, None)
-        self._hold(counted.tally_, theirs.names, theirs.reading.declared)
-        self._note_names(theirs.names, "feature_names_in_" in counted.__dict__)
+        self.__dict__.pop("_rows", None)
+        self._hold(counted.tally_, theirs.seen, theirs.reading.declared, has_names=theirs.has_names)
         self.reweight(X, y, sample_weight)
         return self
 
@@ -370,10 +368,8 @@ class WeightedNaiveBayes(TableClassifier):
         return None  # pairs look at two columns at once
 
     # ---- predicting ------------------------------------------------------------------------------
-    def _read_rows(
-        self, x: Any, *, first: bool = False, learning: bool = False, counted: bool = False
-    ) -> Any:
-        rows = super()._read_rows(x, first=first, learning=learning, counted=counted)
+    def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
+        rows = super()._read_rows(x, first=first, learning=learning)
         if not first and not learning:  # those that are counted are looked at there
             for name, column in rows.columns.items():
                 if isinstance(column, Numbers) and np.isinf(column.values).any():

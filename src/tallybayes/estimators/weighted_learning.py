@@ -84,7 +84,7 @@ def learned_weighting(
         return None
     unit = model.tally.classes.pooled_row_weight
     classes = in_effective_rows(counts[present], unit)
-    held = held_columns(taken(model.tally, present), unit)
+    held = held_columns(taken(model.tally_read, present), unit)
     out = left_out(model, held, float(classes.sum()))
     columns = [cells_of(name, held, classes) for name in model.names if name not in out]
     rows = _learning_rows(columns, x, np.searchsorted(present, own), weight, unit, len(present))

@@ -41,7 +41,7 @@ class WeightedModel(TableModel):
         weighting = self.chosen.weighting
         if weighting is None or not self.tally.classes.count.any():
             return None
-        return apply_weighting(weighting, self.tally, self.log_prior)
+        return apply_weighting(weighting, self.tally_read, self.log_prior)
 
     def _read_columns(self) -> list[ColumnReading]:
         return columns_read(self)
@@ -84,7 +84,7 @@ def _change(
     """How the scores of the classes that have rows change when each row, of so many effective rows,
     is taken out."""
     same = np.array_equal(now.present, now.learned)
-    pairs = learned.pairs if same else []  # which know the classes that weights were learned for
+    pairs = now.score.pairs if same else []  # which know the classes that weights were learned for
     rounds = learned.rounds if same else []
     y = np.searchsorted(now.present, own).astype(np.int32)
     at = now.by_class[now.present, : len(now.tables) + len(pairs)]

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from tallybayes.errors import listed
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.identifiers import is_identifier, warn_of_identifier
+from tallybayes.estimators.mixed_columns import Held
 from tallybayes.estimators.table_reading import ColumnReading
 from tallybayes.estimators.weighting import Weighting, WeightingNow
 from tallybayes.parameters import Description
-from tallybayes.tally import GridCounts, LevelCounts
 from tallybayes.weighted.cells import ColumnCells
-from tallybayes.weighted.counts import Held
+from tallybayes.weighted.counts import Held as HeldColumns
 from tallybayes.weighted.score import WeightedScore
 from tallybayes.weighted.tables import SILENT
 
@@ -34,12 +34,14 @@ __all__ = [
     "weights_of",
 ]
 
+Array = NDArray[np.float64]
+
 GAP = "(gap)"
 NOTHING = "No column predicts the class better than chance"
 LEAST = 0.005  # nats below which a term says nothing worth telling
 
 
-def left_out(model: WeightedModel, held: Held, rows: float) -> dict[str, str]:
+def left_out(model: WeightedModel, held: HeldColumns, rows: float) -> dict[str, str]:
     """The columns that are not learned from, and why.
 
     Parameters
@@ -57,21 +59,22 @@ def left_out(model: WeightedModel, held: Held, rows: float) -> dict[str, str]:
         elif name not in held:
             out[name] = "no value was seen"
         else:
-            levels, counts = held[name]
+            levels, texts, numbers = held[name]
+            counts = held[name].counts
             if _never_changes(counts, rows):
                 out[name] = "the same in every row"
                 continue
             declared = name in model.reading.declared.families
-            texts = isinstance(counts, LevelCounts) and not declared
-            if texts and is_identifier(counts.counts, len(levels), len(levels)):
+            only_texts = texts is not None and numbers is None and not declared
+            if only_texts and is_identifier(counts, len(levels), len(levels)):
                 out[name] = "all texts are different"
-                warn_of_identifier(name, counts.counts, model.warned)
+                warn_of_identifier(name, counts, model.warned)
     return out
 
 
-def _never_changes(counts: GridCounts | LevelCounts, rows: float) -> bool:
+def _never_changes(counts: Array, rows: float) -> bool:
     """Whether every row has the same value, or the same cell of the grid."""
-    of_value = counts.counts.sum(axis=0)
+    of_value = counts.sum(axis=0)
     return bool(of_value.max(initial=0.0) == rows)
 
 
@@ -125,7 +128,7 @@ def columns_read(model: WeightedModel) -> list[ColumnReading]:
         learned = {c.name: j for j, c in enumerate(weighting.learned.columns)}
     found = []
     for name in model.names:
-        kind = {"levels": "texts", "grid": "numbers"}.get(holds.get(name, ""), "nothing yet")
+        kind = _kind(holds.get(name))
         if model.reading.declared.left_out(name):
             found.append(ColumnReading(name, "anything", "left out", "declared", None))
         elif weighting is None or name not in learned:
@@ -143,6 +146,15 @@ def columns_read(model: WeightedModel) -> list[ColumnReading]:
             family = f"{what}, weight {weight:.2f}" if name in terms else "left out"
             found.append(ColumnReading(name, kind, family, _why(weighting, j), terms.get(name)))
     return found
+
+
+def _kind(held: Held | None) -> str:
+    """What a column holds, in words."""
+    if held is None or not (held.texts or held.numbers):
+        return "nothing yet"
+    if held.texts and held.numbers:
+        return "numbers and texts"
+    return "texts" if held.texts else "numbers"
 
 
 def _copy_of(weighting: Weighting, j: int) -> str:
@@ -171,9 +183,10 @@ def _why(weighting: Weighting, j: int) -> str:
 
 def cell_labels(column: ColumnCells) -> list[str]:
     """The cells of a column in words."""
-    if column.edges is None:
-        return [*(column.levels or []), GAP]
-    return [*(_between(column.edges, i, i) for i in range(len(column.edges) + 1)), GAP]
+    numbers: list[str] = []
+    if column.edges is not None:
+        numbers = [_between(column.edges, i, i) for i in range(column.n_numbers)]
+    return [*numbers, *(column.levels or []), GAP]
 
 
 def _between(edges: NDArray[np.float64], first: int, last: int) -> str:
@@ -195,7 +208,7 @@ def _coarse_labels(column: ColumnCells, cells: NDArray[np.int32]) -> list[str]:
         members = np.flatnonzero(cells == cell).tolist()
         if not members:
             found.append("(none)")
-        elif column.edges is not None and members[-1] < len(labels) - 1:
+        elif column.edges is not None and members[-1] < column.n_numbers:
             found.append(_between(column.edges, members[0], members[-1]))
         elif len(members) <= 3:
             found.append(", ".join(labels[m] for m in members))

@@ -173,7 +173,17 @@ def apply_weighting(weighting: Weighting, tally: TableTally, log_prior: Array) -
         for table, more in zip(weighted, learned.corrections, strict=True):
             table[:, at] += _with_new_levels(more, len(table))
     weighted = [table - table.mean(axis=1, keepdims=True) for table in weighted]
-    score = WeightedScore(columns, learned.pairs, weighted, log_prior + shift)
+    pairs = [
+        replace(
+            pair,
+            maps=(
+                _with_new_levels(pair.maps[0], columns[pair.first].n_cells, -1),
+                _with_new_levels(pair.maps[1], columns[pair.second].n_cells, -1),
+            ),
+        )
+        for pair in learned.pairs
+    ]
+    score = WeightedScore(columns, pairs, weighted, log_prior + shift)
     return WeightingNow(
         columns=columns,
         present=present,
@@ -186,12 +196,13 @@ def apply_weighting(weighting: Weighting, tally: TableTally, log_prior: Array) -
     )
 
 
-def _with_new_levels(table: Array, n_cells: int) -> Array:
-    """A table with 0 for the levels that came since, before the gap."""
-    more = n_cells - len(table)
+def _with_new_levels(of_cells: Any, n_cells: int, value: float = 0.0) -> Any:
+    """An array with an entry a cell, with `value` for the levels that came since, before the
+    gap."""
+    more = n_cells - len(of_cells)
     if not more:
-        return table
-    return np.insert(table, [len(table) - 1] * more, 0.0, axis=0)
+        return of_cells
+    return np.insert(of_cells, [len(of_cells) - 1] * more, value, axis=0)
 
 
 def without_rows(learned: Learned) -> Learned:

@@ -153,15 +153,14 @@ def _column(given: Any, held: _Held, j: int, n_classes: int) -> ColumnCells:
     where = f"weighting.columns[{j}]"
     name, levels = each(anything, length=2)(given, where)
     text(name, where)
-    if levels is None:
+    edges = None
+    if levels is None or f"edges{j}" in held:
         edges = held.take(f"edges{j}", -1)
         need(bool((edges[1:] > edges[:-1]).all()), f"{where} has edges that ascend")
-        counts = np.zeros((len(edges) + 2, n_classes))
-        return ColumnCells(name=name, counts=counts, edges=edges)
-    unique(each(text))(levels, where)
-    need(f"edges{j}" not in held, f"{where} has levels or edges, not both")
-    counts = np.zeros((len(levels) + 1, n_classes))
-    return ColumnCells(name=name, counts=counts, levels=levels)
+    optional(unique(each(text)))(levels, where)
+    n_cells = len(levels or []) + (0 if edges is None else len(edges) + 1) + 1
+    counts = np.zeros((n_cells, n_classes))
+    return ColumnCells(name=name, counts=counts, edges=edges, levels=levels)
 
 
 def _pair(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts
+from tallybayes.tables.columns import Column, Empty, Mixed, Numbers, Table, Texts
 from tallybayes.tables.read import read_table
 
-__all__ = ["Column", "Empty", "Numbers", "Table", "Texts", "read_table"]
+__all__ = ["Column", "Empty", "Mixed", "Numbers", "Table", "Texts", "read_table"]

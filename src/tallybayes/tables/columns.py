@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +14,12 @@ __all__ = [
     "LARGEST",
     "Column",
     "Empty",
+    "Mixed",
     "Numbers",
     "Table",
     "Texts",
+    "number_of_text",
+    "renamed",
     "text_of_days",
     "text_of_number",
     "texts_of",
@@ -98,7 +102,31 @@ class Empty:
         return Empty(n)
 
 
-Column = Numbers | Texts | Empty
+@dataclass(frozen=True, eq=False)
+class Mixed:
+    """A column of numbers and texts.
+
+    Parameters
+    ----------
+    numbers : Numbers
+        NaN where a row holds a text, or nothing.
+    texts : Texts
+        A gap where a row holds a number, or nothing.
+    """
+
+    numbers: Numbers
+    texts: Texts
+    what: str = "mixed"
+
+    @property
+    def n_rows(self) -> int:
+        return self.numbers.n_rows
+
+    def take(self, rows: slice | NDArray[np.intp]) -> Mixed:
+        return Mixed(self.numbers.take(rows), self.texts.take(rows), self.what)
+
+
+Column = Numbers | Texts | Mixed | Empty
 
 
 def values_of(column: Column) -> list[Any]:
@@ -107,6 +135,9 @@ def values_of(column: Column) -> list[Any]:
         return [None] * column.n_rows
     if isinstance(column, Texts):
         return [column.levels[code] if code >= 0 else None for code in column.codes.tolist()]
+    if isinstance(column, Mixed):
+        pairs = zip(values_of(column.numbers), values_of(column.texts), strict=True)
+        return [text if number is None else number for number, text in pairs]
     values = [None if value != value else value for value in column.values.tolist()]
     if column.what != "date":
         return values
@@ -149,6 +180,18 @@ def text_of_number(value: float) -> str:
     return repr(float(value))
 
 
+def number_of_text(text: str) -> float | None:
+    """The number that a text stands for; True is 1 and False is 0. None where it is no finite
+    number."""
+    if text in ("True", "False"):
+        return float(text == "True")
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if np.isfinite(number) else None
+
+
 def text_of_days(days: float) -> str:
     """Days since 1970 as a level: 2020-01-31, or with a time that is not midnight
     2020-01-31T12:30:00."""
@@ -173,11 +216,13 @@ def whole_numbers(values: NDArray[Any], gaps: NDArray[np.bool_]) -> Numbers:
     return Numbers(numbers, "integer", Texts(codes, [str(v) for v in distinct.tolist()], "integer"))
 
 
-def texts_of(column: Numbers) -> Texts:
+def texts_of(column: Numbers | Mixed) -> Texts:
     """Numbers as levels, by :func:`text_of_number`, dates by :func:`text_of_days`; NaN is a gap.
 
     Infinity is the text "inf" or "-inf".
     """
+    if isinstance(column, Mixed):
+        return _joined(texts_of(column.numbers), column.texts, column.what)
     if column.texts is not None:
         return column.texts
     values = column.values
@@ -192,3 +237,17 @@ def texts_of(column: Numbers) -> Texts:
         else [str(v) for v in distinct.tolist()]
     )
     return Texts(codes, levels, column.what)
+
+
+def _joined(first: Texts, second: Texts, what: str) -> Texts:
+    """Two columns of levels as one; no row has a level in both."""
+    codes = np.where(second.codes < 0, first.codes, second.codes + len(first.levels))
+    levels = [*first.levels, *second.levels]
+    return renamed(Texts(codes.astype(np.int32), levels, what), {})
+
+
+def renamed(column: Texts, names: Mapping[str, str]) -> Texts:
+    """A column with some levels under other names; levels of one name are one."""
+    rank: dict[str, int] = {}
+    moved = [rank.setdefault(names.get(v, v), len(rank)) for v in column.levels]
+    return Texts(np.array([*moved, -1], dtype=np.int32)[column.codes], list(rank), column.what)

@@ -16,16 +16,19 @@ from tallybayes.tables.columns import (
     LARGEST,
     Column,
     Empty,
+    Mixed,
     Numbers,
     Texts,
     text_of_days,
     text_of_number,
 )
 
-__all__ = ["EPOCH", "WITH_DATES", "as_scalar", "as_text", "days_of", "read_objects"]
+__all__ = ["EPOCH", "WITH_DATES", "as_scalar", "as_text", "days_of", "days_of_text", "read_objects"]
 
 WITH_DATES = "mixed with dates"
 """What a column holds that has dates and other values."""
+
+NUMERIC = {"integer", "float"}
 
 EPOCH = datetime.datetime(1970, 1, 1)
 DAY = 86400.0
@@ -68,6 +71,14 @@ def _as_plain(value: Any) -> Any:
     if type(value).__name__ == "Period":
         return value.start_time
     return _seconds(value)
+
+
+def days_of_text(text: str) -> float | None:
+    """A date or time in ISO 8601 as days since 1970; None where the text is none."""
+    try:
+        return days_of(datetime.datetime.fromisoformat(text))
+    except ValueError:
+        return None
 
 
 def _is_gap(value: Any) -> bool:
@@ -157,8 +168,9 @@ def read_objects(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
     Durations and times of day are numbers, in seconds; periods are the dates they begin; bytes are
     texts, as UTF-8, and so are intervals.
     None, NaN, NaT and NA are gaps. Only numbers (or only dates) make a column of numbers, only
-    booleans one of two levels; anything mixed is read as text. Dates among other values are texts
-    too, but marked :data:`WITH_DATES`: only a column that is declared as levels may hold them.
+    booleans one of two levels; numbers among texts or booleans stay numbers, in a column of both.
+    Dates among other values are texts, but marked :data:`WITH_DATES`: only a column that is
+    declared as levels may hold them.
 
     Raises
     ------
@@ -168,22 +180,33 @@ def read_objects(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
     objects = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if any(map(_is_special, set(map(type, objects)))):
         objects = list(map(_as_plain, objects))
-    gaps = [_is_gap(v) for v in objects]
-    kinds = {_kind(v, name) for v, gap in zip(objects, gaps, strict=True) if not gap}
+    kind_of = [None if _is_gap(v) else _kind(v, name) for v in objects]
+    kinds = {kind for kind in kind_of if kind is not None}
     if not kinds:
         return Empty(len(objects))
-    if kinds <= {"integer", "float"} or kinds == {"date"}:
-        array = np.array(
-            [np.nan if gap else _number(v) for v, gap in zip(objects, gaps, strict=True)],
-            dtype=np.float64,
-        )
-        whole = "integer" in kinds
-        what = "float" if "float" in kinds else kinds.pop()
-        if not whole or not (np.abs(array) >= EXACT).any():
-            return Numbers(array, what)
-        return Numbers(array, what, _texts(objects, gaps, what))
+    numeric = kinds & NUMERIC
+    if kinds == {"date"}:
+        return Numbers(_numbers(objects, [kind is None for kind in kind_of]), "date")
+    if numeric and "date" not in kinds:
+        other = [kind not in NUMERIC for kind in kind_of]
+        what = "float" if "float" in numeric else "integer"
+        array = _numbers(objects, other)
+        exact = "integer" not in numeric or not (np.abs(array) >= EXACT).any()
+        numbers = Numbers(array, what, None if exact else _texts(objects, other, what))
+        if kinds <= NUMERIC:
+            return numbers
+        no_text = [kind is None or kind in NUMERIC for kind in kind_of]
+        return Mixed(numbers, _texts(objects, no_text, "mixed"))
     what = kinds.pop() if len(kinds) == 1 else WITH_DATES if "date" in kinds else "mixed"
-    return _texts(objects, gaps, what)
+    return _texts(objects, [kind is None for kind in kind_of], what)
+
+
+def _numbers(objects: list[Any], gaps: list[bool]) -> NDArray[np.float64]:
+    """Objects as numbers, NaN where there is a gap."""
+    return np.array(
+        [np.nan if gap else _number(v) for v, gap in zip(objects, gaps, strict=True)],
+        dtype=np.float64,
+    )
 
 
 def _texts(objects: list[Any], gaps: list[bool], what: str) -> Texts:

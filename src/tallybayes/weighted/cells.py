@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.tables import Column, Empty, Numbers, Texts
+from tallybayes.tables import Column, Empty, Mixed, Numbers, Texts
 from tallybayes.tally import GridCounts
 
 __all__ = ["ColumnCells", "coarse", "equal_frequency", "level_cells", "number_cells"]
@@ -23,16 +23,16 @@ FINEST = 128
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ColumnCells:
-    """How a column's values are told apart. The last cell is the gap.
+    """How a column's values are told apart: cells of numbers, then of levels, the last the gap.
 
     Parameters
     ----------
     name : str
     counts : float64 array (n_cells, n_classes)
-    edges : float64 array (n_cells − 2,), optional
+    edges : float64 array (n_numbers − 1,), optional
         Of numbers: a value is in the cell that counts the edges below it.
     levels : list of str, optional
-        Of texts.
+        Of texts, by themselves or beside numbers.
     """
 
     name: str
@@ -48,29 +48,41 @@ class ColumnCells:
     def is_number(self) -> bool:
         return self.edges is not None
 
+    @property
+    def n_numbers(self) -> int:
+        """How many cells are of numbers; they are the first."""
+        return 0 if self.edges is None else len(self.edges) + 1
+
     def codes(self, column: Column) -> Cells:
-        """The cell of each row, int32 (n_rows,); −1 for a level never seen."""
+        """The cell of each row, int32 (n_rows,); −1 for a value that is in no cell."""
         gap = self.n_cells - 1
+        codes = np.full(column.n_rows, gap, dtype=np.int32)
         if isinstance(column, Empty):
-            return np.full(column.n_rows, gap, dtype=np.int32)
-        if self.edges is not None:
-            assert isinstance(column, Numbers)
-            return self._codes_of(np.require(column.values, requirements="A"))
-        assert isinstance(column, Texts)
-        assert self.levels is not None
-        at = {level: i for i, level in enumerate(self.levels)}
-        rank = np.array([*(at.get(level, -1) for level in column.levels), gap], dtype=np.int32)
-        return rank[column.codes]
+            return codes
+        texts = column.texts if isinstance(column, Mixed) else column
+        numbers = column.numbers if isinstance(column, Mixed) else column
+        if isinstance(numbers, Numbers):
+            codes = self._codes_of(np.require(numbers.values, requirements="A"))
+        if isinstance(texts, Texts):
+            at = {level: i for i, level in enumerate(self.levels or [], start=self.n_numbers)}
+            rank = [*(at.get(level, -1) for level in texts.levels), gap]
+            of_texts = np.array(rank, dtype=np.int32)[texts.codes]
+            codes = np.where(texts.codes < 0, codes, of_texts)
+        return codes
 
     def _codes_of(self, values: NDArray[Any]) -> Cells:
         """The cell of each number; what is beyond all edges is in the last one, NaN in the gap."""
-        assert self.edges is not None
         codes = np.empty(len(values), dtype=np.int32)
+        gap = self.n_cells - 1
+        if self.edges is None:  # the column has levels only
+            codes[:] = np.where(np.isnan(np.asarray(values, dtype=np.float64)), gap, -1)
+            return codes
         above = np.nextafter(self.edges, np.inf)  # a value on an edge is below it
         _kernels.bin_entries(values[:, None], above, codes, get_num_threads())
         codes -= 1
-        codes[codes < 0] = self.n_cells - 1
-        return np.minimum(codes, self.n_cells - 1, out=codes)
+        np.minimum(codes, self.n_numbers - 1, out=codes)
+        codes[codes < 0] = gap
+        return codes
 
 
 def equal_frequency(weight: Array, most: int) -> NDArray[np.intp]:
@@ -108,13 +120,23 @@ def equal_frequency(weight: Array, most: int) -> NDArray[np.intp]:
     return np.array(labels, dtype=np.intp)
 
 
-def number_cells(name: str, grid: GridCounts, gaps: Array) -> ColumnCells:
+def number_cells(
+    name: str,
+    grid: GridCounts,
+    gaps: Array,
+    levels: list[str] | None = None,
+    beside: Array | None = None,
+) -> ColumnCells:
     """Cells of a column of numbers, from its grid counts.
 
     Parameters
     ----------
     name : str
     grid : GridCounts
+    levels : list of str, optional
+        The texts beside the numbers.
+    beside : float64 array (n_classes, n_levels), optional
+        Their counts.
     gaps : float64 array (n_classes,)
         Rows without a value.
     """
@@ -130,8 +152,11 @@ def number_cells(name: str, grid: GridCounts, gaps: Array) -> ColumnCells:
     else:
         values = grid.values()
         edges = 0.5 * (values[first[1:] - 1] + values[first[1:]])
-    together = np.concatenate([counts, gaps[:, None]], axis=1)
-    return ColumnCells(name=name, counts=np.ascontiguousarray(together.T), edges=edges)
+    texts = np.zeros((grid.n_classes, 0)) if beside is None else beside
+    together = np.concatenate([counts, texts, gaps[:, None]], axis=1)
+    return ColumnCells(
+        name=name, counts=np.ascontiguousarray(together.T), edges=edges, levels=levels
+    )
 
 
 def level_cells(name: str, levels: list[str], counts: Array, gaps: Array) -> ColumnCells:
@@ -151,14 +176,19 @@ def coarse(cells: ColumnCells, most: int, most_levels: int = 32) -> NDArray[np.i
         Of numbers.
     most_levels : int
     """
-    weight = cells.counts.sum(axis=1)
+    weight, n = cells.counts.sum(axis=1), cells.n_numbers
     if cells.is_number:
-        label = equal_frequency(weight[:-1], most)
-        gap = int(label.max(initial=-1)) + 1
-        return np.append(label, gap).astype(np.int32)
-    if cells.n_cells <= most_levels:
-        return np.arange(cells.n_cells, dtype=np.int32)
-    kept = np.argsort(-weight, kind="stable")[: most_levels - 1]
-    joined = np.full(cells.n_cells, len(kept), dtype=np.int32)
+        label = equal_frequency(weight[:n], most)
+        first = int(label.max(initial=-1)) + 1
+        return np.append(label, first + _fewer(weight[n:], most_levels)).astype(np.int32)
+    return _fewer(weight, most_levels)
+
+
+def _fewer(weight: Array, most: int) -> NDArray[np.int32]:
+    """A label for each level, those of the least weight together where there are too many."""
+    if len(weight) <= most:
+        return np.arange(len(weight), dtype=np.int32)
+    kept = np.argsort(-weight, kind="stable")[: most - 1]
+    joined = np.full(len(weight), len(kept), dtype=np.int32)
     joined[kept] = np.arange(len(kept), dtype=np.int32)
     return joined

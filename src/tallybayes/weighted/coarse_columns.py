@@ -37,6 +37,15 @@ class CoarseColumns:
         self.maps = {
             fine: [coarse(c, FINE if fine else COARSE) for c in columns] for fine in (False, True)
         }
+        self.numbers = {  # how many of the cells are of numbers
+            fine: np.array(
+                [
+                    int(m[: c.n_numbers].max(initial=-1)) + 1
+                    for m, c in zip(maps, columns, strict=True)
+                ]
+            )
+            for fine, maps in self.maps.items()
+        }
         self.size = {
             fine: np.array([int(m.max()) + 1 for m in maps], dtype=np.int64)
             for fine, maps in self.maps.items()
@@ -69,19 +78,23 @@ class CoarseColumns:
     def smoothed(
         self, i: int, j: int, fine: bool, width: float, sums: Array
     ) -> tuple[Array, Array]:
-        """C and E over neighbouring cells of numbers, the gap by itself."""
+        """C and E over neighbouring cells of numbers, each level and the gap by itself."""
         a, b = self.sizes(i, j, fine)
         cube = sums[:2].reshape(2, a, b, -1)
         if width > 1.0 and self.is_number[i]:
-            cube = np.matmul(_kernel(a, width), cube.reshape(2, a, -1)).reshape(cube.shape)
+            cube = np.matmul(
+                _kernel(a, self.numbers[fine][i], width), cube.reshape(2, a, -1)
+            ).reshape(cube.shape)
         if width > 1.0 and self.is_number[j]:
-            cube = np.matmul(_kernel(b, width), cube)
+            cube = np.matmul(_kernel(b, self.numbers[fine][j], width), cube)
         flat = cube.reshape(2, a * b, -1)
         return flat[0], flat[1]
 
 
-def _kernel(n: int, width: float) -> Array:
-    """Triangular weights between the cells of a column; the last, the gap, is by itself."""
-    kernel = spread(np.arange(n, dtype=np.float64), width)
-    kernel[-1, :-1] = kernel[:-1, -1] = 0.0
+def _kernel(n: int, n_numbers: int, width: float) -> Array:
+    """Triangular weights between the n cells of a column, of which the first are of numbers; each
+    other, a level or the gap, is by itself."""
+    kernel = np.eye(n)
+    numbers = np.arange(n_numbers, dtype=np.float64)
+    kernel[:n_numbers, :n_numbers] = spread(numbers, width)
     return kernel

@@ -110,7 +110,7 @@ class _Seen:
 
 
 def _values(column: ColumnCells, cells: Cells, share: Array) -> Array:
-    """A number in each row: the middle of its cell, less the mean, 0 for the gap; times the root of
+    """A number in each row: the middle of its cell, less the mean, 0 for others; times the root of
     the row's share, of length 1. A column without two values is 0."""
     edges = column.edges
     assert edges is not None
@@ -120,8 +120,9 @@ def _values(column: ColumnCells, cells: Cells, share: Array) -> Array:
     wide = np.diff(scaled) if len(edges) > 1 else np.ones(1)
     usual = float(np.median(wide))  # the first and the last cell have no end: as if it were theirs
     ends = np.concatenate([[scaled[0] - usual], scaled, [scaled[-1] + usual]])
-    middle = np.append(0.5 * (ends[1:] + ends[:-1]), 0.0)
-    held = np.where(cells == column.n_cells - 1, 0.0, share)
+    others = np.zeros(column.n_cells - column.n_numbers)
+    middle = np.append(0.5 * (ends[1:] + ends[:-1]), others)
+    held = np.where(cells >= column.n_numbers, 0.0, share)
     mean = float(held @ middle[cells]) / max(float(held.sum()), 1e-300)
     values: Array = np.sqrt(held) * (middle[cells] - mean)
     length = float(np.linalg.norm(values))

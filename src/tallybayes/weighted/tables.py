@@ -76,20 +76,23 @@ class ColumnTable:
     gain: float
 
 
-def _over_neighbours(counts: Array, choice: TableChoice) -> Array:
-    """Counts summed over neighbouring cells; the last, the gap, is by itself."""
+def _over_neighbours(cells: ColumnCells, choice: TableChoice) -> Array:
+    """Counts summed over neighbouring cells of numbers; each level and the gap are by
+    themselves."""
+    counts, n = cells.counts, cells.n_numbers
     if choice.kernel == "none":
         return counts
-    return np.vstack([over_neighbours(counts[:-1], choice.kernel, [choice.width])[0], counts[-1:]])
+    return np.vstack([over_neighbours(counts[:n], choice.kernel, [choice.width])[0], counts[n:]])
 
 
-def _all_neighbours(counts: Array) -> Array:
-    """Counts summed over neighbouring cells by each of the kernels, (n_kernels, n_cells, K)."""
-    cells = over_neighbours(counts[:-1], "cells", WIDTHS)
-    ranks = over_neighbours(counts[:-1], "rank", RANK_WIDTHS)
-    smoothed = np.concatenate([counts[None, :-1], cells, ranks])
-    gap = np.broadcast_to(counts[-1:], (len(smoothed), 1, counts.shape[1]))
-    return np.concatenate([smoothed, gap], axis=1)
+def _all_neighbours(counts: Array, n: int) -> Array:
+    """Counts summed over neighbours among the first n cells by each of the kernels, (n_kernels,
+    n_cells, K)."""
+    cells = over_neighbours(counts[:n], "cells", WIDTHS)
+    ranks = over_neighbours(counts[:n], "rank", RANK_WIDTHS)
+    smoothed = np.concatenate([counts[None, :n], cells, ranks])
+    others = np.broadcast_to(counts[n:], (len(smoothed), *counts[n:].shape))
+    return np.concatenate([smoothed, others], axis=1)
 
 
 def _best(cells: ColumnCells, p: Array, row_weight: Array) -> tuple[float, TableChoice]:
@@ -101,9 +104,9 @@ def _best(cells: ColumnCells, p: Array, row_weight: Array) -> tuple[float, Table
     """
     rows = cells.counts
     kinds, counts, price = KINDS[:1], rows[None], np.zeros(1)
-    if cells.is_number and cells.n_cells > 2:
-        kinds, counts = KINDS, _all_neighbours(rows)
-        share = [width / (1.0 if kind == "rank" else cells.n_cells - 1) for kind, width in kinds]
+    if cells.n_numbers > 1:
+        kinds, counts = KINDS, _all_neighbours(rows, cells.n_numbers)
+        share = [width / (1.0 if kind == "rank" else cells.n_numbers) for kind, width in kinds]
         price = -np.log(np.minimum(share, 1.0))
     v, k = np.nonzero(rows)
     some = rows[v, k]
@@ -145,7 +148,7 @@ def column_table(
     if choice is None:
         gain, choice = _best(cells, p, np.broadcast_to(row_weight, cells.counts.shape))
     a = choice.strength
-    counts = _over_neighbours(cells.counts, choice)
+    counts = _over_neighbours(cells, choice)
     smoothed = counts + a * p
     full = np.log(smoothed / (counts.sum(axis=1, keepdims=True) + a) / p)
     return ColumnTable(full, smoothed, choice, gain)

@@ -1,0 +1,254 @@
+"""Columns that hold numbers and texts: what they mainly are, and their tally as it is read.
+
+The tally counts both side by side, numbers as moments and on a grid, each text as a level, so that
+neither order nor batches matter and forgetting restores the column. Which of the two the column
+mainly is, is decided here, when the tally is read:
+
+- Numbers, if they weigh more than the texts and booleans together. Texts that are numbers ("3",
+  True) are then read as numbers, and each other text is a level beside them.
+- Levels otherwise. Each number is then the level that its text names; 1 and 0 are True and False
+  where all other values are booleans. Where the numbers are not told apart (more than 4,096
+  different ones, or whole numbers from 2⁵³ on), all of them are one level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.engines.table import Group, collect_table, level_group
+from tallybayes.errors import MixedColumnWarning, listed, warn_user
+from tallybayes.schema import Schema
+from tallybayes.tables import Mixed, Numbers, Table, Texts
+from tallybayes.tables.columns import (
+    EXACT,
+    LARGEST,
+    number_of_text,
+    renamed,
+    text_of_number,
+    texts_of,
+)
+from tallybayes.tally import ClassCounts, GridCounts, LevelCounts, TableTally, Tally
+
+__all__ = [
+    "A_NUMBER",
+    "BITS",
+    "Held",
+    "as_read",
+    "held_values",
+    "levels_asked",
+    "values_of_columns",
+    "warn_of_mixed",
+]
+
+Array = NDArray[np.float64]
+
+A_NUMBER = "(a number)"
+"""The level of all numbers of a column of texts whose numbers are not told apart."""
+
+
+class Held(NamedTuple):
+    """What a tally holds of a column.
+
+    Parameters
+    ----------
+    texts : bool
+        Whether it has levels.
+    numbers : bool
+        Whether it has numbers.
+    dates : bool
+        Whether the numbers are dates.
+    booleans : bool
+        Whether the levels are True and False.
+    together : bool
+        Whether all numbers are one level, :data:`A_NUMBER`.
+    """
+
+    texts: bool = False
+    numbers: bool = False
+    dates: bool = False
+    booleans: bool = False
+    together: bool = False
+
+
+BOOLEANS = frozenset(("True", "False"))
+BITS = {"0": "False", "1": "True"}
+"""What numbers are called among booleans."""
+
+
+def held_values(schema: Schema) -> dict[str, Held]:
+    """What each column of a table's schema holds, by name."""
+    held: dict[str, Held] = {}
+    for group in schema.groups:
+        for name in group.names or ():
+            found = held.get(name, Held())
+            if group.kind == "levels":
+                levels = () if group.levels is None else group.levels[0].tolist()
+                found = found._replace(texts=True, together=A_NUMBER in levels)
+                found = found._replace(booleans=BOOLEANS.issuperset(levels[:3]))
+            else:
+                found = found._replace(numbers=True, dates=found.dates or group.dates)
+            held[name] = found
+    return held
+
+
+def values_of_columns(tally: TableTally) -> dict[str, float]:
+    """The weight of the rows that have a value in each column that is counted by itself."""
+    rows: dict[str, float] = {}
+    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+        if columns.names is not None and isinstance(group, LevelCounts | GridCounts):
+            name = columns.names[0]
+            rows[name] = rows.get(name, 0.0) + float(group.counts.sum())
+    return rows
+
+
+def _mixed(tally: TableTally) -> dict[str, tuple[LevelCounts, GridCounts]]:
+    """The columns that hold levels and numbers, by name."""
+    if not any(group.kind == "levels" for group in tally.schema.groups):
+        return {}
+    here = {c.key: t for c, t in zip(tally.schema.groups, tally.groups, strict=True)}
+    found: dict[str, tuple[LevelCounts, GridCounts]] = {}
+    for (names, kind), levels in here.items():
+        grid = here.get((names, "grid")) if kind == "levels" else None
+        if isinstance(grid, GridCounts) and isinstance(levels, LevelCounts) and names:
+            found[names[0]] = levels, grid
+    return found
+
+
+def _are_numbers(levels: LevelCounts, grid: GridCounts) -> bool:
+    """Whether a column is mainly numbers."""
+    return float(grid.counts.sum()) > float(levels.counts.sum())
+
+
+def as_read(tally: TableTally) -> TableTally:
+    """The same rows, each mixed column as it is read: as levels, or as numbers with the texts that
+    are no numbers beside them."""
+    mixed = _mixed(tally)
+    if not mixed:
+        return tally
+    groups: list[Group] = []
+    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+        name = columns.names[0] if columns.names else ""
+        if name not in mixed or columns.names != (name,):
+            groups.append((columns, group))
+        elif columns.kind == "levels":  # each column once, where its levels stand
+            groups += _column_as_read(tally, name, *mixed[name])
+    schema = Schema(tally.schema.classes, tuple(c for c, _ in groups), by_name=True)
+    return TableTally(schema, tally.classes, tuple(t for _, t in groups))
+
+
+def _column_as_read(
+    tally: TableTally, name: str, levels: LevelCounts, grid: GridCounts
+) -> list[Group]:
+    pairs = zip(tally.schema.groups, tally.groups, strict=True)
+    groups = [(columns, group) for columns, group in pairs if columns.names == (name,)]
+    numbers = [pair for pair in groups if pair[0].kind != "levels"]
+    [texts] = [pair for pair in groups if pair[0].kind == "levels"]
+    assert texts[0].levels is not None
+    held = levels.counts.any(axis=0)
+    names = texts[0].levels[0][held].tolist()
+    counts = levels.counts[:, held]
+    if not names:
+        return numbers
+    if not _are_numbers(levels, grid):
+        texts = _some_levels(name, names, counts)
+        return _added(tally, [texts], [_number_levels(name, grid, names)])
+    values = [number_of_text(level) for level in names]
+    others = np.array([value is None for value in values])
+    if not others.all():
+        rows = Numbers(np.array([v for v in values if v is not None]), "float")
+        numbers = _added(tally, numbers, _counted(tally, name, rows, counts[:, ~others]))
+    if not others.any():
+        return numbers
+    left = [level for level, other in zip(names, others, strict=True) if other]
+    return [*numbers, _some_levels(name, left, counts[:, others])]
+
+
+def _some_levels(name: str, levels: list[str], counts: Array) -> Group:
+    array = np.empty(len(levels), dtype=object)
+    array[:] = levels
+    return level_group(name, array, np.ascontiguousarray(counts))
+
+
+def _number_levels(name: str, grid: GridCounts, texts: list[str]) -> Group:
+    """The numbers of a column as levels."""
+    values = grid.values()
+    if not len(values):
+        return level_group(name, np.empty(0, dtype=object), grid.counts)
+    size = np.abs(values)
+    if grid.shift or bool(((size >= EXACT) & (size < LARGEST)).any()):
+        together = np.array([A_NUMBER], dtype=object)
+        return level_group(name, together, grid.counts.sum(axis=1, keepdims=True))
+    levels = np.empty(len(values), dtype=object)
+    levels[:] = [text_of_number(value) for value in values.tolist()]
+    if BOOLEANS.issuperset(texts) and BITS.keys() >= set(levels.tolist()):
+        levels[:] = [BITS[level] for level in levels.tolist()]
+    return level_group(name, levels, grid.counts)
+
+
+def levels_asked(column: Numbers | Mixed, held: Held) -> Texts:
+    """Values of a column that is read as levels, the numbers among them too."""
+    texts = texts_of(column)
+    if held.together:
+        numbers = column.numbers if isinstance(column, Mixed) else column
+        gap = np.isnan(np.asarray(numbers.values, dtype=np.float64))
+        codes = np.where(gap, texts.codes, len(texts.levels)).astype(np.int32)
+        return Texts(codes, [*texts.levels, A_NUMBER], texts.what)
+    if held.booleans and BITS.keys() >= set(texts.levels) - BOOLEANS:
+        return renamed(texts, BITS)
+    return texts
+
+
+def _counted(tally: TableTally, name: str, values: Numbers, counts: Array) -> list[Group]:
+    """The groups of numbers that each class holds so often: counts (n_classes, n_values)."""
+    n_classes, n_values = counts.shape
+    column = values.take(np.tile(np.arange(n_values), n_classes))
+    codes = np.repeat(np.arange(n_classes, dtype=np.int32), n_values)
+    table = Table({name: column}, len(codes), True)
+    found = collect_table(table, tally.schema.classes, codes, np.ascontiguousarray(counts).ravel())
+    return list(zip(found.schema.groups, found.groups, strict=True))
+
+
+def _added(tally: TableTally, mine: Iterable[Group], more: Iterable[Group]) -> list[Group]:
+    """The groups of a column with further counts."""
+    more = list(more)
+    if not more:
+        return list(mine)
+    both = _of_column(tally, mine).merged(_of_column(tally, more))
+    return list(zip(both.schema.groups, both.groups, strict=True))
+
+
+def _of_column(tally: TableTally, groups: Iterable[Group]) -> TableTally:
+    columns, counts = zip(*groups, strict=True)
+    nobody = ClassCounts(np.zeros(len(tally.schema.classes)))
+    parts: tuple[Tally, ...] = tuple(counts)
+    return TableTally(Schema(tally.schema.classes, tuple(columns), by_name=True), nobody, parts)
+
+
+def warn_of_mixed(tally: TableTally, warned: set[Hashable]) -> None:
+    """Warns of columns of numbers that hold texts, once for each fit."""
+    for name, (levels, grid) in _mixed(tally).items():
+        if not _are_numbers(levels, grid) or (MixedColumnWarning, name) in warned:
+            continue
+        [columns] = [g for g in tally.schema.groups if g.key == ((name,), "levels")]
+        found: list[Any] = [] if columns.levels is None else columns.levels[0].tolist()
+        rows = levels.counts.sum(axis=0)
+        texts = [(t, r) for t, r in zip(found, rows.tolist(), strict=True) if r > 0.0]
+        others = [(text, r) for text, r in texts if number_of_text(text) is None]
+        if not others:
+            continue
+        others.sort(key=lambda pair: (-pair[1], pair[0]))
+        weight = sum(r for _, r in others)
+        warn_user(
+            f"column {name!r} holds numbers in {grid.counts.sum():,.10g} rows and texts in "
+            f"{weight:,.10g}: {listed((repr(text) for text, _ in others), 3)}. The numbers stay "
+            "numbers, and each text is a level beside them. If a text means that the value is "
+            "missing, give None in its place; to read the column as levels, declare it as "
+            "Categorical() in columns=",
+            MixedColumnWarning,
+            warned=warned,
+            about=name,
+        )
