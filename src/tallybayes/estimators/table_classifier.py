@@ -23,6 +23,7 @@ from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes, read_labels
 from tallybayes.estimators.learning import learning
+from tallybayes.estimators.merge_rules import need_same_declarations
 from tallybayes.estimators.mixed_columns import warn_of_mixed
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.one_row import as_row
@@ -412,6 +413,7 @@ class TableClassifier(RowByRow):
     def _merge(self, theirs: Model, other: TallyClassifier) -> Self:
         mine = self._fitted()
         assert isinstance(theirs, TableModel)
+        need_same_declarations(mine, theirs)
         seen = mine.seen.joined(*theirs.seen)
         what = mine.reading.declared.completed(theirs.reading.declared, mine.counted)
         self._take(merged_tables(mine.tally, theirs.tally), None, seen, what)
