@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.accuracy.data import DataSet, NoData, all_data_sets
-from benchmarks.bayes import alpha, calibration, coverage, sets
+from benchmarks.bayes import alpha, calibration, coverage, harm, sets
+from benchmarks.bayes.cases import forty_cases
 from benchmarks.bayes.page import Page
 from benchmarks.machine import machine_record
 
 __all__ = ["main"]
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
-PARTS = ("alpha", "calibration", "coverage", "sets")
+PARTS = ("alpha", "calibration", "harm", "coverage", "sets")
 CLASSES = 2, 4
 
 
@@ -75,6 +76,12 @@ def run(part: str, quick: bool, missing: list[str]) -> Page | None:
         found = sets.measure([d for d in arff if d.name != "arff-letter"], n_folds, missing)
         of_labor = sets.measure_labor(n_folds, missing)
         return sets.page(found, of_labor, n_folds) if found or of_labor else None
+    if part == "harm":
+        tables = []
+        for case in forty_cases(all_data_sets(), missing):
+            say(f"  {case.name}")
+            tables.append(harm.measure(case, n_folds))
+        return harm.page(tables, n_folds)
     if part == "alpha":
         found = over_sets(alpha.measure, arff, n_folds, rounds, missing)
         return alpha.page(found, n_folds) if found else None

@@ -15,7 +15,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tallybayes import NaiveBayes, cross_validate, leave_one_out
 from tallybayes.errors import RuledOutWarning
-from tallybayes.estimators.calibration import Isotonic, Temperature, fitted_calibration
+from tallybayes.estimators.calibration import (
+    ABOVE,
+    BELOW,
+    ROWS,
+    Isotonic,
+    Temperature,
+    fitted_calibration,
+)
 from tallybayes.families import Categorical, Gaussian, Multinomial
 
 METHODS = pytest.mark.parametrize("method", ["temperature", "isotonic"])
@@ -41,19 +48,22 @@ def loss(log_proba, own, weight=None):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("k", [2, 3, 7])
 @pytest.mark.parametrize("sure", [0.2, 1.0, 5.0])
-def test_the_temperature_has_the_least_log_loss(sure, k, weighted):
+def test_the_temperature_has_the_least_log_loss_with_its_prior(sure, k, weighted):
     log_proba, own, rng = predictions(k, k, sure)
     weight = rng.choice([0.5, 1.0, 3.0], len(own)) if weighted else np.ones(len(own))
     found = fitted_calibration("temperature", log_proba, own, weight)
+    n = weight.sum() ** 2 / (weight @ weight)
+
+    def penalised(power):
+        lost = n * loss(Temperature(float(np.exp(power))).apply(log_proba), own, weight)
+        return lost + (ABOVE * power if power > 0.0 else 0.5 * BELOW * power**2)
+
     best = minimize_scalar(
-        lambda b: loss(Temperature(float(np.exp(b))).apply(log_proba), own, weight),
-        bounds=(-4.0, 3.0),
-        method="bounded",
-        options={"xatol": 1e-10},
+        penalised, bounds=(-4.0, 3.0), method="bounded", options={"xatol": 1e-10}
     )
     assert np.log(found.beta) == pytest.approx(best.x, abs=1e-4)
-    assert loss(found.apply(log_proba), own, weight) <= best.fun + 1e-12
-    assert 1.0 / found.beta == pytest.approx(sure, rel=0.35)
+    assert penalised(np.log(found.beta)) <= best.fun + 1e-9
+    assert 1.0 / found.beta == pytest.approx(sure, rel=0.35 if sure >= 1.0 else 1.5)
 
 
 def test_a_temperature_without_evidence_is_one():
@@ -64,12 +74,76 @@ def test_a_temperature_without_evidence_is_one():
 
 
 def test_a_temperature_stays_in_its_range():
-    right = np.log(np.array([[0.9, 0.1], [0.1, 0.9]]))
-    ones = np.ones(2)
-    never_wrong = fitted_calibration("temperature", right, np.array([0, 1]), ones).beta
-    always_wrong = fitted_calibration("temperature", right, np.array([1, 0]), ones).beta
-    assert np.log(never_wrong) == pytest.approx(3.0, abs=0.01)
-    assert np.log(always_wrong) == pytest.approx(-4.0, abs=0.01)
+    right = np.log(np.array([[0.51, 0.49], [0.49, 0.51]] * 500_000))
+    ones, truth = np.ones(len(right)), np.arange(len(right)) % 2
+    never_wrong = fitted_calibration("temperature", right, truth, ones).beta
+    always_wrong = fitted_calibration("temperature", right * 50.0, 1 - truth, ones).beta
+    assert 2.9 < np.log(never_wrong) <= 3.0
+    assert -4.0 <= np.log(always_wrong) < -3.9
+
+
+@pytest.mark.parametrize("n", [2, 10, 100])
+@pytest.mark.parametrize("sure", [0.6, 0.9, 0.999, 1.0 - 1e-12])
+def test_rows_that_are_all_right_do_not_make_sure(sure, n):
+    """No error among n rows is evidence of an error rate of about 1/n, not of none."""
+    right = np.log(np.array([[sure, 1.0 - sure], [1.0 - sure, sure]] * (n // 2)))
+    truth = np.arange(n) % 2
+    for method in ("temperature", "isotonic"):
+        found = fitted_calibration(method, right, truth, np.ones(n)).apply(right)
+        wrong = found[np.arange(n), 1 - truth]
+        assert wrong.min() >= min(np.log(1.0 - sure) * 1.3, -np.log(10.0 * n))
+
+
+@pytest.mark.parametrize("method", ["temperature", "isotonic"])
+@pytest.mark.parametrize("factor", [1e-3, 2.0, 1e6])
+def test_a_common_factor_on_weights_calibrates_alike(factor, method):
+    log_proba, own, rng = predictions(3, 3, 2.0)
+    weight = rng.choice([0.5, 1.0, 3.0], len(own))
+    once, scaled = (
+        fitted_calibration(method, log_proba, own, w).apply(log_proba)
+        for w in (weight, factor * weight)
+    )
+    np.testing.assert_allclose(once, scaled, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["temperature", "isotonic"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_table_of_the_readme_keeps_its_word_on_fresh_rows(seed, method):
+    """Leave-one-out predictions of these rows are all but perfect; fresh ones are not."""
+    rng = np.random.default_rng(seed)
+
+    def rows(table):
+        table = pd.DataFrame(table)
+        return table, (table["age"] + 5 * table["visits"] > 50).to_numpy()
+
+    X, y = rows([{"age": 20 + i % 40, "job": "abc"[i % 3], "visits": i % 5} for i in range(200)])
+    fresh, truth = rows(
+        {
+            "age": rng.integers(20, 60, 2000),
+            "job": rng.choice(list("abc"), 2000),
+            "visits": rng.integers(0, 5, 2000),
+        }
+    )
+    plain = NaiveBayes(alpha="auto").fit(X, y)
+    calibrated = NaiveBayes(alpha="auto", calibrate=method).fit(X, y)
+    before, after = (
+        loss(model.predict_log_proba(fresh), truth.astype(int)) for model in (plain, calibrated)
+    )
+    assert after <= before + 0.01
+
+
+@pytest.mark.parametrize("method", ["temperature", "isotonic"])
+@pytest.mark.parametrize("n", [30, 200])
+def test_labels_of_a_coin_cost_nothing(n, method):
+    before, after = [], []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame(rng.normal(size=(n + 500, 6))).rename(columns=str)
+        y = rng.integers(0, 2, n + 500)
+        for found, calibrate in ((before, None), (after, method)):
+            model = NaiveBayes(calibrate=calibrate).fit(X[:n], y[:n])
+            found.append(loss(np.maximum(model.predict_log_proba(X[n:]), -34.0), y[n:]))
+    assert np.mean(after) <= np.mean(before)
 
 
 def test_a_temperature_of_rows_ruled_out_is_finite():
@@ -111,7 +185,12 @@ def test_isotonic_is_that_of_scikit_learn(k, weighted):
         shares[:, c] = np.clip(peer.predict(np.exp(log_proba[:, c])), edge, 1.0 - edge)
     if k > 2:
         shares /= shares.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(np.exp(found.apply(log_proba)), shares, atol=1e-6)
+    np.testing.assert_allclose(np.exp(found._regressed(log_proba)), shares, atol=1e-6)
+    n = weight.sum() ** 2 / (weight @ weight)
+    assert found.share == pytest.approx(n / (n + ROWS))
+    sharp = fitted_calibration("temperature", log_proba, own, weight)
+    mixed = found.share * shares + (1.0 - found.share) * np.exp(sharp.apply(log_proba))
+    np.testing.assert_allclose(np.exp(found.apply(log_proba)), mixed, atol=1e-6)
 
 
 def test_isotonic_is_a_rising_function_of_two_classes():
@@ -121,15 +200,16 @@ def test_isotonic_is_a_rising_function_of_two_classes():
     with np.errstate(divide="ignore"):
         calibrated = np.exp(found.apply(np.log(np.stack([1.0 - p, p], axis=1))))[:, 1]
     assert (np.diff(calibrated) >= 0.0).all()
-    assert calibrated.min() >= 1.0 / 402.0
-    assert calibrated.max() <= 401.0 / 402.0
+    assert np.exp(found._regressed(np.log(np.array([[1.0 - 1e-9, 1e-9]])))).min() >= 1.0 / 402.0
+    assert np.exp(found._regressed(np.log(np.array([[1e-9, 1.0 - 1e-9]])))).max() <= 401.0 / 402.0
 
 
 def test_isotonic_says_nothing_for_sure():
     sure = np.log(np.array([[1.0 - 1e-12, 1e-12]] * 20 + [[1e-12, 1.0 - 1e-12]] * 20))
     own = np.repeat([0, 1], 20)
     found = fitted_calibration("isotonic", sure, own, np.ones(40)).apply(sure)
-    np.testing.assert_allclose(np.exp(found).min(), 1.0 / 42.0)
+    # a share of 40 / 2,040 says at least 1 / 42
+    np.testing.assert_allclose(np.exp(found).min(), 40.0 / 2040.0 / 42.0, rtol=1e-6)
 
 
 # ---- in a model ----------------------------------------------------------------------------------

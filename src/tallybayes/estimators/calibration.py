@@ -3,8 +3,16 @@
 Naive Bayes counts features that depend on each other twice; its probabilities are then too sure.
 Leave-one-out predictions of the training rows are honest, so that the cure needs no held-out data.
 
-    temperature:  log p'(c) ∝ β·log p(c),  β > 0 of the least log-loss
-    isotonic:     p'(c) ∝ f_c(log-odds of c),  f_c rising, piecewise linear, of least squares
+    temperature:  log p'(c) ∝ β·log p(c),  β > 0 of the least penalised log-loss
+    isotonic:     p'(c) = s·p_f(c) + (1 − s)·p_β(c),  p_f(c) ∝ f_c(log-odds of c), f_c rising,
+                  piecewise linear, of least squares; p_β by temperature; s = n / (n + ROWS)
+
+Both shrink toward no calibration by the number n of effective rows: leave-one-out predictions that
+are all right, as those of a few well separated rows are, are no evidence that there is no error at
+all. log β has a normal prior below β = 1. Above, it has an exponential one, which keeps β at 1
+until 16 nats speak against it: families and smoothing were chosen on the same rows, so that
+leave-one-out shows them better than they are, and naive Bayes is too sure far more often than too
+modest. Measured in docs/decisions/0008.
 
 Log-odds, because probabilities that are too sure differ only beyond what a float near 1 can show.
 
@@ -30,6 +38,8 @@ Index = NDArray[np.intp]
 Method = Literal["temperature", "isotonic"]
 
 RANGE = (-4.0, 3.0)  # of log β
+BELOW, ABOVE = 1.0, 16.0  # in nats of effective rows
+ROWS = 2000.0  # effective rows with which isotonic regression and temperature weigh the same
 STEPS = 60
 
 
@@ -62,19 +72,35 @@ def _log_odds(log_proba: Array, c: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Isotonic:
-    """A rising function of each class's log-odds, normalised.
+    """A rising function of each class's log-odds, normalised, mixed with a temperature.
 
     Parameters
     ----------
     knots, values : tuples of float64 arrays
         Log-odds in nats and probabilities, of each class; of two classes, of the second only.
+    share : float
+        Of the rising functions in the mixture.
+    beta : float
+        Of the temperature.
     """
 
     knots: tuple[Array, ...]
     values: tuple[Array, ...]
+    share: float = 1.0
+    beta: float = 1.0
 
     def apply(self, log_proba: Array) -> Array:
         """Calibrated log-probabilities, like log_proba (n_rows, n_classes), in nats."""
+        regressed = self._regressed(log_proba)
+        if self.share == 1.0:
+            return regressed
+        sharp = Temperature(self.beta).apply(log_proba)
+        return np.asarray(
+            np.logaddexp(np.log(self.share) + regressed, np.log1p(-self.share) + sharp)
+        )
+
+    def _regressed(self, log_proba: Array) -> Array:
+        """log p_f, of the rising functions alone."""
         if len(self.knots) == 1 and log_proba.shape[1] == 2:
             second = np.interp(_log_odds(log_proba, 1), self.knots[0], self.values[0])
             return np.log(np.stack([1.0 - second, second], axis=1))
@@ -90,24 +116,41 @@ Calibration = Temperature | Isotonic
 
 
 def _temperature(log_proba: Array, own: Index, weight: Array) -> Temperature:
-    """β by Newton's method: the log-loss Σ w·(log Σ_c exp(β·s_c) − β·s_own) is convex in β."""
+    """β by Newton's method for log β, kept within a bracket:
+
+        Σ w·(log Σ_c exp(β·s_c) − β·s_own) + ½ BELOW (log β)²     where β < 1
+                                           + ABOVE log β          where β > 1
+
+    The log-loss alone is convex in β, and its slope at β = 1 says on which side the best β lies.
+    """
     s = np.maximum(log_proba - log_proba.max(axis=1, keepdims=True), -1e4)
     mine = s[np.arange(len(own)), own]
-    low, high, beta = *np.exp(RANGE), 1.0
-    for _ in range(STEPS):
+
+    def slope_and_bend(power: float) -> tuple[float, float]:
+        """Of the log-loss in log β."""
+        beta = np.exp(power)
         share = np.exp(beta * s)
         share /= share.sum(axis=1, keepdims=True)
         mean = (share * s).sum(axis=1)
-        slope = float((weight * (mean - mine)).sum())
-        if slope == 0.0:
+        slope = beta * float((weight * (mean - mine)).sum())
+        spread = float((weight * ((share * s**2).sum(axis=1) - mean**2)).sum())
+        return slope, slope + beta**2 * spread
+
+    slope, bend = slope_and_bend(0.0)
+    if -ABOVE <= slope <= 0.0:
+        return Temperature(1.0)
+    low, high = (0.0, RANGE[1]) if slope < 0.0 else (RANGE[0], 0.0)
+    push, ridge = (ABOVE, 0.0) if slope < 0.0 else (0.0, BELOW)
+    power = 0.0
+    for _ in range(STEPS):
+        slope, bend = slope + push + ridge * power, bend + ridge
+        low, high = (power, high) if slope < 0.0 else (low, power)
+        step = power - slope / bend if bend > 0.0 else high
+        before, power = power, step if low < step < high else 0.5 * (low + high)
+        if abs(power - before) <= 1e-9:
             break
-        bend = float((weight * ((share * s**2).sum(axis=1) - mean**2)).sum())
-        low, high = (beta, high) if slope < 0.0 else (low, beta)
-        step = beta - slope / bend if bend > 0.0 else beta
-        before, beta = beta, step if low < step < high else np.sqrt(low * high)
-        if abs(beta - before) <= 1e-9 * beta:
-            break
-    return Temperature(float(beta))
+        slope, bend = slope_and_bend(power)
+    return Temperature(float(np.exp(power)))
 
 
 def _isotonic(log_proba: Array, own: Index, weight: Array) -> Isotonic:
@@ -120,11 +163,15 @@ def _isotonic(log_proba: Array, own: Index, weight: Array) -> Isotonic:
         fit.fit(_log_odds(log_proba, c), (own == c).astype(np.float64), sample_weight=weight)
         knots.append(np.asarray(fit.X_thresholds_, dtype=np.float64))
         values.append(np.asarray(fit.y_thresholds_, dtype=np.float64))
-    return Isotonic(tuple(knots), tuple(values))
+    n = float(weight.sum())
+    beta = _temperature(log_proba, own, weight).beta
+    return Isotonic(tuple(knots), tuple(values), n / (n + ROWS), beta)
 
 
 def fitted_calibration(method: Method, log_proba: Array, own: Index, weight: Array) -> Calibration:
-    """The calibration of leave-one-out predictions.
+    """The calibration of leave-one-out predictions, shrunk toward none where rows are few.
+
+    A common factor on all weights does not change it.
 
     Parameters
     ----------

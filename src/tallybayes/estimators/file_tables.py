@@ -38,6 +38,8 @@ __all__ = ["plain_table", "restore_table"]
 
 CALIBRATIONS: dict[str, Any] = {c.__name__: c for c in (Temperature, Isotonic)}
 
+UNSHRUNK = {"share": 1.0, "beta": 1.0}  # of an isotonic calibration in a file of 0.1.0
+
 MODES = {
     "alpha": either(one_of("evidence", "loo_likelihood", "loo_log_loss"), number(0.0)),
     "estimate": one_of("mean", "map", "mle", "posterior"),
@@ -183,8 +185,11 @@ def _calibration(kind: str | None, held: Any, n_classes: int) -> Calibration | N
         {
             "knots": each(_curve, of=tuple, length=n_curves),
             "values": each(_shares, of=tuple, length=n_curves),
+            "share": number(0.0),
+            "beta": number(0.0),
         }
-    )(held, "calibration")
+    )({**UNSHRUNK, **held} if isinstance(held, dict) else held, "calibration")
+    need(curves["share"] <= 1.0, "calibration has a share from 0 to 1")
     for knots, values in zip(curves["knots"], curves["values"], strict=True):
         need(len(knots) == len(values) > 0, "calibration has a value at each knot")
     return Isotonic(**curves)
