@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Hashable, Iterable
 
 __all__ = [
+    "FamilyWarning",
     "IncompatibleTallies",
     "LeakWarning",
     "LeftOutWarning",
@@ -136,6 +137,10 @@ class LeftOutWarning(TallyWarning):
 
 class MixedColumnWarning(TallyWarning):
     """A column of numbers holds some texts, which become levels beside the numbers."""
+
+
+class FamilyWarning(TallyWarning):
+    """A column holds values that its declared family is not meant for."""
 
 
 class UnseenWarning(TallyWarning):

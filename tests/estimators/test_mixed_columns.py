@@ -17,8 +17,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tallybayes import NaiveBayes, WeightedNaiveBayes, leave_one_out, load
-from tallybayes.errors import MixedColumnWarning, NegativeTally, UnseenLevel, UnseenWarning
+from tallybayes import GaussianNB, NaiveBayes, WeightedNaiveBayes, leave_one_out, load
+from tallybayes.errors import (
+    FamilyWarning,
+    MixedColumnWarning,
+    NegativeTally,
+    UnseenLevel,
+    UnseenWarning,
+)
 from tallybayes.estimators.mixed_columns import A_NUMBER
 from tallybayes.families import Binned, Categorical, Gaussian, Poisson
 
@@ -463,3 +469,32 @@ def test_dates_are_asked_as_dates_or_their_texts():
 def test_declared_levels_hold_numbers_as_before():
     model = NaiveBayes({"x": Categorical()}).fit([{"x": 1}, {"x": "a"}, {"x": 1.0}], list("aba"))
     assert read(model, "x") == ["texts", "categorical, 2 levels"]
+
+
+# ---- what else is said ---------------------------------------------------------------------------
+def poisson(rows, way):
+    model = NaiveBayes({"x": Poisson()})
+    if way == "fit":
+        return model.fit(rows, list("aab"))
+    if way == "merge":
+        part = NaiveBayes({"x": Poisson()}).fit(rows[::2], list("ab"))
+        return part.merge(part)
+    for row, label in zip(rows, list("aab"), strict=True):
+        model.learn_one(row, label)
+    model.predict(rows)
+    return model
+
+
+@pytest.mark.parametrize("way", ["fit", "learn_one", "merge"])
+def test_poisson_says_that_a_fraction_is_no_count(way):
+    rows = [{"x": 1.5}, {"x": 1}, {"x": 3}]
+    with pytest.warns(FamilyWarning, match="column 'x' is declared Poisson.* holds 1.5"):
+        model = poisson(rows, way)
+    model.predict(rows)  # says it once
+
+
+@pytest.mark.parametrize("labels", [["a", 1], ("a", 1.5), ["a", True], [1, "a"]], ids=repr)
+def test_labels_of_texts_and_numbers_are_refused(labels):
+    for model, x in ((NaiveBayes(), [{"x": 1}, {"x": 2}]), (GaussianNB(), [[1.0], [2.0]])):
+        with pytest.raises(ValueError, match="y mixes labels of the types"):
+            model.fit(x, labels)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,8 @@ def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:
     Raises
     ------
     ValueError
-        If y is missing, not one-dimensional, not as long as x, or holds NaN, NA or infinity.
+        If y is missing, not one-dimensional, not as long as x, mixes texts and numbers, or holds
+        NaN, NA or infinity.
     """
     if type(y) is not np.ndarray or y.ndim != 1:
         if y is None:
@@ -73,13 +75,26 @@ def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:
                 f"y should be a 1d array, got the text {y!r}: give the labels themselves, such as "
                 f"frame[{y!r}], and the other columns as X"
             )
-        y = column_or_1d(_without_nullable(y), warn=True)
+        given, y = y, column_or_1d(_without_nullable(y), warn=True)
+        if y.dtype.kind in "US" and isinstance(given, list | tuple):
+            _need_texts(given)
     if len(y) != x.shape[0]:
         _need_as_many(y, x)
     if y.dtype.kind in "fcO":
         _need_no_gaps(y)
     labels: NDArray[Any] = y
     return labels
+
+
+def _need_texts(labels: Sequence[Any]) -> None:
+    """Raises ValueError for numbers among texts, of which NumPy silently makes texts."""
+    kinds = {type(label) for label in labels}
+    if not all(issubclass(kind, str | bytes | list | tuple | np.ndarray) for kind in kinds):
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise ValueError(
+            f"y mixes labels of the types {names}, which have no common order: use labels of one "
+            "type"
+        )
 
 
 def _need_as_many(y: NDArray[Any], x: Any) -> None:

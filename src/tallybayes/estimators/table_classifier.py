@@ -30,7 +30,7 @@ from tallybayes.estimators.one_row import as_row
 from tallybayes.estimators.rows import read_weights
 from tallybayes.estimators.streaming import RowByRow
 from tallybayes.estimators.table_model import Chosen, TableModel
-from tallybayes.estimators.table_reading import Reading, need_two_levels
+from tallybayes.estimators.table_reading import Reading, need_two_levels, warn_of_fractions
 from tallybayes.estimators.table_rows import (
     Names,
     RowsToCount,
@@ -230,6 +230,7 @@ class TableClassifier(RowByRow):
         model.reading = self._reading(what)
         self._model = model
         warn_of_mixed(tally, model.warned)
+        warn_of_fractions(tally, what, model.warned)
         return model
 
     @learning
@@ -337,6 +338,7 @@ class TableClassifier(RowByRow):
         model.chosen = self._kept(model.chosen)
         self._model = model
         warn_of_mixed(tally, model.warned)
+        warn_of_fractions(tally, what, model.warned)
 
     @learning
     def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:

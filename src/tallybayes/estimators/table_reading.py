@@ -18,6 +18,7 @@ from tallybayes.engines.table_parts import (
     LevelsPart,
     Part,
 )
+from tallybayes.errors import FamilyWarning, warn_user
 from tallybayes.estimators.declarations import Declared
 from tallybayes.estimators.identifiers import is_identifier, warn_of_identifier
 from tallybayes.estimators.mixed_columns import A_NUMBER
@@ -48,6 +49,7 @@ __all__ = [
     "Reading",
     "need_two_levels",
     "read_columns",
+    "warn_of_fractions",
 ]
 
 Array = NDArray[np.float64]
@@ -364,6 +366,27 @@ def need_two_levels(tally: TableTally, declared: Declared) -> None:
             raise ValueError(
                 f"column {name!r} is declared Bernoulli, which has two levels, but it holds "
                 f"{sorted(levels)}: declare it Categorical(), or clean it"
+            )
+
+
+def warn_of_fractions(tally: TableTally, declared: Declared, warned: set[Hashable]) -> None:
+    """Warns of columns that are declared Poisson and hold numbers that are no counts, once a
+    fit."""
+    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+        if not isinstance(group, GridCounts) or columns.names is None:
+            continue
+        if not isinstance(declared.families.get(columns.names[0]), Poisson):
+            continue
+        values = group.values()
+        fractions = values[(values != np.floor(values)) & group.counts.any(axis=0)]
+        if len(fractions):
+            warn_user(
+                f"column {columns.names[0]!r} is declared Poisson, which is a family of counts, "
+                f"but it holds {fractions[0]:.6g}, which is no whole number: declare Gaussian(), "
+                "or give counts",
+                FamilyWarning,
+                warned=warned,
+                about=columns.names[0],
             )
 
 
