@@ -225,12 +225,15 @@ class Schema:
         """The schema that holds both; classes are joined by label."""
         classes = self.classes
         if classes.dtype != other.classes.dtype or not np.array_equal(classes, other.classes):
-            if _are_texts(classes) != _are_texts(other.classes):
+            if not len(classes) or not len(other.classes):  # a model that holds no rows
+                classes = classes if len(classes) else other.classes
+            elif _are_texts(classes) != _are_texts(other.classes):
                 raise IncompatibleTallies(
                     f"class labels of type {classes.dtype} and {other.classes.dtype} cannot be "
                     "joined; use one type of label in every part"
                 )
-            classes = joined_labels(classes, other.classes)
+            else:
+                classes = joined_labels(classes, other.classes)
         if not self.by_name:
             if len(self.groups) != len(other.groups):
                 raise IncompatibleTallies("the models have different groups of columns")

@@ -66,11 +66,9 @@ def test_everything_can_be_forgotten_and_learned_again(NB):
     x, y = rows()
     model = with_all_levels(NB).fit(x, y)
     model.forget(x, y)
-    assert all((array == 0.0).all() for name, array in counts(model).items() if "." not in name)
-    assert not counts(model)["class_count"].any()
-    if NB.__name__ != "ComplementNB":
-        with refused(ValueError, "class prior cannot be estimated from no rows.*learn", model):
-            model.predict(x)
+    assert model.classes_.tolist() == []
+    with refused(ValueError, "holds no rows.*Learn some", model):
+        model.predict(x)
     model.partial_fit(x, y)
     fresh = with_all_levels(NB).fit(x, y)
     assert_same_counts(model, fresh)
@@ -79,7 +77,7 @@ def test_everything_can_be_forgotten_and_learned_again(NB):
 
 def test_a_class_can_be_forgotten_and_is_then_one_never_seen():
     x, y = rows()
-    model = GaussianNB().fit(x, y).forget(x[y == 1], y[y == 1])
+    model = GaussianNB().partial_fit(x, y, classes=CLASSES).forget(x[y == 1], y[y == 1])
     assert model.class_count_.tolist() == [20, 0, 20]
     assert (model.predict_proba(x)[:, 1] == 0.0).all()
     rest = GaussianNB().partial_fit(x[y != 1], y[y != 1], classes=CLASSES)
@@ -152,7 +150,7 @@ def test_the_last_row_of_a_class_must_be_the_one_that_is_left():
     with refused(NegativeTally, "class 0, feature 0 would be left with n = 0 but", model):
         model.forget([[7.0]], [0])
     model.forget([[1.0]], [0])
-    assert model.class_count_.tolist() == [0, 2]
+    assert model.class_count_.tolist() == [2]
 
 
 @every()
@@ -171,7 +169,7 @@ def test_fractional_weights_leave_nothing_behind(NB):
     model = with_all_levels(NB).fit(x, y, sample_weight=w)
     model.partial_fit(x, y, sample_weight=w / 3)
     model.forget(x, y, sample_weight=w).forget(x, y, sample_weight=w / 3)
-    assert not model.class_count_.any()
+    assert not len(model.class_count_)
     held = {name: a for name, a in counts(model).items() if "start" not in name}
     held = {name: a for name, a in held.items() if "origin" not in name}
     for name, array in held.items():
@@ -184,7 +182,7 @@ def test_every_row_can_be_forgotten_whatever_its_weight_and_however_many_there_w
     """The rounding of many additions is larger than a bound relative to the little that is left."""
     x, y = rows(n=3_000, d=2)
     w = np.random.default_rng(0).uniform(size=3_000)
-    model = with_all_levels(NB).fit(x, y, w)
+    model = with_all_levels(NB).partial_fit(x, y, classes=CLASSES, sample_weight=w)
     for i in range(0, 3_000, size):
         model.forget(x[i : i + size], y[i : i + size], w[i : i + size])
     assert model.class_count_.tolist() == [0, 0, 0]

@@ -282,7 +282,7 @@ def test_only_a_fitted_model_can_be_drawn_from(NB):
 
 def test_a_model_that_has_forgotten_everything_cannot_draw_classes():
     x, y = rows()
-    model = CategoricalNB(min_categories=5).fit(x, y).forget(x, y)
+    model = CategoricalNB(min_categories=5).partial_fit(x, y, classes=[0, 1, 2]).forget(x, y)
     with refused(ValueError, "class prior cannot be estimated from no rows", model):
         model.sample(3)
     with warnings.catch_warnings():

@@ -174,7 +174,7 @@ def test_rows_learned_together_may_be_forgotten_one_by_one(column, weights):
         x, y = COLUMNS[column](rng, n + 1), np.ones(n + 1)
         y[0] = 0  # one row that stays
         w = None if weights == "none" else rng.uniform(0.1, 1.0, size=n + 1)
-        model = GaussianNB().fit(x, y, sample_weight=w)
+        model = GaussianNB().partial_fit(x, y, classes=[0, 1], sample_weight=w)
         for i in 1 + rng.permutation(n):
             model.forget(x[[i]], y[[i]], sample_weight=None if w is None else w[[i]])
         assert model.class_count_[1] == 0.0

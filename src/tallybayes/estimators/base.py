@@ -25,7 +25,7 @@ from tallybayes.estimators.frames import frame
 from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes, read_labels
 from tallybayes.estimators.learning import LOCK, learning, lock_of
 from tallybayes.estimators.light_rows import warn_of_light_rows
-from tallybayes.estimators.model import ENGINE, Model
+from tallybayes.estimators.model import ENGINE, Model, joined_declared
 from tallybayes.estimators.rows import read_rows, read_weights
 from tallybayes.families import ClassPrior
 from tallybayes.leaving_out import posterior_without
@@ -77,7 +77,7 @@ def class_prior_of(
             "says not to estimate it: give one of the two"
         )
     if given is None:
-        return ClassPrior(given=np.full(n_classes, 1.0 / n_classes))
+        return ClassPrior(given=np.full(n_classes, 1.0 / max(n_classes, 1)))
     if isinstance(given, Mapping):
         given = _in_order(given, classes, name)
     prior = np.array(given, dtype=np.float64)  # the user's may change
@@ -244,7 +244,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             For bad parameters or data; the estimator is then as it was before.
         """
         with lock_of(self):
-            if "_model" in self.__dict__:
+            model = self.__dict__.get("_model")
+            if model is not None and len(model.schema.classes):
                 return self._count_more(X, y, classes, sample_weight)
             return self._first_partial_fit(X, y, classes, sample_weight)
 
@@ -261,6 +262,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if weights is not None and weights.min(initial=0.0) < 0.0:
             batch, rows = model.count(x, codes, weights)
             model.subtract(batch * -1.0, rows, "partial_fit with these negative weights")
+            model = self._of_what_is_held(model)
         elif not model.collect(x, codes, weights):
             model.add(*model.count(x, codes, weights))
         self._model = model
@@ -268,7 +270,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @learning
     def _first_partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
-        if classes is None:
+        emptied = "_model" in self.__dict__  # whatever it learned was taken away again
+        if classes is None and not emptied:
             raise ValueError(
                 "classes must be passed on the first call to partial_fit. They name every label "
                 "that may occur: partial_fit(X, y, classes=[...])."
@@ -277,13 +280,18 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         x = self._read_rows(X, first=True, learning=True)
         y = read_labels(y, x, self._name)
         weights = read_weights(sample_weight, x)
+        if classes is None:
+            known, codes = labels_and_codes(y)
+            self._count_afresh(known, x, codes, weights)
+            return self
         named = label_array(classes).ravel()
         if not len(named):
             raise ValueError("classes= names no class: name every label that may occur")
         if named.dtype.kind in "fcO":
             assert_all_finite(named, input_name="classes")
         known, _ = labels_and_codes(named)
-        self._count_afresh(known, x, codes_of(y, known), weights)
+        model = self._count_afresh(known, x, codes_of(y, known), weights)
+        model.declared_classes = known
         return self
 
     def _count_afresh(
@@ -337,7 +345,12 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @learning
     def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Takes rows away that were counted before: the inverse of `partial_fit`.
+        """Takes rows away that were counted before: the model is as if it had never seen them.
+
+        Classes and levels that no row holds any more are gone, unless they were declared (by
+        ``partial_fit(classes=...)``, a class prior that is given, ``levels=`` or
+        ``min_categories=``). A model that holds no rows predicts nothing, and learns again as if
+        it were new.
 
         Whole weights are taken away exactly. Of fractional ones, what is left of a count below
         2⁻⁴⁰ of what it was (and below ½) is rounding and becomes 0.
@@ -367,8 +380,26 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         batch, rows = model.count(x, codes, weights)
         model = model.own(for_numbers=x.shape[0] * x.shape[1])
         model.subtract(batch, rows, "forget")
-        self._model = model
+        self._model = self._of_what_is_held(model)
         return self
+
+    def _of_what_is_held(self, model: Model) -> Model:
+        """The model without the classes and levels that no row holds, unless they are declared."""
+        declared = model.declared_classes
+        own_prior = getattr(self, self._prior_parameter) is not None
+        if own_prior and model.prior.given is not None:
+            declared = model.schema.classes  # the prior names a probability for each
+        tally = model.tally.held(declared, self._n_declared_levels(model.columns.n_features))
+        if tally is model.tally:
+            return model
+        held = model.with_tally(tally)
+        if len(tally.schema.classes) != len(model.schema.classes) and not own_prior:
+            held.prior = self._class_prior(tally.schema.classes)
+        return held
+
+    def _n_declared_levels(self, n_features: int) -> NDArray[np.int64] | None:
+        """How many levels each column has in any case, where levels are codes."""
+        return None
 
     def merge(self, other: TallyClassifier) -> Self:
         """Adds the rows that another model has counted, in place.
@@ -407,6 +438,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         dtype = np.result_type(mine.dtype, theirs.dtype)
         self._model = Model(tally, mine.family, prior, dtype, self._name)
         self._model.taken = mine.taken
+        self._model.declared_classes = joined_declared(
+            mine.declared_classes, theirs.declared_classes
+        )
         if "feature_names_in_" in other.__dict__:  # the same, or this model has none
             self.__dict__["feature_names_in_"] = other.__dict__["feature_names_in_"]
         return self

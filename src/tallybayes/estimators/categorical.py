@@ -123,13 +123,12 @@ class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
         assert isinstance(alpha, float)
         return Categorical(alpha=alpha, unseen=self.unseen)
 
-    def _columns(self, x: Any) -> Columns:
-        d = x.shape[1]
+    def _n_declared_levels(self, n_features: int) -> NDArray[np.int64]:
+        d = n_features
         least = np.zeros(d, dtype=np.int64)
-        declared = None
         if self.levels is not None:
-            declared = declared_levels(self.levels, d)
-            least = np.array([len(values) for values in declared], dtype=np.int64)
+            levels = declared_levels(self.levels, d)
+            least = np.array([len(values) for values in levels], dtype=np.int64)
         if self.min_categories is not None:
             given = np.asarray(self.min_categories)
             if given.dtype.kind not in "iu":
@@ -144,12 +143,16 @@ class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
             if (given < 1).any():
                 raise ValueError(f"'min_categories' should be at least 1, got {given.min()}.")
             least = np.maximum(least, given)
+        return least
+
+    def _columns(self, x: Any) -> Columns:
+        d = x.shape[1]
         return Columns(
             kind="levels",
             n_features=d,
             names=self._feature_names(),
-            n_levels=least,
-            levels=declared,
+            n_levels=self._n_declared_levels(d),
+            levels=None if self.levels is None else declared_levels(self.levels, d),
         )
 
     def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:

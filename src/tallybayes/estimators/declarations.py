@@ -131,6 +131,11 @@ class Declared:
         }
         return replace(self, families={**self.families, **families}) if families else self
 
+    def without(self, names: Container[str]) -> Declared:
+        """Without what the types of these columns settled, as before their first values."""
+        families = {name: family for name, family in self.families.items() if name not in names}
+        return replace(self, families=families)
+
     def left_out(self, name: str) -> bool:
         return name in self.families and self.families[name] is None
 

@@ -38,6 +38,8 @@ def table_evidence(model: TableModel) -> float:
     AttributeError
         Where a column, or the class prior, has no proper prior.
     """
+    if not len(model.schema.classes):  # everything was forgotten: nothing is to be explained
+        return 0.0
     total = _of_classes(model)
     read = {id(r.part): r.part for r in model.columns_read if r.part is not None}
     for part in read.values():

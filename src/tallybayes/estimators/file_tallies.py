@@ -49,8 +49,8 @@ INFINITY_BITS = 0x7FF0_0000_0000_0000
 
 
 def labels(value: Any, where: str) -> NDArray[Any]:
-    """Class labels: distinct, in order, without gaps."""
-    fits = isinstance(value, np.ndarray) and value.ndim == 1 and len(value) > 0
+    """Class labels: distinct, in order, without gaps. A model that holds no rows may have none."""
+    fits = isinstance(value, np.ndarray) and value.ndim == 1
     need(fits, f"{where} is an array of labels")
     items = value.tolist()
     need(all(v is not None and v == v for v in items), f"{where} has no gaps")

@@ -16,7 +16,7 @@ from tallybayes.estimators.categorical import CategoricalNB
 from tallybayes.estimators.complement import ComplementNB
 from tallybayes.estimators.declared import declared_levels
 from tallybayes.estimators.file_tables import plain_table, restore_table
-from tallybayes.estimators.file_tallies import plain_groups, restored_tally
+from tallybayes.estimators.file_tallies import labels, plain_groups, restored_tally
 from tallybayes.estimators.file_values import constructed, field_values, plain, restored
 from tallybayes.estimators.gaussian import GaussianNB
 from tallybayes.estimators.model import Model
@@ -91,9 +91,10 @@ HEADER = record(
         "taken": flag,
         "table": anything,
         "weighting": anything,
+        "declared_classes": anything,
         "extra": anything,
     },
-    {"table": None, "weighting": None, "extra": None},
+    {"table": None, "weighting": None, "declared_classes": None, "extra": None},
 )
 
 
@@ -127,6 +128,8 @@ def header_and_arrays(estimator: Any, extra: dict[str, Any] | None) -> tuple[Any
     if isinstance(model, WeightedModel) and model.chosen.weighting is not None:
         header["weighting"], more = plain_weighting(model.chosen.weighting)
         arrays |= more
+    if model.declared_classes is not None:
+        header["declared_classes"] = model.declared_classes
     if extra is not None:
         header["extra"] = extra
     return persistence.encode(header), arrays
@@ -218,6 +221,8 @@ def _loaded(header: dict[str, Any], arrays: dict[str, Any]) -> tuple[Any, dict[s
         need(isinstance(model, WeightedModel), "only a weighted model has weights")
         assert isinstance(model, WeightedModel)
         _restore_weighting(model, restored_weighting(header["weighting"], arrays))
+    if header["declared_classes"] is not None:
+        model.declared_classes = labels(header["declared_classes"], "declared_classes")
     if header["taken"]:
         model.taken = estimator._parameters()
     estimator._model = model

@@ -123,6 +123,7 @@ class GaussianNB(GenerativeClassifier):
 
     def _estimates(self) -> MeanVariance:
         model = self._fitted()
+        model.need_classes()
         return model.once("estimates", lambda: model.family.mean_variance(model.group))  # type: ignore[no-any-return]
 
     @property

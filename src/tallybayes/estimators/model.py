@@ -18,17 +18,25 @@ from tallybayes.engines.memory import MemoryEngine
 from tallybayes.engines.without import CompiledWithout, compile_without
 from tallybayes.families import ClassPrior
 from tallybayes.families.class_prior import PriorWithout
+from tallybayes.labels import joined_labels
 from tallybayes.parameters import Parameters
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import CrossMoments, Moments, TableTally
 
-__all__ = ["ENGINE", "Model"]
+__all__ = ["ENGINE", "Model", "joined_declared"]
 
 Array = NDArray[np.float64]
 
 ENGINE = MemoryEngine()
 UNREAD = object()
 FEW = 1 << 16  # numbers, which are counted in some 50 microseconds
+
+
+def joined_declared(a: NDArray[Any] | None, b: NDArray[Any] | None) -> NDArray[Any] | None:
+    """The classes that either of two models declares."""
+    if a is None or b is None:
+        return b if a is None else a
+    return joined_labels(a, b)
 
 
 class Model:
@@ -53,6 +61,8 @@ class Model:
     most_squares : dict
         By group of columns, the largest sum of squares about the origin (n_features,) that any
         class held when rows were taken away: rounding is judged by it.
+    declared_classes : array or None
+        Classes that the model has whether or not rows hold them. Others go with their last row.
     warned : set
         What was warned of since the model was fitted; later versions of it share the set.
     """
@@ -69,6 +79,7 @@ class Model:
         self.shared = False
         self.taken: tuple[Any, ...] | None = None
         self.most_squares: dict[Any, Array] = {}
+        self.declared_classes: NDArray[Any] | None = None
         self.warned: set[Hashable] = set()
         self._read: dict[str, Any] = {}
         self._changing = threading.RLock()
@@ -98,7 +109,7 @@ class Model:
     def with_tally(self, tally: TableTally) -> Model:
         twin = Model(tally, self.family, self.prior, self.dtype, self.whose)
         twin.taken, twin.most_squares = self.taken, self.most_squares
-        twin.warned = self.warned
+        twin.declared_classes, twin.warned = self.declared_classes, self.warned
         return twin
 
     def sharing(self) -> Self:
@@ -142,6 +153,7 @@ class Model:
     @property
     def log_prior(self) -> NDArray[np.float64]:
         """log P(c), (n_classes,)."""
+        self.need_classes()
         return self.once("log_prior", lambda: self.prior.log(self.tally.classes))  # type: ignore[no-any-return]
 
     @property
@@ -149,11 +161,20 @@ class Model:
         return self.once("parameters", self._estimate)  # type: ignore[no-any-return]
 
     def _estimate(self) -> Parameters:
+        self.need_classes()
         parameters = self.family.parameters(self.group, self.tally.classes)
         for value in vars(parameters).values():  # attributes hand them out
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
         return parameters  # type: ignore[no-any-return]
+
+    def need_classes(self) -> None:
+        """Raises ValueError where nothing is left to choose from."""
+        if not len(self.schema.classes):
+            raise ValueError(
+                f"this {self.whose} holds no rows: all that it learned was taken away. Learn some "
+                "rows first"
+            )
 
     @property
     def score(self) -> CompiledScore:

@@ -18,6 +18,7 @@ from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.array_api import as_numpy
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.calibration import Isotonic
 from tallybayes.estimators.declarations import Declared, declared, names_declared
 from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.frames import frame
@@ -25,7 +26,7 @@ from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes
 from tallybayes.estimators.learning import learning
 from tallybayes.estimators.merge_rules import need_same_declarations
 from tallybayes.estimators.mixed_columns import warn_of_mixed
-from tallybayes.estimators.model import Model
+from tallybayes.estimators.model import Model, joined_declared
 from tallybayes.estimators.one_row import as_row
 from tallybayes.estimators.rows import read_weights
 from tallybayes.estimators.streaming import RowByRow
@@ -54,8 +55,18 @@ def _with_classes(tally: TableTally, classes: Any) -> TableTally:
     """A tally with classes that may occur, beside its own."""
     if classes is None:
         return tally
-    more, _ = labels_and_codes(label_array(classes).ravel())
+    more = _labels_named(classes)
     return tally.aligned(tally.schema.join(Schema(more, (), by_name=True)))
+
+
+def _labels_named(classes: Any) -> NDArray[Any]:
+    """The labels that ``classes=`` names, sorted."""
+    return labels_and_codes(label_array(classes).ravel())[0]
+
+
+def _columns_of(schema: Schema) -> set[str]:
+    """The columns that have a tally."""
+    return {name for group in schema.groups for name in group.names or ()}
 
 
 class TableClassifier(RowByRow):
@@ -203,9 +214,10 @@ class TableClassifier(RowByRow):
         """Chooses on rows that were learned, under the parameters as they are now."""
         self._validate_params()
         old = self._fitted()
-        model = old.with_tally(old.tally)
-        self._model = model
-        model.reading = self._reading(model.reading.declared)
+        self._model = old.with_tally(old.tally)
+        self._model.chosen = Chosen()  # what is learned again need not be kept
+        self._take_held(old.tally, old.seen, old.reading.declared)
+        model = self._fitted()
         x = self._read_rows(X)
         labels = read_labels(y, x, self._name)
         own = codes_of(labels, model.schema.classes).astype(np.intp)
@@ -309,6 +321,10 @@ class TableClassifier(RowByRow):
                 batch.need_non_negative("partial_fit with these negative weights")
             self._hold(batch, x.names, x.declared, has_names=x.has_names)
             self._choose_first(x, known, codes, aged)
+        if classes is not None:
+            model = self._fitted()
+            named = _labels_named(classes)
+            model.declared_classes = joined_declared(model.declared_classes, named)
         return self
 
     def _aged(self, weights: Any, n_rows: int) -> Any:
@@ -324,12 +340,63 @@ class TableClassifier(RowByRow):
         tally = self._model.tally
         if self.half_life is not None:
             tally = tally * 0.5 ** (n_rows / self.half_life)
-        self._take(merged_tables(tally, batch), weights, seen, what)
-
-    def _take(self, tally: TableTally, weights: Any, seen: Names, what: Declared) -> None:
-        """Holds another tally of the columns `seen`, with the class prior for its classes."""
+        both = merged_tables(tally, batch)
         if weights is not None and weights.min(initial=0.0) < 0.0:
-            tally.need_non_negative("partial_fit with these negative weights")
+            action = "partial_fit with these negative weights"
+            self._take_rest(both, seen, what, action=action)
+        else:
+            self._take(both, seen, what)
+
+    def _take_rest(self, rest: TableTally, seen: Names, what: Declared, *, action: str) -> None:
+        """Holds what a subtraction has left; raises NegativeTally where more was taken away than
+        there was."""
+        model = self._fitted()
+        most_squares = model.settle(rest, model.tally.aligned(rest.schema))
+        rest.need_non_negative(action)
+        self._take_held(rest, seen, what)
+        keys = {group.key for group in self._model.schema.groups}
+        self._model.most_squares = {k: most for k, most in most_squares.items() if k in keys}
+
+    def _take_held(self, tally: TableTally, seen: Names, what: Declared) -> None:
+        """Holds a tally without the classes, levels and columns that no row holds, unless they are
+        declared.
+
+        Weights and calibrations were learned for classes and levels: those stay until they are
+        learned again, or nothing is left.
+        """
+        model = self._fitted()
+        if not tally.classes.count.any():
+            self._model = model = model.with_tally(model.tally)
+            model.chosen = Chosen()
+        if model.chosen.weighting is None:
+            keep = tally.schema.classes if self._keeps_classes(model) else self._declared_labels()
+            tally = tally.held(keep)
+        gone = _columns_of(model.schema) - _columns_of(tally.schema)
+        gone -= set(names_declared(self.columns))
+        self._take(tally, self._still_seen(tally, seen, gone), what.without(gone))
+
+    def _still_seen(self, tally: TableTally, seen: Names, gone: set[str]) -> Names:
+        """The columns after rows were taken away that had the last values of the columns `gone`."""
+        model = self._fitted()
+        if not model.has_names:  # their places are their names
+            return seen
+        if tally.classes.count.any():  # a column of a frame stays, whatever it holds
+            gone &= set(seen.seen) - seen.firm
+        else:
+            gone |= set(seen.seen) - set(names_declared(self.columns))
+        return Names([name for name in seen.seen if name not in gone], seen.firm - gone)
+
+    def _keeps_classes(self, model: TableModel) -> bool:
+        """Whether a class prior or a calibration names a value for each class."""
+        return self.class_prior is not None or isinstance(model.chosen.calibration, Isotonic)
+
+    def _declared_labels(self) -> NDArray[Any] | None:
+        """The classes that were declared, in ``classes=`` of the model or of partial_fit."""
+        mine = None if self.classes is None else _labels_named(self.classes)
+        return joined_declared(mine, self._fitted().declared_classes)
+
+    def _take(self, tally: TableTally, seen: Names, what: Declared) -> None:
+        """Holds another tally of the columns `seen`, with the class prior for its classes."""
         self._validate_params()
         model = self._fitted().with_tally(tally)
         need_two_levels(tally, what)
@@ -342,7 +409,13 @@ class TableClassifier(RowByRow):
 
     @learning
     def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Takes rows away that were counted before: the inverse of `partial_fit`.
+        """Takes rows away that were counted before: the model is as if it had never seen them.
+
+        Classes, levels and columns that no row holds any more are gone, unless they were declared
+        (``classes=``, a class prior that is given, ``columns=``). A model that holds no rows
+        predicts nothing, and learns again as if it were new. Two things stay: what weights and an
+        isotonic calibration were learned for, until they are learned again; and the grid of a
+        column of more than 4,096 different numbers, which does not get finer again.
 
         Parameters
         ----------
@@ -368,20 +441,15 @@ class TableClassifier(RowByRow):
         known, codes = labels_and_codes(y)
         batch = self._counted(x, known, codes, weights, model.reading.declared)
         rest = merged_tables(model.tally, batch * -1.0)
-        before = model.tally.aligned(rest.schema)
-        most_squares = model.settle(rest, before)
-        rest.need_non_negative("forget")
-        seen = model.still_seen(rest)
-        self._model = model.with_tally(rest.aligned(model.schema))
-        self._model.most_squares, self._model.seen = most_squares, seen
+        self._take_rest(rest, model.seen, model.reading.declared, action="forget")
         return self
 
     @learning
     def decay(self, factor: float) -> Self:
         """Multiplies everything that was counted by a factor, so that newer rows weigh more.
 
-        A row learned with weight w weighs w·factor afterwards: to forget it later, pass that as its
-        sample_weight.
+        By 0, everything is forgotten, and what was declared stays. A row learned with weight w
+        weighs w·factor afterwards: to forget it later, pass that as its sample_weight.
 
         Parameters
         ----------
@@ -400,7 +468,12 @@ class TableClassifier(RowByRow):
         if not 0.0 <= factor <= 1.0:
             raise ValueError(f"decay takes a factor from 0 to 1, got {factor!r}")
         model = self._fitted()
-        self._model = model.with_tally(model.tally * float(factor))
+        scaled = model.tally * float(factor)
+        if factor:
+            self._model = model.with_tally(scaled)
+        else:
+            self._take_held(scaled, model.seen, model.reading.declared)
+            self._model.most_squares = {}
         return self
 
     def merge(self, other: TallyClassifier) -> Self:
@@ -418,7 +491,10 @@ class TableClassifier(RowByRow):
         need_same_declarations(mine, theirs)
         seen = mine.seen.joined(*theirs.seen)
         what = mine.reading.declared.completed(theirs.reading.declared, mine.counted)
-        self._take(merged_tables(mine.tally, theirs.tally), None, seen, what)
+        self._take(merged_tables(mine.tally, theirs.tally), seen, what)
+        self._model.declared_classes = joined_declared(
+            mine.declared_classes, theirs.declared_classes
+        )
         return self
 
     # ---- reading the model -----------------------------------------------------------------------

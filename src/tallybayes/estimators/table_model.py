@@ -80,6 +80,7 @@ class TableModel(Model):
         twin.seen, twin.has_names = self.seen, self.has_names
         twin.reading, twin.taken = self.reading, self.taken
         twin.most_squares, twin.warned = self.most_squares, self.warned
+        twin.declared_classes = self.declared_classes
         twin.chosen = self.chosen if tally is self.tally else self.chosen.after_change()
         return twin
 
@@ -114,16 +115,6 @@ class TableModel(Model):
             for name in seen
             if name in firm or rows.get(name, 0.0) > bound or (nothing_yet and not rows.get(name))
         ]
-
-    def still_seen(self, rest: TableTally) -> Names:
-        """The columns that rows had, after rows were taken away: without keys of dicts that no row
-        has any more."""
-        seen, firm = self.seen
-        if len(firm) == len(seen):
-            return self.seen
-        before, after = values_of_columns(self.tally), values_of_columns(rest)
-        gone = {n for n in seen if n not in firm and before.get(n) and not after.get(n)}
-        return Names([name for name in seen if name not in gone], firm)
 
     @property
     def tally_read(self) -> TableTally:

@@ -78,5 +78,10 @@ class LevelCounts(Tally):
         wide.counts[:, to] = self.counts
         return wide  # type: ignore[return-value]
 
+    def narrowed(self, kept: NDArray[np.bool_]) -> Self:
+        """The counts of some cells, a mask (n_cells,), each in its column."""
+        before = np.concatenate([[0], np.cumsum(kept)])[self.start].astype(np.int64)
+        return LevelCounts(before, np.ascontiguousarray(self.counts[:, kept]))  # type: ignore[return-value]
+
     def _column_of(self, cell: list[int]) -> int:
         return int(np.searchsorted(self.start, cell[0], side="right")) - 1

@@ -161,7 +161,7 @@ class Moments(Tally):
 
     def settle(self, before: Self, most: Array | float = 0.0) -> None:
         """Rounding residues of n become zero; with them the sums, if those are residues too. A sum
-        of squares that cannot be told from 0, or of a single row, becomes zero.
+        of squares that cannot be told from 0 becomes zero.
 
         `most` (n_features,) is the largest S2 that was held, ever: what the rounding of rows long
         gone has left is judged by it.
@@ -185,8 +185,6 @@ class Moments(Tally):
         _, squares = self.mean_and_squares()
         rounding = (squares < 0.0) & (squares >= -slack)
         rounding |= np.abs(squares) <= ROUNDING * about_origin
-        single = (self.n == 1.0) & (self.n_lo == 0.0)
-        rounding |= single & (np.abs(squares) <= slack)
         rounding &= (self.n > 0.0) & (squares != 0.0)
         if rounding.any():
             self._place_at_mean(rounding)

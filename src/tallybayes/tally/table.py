@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,39 @@ def _moves(mine: Columns, wider: Columns) -> NDArray[np.intp]:
 
 def _levels_in(columns: Columns) -> list[int] | None:
     return None if columns.n_levels is None else columns.n_levels.tolist()
+
+
+def _held_columns(
+    columns: Columns, group: Tally, n_declared: NDArray[np.int64] | None
+) -> tuple[Columns, Tally] | None:
+    """Columns with the levels that rows hold, and their tally; None for a column without values."""
+    if not isinstance(group, LevelCounts):
+        return columns, group
+    seen: NDArray[np.bool_] = np.asarray(group.counts.any(axis=0))
+    if columns.open:
+        if seen.all():
+            return columns, group
+        if not seen.any():
+            return None
+        assert columns.levels is not None
+        levels = columns.levels[0][seen]
+        n_levels = np.array([len(levels)], dtype=np.int64)
+        return replace(columns, levels=(levels,), n_levels=n_levels), group.narrowed(seen)
+    if columns.levels is not None:
+        return columns, group
+    code = np.arange(len(seen)) - np.repeat(group.start[:-1], group.n_levels)
+    highest = np.zeros(group.n_features, dtype=np.int64)
+    np.maximum.at(
+        highest, np.repeat(np.arange(group.n_features), group.n_levels), (code + 1) * seen
+    )
+    n_levels = highest if n_declared is None else np.maximum(highest, n_declared)
+    n_levels = np.minimum(n_levels, group.n_levels)
+    if np.array_equal(n_levels, group.n_levels):
+        return columns, group
+    return (
+        replace(columns, n_levels=n_levels),
+        group.narrowed(code < np.repeat(n_levels, group.n_levels)),
+    )
 
 
 @dataclass(eq=False, repr=False)
@@ -195,6 +229,51 @@ class TableTally:
             return None
         k, j = over[0].tolist()
         return k, j, f"{part.sums[k, j]:.17g} of {count[k, 0]:.17g} rows that have it"
+
+    def held(
+        self, declared: NDArray[Any] | None, n_declared: NDArray[np.int64] | None = None
+    ) -> TableTally:
+        """The same counts without the classes, levels and columns that no row holds.
+
+        Of a schema that joins by name, columns without a value go; of another, all columns stay,
+        and codes above the highest that a row holds go. Groups of columns stay.
+
+        Parameters
+        ----------
+        declared : array or None
+            Classes that stay in any case.
+        n_declared : int64 array (n_features,), optional
+            How many levels each column has in any case, where levels are codes.
+        """
+        pairs = [
+            found
+            for columns, group in zip(self.schema.groups, self.groups, strict=True)
+            if (found := _held_columns(columns, group, n_declared)) is not None
+        ]
+        if self.schema.by_name:  # a column of numbers has moments and a grid: both go
+            empty = {c.names for c, t in pairs if isinstance(t, Moments) and not t.n.any()}
+            pairs = [
+                (columns, group)
+                for columns, group in pairs
+                if columns.kind not in ("moments", "grid") or columns.names not in empty
+            ]
+        classes = self.schema.classes
+        named = set() if declared is None else set(declared.tolist())
+        there = self.classes.count != 0.0
+        there |= np.array([label in named for label in classes.tolist()], dtype=bool)
+        groups = tuple(columns for columns, _ in pairs)
+        same_groups = len(pairs) == len(self.groups) and all(
+            columns is mine for columns, mine in zip(groups, self.schema.groups, strict=True)
+        )
+        if there.all() and same_groups:
+            return self
+        parts: list[Tally] = [self.classes, *(group for _, group in pairs)]
+        if not there.all():
+            kept = np.flatnonzero(there)
+            classes, parts = classes[kept], [part.take(kept) for part in parts]
+        table = self._with(parts)
+        table.schema = replace(self.schema, classes=classes, groups=groups)
+        return table
 
     def need_non_negative(self, action: str) -> None:
         """Raises :class:`NegativeTally`, naming class and feature, where a count is negative."""

@@ -1,0 +1,276 @@
+"""A model that has forgotten rows is the model that never saw them: classes, levels, columns,
+smoothing and predictions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tallybayes
+from tallybayes import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    GaussianNB,
+    MultinomialNB,
+    NaiveBayes,
+    WeightedNaiveBayes,
+)
+from tallybayes.families import Binned, Categorical, Gaussian, Multinomial, Poisson
+from tallybayes.tally import CrossMoments, GridCounts, LevelCounts, Moments
+
+ARRAYS = [BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB]
+HOSTILE = [0.0, 1.0, 1.0, 2.5, -3.0, 0.1, 7.0, 7.0, 1e8, -1e9, 999_999_999.0, 1e12, 1e-9]
+
+
+# ---- arrays --------------------------------------------------------------------------------------
+@pytest.mark.parametrize("NB", ARRAYS)
+@pytest.mark.parametrize("options", [{}, {"fit_prior": False}], ids=["prior", "uniform"])
+def test_a_class_without_rows_is_gone(NB, options):
+    if NB is GaussianNB and options:
+        return
+    x = np.array([[0, 1], [1, 2], [2, 0], [1, 1], [2, 2]])
+    y = np.array(["a", "b", "c", "a", "c"])
+    model = NB(**options).fit(x, y).forget(x[y == "b"], y[y == "b"])
+    fresh = NB(**options).fit(x[y != "b"], y[y != "b"])
+    assert model.classes_.tolist() == ["a", "c"]
+    np.testing.assert_allclose(model.predict_log_proba(x), fresh.predict_log_proba(x), rtol=1e-12)
+    again = NB(**options).fit(x, y).partial_fit(x[1:2], y[1:2], sample_weight=[-1.0])
+    assert again.tally_ == model.tally_
+
+
+@pytest.mark.parametrize("NB", ARRAYS)
+def test_a_class_that_was_declared_stays(NB, tmp_path):
+    x, y = np.array([[0, 1], [1, 2], [1, 1]]), np.array([0, 1, 0])
+    model = NB().partial_fit(x, y, classes=[0, 1, 2]).forget(x[1:2], y[1:2])
+    assert model.classes_.tolist() == [0, 1, 2]
+    model.save(tmp_path / "m.tally")
+    model = tallybayes.load(tmp_path / "m.tally").forget(x[:1], y[:1])
+    assert model.classes_.tolist() == [0, 1, 2]
+
+
+def test_a_prior_that_is_given_declares_its_classes():
+    x, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])
+    model = GaussianNB(priors=[0.5, 0.5]).fit(x, y).forget(x[1:2], y[1:2])
+    assert model.classes_.tolist() == [0, 1]
+
+
+def test_the_number_of_levels_follows_the_rows():
+    x, y = np.array([[0, 0], [1, 5], [1, 1]]), np.array([0, 0, 1])
+    model = CategoricalNB().fit(x, y).forget(x[1:2], y[1:2])
+    fresh = CategoricalNB().fit(x[[0, 2]], y[[0, 2]])
+    assert model.n_categories_.tolist() == [2, 2]
+    np.testing.assert_array_equal(model.predict_proba([[1, 0]]), fresh.predict_proba([[1, 0]]))
+    model = CategoricalNB(min_categories=[2, 4]).fit(x, y).forget(x[1:2], y[1:2])
+    assert model.n_categories_.tolist() == [2, 4]
+    levels = [[0, 1, 2], [0, 1, 5]]
+    model = CategoricalNB(levels=levels).fit(x, y).forget(x[1:2], y[1:2])
+    assert model.n_categories_.tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("NB", ARRAYS)
+def test_an_empty_model_says_so_and_learns_again(NB, tmp_path):
+    x, y = np.array([[0, 1], [1, 2], [1, 1]]), np.array([0, 1, 0])
+    model = NB().fit(x, y).forget(x, y)
+    assert model.classes_.tolist() == []
+    model.save(tmp_path / "m.tally")
+    for empty in (model, tallybayes.load(tmp_path / "m.tally")):
+        with pytest.raises(ValueError, match="holds no rows"):
+            empty.predict(x)
+        labels = np.array(["no", "yes", "no"])
+        empty.partial_fit(x, labels)
+        np.testing.assert_array_equal(empty.predict_proba(x), NB().fit(x, labels).predict_proba(x))
+
+
+# ---- tables --------------------------------------------------------------------------------------
+def table_of(rows):
+    return pd.DataFrame(rows, columns=["a", "t", "p", "q"])
+
+
+A = table_of([(1.0, "x", 0, 1.5), (2.0, "y", 1, 2.5), (4.0, "x", 2, 0.5), (3.0, "x", 1, 1.0)])
+B = table_of([(1e12, "z", 3, 9.0), (5.0, "w", 1, None), (None, "x", 0, -1.0)])
+YA, YB = ["no", "yes", "no", "yes"], ["no", "perhaps", "yes"]
+
+
+@pytest.mark.parametrize("weights", [None, [0.5, 2.0, 0.25]])
+@pytest.mark.parametrize("NB", [NaiveBayes, WeightedNaiveBayes])
+def test_a_table_is_as_if_it_had_never_seen_the_rows(NB, weights):
+    model = NaiveBayes().fit(A, YA).partial_fit(B, YB, sample_weight=weights)
+    model.forget(B, YB, sample_weight=weights)
+    fresh = NaiveBayes().fit(A, YA)
+    if NB is WeightedNaiveBayes:
+        model, fresh = (NB().count_from(m, A, YA) for m in (model, fresh))
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert [len(c.levels[0]) for c in model.tally_.schema.groups if c.levels] == [2]
+    np.testing.assert_allclose(
+        model.predict_log_proba(A), fresh.predict_log_proba(A), rtol=1e-9, atol=1e-9
+    )
+
+
+def test_a_stray_key_is_gone_with_its_row_and_later_columns_stay_in_place():
+    model = NaiveBayes()
+    for row, label in [({"a": 1.0}, 0), ({"a": 2.0}, 1), ({"a": 1.5, "a ": 3.0}, 0)]:
+        model.learn_one(row, label)
+    model.learn_one({"a": 2.5, "b": "x"}, 1)
+    model.forget_one({"a": 1.5, "a ": 3.0}, 0)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    assert model.n_features_in_ == 2
+    assert {g.names for g in model.tally_.schema.groups} == {("a",), ("b",)}
+    frame = pd.DataFrame({"a": [1.0, 3.0], "b": ["x", "y"]})
+    assert model.partial_fit(frame, [0, 1]).n_features_in_ == 2
+
+
+def test_columns_classes_and_levels_that_were_declared_stay():
+    columns = {"t": Categorical(levels=["x", "y", "z"]), "p": Poisson(), "q": Gaussian()}
+    frame, y = A[["t", "p", "q"]], np.array(YA)
+    model = NaiveBayes(columns=columns, classes=["maybe"]).fit(frame, y)
+    model.partial_fit(frame[:1], y[:1], classes=["never"])
+    model.forget(frame[:1], y[:1]).forget(frame[y == "yes"], y[y == "yes"])
+    assert model.classes_.tolist() == ["maybe", "never", "no"]
+    model.forget(frame[y == "no"], y[y == "no"])
+    assert model.classes_.tolist() == ["maybe", "never"]
+    assert model.feature_names_in_.tolist() == ["t", "p", "q"]
+
+
+def test_the_place_of_a_column_without_a_name_stays():
+    x, y = np.array([[1.0, np.nan], [2.0, np.nan], [3.0, 5.0]]), [0, 1, 1]
+    model = NaiveBayes().fit(x, y).forget(x[2:], y[2:])
+    assert model.n_features_in_ == 2
+    model.partial_fit(x[2:], y[2:])
+    np.testing.assert_array_equal(model.predict_proba(x), NaiveBayes().fit(x, y).predict_proba(x))
+
+
+@pytest.mark.parametrize("everything", ["forget", "decay"])
+@pytest.mark.parametrize("NB", [NaiveBayes, WeightedNaiveBayes])
+def test_a_table_model_without_rows_says_so_and_learns_again(NB, everything, tmp_path):
+    model = NB().fit(A, YA)
+    model = model.forget(A, YA) if everything == "forget" else model.decay(0.0)
+    assert model.classes_.tolist() == []
+    assert model.tally_.schema.groups == ()
+    assert model.n_features_in_ == 0
+    model.save(tmp_path / "m.tally")
+    for empty in (model, tallybayes.load(tmp_path / "m.tally")):
+        with pytest.raises(ValueError, match="holds no rows"):
+            empty.predict(A)
+        empty.partial_fit(B.fillna({"q": 3.0}), [1, 2, 1])
+        assert empty.classes_.tolist() == [1, 2]
+        assert empty.feature_names_in_.tolist() == ["a", "t", "p", "q"]
+
+
+def test_decay_by_0_keeps_what_was_declared():
+    columns = {"t": Categorical(levels=["x", "y"]), ("p", "q"): Gaussian(covariance="full")}
+    model = NaiveBayes(columns=columns, classes=["no", "yes"]).fit(A, YA).decay(0.0)
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert model.feature_names_in_.tolist() == ["t", "p", "q"]
+    np.testing.assert_array_equal(model.predict_proba(A), 0.5)
+    model.partial_fit(A, YA)
+    fresh = NaiveBayes(columns=columns, classes=["no", "yes"]).fit(A, YA)
+    np.testing.assert_allclose(model.predict_proba(A), fresh.predict_proba(A), rtol=1e-12)
+
+
+def test_a_grid_that_had_to_be_coarser_stays_coarse():
+    """The one exception: cells that were joined for want of room cannot be told apart again."""
+    values = np.arange(6000) / 7.0
+    y = np.arange(6000) % 2
+    model = NaiveBayes(columns={"v": Binned()}).fit(pd.DataFrame({"v": values}), y)
+    gone = pd.DataFrame({"v": values[20:]})
+    model.forget(gone, y[20:])
+    grid = next(g for g in model.tally_.groups if isinstance(g, GridCounts))
+    fresh = NaiveBayes(columns={"v": Binned()}).fit(pd.DataFrame({"v": values[:20]}), y[:20])
+    exact = next(g for g in fresh.tally_.groups if isinstance(g, GridCounts))
+    assert exact.shift == 0 < grid.shift
+    assert (grid.counts.sum(axis=1) == exact.counts.sum(axis=1)).all()
+
+
+# ---- every family, weights, gaps and hostile tables ----------------------------------------------
+FAMILIES = {
+    "auto": "auto",
+    "numbers": {"a": Gaussian(), "p": Poisson(), "q": Binned(bins=3)},
+    "log": {"a": Gaussian(transform="yeo-johnson"), "q": Gaussian(ddof=1.0)},
+    "group": {("a", "q"): Gaussian(covariance="full"), "t": Categorical(alpha=0.5)},
+    "counts": {("p",): Multinomial(), "t": Categorical(levels=["x", "y", "z", "w"])},
+}
+
+
+@st.composite
+def histories(draw):
+    """A table in batches, of which some are learned and forgotten again in others."""
+    n = draw(st.integers(2, 14))
+    number = st.one_of(st.none(), st.sampled_from(HOSTILE))
+    row = st.tuples(number, st.sampled_from(["x", "y", "z", "w", None]), st.integers(0, 4), number)
+    frame = table_of(draw(st.lists(row, min_size=n, max_size=n)))
+    frame = frame.astype({"a": float, "q": float, "t": object})
+    frame.loc[0, ["a", "q"]], frame.loc[0, "t"] = (1.0, 2.0), "x"  # the types of the columns
+    frame.loc[1, ["a", "q"]], frame.loc[1, "t"] = (3.0, 1.0), "y"
+    y = np.array(draw(st.lists(st.sampled_from(["c", "d", "e"]), min_size=n, max_size=n)))
+    y[:2] = "c", "d"
+    weight = st.sampled_from([1.0, 1.0, 2.0, 0.25, 0.5, 3.0])
+    w = draw(st.one_of(st.none(), st.lists(weight, min_size=n, max_size=n).map(np.array)))
+    gone = np.flatnonzero(
+        [False, False, *draw(st.lists(st.booleans(), min_size=n - 2, max_size=n - 2))]
+    )
+    learned = draw(st.permutations(range(2, n)).map(lambda rest: [0, 1, *rest]))
+    forgotten = draw(st.permutations(gone.tolist()))
+    return frame, y, w, learned, forgotten, draw(st.integers(1, n)), draw(st.integers(1, n))
+
+
+def batches(order, size):
+    return [np.array(order[i : i + size], dtype=int) for i in range(0, len(order), size)]
+
+
+def assert_same_tally(found, expected):
+    """The same classes, columns and levels, with equal counts and moments within their bound."""
+    assert found.schema.classes.tolist() == expected.schema.classes.tolist()
+    np.testing.assert_allclose(found.classes.count, expected.classes.count, rtol=1e-12)
+    mine = {g.key: (g, t) for g, t in zip(found.schema.groups, found.groups, strict=True)}
+    theirs = {g.key: (g, t) for g, t in zip(expected.schema.groups, expected.groups, strict=True)}
+    assert mine.keys() == theirs.keys()
+    for key, (columns, tally) in mine.items():
+        other_columns, other = theirs[key]
+        if isinstance(tally, LevelCounts):
+            levels, others = (c.levels[0].tolist() for c in (columns, other_columns))
+            assert sorted(levels) == sorted(others)
+            same = other.counts[:, [others.index(level) for level in levels]]
+            np.testing.assert_allclose(tally.counts, same, rtol=1e-12)
+        elif isinstance(tally, GridCounts):
+            np.testing.assert_array_equal(tally.keys, other.keys)
+            np.testing.assert_allclose(tally.counts, other.counts, rtol=1e-12)
+        elif isinstance(tally, Moments | CrossMoments):
+            np.testing.assert_allclose(tally.n, other.n, rtol=1e-12)
+            means, squares = zip(tally.mean_and_squares(), other.mean_and_squares(), strict=True)
+            there = tally.n > 0.0  # elsewhere the mean is the origin
+            np.testing.assert_allclose(*(m[there] for m in means), rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(*(s[there] for s in squares), rtol=1e-9, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("missing", ["ignore", "level"])
+@pytest.mark.parametrize("families", FAMILIES)
+@settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=15)
+@given(histories())
+def test_learned_and_forgotten_in_any_batches_is_never_seen(families, missing, history):
+    frame, y, w, learned, forgotten, size, other_size = history
+    columns = FAMILIES[families]
+    weights = np.ones(len(y)) if w is None else w
+
+    def new():
+        return NaiveBayes(columns=columns, missing=missing, class_alpha=1.0)
+
+    model = new()
+    for rows in batches(learned, max(size, 2)):
+        model.partial_fit(frame.iloc[rows], y[rows], sample_weight=weights[rows])
+    for rows in batches(forgotten, other_size):
+        model.forget(frame.iloc[rows], y[rows], sample_weight=weights[rows])
+    kept = np.array([i for i in learned if i not in set(forgotten)], dtype=int)
+    fresh = new().fit(frame.iloc[kept], y[kept], sample_weight=weights[kept])
+    assert_same_tally(model.tally_, fresh.tally_)
+    if np.abs(frame[["a", "q"]].to_numpy(na_value=0.0)).max() > 1e10:
+        return  # a few rows beside 10¹²: squares are known to 10⁻⁷, which atol above allows for
+    found, expected = model.predict_log_proba(frame), fresh.predict_log_proba(frame)
+    possible = expected > -1e3  # beyond, one place of a mean is worth more than 10⁻⁹ nats
+    rtol = 1e-6 if families == "group" else 1e-9  # a covariance is inverted, which magnifies
+    np.testing.assert_allclose(found[possible], expected[possible], rtol=rtol, atol=1e-9)
+    np.testing.assert_allclose(np.exp(found), np.exp(expected), atol=1e-8)
