@@ -22,7 +22,12 @@ __all__ = ["posterior_without"]
 Array = NDArray[np.float64]
 
 
-def posterior_without(likelihood: Array, own: NDArray[np.int64], prior: PriorWithout) -> Array:
+def posterior_without(
+    likelihood: Array,
+    own: NDArray[np.int64],
+    prior: PriorWithout,
+    fallback: PriorWithout | None = None,
+) -> Array:
     """log P(c | x), normalised, (n_rows, n_classes), in nats.
 
     Parameters
@@ -33,6 +38,8 @@ def posterior_without(likelihood: Array, own: NDArray[np.int64], prior: PriorWit
         The class of each row.
     prior : PriorWithout
         log P(c), each row taken out.
+    fallback : PriorWithout, optional
+        What rows that every class rules out are given, where the prior does not enter the score.
 
     Returns
     -------
@@ -40,6 +47,13 @@ def posterior_without(likelihood: Array, own: NDArray[np.int64], prior: PriorWit
         The class prior, with a RuledOutWarning, for a row that every class rules out.
     """
     threads = get_num_threads()
+    rows = np.empty(0, dtype=np.intp)
+    if fallback is not None:
+        rows = np.flatnonzero(np.isneginf(likelihood).all(axis=1))
     out = _kernels.posterior_without(likelihood, own, prior.other, prior.own, threads)
     warn_ruled_out(out, len(likelihood))
+    if fallback is not None and len(rows):
+        given = PriorWithout(fallback.other, fallback.own[rows]).matrix(own[rows])
+        given -= given.max(axis=1, keepdims=True)
+        likelihood[rows] = given - np.log(np.exp(given).sum(axis=1, keepdims=True))
     return likelihood

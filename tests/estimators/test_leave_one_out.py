@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold
@@ -279,3 +281,44 @@ def test_folds_that_do_not_fit(folds, message):
     model = GaussianNB().fit([[0.0], [1.0], [2.0]], [0, 0, 1])
     with pytest.raises(ValueError, match=message):
         cross_validate(model, [[0.0], [1.0], [2.0]], [0, 0, 1], folds)
+
+
+@settings(max_examples=100)
+@given(
+    st.integers(0, 10_000),
+    st.booleans(),
+    st.lists(st.sampled_from([0.5, 1.0, 2.0, 7.0]), min_size=4, max_size=9),
+)
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.RuledOutWarning")
+def test_a_complement_without_smoothing_that_rules_every_class_out(seed, norm, weights):
+    """Such a row gets the class prior of the others, as refitting without it gives it."""
+    rng = np.random.default_rng(seed)
+    n, w = len(weights), np.array(weights)
+    X = rng.integers(0, 3, (n, 3)) * (rng.random((n, 3)) < 0.5)
+    y = np.r_[0, 0, 1, 1, rng.integers(0, 2, n - 4)]
+    model = ComplementNB(alpha=0, norm=norm).fit(X, y, w)
+    found = leave_one_out(model, X, y, w)
+    for i in range(n):
+        rest = np.arange(n) != i
+        without = ComplementNB(alpha=0, norm=norm).fit(X[rest], y[rest], w[rest])
+        expected = without.predict_proba(X[i : i + 1])[0]
+        np.testing.assert_allclose(np.exp(found[i]), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("estimate", ["mean", "posterior"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_only_complete_row_of_a_class_under_a_full_covariance(seed, weighted, estimate):
+    """Without it the class has the centre and covariance of all classes together."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(12, 2)), columns=["a", "b"])
+    y = np.repeat([0, 1, 2], [6, 3, 3])
+    X.loc[[7, 8], "a"] = np.nan
+    w = rng.choice([0.5, 1.0, 2.0], 12) if weighted else np.ones(12)
+    family = {("a", "b"): Gaussian(covariance="full", estimate=estimate)}
+    found = leave_one_out(NaiveBayes(family).fit(X, y, w), X, y, w)
+    for i in range(12):
+        rest = np.arange(12) != i
+        without = NaiveBayes(family, classes=[0, 1, 2]).fit(X[rest], y[rest], w[rest])
+        expected = without.predict_proba(X.iloc[[i]])[0]
+        np.testing.assert_allclose(np.exp(found[i]), expected, atol=1e-9)

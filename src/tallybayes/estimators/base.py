@@ -644,7 +644,10 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         own = codes_of(labels, model.schema.classes).astype(np.int64)
         weight = np.ones(len(own)) if weights is None else weights
         likelihood = model.likelihood_without(x, own, weight)
-        return posterior_without(likelihood, own, model.log_prior_without(own, weight))
+        prior = model.log_prior_without(own, weight)
+        enters = getattr(model.family, "uses_prior", True)
+        fallback = None if enters else model.prior.log_without(model.tally.classes, own, weight)
+        return posterior_without(likelihood, own, prior, fallback)
 
     def _choose_without(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
         """This model, after rows were taken away: what was chosen on rows is chosen again, on these
