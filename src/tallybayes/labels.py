@@ -20,6 +20,8 @@ Labels = NDArray[Any]
 
 def _comparable(a: Labels, b: Labels) -> tuple[Labels, Labels]:
     """The same labels, as Python's numbers where NumPy would round them to compare them."""
+    if a.dtype == b.dtype:
+        return a, b
     kinds = {a.dtype.kind, b.dtype.kind}
     if kinds <= set("iuf") and len(kinds) == 2:
         return a.astype(object), b.astype(object)

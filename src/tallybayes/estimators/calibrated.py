@@ -14,7 +14,7 @@ from tallybayes.estimators.array_api import like
 from tallybayes.estimators.calibration import Method, Temperature
 from tallybayes.estimators.evidence import table_evidence
 from tallybayes.estimators.intervals import drawn_posteriors, draws_of
-from tallybayes.estimators.learning import learning
+from tallybayes.estimators.learning import LIVE, learning
 from tallybayes.estimators.one_row import as_row
 from tallybayes.estimators.row_choices import (
     alpha_on_rows,
@@ -240,6 +240,8 @@ class Calibrated(TableClassifier):
 
     def _as_counted(self) -> bool:
         """Whether nothing but the counts predicts, so that rows take the shortest way."""
+        if LIVE in self.__dict__:
+            return True
         chosen = self._fitted().chosen
         return chosen.calibration is None and not chosen.stale
 

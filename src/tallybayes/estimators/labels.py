@@ -185,9 +185,10 @@ def codes_of(y: NDArray[Any], classes: NDArray[Any]) -> Codes:
         If a label is none of them.
     """
     if len(y) == 1:
-        at = places_among(y, classes)
-        if at[0] < len(classes) and bool(are_among(y, classes)):
-            return at.astype(np.int32)
+        if y.dtype == classes.dtype:
+            at = classes.searchsorted(y)
+            if at[0] < len(classes) and classes[at[0]] == y[0]:
+                return at.astype(np.int32)
         found, codes = y, np.zeros(1, dtype=np.int32)
     else:
         found, codes = labels_and_codes(y)

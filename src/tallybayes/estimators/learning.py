@@ -11,10 +11,12 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-__all__ = ["LOCK", "learning", "lock_of", "take_place", "twin_of"]
+__all__ = ["LIVE", "LOCK", "learning", "lock_of", "take_place", "twin_of"]
 
 LOCK = "_lock"
 """The attribute that holds an estimator's lock. It is not copied, and not part of a pickle."""
+LIVE = "_live"
+"""The attribute that holds a score that follows rows one by one; other learning drops it."""
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -32,6 +34,7 @@ def twin_of(estimator: Any) -> Any:
     """Another estimator with the same attributes, its lock and its model the same ones."""
     twin = object.__new__(type(estimator))
     twin.__dict__.update(estimator.__dict__)
+    twin.__dict__.pop(LIVE, None)
     return twin
 
 

@@ -140,6 +140,10 @@ class Model:
         """Forgets what was read from the tally before it changed."""
         self._read.clear()
 
+    def is_read(self, name: str) -> bool:
+        """Whether :meth:`once` keeps what `name` reads."""
+        return name in self._read
+
     def once(self, name: str, read: Any) -> Any:
         """``read()``, kept until the tally changes."""
         kept = self._read.get(name, UNREAD)

@@ -11,7 +11,8 @@ import numpy as np
 from tallybayes.errors import UnseenLevel
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.declarations import Declared, names_declared
-from tallybayes.estimators.learning import lock_of, take_place, twin_of
+from tallybayes.estimators.learning import LIVE, lock_of, take_place, twin_of
+from tallybayes.estimators.live import Outgrown, live_score
 from tallybayes.estimators.one_row import LabelRule, as_row, counted_rows, row_counter, row_scorer
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.table_rows import Names, warn_of_unknown_keys
@@ -66,6 +67,11 @@ class RowByRow(TallyClassifier):
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in self.__dict__ or "_rows" in self.__dict__
 
+    def __copy__(self) -> Self:
+        if "_rows" in self.__dict__:
+            self._take_rows()
+        return super().__copy__()
+
     def __getstate__(self) -> Any:
         if "_rows" in self.__dict__:
             self._take_rows()
@@ -98,6 +104,9 @@ class RowByRow(TallyClassifier):
         """Counts one row.
 
         The row is read by the model when it is next asked for something; learning costs no reading.
+        Where rows are learned and asked in turn, what a row touches changes with it, and families
+        and bins stay as chosen until the rows have grown by a quarter; a call for a whole table
+        reads and chooses everything afresh.
 
         Parameters
         ----------
@@ -147,6 +156,12 @@ class RowByRow(TallyClassifier):
             if isinstance(x, dict):
                 raise
             return self._learn_row(as_row(x), y, w)
+        live = self.__dict__.get(LIVE)
+        if live is not None:
+            try:
+                live.learn(x, y, w)
+            except Outgrown:
+                del self.__dict__[LIVE]
         if self.half_life is not None and rows.rows > 250.0 * self.half_life:
             self._take_rows()  # weights grow by halves that have passed: before squares overflow
         return self
@@ -171,17 +186,25 @@ class RowByRow(TallyClassifier):
         rule = LabelRule(classes, None if given is None else len(given))
         rows = row_counter(seen.seen, schema, what, rule)
         self.__dict__["_rows"], self.__dict__["_row_declared"] = rows, (what, seen)
+        if model is not None and self.half_life is None and model.is_read("row_scorer"):
+            live = live_score(model)  # somebody asks in between: the score follows the rows
+            if live is not None:
+                self.__dict__[LIVE] = live
         return rows
 
     def _close_rows(self) -> None:
         """Drops a counter without rows."""
         del self.__dict__["_rows"]
+        self.__dict__.pop(LIVE, None)
 
     def forget_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
         """Takes one row away; see :meth:`forget`."""
         return self.forget([as_row(x)], [y], [w])
 
     def _row_scorer(self) -> Any:
+        live = self.__dict__.get(LIVE)
+        if live is not None:
+            return live
         model = self._fitted()
         return model.once(
             "row_scorer", lambda: row_scorer(model.score, model.reading.declared, model.holds)

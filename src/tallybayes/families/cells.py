@@ -64,6 +64,8 @@ class CellLaw:
         The share of a row that stays in its own cell; 1 where k is not spread.
     row : float
         The weight of the one row that a default `base` spreads evenly.
+    width : int
+        How many neighbours on either side k is spread over.
     """
 
     counts: Array
@@ -73,7 +75,8 @@ class CellLaw:
     base: Array | None = None
     rows: Array | None = None
     centre: Array | float = 1.0
-    row: float = 1.0
+    row: float | Array = 1.0
+    width: int = 0
 
     def scaled(self, factor: float) -> CellLaw:
         """The law with a prior `factor` times as strong."""

@@ -80,6 +80,13 @@ class GaussianDensity:
         )
         return replace(self, own=own, everyone=everyone)
 
+    def learned(self, x: float, k: int, weight: float) -> GaussianDensity:
+        """The density after a row of value x and class k is added, transform and prior as they
+        are."""
+        g = float(self._in(np.array([x]))[0][0])
+        own, everyone = self.own.learned(g, k, weight), self.everyone.learned(g, 0, weight)
+        return replace(self, own=own, everyone=everyone)
+
     def shrunk(self, strength: float) -> GaussianDensity:
         """The density under a prior about the mean and variance of all classes together, worth
         `strength` rows; as it is where these have no spread."""

@@ -76,6 +76,14 @@ class Statistics(NamedTuple):
         """Σ(x − mean)² / n, 0 without rows."""
         return np.asarray(np.maximum(self.squares, 0.0) / np.maximum(self.n, 1e-300))
 
+    def learned(self, x: float, k: int, weight: float) -> Statistics:
+        """The statistics (n_classes,) after a row of value x and class k is added."""
+        one = Statistics(*(part[k : k + 1] for part in self)).without(np.array([x]), -weight)
+        grown = [part.copy() for part in self]
+        for part, new in zip(grown, one, strict=True):
+            part[k] = new[0]
+        return Statistics(*grown)
+
     def without(self, x: Array, weight: Array | float) -> Statistics:
         """The statistics after a row of value x and this weight is taken out."""
         left = np.asarray(self.n - weight)

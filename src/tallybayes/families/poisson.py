@@ -100,6 +100,13 @@ class PoissonDensity:
         """The density of the same rows with `factor` times their weights."""
         return replace(self, n=factor * self.n, total=factor * self.total)
 
+    def learned(self, x: float, k: int, weight: float) -> PoissonDensity:
+        """The density after a row of value x and class k is added."""
+        n, total = self.n.copy(), self.total.copy()
+        n[k] += weight
+        total[k] += weight * x
+        return replace(self, n=n, total=total)
+
     def under(self, alpha: float) -> PoissonDensity:
         """The density with other pseudo-rows at the overall mean."""
         return replace(self, alpha=alpha)

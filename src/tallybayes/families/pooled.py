@@ -85,6 +85,15 @@ class Pooled:
         atoms = replace(self.atoms, counts=factor * self.atoms.counts)
         return Pooled(self.density.scaled(factor), atoms, factor * self.rows)
 
+    def learned(self, x: float, k: int, weight: float) -> Pooled:
+        """The density after a row of value x and class k is added, atoms being the same values."""
+        at = int(self.atoms.cell(np.array([x]))[0])
+        if at == len(self.atoms):
+            return replace(self, density=self.density.learned(x, k, weight))
+        counts = self.atoms.counts.copy()
+        counts[k, at] += weight
+        return replace(self, atoms=replace(self.atoms, counts=counts))
+
     def shrunk(self, strength: float) -> Pooled:
         """The density under a prior; see :meth:`GaussianDensity.shrunk`."""
         density = self.density.shrunk(strength)

@@ -22,7 +22,7 @@ from tallybayes.families.loo import law_likelihood
 from tallybayes.schema import Kind
 from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 
-__all__ = ["Smooth"]
+__all__ = ["Smooth", "spread_of"]
 
 Array = NDArray[np.float64]
 
@@ -36,6 +36,12 @@ def _kernel(n: int, width: int) -> Array:
     weight = np.maximum(0.0, 1.0 - apart / (width + 1.0))
     spread: Array = weight / weight.sum(axis=0)
     return spread
+
+
+def spread_of(cell: int, n: int, width: int) -> Array:
+    """How a row in one of n bins is spread over all, (n,): a column of the kernel."""
+    weight = np.maximum(0.0, 1.0 - np.abs(np.arange(n) - cell) / (width + 1.0))
+    return np.asarray(weight / weight.sum())
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,7 @@ class Smooth:
                     rows=rows,
                     centre=centre,
                     row=row_weights.overall,
+                    width=width,
                 )
                 likelihood = law_likelihood(counts, law, classes, row_weights)
                 if best is None or likelihood > best.likelihood:

@@ -1,0 +1,154 @@
+"""What a row touches in one column of a table, and what a column whose density changes says."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.engines.table_parts import BinsPart, DensityPart, LevelsPart
+from tallybayes.estimators.live.cells import LiveCells, Touched
+from tallybayes.estimators.mixed_columns import A_NUMBER
+from tallybayes.tables.objects import as_scalar, as_text
+
+__all__ = ["Outgrown", "can_follow", "live_column"]
+
+Array = NDArray[np.float64]
+
+
+class Outgrown(Exception):
+    """A row for which the choices have no place."""
+
+
+def can_follow(part: Any) -> bool:
+    """Whether a part can follow rows one by one."""
+    if isinstance(part, DensityPart):
+        return hasattr(part.density, "learned")
+    return isinstance(part, LevelsPart | BinsPart)
+
+
+def live_column(part: Any, cells: LiveCells) -> LevelsColumn | NumbersColumn:
+    """The column of a part, its cells taken into `cells`."""
+    return LevelsColumn(part, cells) if isinstance(part, LevelsPart) else NumbersColumn(part, cells)
+
+
+def _scalar(value: Any) -> Any:
+    """A number, a text, or None for a gap. Python's own come first: they are most."""
+    kind = type(value)
+    if kind is str or value is None:
+        return value
+    if kind is float:
+        return value if value == value else None
+    if kind is int:
+        return float(value)
+    scalar = as_scalar(value)
+    return scalar[0] if isinstance(scalar, tuple) else scalar
+
+
+class LevelsColumn:
+    """A column of levels, or what each value of a column of numbers is."""
+
+    def __init__(self, part: LevelsPart, cells: LiveCells) -> None:
+        self.name, self.unseen, self.has_gap = part.name, part.unseen, part.has_gap
+        self.cells, self.law = cells, cells.add_law(part.law)  # type: ignore[arg-type]
+        start = cells.start[self.law]
+        self.gap = start
+        first = start + part.has_gap
+        self.place = {level: first + i for i, level in enumerate(part.levels)}
+        self.other = first + len(part.levels)
+        self.booleans = set(part.levels) <= {"True", "False"}
+
+    def touch_gap(self, touched: Touched) -> None:
+        if self.has_gap:
+            self.cells.touch(self.law, self.gap, touched)
+
+    def learn_level(self, level: str, touched: Touched) -> None:
+        cell = self.place.get(level)
+        if cell is None:
+            cell = self.cells.add_cell(self.law)
+            if cell is None:
+                raise Outgrown
+            self.place[level] = cell
+        self.cells.touch(self.law, cell, touched)
+
+    def ask_level(self, level: str, touched: Touched) -> None:
+        cell = self.place.get(level)
+        if cell is None:
+            if self.unseen == "error":
+                raise KeyError(self.name)
+            if self.unseen == "ignore":
+                return
+            cell = self.other
+        self.cells.touch(self.law, cell, touched)
+
+    def learn(self, value: Any, k: int, weight: float, touched: Touched) -> None:
+        if type(value) is not str:
+            if _scalar(value) is None:
+                self.touch_gap(touched)
+                return
+            value = as_text(value)
+            if self.booleans and value not in self.place:  # 1 is True there
+                raise Outgrown
+        self.learn_level(value, touched)
+
+    def ask(self, value: Any, touched: Touched, scores: Array) -> None:
+        if type(value) is not str:
+            if _scalar(value) is None:
+                self.touch_gap(touched)
+                return
+            value = as_text(value)
+            if self.booleans and value not in self.place:
+                raise ValueError(f"column {self.name!r} holds {value}, which a table has to read")
+        self.ask_level(value, touched)
+
+
+class NumbersColumn:
+    """A column of numbers in cells, or as a density; texts may stand beside the numbers."""
+
+    def __init__(self, part: BinsPart | DensityPart, cells: LiveCells) -> None:
+        self.name, self.cells = part.name, cells
+        self.kinds = None if part.kinds is None else LevelsColumn(part.kinds, cells)
+        self.density: Any = None
+        if isinstance(part, DensityPart):
+            self.density = part.density
+        else:
+            self.law = cells.add_law(part.law)  # type: ignore[arg-type]
+            self.start, self.edges = cells.start[self.law], part.edges.tolist()
+
+    def learn(self, value: Any, k: int, weight: float, touched: Touched) -> None:
+        number = _scalar(value)
+        if type(number) is float:
+            if self.kinds is not None:
+                self.kinds.learn_level(A_NUMBER, touched)
+            if self.density is not None:
+                self.density = self.density.learned(number, k, weight)
+            else:
+                self.cells.touch(self.law, self.start + bisect_right(self.edges, number), touched)
+        elif number is None:
+            if self.kinds is not None:
+                self.kinds.touch_gap(touched)
+        elif self.kinds is not None and number in self.kinds.place:
+            self.kinds.learn_level(number, touched)
+        else:
+            raise Outgrown
+
+    def ask(self, value: Any, touched: Touched, scores: Array) -> None:
+        number = _scalar(value)
+        if type(number) is float:
+            if not np.isfinite(number):
+                raise ValueError(f"column {self.name!r} holds {value!r}")
+            if self.kinds is not None:
+                self.kinds.ask_level(A_NUMBER, touched)
+            if self.density is not None:
+                scores += self.density.log_density(np.array([number]))[0]
+            else:
+                self.cells.touch(self.law, self.start + bisect_right(self.edges, number), touched)
+        elif number is None:
+            if self.kinds is not None:
+                self.kinds.touch_gap(touched)
+        elif self.kinds is not None and number in self.kinds.place:
+            self.kinds.ask_level(number, touched)
+        else:
+            raise ValueError(f"column {self.name!r} holds {value!r}")
