@@ -139,7 +139,10 @@ inline void moments_terms(const T* x, double weight, double* TB_RESTRICT cells, 
         constexpr bool exact = !Shifted && sizeof(T) == 4;  // the square of a float32 is a float64
         V square_rest{};
         if (!exact) square_rest = product_error(t, t, square);
-        if (Shifted) square_rest += (t + t) * rest;
+        if (Shifted) {  // added as weight 1 adds them, which gives the same bits
+            const V cross = t * rest;
+            square_rest = square_rest + cross + cross;
+        }
         add_term<L, Shifted>(t, rest, cells + pad, pad);
         add_term<L, !exact>(square, square_rest, cells + 4 * pad, pad);
     }

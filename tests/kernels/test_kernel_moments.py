@@ -90,6 +90,20 @@ def test_moments_under_every_kind_of_weight_are_exact(form, weights):
     assert_sums(tally, count_moments(x, codes, w, 4, np.zeros(4)))
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("isa", _kernels.available_instruction_sets())
+def test_weights_of_1_give_the_bits_of_no_weights(isa, dtype):
+    _kernels.use_instruction_set(isa)
+    rng = np.random.default_rng(6)
+    for far in (0.0, 1e3, -1e9, 1e12):
+        x = rng.normal(size=(40, 11)).astype(dtype)
+        x[0] += dtype(far)
+        codes = rng.integers(0, 2, size=40).astype(np.int32)
+        plain, weighted = (dense_moments(x, codes, w, 2, x[1])[0] for w in (None, np.ones(40)))
+        for a, b in zip(plain.sums, weighted.sums, strict=True):
+            assert a.tobytes() == b.tobytes()
+
+
 @pytest.mark.parametrize("form", ["dense", *FORMATS])
 @pytest.mark.parametrize(
     ("n", "d", "n_classes"),
