@@ -145,4 +145,5 @@ def test_arrays_have_unique_names_and_hold_everything():
     groups = (FeatureSums(np.ones((2, 2))), FeatureSums(np.full((2, 2), 2.0)))
     table = TableTally(schema, ClassCounts(np.array([3.0, 4.0])), groups)
     arrays = table.arrays()
-    assert sorted(float(a.sum()) for a in arrays.values()) == [4.0, 7.0, 8.0]
+    assert sorted(arrays) == ["class_count", "class_squared_weights", "group0.sums", "group1.sums"]
+    assert [float(arrays[name].sum()) for name in sorted(arrays)] == [7.0, 7.0, 4.0, 8.0]
