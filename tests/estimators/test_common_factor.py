@@ -128,6 +128,20 @@ def test_balanced_weights_predict_balanced(seed):
     assert score(NaiveBayes()) >= theirs - 1.0 / (truth == 1).sum()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_says_nothing_where_rows_of_a_class_weigh_more(seed):
+    """Bins of equal weight would be narrow around rows of the rare class: cuts that know labels."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(2000, 6)), columns=list("abcdef"))
+    y = np.r_[np.zeros(950, int), np.ones(50, int), np.zeros(950, int), np.ones(50, int)]
+    weight = compute_sample_weight("balanced", y[:1000])
+    model = NaiveBayes().fit(X[:1000], y[:1000], weight)
+    fine = model.schema_["family"].str.contains("1[0-9][0-9] ").sum()
+    assert fine <= 1  # of six columns
+    nats = -model.predict_log_proba(X[1000:])[np.arange(1000), y[1000:]]
+    assert np.average(nats, weights=compute_sample_weight("balanced", y[1000:])) < np.log(2.0) + 0.1
+
+
 # ---- weights that sum to much less than the rows -------------------------------------------------
 def test_tiny_weights_are_pointed_out_with_the_factor():
     X, y, _ = rows()

@@ -77,7 +77,7 @@ def most_telling(file: ModelFile) -> list[Telling]:
         if isinstance(counts, LevelCounts):
             gain = _gain(counts.counts, alpha, classes, row_weights)
         elif isinstance(counts, GridCounts):
-            options = [quantile_bins(counts, size).counts for size in SIZES]
+            options = [quantile_bins(counts, size, row_weights).counts for size in SIZES]
             gain = max(_gain(option, alpha, classes, row_weights) for option in options)
         else:
             continue

@@ -56,7 +56,7 @@ class Binned:
     bins : int or "auto"
         How many; the best of 2, 4, … 128 by leave-one-out, by default.
     cuts : {"quantile", "supervised"}
-        Bins of equal weight, or the cuts that tell the classes apart best.
+        Bins of equally many effective rows, or the cuts that tell the classes apart best.
     alpha : float, optional
         Smoothing, in rows of weight 1; by default the model's alpha, in effective rows.
     """
@@ -101,7 +101,7 @@ class Binned:
             options = [supervised_bins(grid, compared, classes, finest, row_weights)]
         else:
             sizes = CANDIDATES if self.bins == "auto" else (self.bins,)
-            options = [quantile_bins(grid, size) for size in sizes]
+            options = [quantile_bins(grid, size, row_weights) for size in sizes]
         tried = [
             (law_likelihood(b.counts, _law(b.counts, compared), classes, row_weights), b)
             for b in options

@@ -35,9 +35,13 @@ def _cut(grid: GridCounts, label: NDArray[np.intp]) -> Bins:
     return Bins(grid.lower_edges()[first[1:]], counts)
 
 
-def quantile_bins(grid: GridCounts, n_bins: int) -> Bins:
-    """About `n_bins` bins of equal weight; a value heavier than that has a bin of its own."""
-    weight = grid.counts.sum(axis=0)
+def quantile_bins(grid: GridCounts, n_bins: int, row_weights: RowWeights = UNIT_ROWS) -> Bins:
+    """About `n_bins` bins of equally many effective rows; a value of more rows has its own bin.
+
+    Bins of equal weight would be narrow around the rows of a class whose rows weigh more, so that
+    the cuts alone told the classes apart, and no leave-one-out takes them back.
+    """
+    weight = (grid.counts / row_weights.by_class).sum(axis=0)
     if not len(weight):
         return Bins(np.empty(0), np.zeros((grid.n_classes, 1)))
     heavy = weight > weight.sum() / n_bins
@@ -63,7 +67,7 @@ def supervised_bins(
     log-likelihood of the class given the bin, u_c the weight of a row and a_c = α·K·(share of
     class c): values add over bins, and a split that fits noise costs more than it gains.
     """
-    fine = quantile_bins(grid, finest)
+    fine = quantile_bins(grid, finest, row_weights)
     m = fine.counts.shape[1]
     share = classes / classes.sum()
     pseudo = alpha * len(classes) * share[:, None]

@@ -51,7 +51,7 @@ class Smooth:
     Parameters
     ----------
     bins : int
-        Fine bins of equal weight.
+        Fine bins of equally many effective rows.
     width : int, optional
         h; chosen by leave-one-out by default.
     strength : float, optional
@@ -82,7 +82,7 @@ class Smooth:
         row_weights: RowWeights = UNIT_ROWS,
     ) -> BinnedReading:
         """The bins and their law, from grid counts; see :meth:`Binned.read`."""
-        edges, counts = quantile_bins(grid, self.bins)
+        edges, counts = quantile_bins(grid, self.bins, row_weights)
         n, rows = counts.shape[1], counts.sum(axis=0)
         total = counts.sum(axis=1, keepdims=True)
         strengths: tuple[float, ...] = tuple(s * row_weights.overall for s in STRENGTHS)
