@@ -26,7 +26,7 @@ def row_weights(codes, weight_of_class):
 
 
 ROWS = st.lists(st.tuples(st.integers(-20, 20), st.integers(0, 1)), min_size=1, max_size=120)
-WEIGHTS = st.tuples(*[st.sampled_from([2.0**-10, 0.5, 1.0, 4.0, 16.0, 2.0**20])] * 2)
+WEIGHTS = st.tuples(*[st.sampled_from([0.001, 0.3, 1.0, 4.0, 17.0, 1e6])] * 2)
 
 
 @given(ROWS, WEIGHTS, st.sampled_from([1, 2, 4, 16, 128]))
@@ -36,7 +36,7 @@ def test_weights_of_whole_classes_move_no_cut(rows, weight_of_class, n_bins):
     heavy = grid_counts(x, codes, weight_of_class)
     edges, counts = quantile_bins(heavy, n_bins, row_weights(codes, weight_of_class))
     assert edges.tolist() == once.edges.tolist()
-    np.testing.assert_array_equal(counts, once.counts * np.array(weight_of_class)[:, None])
+    np.testing.assert_allclose(counts, once.counts * np.array(weight_of_class)[:, None])
 
 
 def test_heavy_rows_of_a_class_have_no_bins_of_their_own():

@@ -13,6 +13,8 @@ __all__ = ["Bins", "quantile_bins", "supervised_bins"]
 
 Array = NDArray[np.float64]
 
+DECIMALS = 9  # of effective rows
+
 
 class Bins(NamedTuple):
     """Bins of a column.
@@ -41,7 +43,8 @@ def quantile_bins(grid: GridCounts, n_bins: int, row_weights: RowWeights = UNIT_
     Bins of equal weight would be narrow around the rows of a class whose rows weigh more, so that
     the cuts alone told the classes apart, and no leave-one-out takes them back.
     """
-    weight = (grid.counts / row_weights.by_class).sum(axis=0)
+    # rounded, so that the last bits of a common factor on all weights move no row over a cut
+    weight = np.round(grid.counts / row_weights.by_class, DECIMALS).sum(axis=0)
     if not len(weight):
         return Bins(np.empty(0), np.zeros((grid.n_classes, 1)))
     heavy = weight > weight.sum() / n_bins
