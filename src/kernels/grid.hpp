@@ -48,6 +48,16 @@ public:
         counts[static_cast<std::size_t>(cell * classes_ + k)] += w;
     }
 
+    // what the cell of a value holds of a class
+    double held(double x, i64 k) const {
+        const i64 cell = find(grid_key(x, shift));
+        return cell < 0 ? 0.0 : counts[static_cast<std::size_t>(cell * classes_ + k)];
+    }
+    // a cell by its key on this grid, which it does not have yet
+    void hold(i64 key, i64 k, double count) {
+        counts[static_cast<std::size_t>(insert(key) * classes_ + k)] = count;
+    }
+
     int shift;
     std::vector<i64> keys;       // in order of appearance
     std::vector<double> counts;  // (cells, classes)

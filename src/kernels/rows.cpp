@@ -33,6 +33,14 @@ enum Holds : int { TEXTS = 0, NUMBERS = 1, UNDECIDED = 2, IGNORED = 3, EITHER = 
 enum Least : int { ANY = 0, NOT_NEGATIVE = 1, POSITIVE = 2 };
 enum Dates : int { UNKNOWN = 0, PLAIN = 1, DATES = 2, ANY_DATES = 3 };
 
+using InVector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using InTable = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using InKeys = nb::ndarray<const i64, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::vector<double> values_of(const InVector& a) {
+    return std::vector<double>(a.data(), a.data() + a.shape(0));
+}
+
 template <class T>
 nb::ndarray<nb::numpy, T, nb::ndim<1>> array_of(const std::vector<T>& values) {
     auto* kept = new std::vector<T>(values);
@@ -142,7 +150,17 @@ struct ClassMoments {
         const Double2 b = Double2{s2_hi, s2_lo} + weighted * delta;
         s1_hi = a.hi, s1_lo = a.lo, s2_hi = b.hi, s2_lo = b.lo;
     }
+    // The sum of squares about the mean, as a share of the one about the origin.
+    double spread() const {
+        if (!(n > 0.0) || s2_hi == 0.0) return 0.0;
+        const Double2 mean = Double2{s1_hi, s1_lo} / Double2{n, n_lo};
+        const Double2 about = Double2{s2_hi, s2_lo} + -(mean * Double2{s1_hi, s1_lo});
+        return about.hi / s2_hi;
+    }
 };
+
+// Whether a count can lose `w` without a look at what rounding has left: whole rows are left, or none.
+bool can_lose(double held, double w) { return held == w || held - w >= 0x1p-30 * held; }
 
 struct CountedColumn {
     nb::object name;
@@ -156,9 +174,9 @@ struct CountedColumn {
     std::vector<std::vector<double>> counts;  // [level][class]
     // numbers
     bool started = false;
-    double origin = 0.0;
-    std::vector<ClassMoments> moments;  // [class]
-    std::vector<GridTable> grids;       // [class]
+    double origin = 0.0, largest = 0.0;  // largest: of the sums of squares held at any time
+    std::vector<ClassMoments> moments;   // [class]
+    std::vector<GridTable> grids;        // [class]
 };
 
 // Columns whose products are counted, too, of rows that have all of them.
@@ -246,11 +264,82 @@ public:
                     column.grids.emplace_back(1, budget_, 0);
                 }
                 column.moments[k].add(values_[j], column.origin, w);
+                column.largest = std::max(column.largest, column.moments[k].s2_hi);
                 column.grids[k].add(values_[j], 0, w);
             }
         }
         for (auto& group : groups_)
             if (group.whole) group.add(k, w);
+    }
+
+    // ---- counts of a tally, which rows are added to and taken from
+    void hold_classes(nb::list labels, InVector count, InVector squared_weights) {
+        for (nb::handle label : labels) rank_of(class_rank_, label, classes_);
+        class_count_ = values_of(count), squared_weights_ = values_of(squared_weights);
+        holds = true;
+    }
+    void hold_levels(std::size_t j, nb::list levels, InTable counts) {  // (levels, classes)
+        CountedColumn& column = columns_.at(j);
+        const std::size_t K = classes_.size();
+        if (counts.shape(0) != nb::len(levels) || counts.shape(1) != K)
+            throw nb::value_error("the counts do not fit the levels");
+        std::size_t i = 0;
+        for (nb::handle name : levels) {
+            const double* row = counts.data() + i++ * K;
+            level(column, rank_of(column.rank, name, column.levels)).assign(row, row + K);
+        }
+    }
+    // moments (classes, 6) in the order of `counted`; counts (classes, cells)
+    void hold_numbers(std::size_t j, double origin, InTable moments, int shift, InKeys keys,
+                      InTable counts) {
+        CountedColumn& column = columns_.at(j);
+        const std::size_t K = classes_.size(), cells = keys.shape(0);
+        if (moments.shape(0) != K || moments.shape(1) != 6 || counts.shape(0) != K ||
+            counts.shape(1) != cells)
+            throw nb::value_error("the counts do not fit the classes");
+        column.started = true, column.origin = origin;
+        for (std::size_t k = 0; k < K; ++k) {
+            const double* m = moments.data() + 6 * k;
+            column.moments.push_back({m[0], m[5], m[1], m[2], m[3], m[4]});
+            column.largest = std::max(column.largest, m[3]);
+            column.grids.emplace_back(1, budget_, shift);
+            for (std::size_t i = 0; i < cells; ++i)
+                if (const double count = counts.data()[k * cells + i]; count != 0.0)
+                    column.grids[k].hold(keys.data()[i], 0, count);
+        }
+    }
+    // Takes a row away. False, and nothing is changed, where more would be taken than is held, or
+    // where rounding has to be looked at: reading the tally decides then.
+    bool forget(nb::dict row, nb::handle label, double w) {
+        PyObject* rank = PyDict_GetItemWithError(class_rank_.ptr(), label.ptr());
+        if (!rank && PyErr_Occurred()) throw nb::python_error();
+        if (!rank || !groups_.empty()) return false;
+        const std::size_t k = static_cast<std::size_t>(PyLong_AsLong(rank));
+        std::size_t found = 0;
+        for (std::size_t j = 0; j < columns_.size(); ++j) found += read(row, j, k, 0.0);
+        if (row.size() > found || !can_lose(class_count_[k], w)) return false;
+        if (!can_lose(squared_weights_[k], w * w)) return false;
+        std::vector<ClassMoments> left(columns_.size());
+        for (std::size_t j = 0; j < columns_.size(); ++j)
+            if (!can_take(j, k, w, left[j])) return false;
+        class_count_[k] -= w, squared_weights_[k] -= w * w;
+        for (std::size_t j = 0; j < columns_.size(); ++j) {
+            CountedColumn& column = columns_[j];
+            if (codes_[j] >= 0) {
+                level(column, codes_[j])[k] -= w;
+            } else if (values_[j] == values_[j]) {
+                column.moments[k] = left[j];
+                column.grids[k].add(values_[j], 0, -w);
+            }
+        }
+        return true;
+    }
+    // the largest sum of squares of each column
+    nb::dict largest() const {
+        nb::dict found;
+        for (auto& column : columns_)
+            if (column.started) found[column.name] = column.largest;
+        return found;
     }
 
     // classes, class counts, sums of squared weights, for each column: name, holds, and what was counted; and for each group
@@ -307,8 +396,24 @@ public:
     }
 
     i64 rows = 0;
+    bool holds = false;  // whether the counts are those of a tally, and not only of these rows
 
 private:
+    // Whether column j can lose what was read of a row, and the moments that are left then.
+    bool can_take(std::size_t j, std::size_t k, double w, ClassMoments& left) {
+        CountedColumn& column = columns_[j];
+        if (codes_[j] >= 0) {
+            const auto& counts = level(column, codes_[j]);
+            return k < counts.size() && can_lose(counts[k], w);
+        }
+        if (values_[j] != values_[j]) return true;
+        if (k >= column.moments.size()) return false;
+        left = column.moments[k];
+        if (!can_lose(left.n, w) || !can_lose(column.grids[k].held(values_[j], 0), w)) return false;
+        left.add(values_[j], column.origin, -w);
+        if (left.n == 0.0) left = ClassMoments{};
+        return left.n == 0.0 || left.spread() > 0x1p-60;  // less may be what rounding has left
+    }
     void add_column(nb::handle name, int holds, int least, int dates) {
         CountedColumn column;
         column.name = nb::borrow(name);
@@ -426,8 +531,6 @@ private:
 };
 
 // ---- scoring -------------------------------------------------------------------------------------
-using InVector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using InTable = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using InRotation = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 struct ScoredColumn {
@@ -445,10 +548,6 @@ struct ScoredColumn {
     int least = ANY;             // what its numbers may be
     bool dates = false;          // whether its numbers are dates
 };
-
-std::vector<double> values_of(const InVector& a) {
-    return std::vector<double>(a.data(), a.data() + a.shape(0));
-}
 
 struct ScoredGroup {  // columns that are scored together
     std::vector<ScoredColumn> members;
@@ -720,9 +819,17 @@ void bind_rows(nb::module_& m) {
              "as_text"_a, "check_label"_a)
         .def("declare", &RowCounter::declare, "column"_a, "levels"_a, "most"_a)
         .def("add_group", &RowCounter::add_group, "columns"_a)
+        .def("hold_classes", &RowCounter::hold_classes, "labels"_a, "count"_a,
+             "squared_weights"_a)
+        .def("hold_levels", &RowCounter::hold_levels, "column"_a, "levels"_a, "counts"_a)
+        .def("hold_numbers", &RowCounter::hold_numbers, "column"_a, "origin"_a, "moments"_a,
+             "shift"_a, "keys"_a, "counts"_a)
+        .def("forget", &RowCounter::forget, "row"_a, "label"_a, "weight"_a)
+        .def("largest", &RowCounter::largest)
         .def("learn", &RowCounter::learn, "row"_a, "label"_a, "weight"_a)
         .def("counted", &RowCounter::counted)
         .def_prop_ro("names", &RowCounter::names)
+        .def_ro("holds", &RowCounter::holds)
         .def_ro("rows", &RowCounter::rows);
     nb::class_<RowScorer>(m, "RowScorer")
         .def(nb::init<InVector, i64, nb::list, nb::object, nb::object>(), "log_prior"_a,

@@ -27,12 +27,13 @@ from tallybayes.tally import (
     CrossMoments,
     FeatureSums,
     GridCounts,
+    LevelCounts,
     Moments,
     TableTally,
 )
 from tallybayes.tally.grid import BUDGET
 
-__all__ = ["LabelRule", "as_row", "counted_rows", "row_counter", "row_scorer"]
+__all__ = ["LabelRule", "as_row", "counted_rows", "hold", "row_counter", "row_scorer"]
 
 Array = NDArray[np.float64]
 
@@ -129,6 +130,32 @@ def row_counter(
         if kind == "cross":
             counter.add_group([at[name] for name in members])
     return counter
+
+
+def hold(counter: _kernels.RowCounter, tally: TableTally) -> None:
+    """Gives an empty counter the counts of a tally, so that it can take rows away, too.
+
+    No group of columns is counted together in the tally.
+    """
+    classes = tally.classes
+    counter.hold_classes(tally.schema.classes.tolist(), classes.count, classes.squared_weights)
+    at = {name: j for j, name in enumerate(counter.names)}
+    held = {c.key: (c, t) for c, t in zip(tally.schema.groups, tally.groups, strict=True)}
+    for (names, kind), (columns, counts) in held.items():
+        assert names is not None
+        if kind == "levels":
+            assert isinstance(counts, LevelCounts)
+            assert columns.levels is not None
+            by_level = np.ascontiguousarray(counts.counts.T)
+            counter.hold_levels(at[names[0]], columns.levels[0].tolist(), by_level)
+        elif kind == "moments":
+            assert isinstance(counts, Moments)
+            grid = held[names, "grid"][1]
+            assert isinstance(grid, GridCounts)
+            moments = np.stack([part[:, 0] for part in counts.totals], axis=1)
+            counter.hold_numbers(
+                at[names[0]], counts.origin[0], moments, grid.shift, grid.keys, grid.counts
+            )
 
 
 def _levels_of(schema: Schema | None, name: str) -> list[str]:

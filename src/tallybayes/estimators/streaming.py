@@ -13,7 +13,14 @@ from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.declarations import Declared, names_declared
 from tallybayes.estimators.learning import LIVE, lock_of, take_place, twin_of
 from tallybayes.estimators.live import Outgrown, live_score
-from tallybayes.estimators.one_row import LabelRule, as_row, counted_rows, row_counter, row_scorer
+from tallybayes.estimators.one_row import (
+    LabelRule,
+    as_row,
+    counted_rows,
+    hold,
+    row_counter,
+    row_scorer,
+)
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.table_rows import Names, warn_of_unknown_keys
 from tallybayes.scoring import warn_ruled_out
@@ -49,6 +56,13 @@ class RowByRow(TallyClassifier):
     ) -> None:
         """Merges the tally of a batch of rows into the model's, which has then seen these
         columns."""
+
+    @abstractmethod
+    def _take_counted(
+        self, tally: TableTally, largest: dict[str, float], seen: Names, what: Declared
+    ) -> None:
+        """Holds the tally of all rows after some were taken away; `largest` is the largest sum of
+        squares that each column held meanwhile."""
 
     def _fitted(self) -> TableModel:
         if "_rows" in self.__dict__:
@@ -93,6 +107,9 @@ class RowByRow(TallyClassifier):
         what, seen = self.__dict__["_row_declared"]
         seen = seen.joined(rows.names)
         batch = counted_rows(rows, what.together)
+        if rows.holds:
+            self._take_counted(batch, rows.largest(), seen, what)
+            return
         if self.half_life is not None:
             batch = batch * (1.0 / self._growth(rows.rows - 1))
         if "_model" in self.__dict__:
@@ -145,13 +162,13 @@ class RowByRow(TallyClassifier):
         try:
             rows.learn(x, y, w * self._growth(rows.rows))
         except ValueError:  # read it as a table: that parses a text, or words the error
-            if rows.rows:
+            if rows.rows or rows.holds:
                 self._take_rows()
             else:
                 self._close_rows()
             return self.partial_fit([as_row(x)], [y], sample_weight=[w])
         except TypeError:  # a label that cannot be a key, or a row that is no dict
-            if not rows.rows:
+            if not (rows.rows or rows.holds):
                 self._close_rows()
             if isinstance(x, dict):
                 raise
@@ -194,12 +211,37 @@ class RowByRow(TallyClassifier):
 
     def _close_rows(self) -> None:
         """Drops a counter without rows."""
-        del self.__dict__["_rows"]
-        self.__dict__.pop(LIVE, None)
+        for name in ("_rows", LIVE):
+            self.__dict__.pop(name, None)
 
     def forget_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
-        """Takes one row away; see :meth:`forget`."""
+        """Takes one row away; see :meth:`forget`.
+
+        Rows that are learned and forgotten one by one change counts at once; the model is read when
+        it is next asked for something.
+        """
+        with lock_of(self):
+            if self._forget_row(as_row(x), y, w):
+                return self
         return self.forget([as_row(x)], [y], [w])
+
+    def _forget_row(self, row: dict[Any, Any], y: Any, w: float) -> bool:
+        """Takes a row out of a counter of all rows; whether that was possible. Otherwise nothing
+        has changed, and the row has to be read as a table."""
+        if not 0.0 < w < np.inf:
+            return False
+        rows = self.__dict__.get("_rows")
+        if rows is None or not rows.holds:
+            model = self._fitted()
+            if self.half_life is not None or model.reading.declared.together:
+                return False
+            rows = self._open_rows(row)
+            hold(rows, model.tally)
+        self.__dict__.pop(LIVE, None)
+        try:
+            return bool(rows.forget(row, y, w))
+        except (TypeError, ValueError):
+            return False
 
     def _row_scorer(self) -> Any:
         live = self.__dict__.get(LIVE)

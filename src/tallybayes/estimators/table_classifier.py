@@ -354,8 +354,23 @@ class TableClassifier(RowByRow):
         most_squares = model.settle(rest, model.tally.aligned(rest.schema))
         rest.need_non_negative(action)
         self._take_held(rest, seen, what)
+        self._keep_squares(most_squares)
+
+    def _take_counted(
+        self, tally: TableTally, largest: dict[str, float], seen: Names, what: Declared
+    ) -> None:
+        model = self._fitted()
+        most = dict(model.most_squares)
+        for name, squares in largest.items():
+            key = ((name,), "moments")
+            most[key] = np.maximum(most.get(key, 0.0), np.array([squares]))
+        self._take_held(tally.aligned(model.schema.join(tally.schema)), seen, what)
+        self._keep_squares(most)
+
+    def _keep_squares(self, most: dict[Any, Array]) -> None:
+        """Keeps the largest sums of squares of the columns that there still are."""
         keys = {group.key for group in self._model.schema.groups}
-        self._model.most_squares = {k: most for k, most in most_squares.items() if k in keys}
+        self._model.most_squares = {k: squares for k, squares in most.items() if k in keys}
 
     def _take_held(self, tally: TableTally, seen: Names, what: Declared) -> None:
         """Holds a tally without the classes, levels and columns that no row holds, unless they are
