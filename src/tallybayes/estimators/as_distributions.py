@@ -14,6 +14,7 @@ from tallybayes.estimators.frames import LIBRARIES, frame
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.families import Bernoulli, Categorical, Gaussian, Multinomial
+from tallybayes.tables.objects import date_of_days
 
 if TYPE_CHECKING:
     from tallybayes import distributions
@@ -148,13 +149,18 @@ class TableWriter:
     ----------
     names : list of str
         The model's columns. Those that are not given hold gaps.
+    dates : set of str
+        Those that hold dates; they are given as days since 1970.
     """
 
-    def __init__(self, names: list[str]) -> None:
+    def __init__(self, names: list[str], dates: set[str]) -> None:
         self.names = list(names)
+        self.dates = dates
 
     def __call__(self, columns: dict[str, list[Any]], n_rows: int) -> Any:
         whole = {name: columns.get(name, [None] * n_rows) for name in self.names}
+        for name in self.dates & columns.keys():
+            whole[name] = [None if d is None else date_of_days(d) for d in whole[name]]
         if any(importlib.util.find_spec(name) is not None for name in LIBRARIES):
             return frame(whole)
         return [dict(zip(whole, row, strict=True)) for row in zip(*whole.values(), strict=True)]
@@ -171,7 +177,7 @@ def _table(estimator: Any, model: TableModel) -> Any:
         list(columns.values()),
         model.schema.classes,
         TableReader(estimator),
-        TableWriter(model.names),
+        TableWriter(model.names, {n for n, held in model.holds.items() if held.dates}),
     )
 
 

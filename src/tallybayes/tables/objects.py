@@ -23,7 +23,16 @@ from tallybayes.tables.columns import (
     text_of_number,
 )
 
-__all__ = ["EPOCH", "WITH_DATES", "as_scalar", "as_text", "days_of", "days_of_text", "read_objects"]
+__all__ = [
+    "EPOCH",
+    "WITH_DATES",
+    "as_scalar",
+    "as_text",
+    "date_of_days",
+    "days_of",
+    "days_of_text",
+    "read_objects",
+]
 
 WITH_DATES = "mixed with dates"
 """What a column holds that has dates and other values."""
@@ -32,6 +41,7 @@ NUMERIC = {"integer", "float"}
 
 EPOCH = datetime.datetime(1970, 1, 1)
 DAY = 86400.0
+ENDS = datetime.datetime.min, datetime.datetime.max.replace(microsecond=0)
 
 
 def days_of(value: datetime.date) -> float:
@@ -71,6 +81,17 @@ def _as_plain(value: Any) -> Any:
     if type(value).__name__ == "Period":
         return value.start_time
     return _seconds(value)
+
+
+def date_of_days(days: float) -> datetime.datetime | None:
+    """The date and time that is so many days after 1970 began; None for NaN. Of days beyond the
+    years 1 to 9999 the nearest."""
+    if days != days:
+        return None
+    first, last = ((end - EPOCH).total_seconds() / DAY for end in ENDS)
+    if not first <= days <= last:
+        return ENDS[days > 0.0]
+    return EPOCH + datetime.timedelta(days=days)
 
 
 def days_of_text(text: str) -> float | None:
