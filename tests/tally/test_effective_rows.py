@@ -189,9 +189,9 @@ def test_a_file_without_squares_is_read_as_rows_of_weight_one(tmp_path, monkeypa
     model = tb.NaiveBayes().fit(ROWS, LABELS, sample_weight=WEIGHTS)
     write = persistence.write
 
-    def as_written_by_0_1_0(path, header, arrays):
+    def as_written_by_0_1_0(path, header, arrays, **how):
         del arrays["class_squared_weights"]
-        write(path, header, arrays)
+        write(path, header, arrays, **how)
 
     monkeypatch.setattr(files.persistence, "write", as_written_by_0_1_0)
     model.save(tmp_path / "m.tally")

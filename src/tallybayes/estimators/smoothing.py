@@ -59,7 +59,7 @@ class DiscreteClassifier(TallyClassifier):
         return alpha if isinstance(alpha, np.ndarray) and alpha.ndim else float(alpha)
 
     def _declared_smoothing(self) -> float:
-        return float(np.max(self._smoothing()))
+        return float(np.max(self.alpha))
 
     @property
     def class_log_prior_(self) -> Array:
