@@ -115,6 +115,16 @@ def test_a_sum_of_tallies_scales_as_its_terms(kind, whole, same, data):
 
 
 @every_kind
+@exact_or_rounded
+@given(data=st.data())
+def test_weights_by_class_scale_each_class_by_its_own(kind, whole, same, data):
+    (t,) = draw(data, kind, 1, whole=whole)
+    n = t.classes.n_classes if kind == TABLE else t.n_classes
+    weights = st.integers(0, 8).map(float) if whole else reals.map(abs)
+    laws.law_weighting(t, np.array(data.draw(st.lists(weights, min_size=n, max_size=n))), same=same)
+
+
+@every_kind
 @given(data=st.data())
 def test_copies_and_results_share_no_counts(kind, data):
     a, b = draw(data, kind, 2, whole=False)

@@ -92,6 +92,9 @@ class CrossMoments(Tally):
 
     __rmul__ = __mul__
 
+    def weighted(self, by_class: Array) -> Self:
+        return self._weighted_class_by_class(by_class)
+
     def rebased(self, origin: Array) -> Self:
         """The same rows about another origin.
 

@@ -116,6 +116,11 @@ class GridCounts(Tally):
         mine.counts[rows] += theirs.counts if factor == 1.0 else factor * theirs.counts
         self._become(mine)
 
+    def weighted(self, by_class: Array) -> Self:
+        scaled = super().weighted(by_class)
+        scaled._become(scaled)  # cells of classes that weigh nothing are gone
+        return scaled
+
     def put(self, rows: Rows, other: Self) -> None:
         mine, theirs = self._joined(other)
         mine.counts[rows] = theirs.counts

@@ -152,6 +152,13 @@ class TableTally:
 
     __rmul__ = __mul__
 
+    def weighted(self, by_class: NDArray[np.float64]) -> TableTally:
+        """The same rows, the weight of those of class k multiplied by ``by_class[k]``, from 0 on.
+
+        The counts are those of rows that are counted with these weights, to rounding.
+        """
+        return self._with([part.weighted(by_class) for part in self.parts])
+
     def __neg__(self) -> TableTally:
         return self * -1.0
 

@@ -48,6 +48,7 @@ __all__ = [
     "law_scaling_of_squares",
     "law_scaling_twice",
     "law_unit",
+    "law_weighting",
     "law_zero",
     "parts_of",
     "rationals",
@@ -291,6 +292,14 @@ def law_scaling_twice(t: Any, v: float, w: float, *, same: Equality = exactly) -
     """v·(w·t) = (v·w)·t, squared weights included."""
     left, right = v * (w * t), (v * w) * t
     _hold(same(left, right, (right,)), f"{v}·({w}·t) = ({v}·{w})·t", left, right)
+
+
+def law_weighting(t: Any, by_class: Any, *, same: Equality = exactly) -> None:
+    """``t.weighted(w)`` holds of class k what w_k·t holds, squared weights included."""
+    for before, after in zip(parts_of(t), parts_of(t.weighted(by_class)), strict=True):
+        for k, w in enumerate(by_class.tolist()):
+            mine, expected = after.take(np.array([k])), w * before.take(np.array([k]))
+            _hold(same(mine, expected, (expected,)), f"class {k} weighs {w}", mine, expected)
 
 
 def law_scaling_of_squares(t: Any, w: float) -> None:
