@@ -135,6 +135,7 @@ def _weighted(n_classes: int, **parameters: Any) -> Callable[[], Kind]:
 
 KINDS: dict[str, Callable[[], Kind]] = {
     "gaussian": _array("GaussianNB"),
+    "gaussian-class-weights": _array("GaussianNB", class_weight={0: 2.0, 2: 0.5}),
     "gaussian-prior": _array("GaussianNB", priors=np.array([0.2, 0.3, 0.5])),
     "multinomial": _array("MultinomialNB", alpha=[0.5, 1.0, 1.5, 2.0]),
     "complement": _array("ComplementNB", norm=True),
@@ -146,6 +147,7 @@ KINDS: dict[str, Callable[[], Kind]] = {
     "table-groups": _groups,
     "table-isotonic": _declared(calibrate="isotonic"),
     "table-temperature": _auto(calibrate="temperature", alpha="auto", class_alpha="auto"),
+    "table-balanced": _auto(class_weight="balanced"),
     "weighted": _weighted(2, interactions=2),
     "weighted-classes": _weighted(3, interactions=1, polish=True),
 }

@@ -198,9 +198,17 @@ def test_what_is_missing_is_named(files, refused, kind):
     for key, _ in list(parts.model["dict"]):
         less = Parts.of(files[kind])
         less.model["dict"] = [pair for pair in less.model["dict"] if pair[0] != key]
-        if key in ("extra", "weighting"):
+        if key in ("extra", "weighting", "class_weight"):
             continue
         assert repr(key) in refused(less.joined()) or key == "table"
+
+
+@pytest.mark.parametrize(
+    "wrong", [[[0, -1.0]], [[0, "2"]], [[0, True]], [[{"tuple": [0]}, 2.0]], [[None, 2.0]]]
+)
+def test_class_weights_are_numbers_from_0_on_by_label(files, refused, wrong):
+    file = with_value(files["gaussian-class-weights"], {"dict": wrong}, "class_weight")
+    assert "class_weight" in refused(file)
 
 
 # ---- the same bytes ------------------------------------------------------------------------------

@@ -156,6 +156,7 @@ def test_parameters_are_those_of_scikit_learn_and_more(NB):
     assert mine.items() >= theirs.items()
     assert set(mine) - set(theirs) <= {
         "class_alpha",
+        "class_weight",
         "levels",
         "non_integer",
         "unseen",

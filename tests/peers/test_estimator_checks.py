@@ -1,4 +1,5 @@
-"""scikit-learn's checks of any estimator, for all five, with nothing expected to fail.
+"""scikit-learn's checks of any estimator, for all five. Those that feed numbers which a class does
+not take are named, with the exception that they meet; nothing else may fail.
 
 They run in a process of their own, in which SciPy's array API switch is on: it is read when SciPy
 is imported, and without it one check would be skipped.
@@ -56,6 +57,12 @@ FRACTIONAL = {
 """Checks that hand uniform random numbers to a classifier of level codes. By default ours refuses
 codes that are no whole numbers; scikit-learn's truncates them without a word."""
 
+SIGNED = {"check_class_weight_classifiers"}
+"""Draws negative numbers without asking the tag positive_only, which refuses them. With the numbers
+shifted it passes: tests/estimators/test_class_weights.py."""
+OF_COUNTS = ("MultinomialNB", "ComplementNB", "CategoricalNB")
+"""Classes with that tag. docs/decisions/0004-differences-from-scikit-learn.md"""
+
 
 @pytest.fixture(scope="module")
 def report():
@@ -73,16 +80,18 @@ def report():
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_every_check_passes_and_none_is_skipped_or_expected_to_fail(estimator, report):
+def test_every_check_passes_that_gives_an_estimator_numbers_it_takes(estimator, report):
     results = report[estimator]
     assert len(results) > 50
-    wrong = [result for result in results if result[1] != "passed" or result[2]]
-    assert wrong == []
+    wrong = {name: told for name, status, _, told in results if status != "passed"}
+    assert wrong.keys() == (SIGNED if estimator.startswith(OF_COUNTS) else set())
+    assert all("Negative values in data passed to" in told for told in wrong.values())
+    assert not any(expected for _, _, expected, _ in results)
 
 
 def test_refusing_fractional_codes_fails_the_checks_that_feed_them_and_no_other(report):
     results = report[REFUSING]
-    assert {name for name, status, *_ in results if status != "passed"} == FRACTIONAL
+    assert {name for name, status, *_ in results if status != "passed"} == FRACTIONAL | SIGNED
     for name, _, expected, exception in results:
         if name in FRACTIONAL:
             assert not expected

@@ -8,18 +8,27 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any, BinaryIO, ClassVar, Self
+from typing import Any, BinaryIO, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import assert_all_finite
 
 from tallybayes import scoring
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.array_api import like
+from tallybayes.estimators.class_weights import (
+    ClassWeights,
+    by_class,
+    learnable,
+    need_known_labels,
+    need_same_class_weights,
+    resolved,
+    weighted,
+)
 from tallybayes.estimators.comparing import same
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes, read_labels
@@ -113,9 +122,12 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "class_alpha": [Interval(Real, 0, None, closed="left")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
     }
     _prior_parameter: ClassVar[str] = "class_prior"
     _default_class_alpha: ClassVar[float] = 0.0
+
+    class_weight: dict[Any, float] | Literal["balanced"] | None
 
     # ---- what a subclass says ------------------------------------------------------------------
     @abstractmethod
@@ -135,6 +147,10 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _declared_smoothing(self) -> float:
         """The largest alpha that is stated in rows of weight 1, 0 where none is."""
         return 0.0
+
+    def _declared_classes(self) -> list[Any]:
+        """Labels that may occur, whatever rows say."""
+        return []
 
     def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
         """X as the kernels read it; `first` for a first batch, `learning` for rows to count."""
@@ -191,7 +207,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Class labels.
         sample_weight : array-like (n_rows,), optional
             A row of weight w counts as w rows. Negative weights are lawful as long as no count
-            becomes negative.
+            becomes negative. The class weights are multiplied in.
 
         Returns
         -------
@@ -205,9 +221,15 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._validate_params()
         x = self._read_rows(X, first=True, learning=True)
         y = read_labels(y, x, self._name)
-        weights = read_weights(sample_weight, x)
+        given = read_weights(sample_weight, x)
         classes, codes = labels_and_codes(y)
+        class_weight: ClassWeights = {}
+        if self.class_weight is not None:
+            count = np.bincount(codes, given, len(classes)).astype(np.float64)
+            class_weight = resolved(self.class_weight, classes, count, self._declared_classes())
+        weights = weighted(given, class_weight, classes, codes)
         model = self._count_afresh(classes, x, codes, weights)
+        model.class_weight = class_weight
         _ = model.log_prior  # an empty tally has none, and says so now
         smoothing = self._declared_smoothing()
         if weights is not None and smoothing > 0.0:
@@ -253,10 +275,12 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """A later batch. It changes nothing but the model, at the end, and so needs no twin."""
         if classes is not None:
             self._need_same_classes(classes)
+        class_weight = self._class_weight_to_learn()
         x = self._read_rows(X, learning=True)
         y = read_labels(y, x, self._name)
-        weights = read_weights(sample_weight, x)
-        codes = codes_of(y, self._fitted().schema.classes)
+        known = self._fitted().schema.classes
+        codes = codes_of(y, known)
+        weights = weighted(read_weights(sample_weight, x), class_weight, known, codes)
         self._take_parameters()
         model = self._fitted().own(for_numbers=x.shape[0] * x.shape[1])
         if weights is not None and weights.min(initial=0.0) < 0.0:
@@ -265,6 +289,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             model = self._of_what_is_held(model)
         elif not model.collect(x, codes, weights):
             model.add(*model.count(x, codes, weights))
+        model.class_weight = class_weight
         self._model = model
         return self
 
@@ -277,12 +302,14 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "that may occur: partial_fit(X, y, classes=[...])."
             )
         self._validate_params()
+        class_weight = self._class_weight_to_learn()
         x = self._read_rows(X, first=True, learning=True)
         y = read_labels(y, x, self._name)
-        weights = read_weights(sample_weight, x)
+        given = read_weights(sample_weight, x)
         if classes is None:
             known, codes = labels_and_codes(y)
-            self._count_afresh(known, x, codes, weights)
+            weights = weighted(given, class_weight, known, codes)
+            self._count_afresh(known, x, codes, weights).class_weight = class_weight
             return self
         named = label_array(classes).ravel()
         if not len(named):
@@ -290,9 +317,37 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if named.dtype.kind in "fcO":
             assert_all_finite(named, input_name="classes")
         known, _ = labels_and_codes(named)
-        model = self._count_afresh(known, x, codes_of(y, known), weights)
-        model.declared_classes = known
+        codes = codes_of(y, known)
+        need_known_labels(self.class_weight, known.tolist())
+        model = self._count_afresh(known, x, codes, weighted(given, class_weight, known, codes))
+        model.class_weight, model.declared_classes = class_weight, known
         return self
+
+    def _class_weight_to_learn(self) -> ClassWeights:
+        """By label, what the weights of rows that are learned now are multiplied by.
+
+        Raises
+        ------
+        ValueError
+            Where that is not what the rows before were counted with.
+        """
+        return learnable(self.class_weight, self._class_weight_held())
+
+    def _class_weight_held(self) -> ClassWeights | None:
+        """By label, what the weights of the rows that are held were multiplied by; None where there
+        are no rows."""
+        model = self.__dict__.get("_model")
+        if model is None or not model.tally.classes.count.any():
+            return None
+        return model.class_weight  # type: ignore[no-any-return]
+
+    def _weights(
+        self, sample_weight: Any, x: Any, classes: NDArray[Any], codes: NDArray[Any]
+    ) -> Array | None:
+        """What rows of the labels ``classes[codes]`` are, or were, counted with: sample_weight
+        times the class weights that the model holds. None for weight 1."""
+        weights = read_weights(sample_weight, x)
+        return weighted(weights, self._fitted().class_weight, classes, codes)
 
     def _count_afresh(
         self, classes: NDArray[Any], x: Any, codes: NDArray[np.int32], weights: Array | None
@@ -375,8 +430,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model = self._fitted()
         x = self._read_rows(X, learning=True)
         y = read_labels(y, x, self._name)
-        weights = read_weights(sample_weight, x)
         codes = codes_of(y, model.schema.classes)
+        weights = self._weights(sample_weight, x, model.schema.classes, codes)
         batch, rows = model.count(x, codes, weights)
         model = model.own(for_numbers=x.shape[0] * x.shape[1])
         model.subtract(batch, rows, "forget")
@@ -418,7 +473,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         IncompatibleTallies
-            A ValueError: the two do not count the same columns. Both are then as they were.
+            A ValueError: the two do not count the same columns, or have counted with different
+            class weights. Both are then as they were.
         """
         self._fitted()
         if type(other) is not type(self):
@@ -431,13 +487,14 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _merge(self, theirs: Model, other: TallyClassifier) -> Self:
         """Adds another model's counts; `other` was read before, since its lock is another."""
         mine = self._fitted()
+        need_same_class_weights(mine.class_weight, theirs.class_weight)
         tally = mine.tally.merged(theirs.tally)
         prior = mine.prior
         if len(tally.schema.classes) != len(mine.schema.classes):
             prior = self._class_prior(tally.schema.classes)
         dtype = np.result_type(mine.dtype, theirs.dtype)
         self._model = Model(tally, mine.family, prior, dtype, self._name)
-        self._model.taken = mine.taken
+        self._model.taken, self._model.class_weight = mine.taken, mine.class_weight
         self._model.declared_classes = joined_declared(
             mine.declared_classes, theirs.declared_classes
         )
@@ -508,6 +565,50 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         twin.set_params(**{self._prior_parameter: prior.given, "class_alpha": 0.0})
         twin._model.prior = prior
         twin._model.taken = twin._parameters()
+        return twin
+
+    def with_class_weight(
+        self, class_weight: Mapping[Any, float] | Literal["balanced"] | None
+    ) -> Self:
+        """The same rows under other class weights, as a new model.
+
+        A tally is scaled class by class, so that this is what fitting with these weights counts, to
+        rounding. So rows that come in batches can be balanced at the end. What was chosen on rows
+        is stale.
+
+        Parameters
+        ----------
+        class_weight : mapping, "balanced" or None
+            As the parameter; "balanced" by the rows that are counted now.
+
+        Returns
+        -------
+        A new model; this one is unchanged. Its parameter ``class_weight`` is a dict of the weights,
+        so that more rows can be learned with them.
+
+        Raises
+        ------
+        ValueError
+            For a weight that is no weight, labels that are no classes, or a class that was counted
+            with weight 0, whose rows are lost.
+        """
+        model = self._fitted()
+        classes = model.schema.classes
+        before = by_class(model.class_weight, classes)
+        lost = before == 0.0
+        count = model.tally.classes.count / np.where(lost, 1.0, before)
+        weights = resolved(class_weight, classes, count)
+        after = by_class(weights, classes)
+        if (after[lost] > 0.0).any():
+            raise ValueError(
+                f"the rows of class {classes[lost & (after > 0.0)][0].item()!r} were counted with "
+                "weight 0, so that nothing is known of them: fit with other class weights"
+            )
+        twin = copy.copy(self)
+        twin.set_params(class_weight=dict(zip(classes.tolist(), after.tolist(), strict=True)))
+        factor = after / np.where(lost, 1.0, before)
+        twin._model = twin._model.with_tally(model.tally.weighted(factor))
+        twin._model.class_weight = weights
         return twin
 
     # ---- predicting ------------------------------------------------------------------------------
@@ -598,6 +699,13 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._attribute("class_count_").tally.classes.count.copy()
 
     @property
+    def class_weight_(self) -> dict[Any, float]:
+        """What a row's weight was multiplied by, by label, for each class."""
+        model = self._attribute("class_weight_")
+        weights = by_class(model.class_weight, model.schema.classes)
+        return dict(zip(model.schema.classes.tolist(), weights.tolist(), strict=True))
+
+    @property
     def tally_(self) -> TableTally:
         """Everything that was counted. The model takes a copy before it changes it again."""
         return self._attribute("tally_").sharing().tally
@@ -640,8 +748,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model = self._fitted()
         x = self._read_rows(X)
         labels = read_labels(y, x, self._name)
-        weights = read_weights(sample_weight, x)
         own = codes_of(labels, model.schema.classes).astype(np.int64)
+        weights = self._weights(sample_weight, x, model.schema.classes, own)
         weight = np.ones(len(own)) if weights is None else weights
         likelihood = model.likelihood_without(x, own, weight)
         prior = model.log_prior_without(own, weight)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,11 +36,15 @@ class BernoulliNB(SumsClassifier, GenerativeClassifier):
         A class prior that no count changes, in the order of the classes or by label; it sums to 1.
     class_alpha : float, default=0.0
         Smoothing of the estimated class prior: (count + class_alpha) / (m + K·class_alpha).
+    class_weight : dict, "balanced" or None, optional
+        Weights of rows by label; see :class:`GaussianNB`.
 
     Attributes
     ----------
     classes_, class_count_, class_log_prior_ : arrays (n_classes,)
     feature_count_, feature_log_prob_ : float64 arrays (n_classes, n_features)
+    class_weight_ : dict
+        By label, what the weights of rows were multiplied by.
     n_features_in_ : int
     feature_names_in_ : array of str (n_features,)
         Where X had names.
@@ -71,6 +75,7 @@ class BernoulliNB(SumsClassifier, GenerativeClassifier):
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
         class_alpha: float = 0.0,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -78,6 +83,7 @@ class BernoulliNB(SumsClassifier, GenerativeClassifier):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.class_alpha = class_alpha
+        self.class_weight = class_weight
 
     def _threshold(self) -> float:
         # without binarize X holds 0 and 1, and any threshold between them says the same

@@ -63,12 +63,16 @@ class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
         ``"truncate"`` asks for the same.
     class_alpha : float, default=0.0
         Smoothing of the estimated class prior: (count + class_alpha) / (m + K·class_alpha).
+    class_weight : dict, "balanced" or None, optional
+        Weights of rows by label; see :class:`GaussianNB`.
 
     Attributes
     ----------
     classes_, class_count_, class_log_prior_ : arrays (n_classes,)
     category_count_, feature_log_prob_ : lists of float64 arrays (n_classes, n_levels of the column)
     n_categories_ : int64 array (n_features,)
+    class_weight_ : dict
+        By label, what the weights of rows were multiplied by.
     n_features_in_ : int
     feature_names_in_ : array of str (n_features,)
         Where X had names.
@@ -107,6 +111,7 @@ class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
         unseen: Unseen = "smooth",
         non_integer: Literal["error", "truncate"] = "error",
         class_alpha: float = 0.0,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -117,6 +122,7 @@ class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
         self.unseen = unseen
         self.non_integer = non_integer
         self.class_alpha = class_alpha
+        self.class_weight = class_weight
 
     def _family(self) -> Categorical:
         alpha = self._smoothing()

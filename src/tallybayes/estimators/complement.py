@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +35,9 @@ class ComplementNB(SumsClassifier):
         Divide each class's weights by their sum (Rennie et al., 2003, table 4).
     class_alpha : float, default=0.0
         Smoothing of the estimated class prior.
+    class_weight : dict, "balanced" or None, optional
+        Weights of rows by label; see :class:`GaussianNB`. They change what the complements hold;
+        the class prior, which follows them, enters no score.
 
     Attributes
     ----------
@@ -42,6 +45,8 @@ class ComplementNB(SumsClassifier):
     feature_all_ : float64 array (n_features,)
     feature_count_, feature_log_prob_ : float64 arrays (n_classes, n_features)
         ``feature_log_prob_`` holds the weights of the complements.
+    class_weight_ : dict
+        By label, what the weights of rows were multiplied by.
     n_features_in_ : int
     feature_names_in_ : array of str (n_features,)
         Where X had names.
@@ -70,6 +75,7 @@ class ComplementNB(SumsClassifier):
         class_prior: ArrayLike | None = None,
         norm: bool = False,
         class_alpha: float = 0.0,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
     ) -> None:
         self.alpha = alpha
         self.force_alpha = force_alpha
@@ -77,6 +83,7 @@ class ComplementNB(SumsClassifier):
         self.class_prior = class_prior
         self.norm = norm
         self.class_alpha = class_alpha
+        self.class_weight = class_weight
 
     def __getattr__(self, name: str) -> Any:
         if name in ("class_conditional_", "class_prior_distribution_", "joint_"):

@@ -31,6 +31,8 @@ from tallybayes.persistence.checks import (
     anything,
     array,
     flag,
+    label,
+    mapping,
     need,
     number,
     optional,
@@ -93,8 +95,15 @@ HEADER = record(
         "weighting": anything,
         "declared_classes": anything,
         "extra": anything,
+        "class_weight": optional(mapping(label, number(0.0))),
     },
-    {"table": None, "weighting": None, "declared_classes": None, "extra": None},
+    {
+        "table": None,
+        "weighting": None,
+        "declared_classes": None,
+        "extra": None,
+        "class_weight": None,
+    },
 )
 
 
@@ -130,6 +139,8 @@ def header_and_arrays(estimator: Any, extra: dict[str, Any] | None) -> tuple[Any
         arrays |= more
     if model.declared_classes is not None:
         header["declared_classes"] = model.declared_classes
+    if model.class_weight:
+        header["class_weight"] = model.class_weight
     if extra is not None:
         header["extra"] = extra
     return persistence.encode(header), arrays
@@ -223,6 +234,7 @@ def _loaded(header: dict[str, Any], arrays: dict[str, Any]) -> tuple[Any, dict[s
         _restore_weighting(model, restored_weighting(header["weighting"], arrays))
     if header["declared_classes"] is not None:
         model.declared_classes = labels(header["declared_classes"], "declared_classes")
+    model.class_weight = header["class_weight"] or {}
     if header["taken"]:
         model.taken = estimator._parameters()
     estimator._model = model

@@ -41,6 +41,11 @@ class GaussianNB(GenerativeClassifier):
         keeps what a column of tiny scale says beside one of huge scale.
     class_alpha : float, default=0.0
         Smoothing of the estimated class prior: (count + class_alpha) / (m + K·class_alpha).
+    class_weight : dict, "balanced" or None, optional
+        What the weight of a row is multiplied by, by label, wherever rows are learned, forgotten or
+        left out; a label that is missing weighs 1. "balanced" gives the classes equal weight, by
+        the rows of :meth:`fit`: Σw / (n_classes · Σw of the class), as scikit-learn does. An
+        estimated class prior follows the weights.
 
     Attributes
     ----------
@@ -50,6 +55,8 @@ class GaussianNB(GenerativeClassifier):
     epsilon_ : float, or array (n_features,) with ``var_smoothing_of="feature"``
         What was added to the variances. From the weighted variance of all rows, where scikit-learn
         takes the unweighted one of the last batch.
+    class_weight_ : dict
+        By label, what the weights of rows were multiplied by.
     n_features_in_ : int
     feature_names_in_ : array of str (n_features,)
         Where X had names.
@@ -81,11 +88,13 @@ class GaussianNB(GenerativeClassifier):
         var_smoothing: float = 1e-9,
         var_smoothing_of: Literal["largest", "feature"] = "largest",
         class_alpha: float = 0.0,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
     ) -> None:
         self.priors = priors
         self.var_smoothing = var_smoothing
         self.var_smoothing_of = var_smoothing_of
         self.class_alpha = class_alpha
+        self.class_weight = class_weight
 
     def _family(self) -> Gaussian:
         return Gaussian(float(self.var_smoothing), self.var_smoothing_of)

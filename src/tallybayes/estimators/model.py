@@ -65,6 +65,8 @@ class Model:
         Classes that the model has whether or not rows hold them. Others go with their last row.
     warned : set
         What was warned of since the model was fitted; later versions of it share the set.
+    class_weight : dict
+        By label, what rows were multiplied by when they were counted, where that is not 1.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class Model:
         self.most_squares: dict[Any, Array] = {}
         self.declared_classes: NDArray[Any] | None = None
         self.warned: set[Hashable] = set()
+        self.class_weight: dict[Any, float] = {}
         self._read: dict[str, Any] = {}
         self._changing = threading.RLock()
 
@@ -109,7 +112,8 @@ class Model:
     def with_tally(self, tally: TableTally) -> Model:
         twin = Model(tally, self.family, self.prior, self.dtype, self.whose)
         twin.taken, twin.most_squares = self.taken, self.most_squares
-        twin.declared_classes, twin.warned = self.declared_classes, self.warned
+        twin.declared_classes, twin.class_weight = self.declared_classes, self.class_weight
+        twin.warned = self.warned
         return twin
 
     def sharing(self) -> Self:
@@ -122,7 +126,7 @@ class Model:
 
     def equals(self, other: Model) -> bool:
         """Whether another model of the same class and parameters holds the same."""
-        return self.tally == other.tally
+        return self.class_weight == other.class_weight and self.tally == other.tally
 
     def own(self, *, for_numbers: int = 0) -> Model:
         """A model that is safe to change: a copy where somebody else holds the tally.

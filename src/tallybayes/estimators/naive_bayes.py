@@ -73,12 +73,16 @@ class NaiveBayes(Calibrated, AsDistributions):
     half_life : float, optional
         Rows after which what was learned weighs half. The order of rows then matters, by
         definition.
+    class_weight : dict, "balanced" or None, optional
+        Weights of rows by label; see :class:`GaussianNB`.
 
     Attributes
     ----------
     classes_, class_count_ : arrays (n_classes,)
     schema_ : frame
         What was decided about each column, and why.
+    class_weight_ : dict
+        By label, what the weights of rows were multiplied by.
     n_features_in_ : int
     feature_names_in_ : array of str (n_features,)
         Where X had names that are texts; of dicts, their keys.
@@ -136,6 +140,7 @@ class NaiveBayes(Calibrated, AsDistributions):
         criterion: Criterion = "loo_log_loss",
         calibrate: Method | None = None,
         half_life: float | None = None,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
     ) -> None:
         self.columns = columns
         self.classes = classes
@@ -148,6 +153,7 @@ class NaiveBayes(Calibrated, AsDistributions):
         self.criterion = criterion
         self.calibrate = calibrate
         self.half_life = half_life
+        self.class_weight = class_weight
 
     def _declared_smoothing(self) -> float:
         alphas = [self.alpha, self.class_alpha if self.class_prior is None else 0.0]

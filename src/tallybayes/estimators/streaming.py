@@ -10,6 +10,7 @@ import numpy as np
 
 from tallybayes.errors import UnseenLevel
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.class_weights import ClassWeights, by_label
 from tallybayes.estimators.declarations import Declared, names_declared
 from tallybayes.estimators.learning import LIVE, lock_of, take_place, twin_of
 from tallybayes.estimators.live import Outgrown, live_score
@@ -116,6 +117,7 @@ class RowByRow(TallyClassifier):
             self._add_batch(batch, rows.rows, None, seen, what)
         else:
             self._hold(batch, seen, what, has_names=True)
+        self._model.class_weight = self.__dict__["_row_class_weight"]
 
     def learn_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
         """Counts one row.
@@ -156,23 +158,24 @@ class RowByRow(TallyClassifier):
             return self._learn_row(x, y, w)
 
     def _learn_row(self, x: Mapping[str, Any], y: Any, w: float) -> Self:
-        rows = self.__dict__.get("_rows")
+        rows, given = self.__dict__.get("_rows"), w
         if rows is None:
             rows = self._open_rows(x)
         try:
+            w = given * self._class_weight_to_learn().get(y, 1.0)
             rows.learn(x, y, w * self._growth(rows.rows))
         except ValueError:  # read it as a table: that parses a text, or words the error
             if rows.rows or rows.holds:
                 self._take_rows()
             else:
                 self._close_rows()
-            return self.partial_fit([as_row(x)], [y], sample_weight=[w])
+            return self.partial_fit([as_row(x)], [y], sample_weight=[given])
         except TypeError:  # a label that cannot be a key, or a row that is no dict
             if not (rows.rows or rows.holds):
                 self._close_rows()
             if isinstance(x, dict):
                 raise
-            return self._learn_row(as_row(x), y, w)
+            return self._learn_row(as_row(x), y, given)
         live = self.__dict__.get(LIVE)
         if live is not None:
             try:
@@ -182,6 +185,12 @@ class RowByRow(TallyClassifier):
         if self.half_life is not None and rows.rows > 250.0 * self.half_life:
             self._take_rows()  # weights grow by halves that have passed: before squares overflow
         return self
+
+    def _class_weight_held(self) -> ClassWeights | None:
+        if "_rows" in self.__dict__:
+            held: ClassWeights = self.__dict__["_row_class_weight"]
+            return held
+        return super()._class_weight_held()
 
     def _growth(self, rows: int) -> float:
         """What the weight of a row is multiplied by, `rows` rows after the first pending one."""
@@ -200,9 +209,14 @@ class RowByRow(TallyClassifier):
         given = getattr(self, self._prior_parameter)
         if model is None and isinstance(given, Mapping):
             classes = [*given, *(() if classes is None else classes)]
+        class_weight = self._class_weight_held()
+        if class_weight is None:
+            balanced = self.class_weight == "balanced"  # which is refused when a row is learned
+            class_weight = {} if balanced else by_label(self.class_weight)
         rule = LabelRule(classes, None if given is None else len(given))
         rows = row_counter(seen.seen, schema, what, rule)
         self.__dict__["_rows"], self.__dict__["_row_declared"] = rows, (what, seen)
+        self.__dict__["_row_class_weight"] = class_weight
         if model is not None and self.half_life is None and model.is_read("row_scorer"):
             live = live_score(model)  # somebody asks in between: the score follows the rows
             if live is not None:
@@ -211,7 +225,7 @@ class RowByRow(TallyClassifier):
 
     def _close_rows(self) -> None:
         """Drops a counter without rows."""
-        for name in ("_rows", LIVE):
+        for name in ("_rows", "_row_declared", "_row_class_weight", LIVE):
             self.__dict__.pop(name, None)
 
     def forget_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
@@ -239,7 +253,8 @@ class RowByRow(TallyClassifier):
             hold(rows, model.tally)
         self.__dict__.pop(LIVE, None)
         try:
-            return bool(rows.forget(row, y, w))
+            w *= self.__dict__["_row_class_weight"].get(y, 1.0)
+            return w > 0.0 and bool(rows.forget(row, y, w))
         except (TypeError, ValueError):
             return False
 

@@ -19,6 +19,7 @@ from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.array_api import as_numpy
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.calibration import Isotonic
+from tallybayes.estimators.class_weights import need_same_class_weights, weighted
 from tallybayes.estimators.declarations import Declared, declared, names_declared
 from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.frames import frame
@@ -183,6 +184,10 @@ class TableClassifier(RowByRow):
     def _family(self) -> Any:
         return None
 
+    def _declared_classes(self) -> list[Any]:
+        named = [] if self.classes is None else label_array(self.classes).ravel().tolist()
+        return [*named, *(self.class_prior if isinstance(self.class_prior, Mapping) else ())]
+
     def _columns(self, x: Any) -> Columns:
         raise AssertionError("a table has no single group of columns")
 
@@ -221,7 +226,7 @@ class TableClassifier(RowByRow):
         x = self._read_rows(X)
         labels = read_labels(y, x, self._name)
         own = codes_of(labels, model.schema.classes).astype(np.intp)
-        self._choose(x, own, read_weights(sample_weight, x))
+        self._choose(x, own, self._weights(sample_weight, x, model.schema.classes, own))
 
     def _choose_without(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
         if self.chooses_on_rows and len(y):
@@ -304,22 +309,25 @@ class TableClassifier(RowByRow):
         if "_rows" in self.__dict__:
             self._take_rows()
         first = "_model" not in self.__dict__
+        class_weight = self._class_weight_to_learn()
         if first:
             self._validate_params()
             x = self._first_rows(X, more_may_come=True)
         else:
             x = self._read_rows(X, learning=True)
         y = read_labels(y, x, self._name)
-        weights = read_weights(sample_weight, x)
         known, codes = labels_and_codes(y)
+        weights = weighted(read_weights(sample_weight, x), class_weight, known, codes)
         aged = self._aged(weights, len(codes))
         batch = _with_classes(self._counted(x, known, codes, aged, x.declared), classes)
         if not first:
             self._add_batch(batch, len(codes), weights, x.names, x.declared)
+            self._model.class_weight = class_weight
         else:
             if weights is not None and weights.min(initial=0.0) < 0.0:
                 batch.need_non_negative("partial_fit with these negative weights")
-            self._hold(batch, x.names, x.declared, has_names=x.has_names)
+            model = self._hold(batch, x.names, x.declared, has_names=x.has_names)
+            model.class_weight = class_weight
             self._choose_first(x, known, codes, aged)
         if classes is not None:
             model = self._fitted()
@@ -452,8 +460,8 @@ class TableClassifier(RowByRow):
         model = self._fitted()
         x = self._rows_to_forget(X)
         y = read_labels(y, x, self._name)
-        weights = read_weights(sample_weight, x)
         known, codes = labels_and_codes(y)
+        weights = self._weights(sample_weight, x, known, codes)
         batch = self._counted(x, known, codes, weights, model.reading.declared)
         rest = merged_tables(model.tally, batch * -1.0)
         self._take_rest(rest, model.seen, model.reading.declared, action="forget")
@@ -504,6 +512,7 @@ class TableClassifier(RowByRow):
         mine = self._fitted()
         assert isinstance(theirs, TableModel)
         need_same_declarations(mine, theirs)
+        need_same_class_weights(mine.class_weight, theirs.class_weight)
         seen = mine.seen.joined(*theirs.seen)
         what = mine.reading.declared.completed(theirs.reading.declared, mine.counted)
         self._take(merged_tables(mine.tally, theirs.tally), seen, what)

@@ -81,6 +81,7 @@ class TableModel(Model):
         twin.reading, twin.taken = self.reading, self.taken
         twin.most_squares, twin.warned = self.most_squares, self.warned
         twin.declared_classes = self.declared_classes
+        twin.class_weight = self.class_weight
         twin.chosen = self.chosen if tally is self.tally else self.chosen.after_change()
         return twin
 

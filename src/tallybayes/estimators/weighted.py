@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.engines.table import raise_infinite
 from tallybayes.errors import StaleWarning, warn_user
+from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.declarations import Declared
 from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.frames import frame
@@ -19,7 +20,6 @@ from tallybayes.estimators.labels import codes_of, read_labels
 from tallybayes.estimators.learning import learning
 from tallybayes.estimators.naive_bayes import NaiveBayes
 from tallybayes.estimators.row_choices import weights_to_choose_on
-from tallybayes.estimators.rows import read_weights
 from tallybayes.estimators.table_classifier import TableClassifier
 from tallybayes.estimators.table_model import Chosen
 from tallybayes.estimators.table_reading import Reading
@@ -95,6 +95,8 @@ class WeightedNaiveBayes(TableClassifier):
         are added to it; otherwise as for :class:`NaiveBayes`.
     half_life : float, optional
         Rows after which what was learned weighs half.
+    class_weight : dict, "balanced" or None, optional
+        Weights of rows by label; see :class:`GaussianNB`.
 
     Attributes
     ----------
@@ -119,6 +121,8 @@ class WeightedNaiveBayes(TableClassifier):
     schema_ : frame
         What was decided about each column, and why.
     tally_ : TableTally
+    class_weight_ : dict
+        By label, what the weights of rows were multiplied by.
     n_features_in_ : int
     feature_names_in_ : array of str (n_features,)
 
@@ -150,6 +154,7 @@ class WeightedNaiveBayes(TableClassifier):
         "class_alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "class_prior": ["array-like", dict, None],
         "half_life": [None, Interval(Real, 0, None, closed="neither")],
+        "class_weight": TallyClassifier._parameter_constraints["class_weight"],
     }
     _model_type = WeightedModel
 
@@ -165,6 +170,7 @@ class WeightedNaiveBayes(TableClassifier):
         class_alpha: float | Literal["auto"] = 1.0,
         class_prior: ArrayLike | None = None,
         half_life: float | None = None,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
     ) -> None:
         self.columns = columns
         self.classes = classes
@@ -175,6 +181,7 @@ class WeightedNaiveBayes(TableClassifier):
         self.class_alpha = class_alpha
         self.class_prior = class_prior
         self.half_life = half_life
+        self.class_weight = class_weight
 
     # ---- reading the tally -----------------------------------------------------------------------
     def _reading(self, what: Declared) -> Reading:
@@ -300,7 +307,7 @@ class WeightedNaiveBayes(TableClassifier):
         x = self._read_rows(X)
         labels = read_labels(y, x, self._name)
         own = codes_of(labels, model.schema.classes).astype(np.intp)
-        given = read_weights(sample_weight, x)
+        given = self._weights(sample_weight, x, model.schema.classes, own)
         weight = weights_to_choose_on("weights are learned", model, own, given)
         weighting = simplified_weighting(model, self._wishes(), x, own, weight, int(max_terms))
         twin._weighted().chosen = Chosen(weighting=weighting)
@@ -350,9 +357,14 @@ class WeightedNaiveBayes(TableClassifier):
         if not isinstance(counted, NaiveBayes):
             raise TypeError(f"count_from takes a NaiveBayes, got a {type(counted).__name__}")
         self._validate_params()
+        if self.class_weight is not None:
+            counted = counted.with_class_weight(self.class_weight)
         theirs = counted._fitted()
         self.__dict__.pop("_rows", None)
-        self._hold(counted.tally_, theirs.seen, theirs.reading.declared, has_names=theirs.has_names)
+        model = self._hold(
+            counted.tally_, theirs.seen, theirs.reading.declared, has_names=theirs.has_names
+        )
+        model.class_weight = theirs.class_weight
         self.reweight(X, y, sample_weight)
         return self
 

@@ -20,6 +20,7 @@ __all__ = [
     "each",
     "either",
     "flag",
+    "label",
     "mapping",
     "need",
     "number",
@@ -58,6 +59,13 @@ def text(value: Any, where: str) -> str:
     """A string."""
     if not isinstance(value, str):
         _refuse(where, "is a text", value)
+    return value
+
+
+def label(value: Any, where: str) -> Any:
+    """A class label: a text, a number or a boolean."""
+    if not isinstance(value, str | int | float):
+        _refuse(where, "is a label", value)
     return value
 
 
