@@ -99,6 +99,12 @@ struct Loops {
     void (*pair_ratios)(const PairTable& table, const PairRows& rows, double* ratio);
     void (*pair_gains)(const PairTable& table, const PairRows& rows, double* logs);
     bool (*alike)(const i32* y, const double* weight, i64 n, const double* of);
+    void (*pooled_mass)(i64 n, i64 K, const double* x, const double* constant, const double* mean,
+                        const double* scale, double* mass);
+    void (*pooled_own)(i64 n, const double* square, const double* quadratic, double* mass);
+    void (*pooled_mix)(i64 n, i64 K, double* mass, double* use, const double* share,
+                       const double* shift, double* product, double* sum);
+    void (*pooled_logs)(i64 n, double* product, double* sum);
 };
 
 namespace baseline {

@@ -238,6 +238,7 @@ SparseScore<I> sparse_entry() {
 #include "loops_pairs.hpp"
 #include "loops_weighted.hpp"
 #include "loops_without.hpp"
+#include "loops_pooled.hpp"
 
 namespace tb {
 namespace TB_ISA {
@@ -273,6 +274,10 @@ const Loops* loops() {
         pair_ratios,
         pair_gains,
         alike,
+        pooled_mass,
+        pooled_own,
+        pooled_mix,
+        pooled_logs,
     };
     return &table;
 }

@@ -82,21 +82,6 @@ def grid_counts(
 ) -> tuple[int, int, _I8, _F8]: ...
 def encode_texts(streams: list[Any], threads: int) -> list[tuple[_I4, list[str]]]: ...
 def bin_entries(x: _Real, edges: _F8, entries: _I4, threads: int) -> int: ...
-def pooled_scores(
-    x: _F8,
-    low: _F8,
-    high: _F8,
-    atoms: _F8,
-    constant: _F8,
-    mean: _F8,
-    scale: _F8,
-    shift: _F8,
-    share: float,
-    gap: _F8,
-    there: _F8,
-    scores: _F8,
-    threads: int,
-) -> None: ...
 def levels_csr(
     indptr: _Real,
     indices: _Real,
@@ -367,6 +352,40 @@ class RowCounter:
     def forget(self, row: Any, label: Any, weight: float) -> bool: ...
     def largest(self) -> dict[str, float]: ...
     def counted(self) -> tuple[list[Any], _F8, _F8, list[Any], list[Any]]: ...
+
+class PooledScorer:
+    def __init__(self, classes: int) -> None: ...
+    def add(
+        self,
+        low: _F8,
+        high: _F8,
+        atoms: _F8,
+        constant: _F8,
+        mean: _F8,
+        scale: _F8,
+        shift: _F8,
+        share: float,
+    ) -> None: ...
+    def add_less(
+        self,
+        counts: _F8,
+        rest: _F8,
+        squares: _F8,
+        n: _F8,
+        rows: float,
+        less: float,
+        least: float,
+    ) -> None: ...
+    def score(self, columns: list[_F8], scores: _F8, threads: int) -> None: ...
+    def score_without(
+        self,
+        columns: list[_F8],
+        own: _I8,
+        weight: _F8,
+        scores: _F8,
+        redo: NDArray[np.uint8],
+        threads: int,
+    ) -> None: ...
 
 class RowScorer:
     found: int

@@ -117,6 +117,13 @@ TABLES = {
         "c": Categorical(levels=LEVELS),
         "b": Bernoulli(),
     },
+    "pooled": {
+        "g": Gaussian(pooled_rows=1.0, ddof=1.0, var_smoothing=0.0),
+        "h": Gaussian(pooled_rows=0.5, var_smoothing=0.0),
+        "p": Gaussian(pooled_rows=1.0),
+        "c": Categorical(levels=LEVELS),
+        "b": Bernoulli(),
+    },
     "priors": {
         "g": Gaussian(prior=NormalInverseGamma(0.0, 1.0, 2.0, 1.0)),
         "h": Gaussian(prior=NormalInverseGamma(0.0, 1.0, 2.0, 1.0), estimate="posterior"),

@@ -162,6 +162,26 @@ def bin_entries(dtype, threads):
     return [entries]
 
 
+def pooled_columns(K, without, threads):
+    n, low = 9 * 4096 + 17, np.array([-0.1, 0.5])
+    scorer, x = _kernels.PooledScorer(K), []
+    for j in range(3):
+        constant, mean, shift = rng_data(20 + j, 3, K)
+        scale, rest = np.exp(rng_data(23 + j, 2, K))
+        atoms = rng_data(26 + j, 2, K)
+        scorer.add(low, low + 0.01, atoms, constant, mean, scale, shift, 0.01)
+        counts, rest = np.exp(2.0 + atoms), 20.0 + 9.0 * rest
+        scorer.add_less(counts, rest, rest, rest + counts.sum(axis=0), 1.0, 1.0, 0.0)
+        x.append(np.where(rng_data(29 + j, n) > 2.0, np.nan, rng_data(30 + j, n)))
+    scores, redo = rng_data(33, n, K).copy(), np.zeros((n, 3), dtype=np.uint8)
+    if without:
+        own = class_codes(n, K).astype(np.int64)
+        scorer.score_without(x, own, np.abs(row_weights(n)), scores, redo, threads)
+    else:
+        scorer.score(x, scores, threads)
+    return [scores, redo]
+
+
 def text_codes(threads):
     rows = np.random.default_rng(18).integers(0, 900, size=(9, 40_000))
     columns = [pa.chunked_array([row.astype(str)]) for row in rows]
@@ -220,6 +240,8 @@ CASES = {
     "bins": (bin_entries, np.float64),
     "bins, integers": (bin_entries, np.int16),
     "texts": (text_codes,),
+    **{f"densities, {K} classes": (pooled_columns, K, False) for K in (2, 9, 200)},
+    **{f"densities without a row, {K} classes": (pooled_columns, K, True) for K in (2, 9, 200)},
     "log posterior": (normalise, False),
     "posterior": (normalise, True),
 }

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.cells import cells_without
+from tallybayes.engines.pooled import CHUNK, PooledColumns
 from tallybayes.engines.table import raise_infinite
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import UnseenLevel
-from tallybayes.parameters import Cells, Counts, Density, Description, PooledTerms, Unseen
+from tallybayes.parameters import Cells, Counts, Density, Description, Unseen
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Table, Texts
 
 __all__ = [
@@ -30,8 +31,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-CHUNK = 1 << 15  # rows whose intermediate results stay in the cache
 
 
 def values_of(name: str, column: Any) -> Array:
@@ -326,8 +325,11 @@ class DensityPart:
         return Description(what, [*rows, *names], np.concatenate([values, shares], axis=1))
 
     @cached_property
-    def _pooled(self) -> PooledTerms | None:
-        return self.density.pooled()
+    def pooled(self) -> PooledColumns | None:
+        """The kernel that scores the column, where its density has the form for it."""
+        if self.density.pooled() is None:
+            return None
+        return PooledColumns([self.density], self.n_classes)
 
     @cached_property
     def gap_scores(self) -> tuple[Array, Array]:
@@ -344,37 +346,24 @@ class DensityPart:
 
     def contribution(self, column: Any) -> Array:
         """(n_rows, n_classes) of a column."""
-        if self._pooled is not None:
-            scores = np.zeros((column.n_rows, self.n_classes))
-            self._add_pooled(self._pooled, column, scores)
-            return scores
-        values = values_of(self.name, column)
-        gap = np.isnan(values)
-        if gap.any():
-            scores = np.zeros((len(values), self.n_classes))
-            scores[~gap] = self.density.log_density(values[~gap])
-        else:
-            scores = self.density.log_density(values)
+        scores = np.zeros((column.n_rows, self.n_classes))
+        self.add_numbers(column, scores)
         if self.kinds is not None:
             scores += self.kinds.table.T[self.kinds.entries(column)]
         return scores
 
-    def _add_pooled(self, terms: PooledTerms, column: Any, scores: Array) -> None:
-        values, threads = values_of(self.name, column), get_num_threads()
-        by_gap = self.gap_scores
-        if isinstance(column, Mixed) and self.kinds is not None:  # a text is no gap
-            scores += self.kinds.table.T[self.kinds.entries(column)]
-            by_gap = np.zeros(self.n_classes), np.zeros(self.n_classes)
-        x = np.ascontiguousarray(values)
-        _kernels.pooled_scores(x, *terms, *by_gap, scores, threads)
-
-    def add_to(self, scores: Array, x: Table) -> None:
-        """Adds what the column says to `scores` (n_rows, n_classes), contiguous, in place."""
-        column = x.columns[self.name]
-        if self._pooled is not None:
-            self._add_pooled(self._pooled, column, scores)
+    def add_numbers(self, column: Any, scores: Array) -> None:
+        """Adds what the numbers of a column say to `scores` (n_rows, n_classes), contiguous, in
+        place; gaps and texts say nothing."""
+        values = values_of(self.name, column)
+        if self.pooled is not None:
+            self.pooled.add([values], scores)
+            return
+        gap = np.isnan(values)
+        if gap.any():
+            scores[~gap] += self.density.log_density(values[~gap])
         else:
-            scores += self.contribution(column)
+            scores += self.density.log_density(values)
 
     def contributions(self, x: Table) -> dict[str, Array]:
         """What the column adds, (n_rows, n_classes), in nats, by name."""
@@ -395,15 +384,22 @@ class DensityPart:
 
     def without(self, x: Table, own: Index, weight: Array) -> Array:
         """What the column adds after each row itself is taken out, (n_rows, n_classes)."""
-        values = values_of(self.name, x.columns[self.name])
-        there = np.flatnonzero(~np.isnan(values))
-        scores = np.zeros((len(values), self.n_classes))
-        for start in range(0, len(there), CHUNK):
-            rows = there[start : start + CHUNK]
-            scores[rows] = self.density.without(values[rows], own[rows], weight[rows])
+        scores = np.zeros((x.n_rows, self.n_classes))
+        self.add_numbers_without(x.columns[self.name], own, weight, scores)
         if self.kinds is not None:
             scores += self.kinds.without(x, own, weight)
         return scores
+
+    def add_numbers_without(self, column: Any, own: Index, weight: Array, scores: Array) -> None:
+        """:meth:`add_numbers` after each row itself is taken out."""
+        values = values_of(self.name, column)
+        if self.pooled is not None:
+            self.pooled.add_without([values], own, weight, scores)
+            return
+        there = np.flatnonzero(~np.isnan(values))
+        for start in range(0, len(there), CHUNK):
+            rows = there[start : start + CHUNK]
+            scores[rows] += self.density.without(values[rows], own[rows], weight[rows])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

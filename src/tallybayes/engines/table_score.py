@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
+from tallybayes.engines.pooled import PooledColumns
 from tallybayes.engines.table_correlated import CorrelatedPart
-from tallybayes.engines.table_parts import DensityPart, LookupPart, Part
+from tallybayes.engines.table_parts import DensityPart, LookupPart, Part, values_of
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.tables import Table
 
@@ -32,10 +33,20 @@ class TableScore:
         self.parts = list(parts)
         self.log_prior = log_prior
         self.fallback = int(np.argmax(log_prior))
-        self.lookups: list[Any] = [p for p in parts if isinstance(p, LookupPart)]
-        self.others = [p for p in parts if not isinstance(p, LookupPart)]
+        densities = [p for p in parts if isinstance(p, DensityPart)]
+        # what a value is, a number or not, stands in a table as levels do
+        tables = [p.kinds if isinstance(p, DensityPart) else p for p in parts]
+        self.lookups: list[Any] = [p for p in tables if isinstance(p, LookupPart)]
+        self.densities = [p for p in densities if p.density.pooled() is None]
+        pooled = [p for p in densities if p.density.pooled() is not None]
+        self.pooled_names = [p.name for p in pooled]
+        self.pooled: PooledColumns | None = None
+        if pooled:
+            self.pooled = PooledColumns([p.density for p in pooled], len(log_prior))
+        self.others = [p for p in parts if not isinstance(p, LookupPart | DensityPart)]
         widths = [part.table.shape[1] + 1 for part in self.lookups]
         self.start = np.concatenate([[0], np.cumsum(widths, dtype=np.int64)]).astype(np.int64)
+        self._only_lookups = all(isinstance(p, LookupPart) for p in parts)
         self.scorer: _kernels.LaneScorer | None = None
         if self.lookups:
             self.scorer = self._scorer([p.table for p in self.lookups], log_prior)
@@ -77,16 +88,20 @@ class TableScore:
             scores[:] = self.log_prior
         else:
             self.scorer.score_codes(self._entries(x), self.start, scores, None, get_num_threads())
+        if self.pooled is not None:
+            self.pooled.add(self._pooled_values(x), scores)
+        for density in self.densities:
+            density.add_numbers(x.columns[density.name], scores)
         for part in self.others:
             if isinstance(part, CorrelatedPart):
                 scores += part.score(x)
                 continue
-            if isinstance(part, DensityPart):
-                part.add_to(scores, x)
-                continue
             for share in part.contributions(x).values():
                 scores += share
         return scores
+
+    def _pooled_values(self, x: Table) -> list[Array]:
+        return [values_of(name, x.columns[name]) for name in self.pooled_names]
 
     def likelihood_without(self, x: Table, own: NDArray[np.int64], weight: Array) -> Array:
         """log p(x | c), (n_rows, n_classes), in nats, after each row itself is taken out.
@@ -100,18 +115,23 @@ class TableScore:
         weight : float64 array (n_rows,)
             The weight that it was counted with.
         """
-        if self.lookups and len(weight) and weight.min() == weight.max():
-            scores = self._lookups_without(x, own, float(weight[0]))
-            parts: list[Any] = self.others
-        else:
-            scores = np.zeros((x.n_rows, len(self.log_prior)))
-            parts = self.parts
-        for part in parts:
+        scores = self._lookups_without(x, own, weight)
+        if self.pooled is not None:
+            self.pooled.add_without(self._pooled_values(x), own, weight, scores)
+        for density in self.densities:
+            density.add_numbers_without(x.columns[density.name], own, weight, scores)
+        for part in self.others:
             scores += part.without(x, own, weight)
         return scores
 
-    def _lookups_without(self, x: Table, own: NDArray[np.int64], weight: float) -> Array:
-        """What the columns that are looked up add, for rows of one weight."""
+    def _lookups_without(self, x: Table, own: NDArray[np.int64], weights: Array) -> Array:
+        """What is looked up in tables adds."""
+        if not self.lookups or not len(weights) or weights.min() != weights.max():
+            scores = np.zeros((x.n_rows, len(self.log_prior)))
+            for part in self.lookups:
+                scores += part.without(x, own, weights)
+            return scores
+        weight = float(weights[0])
         if self._without is None or self._without[0] != weight:
             tables = [p.other_table(weight) if p.others_change else p.table for p in self.lookups]
             self._without = (
@@ -128,7 +148,7 @@ class TableScore:
 
     def best(self, x: Table) -> tuple[NDArray[np.int64], int]:
         """The most probable class of each row, and how many rows every class rules out."""
-        if self.scorer is not None and not self.others:
+        if self.scorer is not None and self._only_lookups:
             best = np.empty(x.n_rows, dtype=np.int64)
             _, _, ruled_out = self.scorer.score_codes(
                 self._entries(x), self.start, None, best, get_num_threads()

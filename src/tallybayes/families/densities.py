@@ -136,6 +136,11 @@ class GaussianDensity:
         return self.family.has_spread(self.own, self._within.typical)
 
     @cached_property
+    def all_have_spread(self) -> bool:
+        """Whether every class has a variance of its own, whatever row of another is taken out."""
+        return bool(self.family.has_spread(self.own, 4.0 * self._within.typical).all())
+
+    @cached_property
     def _others(self) -> tuple[Spread, Array]:
         """What all classes but one give to the spread within classes, (n_classes,), and their
         rows."""
@@ -191,6 +196,9 @@ class GaussianDensity:
     def pooled(self) -> None:
         return None
 
+    def pooled_less(self) -> None:
+        return None
+
     def described(self) -> Description:
         centre, variance, freedom = self.predictive
         names, values = ["mean", "standard deviation"], [centre, np.sqrt(variance)]
@@ -229,10 +237,9 @@ class GaussianDensity:
         everyone = self.everyone.without(g, weight)
         epsilon = self._epsilon(everyone)
         moved = np.abs(epsilon - self._epsilon(self.everyone)).max(initial=0.0)
-        # what a class without spread borrows changes with every row
-        borrowed = not self.family.has_spread(self.own, 4.0 * self._within.typical).all()
         rows = np.arange(len(x))
-        if not borrowed and moved <= UNMOVED * self.predictive.variance.min():
+        # what a class without spread borrows changes with every row
+        if self.all_have_spread and moved <= UNMOVED * self.predictive.variance.min():
             scores = self.log_density(x)
             scores[rows, own] = self.own_without(x, own, weight)
             return np.asarray(scores)

@@ -191,6 +191,9 @@ class PoissonDensity:
     def pooled(self) -> None:
         return None
 
+    def pooled_less(self) -> None:
+        return None
+
     def described(self) -> Description:
         return Description(self.what, ["rate"], self.rate[:, None])
 

@@ -27,7 +27,7 @@ from tallybayes.families.atoms import Atoms
 from tallybayes.families.base import less, sums_of_others
 from tallybayes.families.densities import GaussianDensity
 from tallybayes.families.gaussian import TINY, Gaussian
-from tallybayes.parameters import Description, PooledTerms, QuadraticTerms
+from tallybayes.parameters import Description, PooledLess, PooledTerms, QuadraticTerms
 from tallybayes.tally import UNIT_ROWS, GridCounts, Moments, RowWeights
 
 __all__ = ["Pooled"]
@@ -154,13 +154,28 @@ class Pooled:
             return PooledTerms(
                 low=self.atoms.low,
                 high=self.atoms.high,
-                atoms=np.ascontiguousarray(self._mixed(np.log(self.atoms.counts.T), self.n)),
+                atoms=np.ascontiguousarray(np.log(self.atoms.counts.T)),
                 constant=own.constant + np.log(self.density.own.n),
                 mean=own.mean,
                 scale=own.scale,
                 shift=np.log(self.n + self.rows),
                 share=self.rows / max(float(self.n.sum()), TINY),
             )
+
+    def pooled_less(self) -> PooledLess | None:
+        own, family = self.density.own, self.density.family
+        plain = family.prior is None and family.estimate != "posterior"
+        if not plain or family.var_smoothing or not self.density.all_have_spread:
+            return None
+        return PooledLess(
+            counts=np.ascontiguousarray(self.atoms.counts.T),
+            rest=own.n,
+            squares=np.maximum(own.squares, 0.0),
+            n=self.n,
+            rows=self.rows,
+            less=family.ddof,
+            least=family.min_variance,
+        )
 
     def described(self) -> Description:
         what, rows, values = self.density.described()

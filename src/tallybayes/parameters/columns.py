@@ -14,6 +14,7 @@ __all__ = [
     "Counts",
     "Density",
     "Description",
+    "PooledLess",
     "PooledTerms",
     "QuadraticTerms",
     "TriangularTerms",
@@ -33,11 +34,10 @@ class QuadraticTerms(NamedTuple):
 
 
 class PooledTerms(NamedTuple):
-    """score_c(x) = atoms[a, c] where low_a ≤ x < high_a, and elsewhere
+    """log p'(x|c) = log(M_c(x) + share·Σ_c M_c(x)) − shift_c, or 0 in every class where all M_c(x)
+    are 0. At an atom, low_a ≤ x < high_a, log M_c is atoms[a, c], elsewhere
 
-        log(M_c(x) + share·Σ_c M_c(x)) − shift_c,   log M_c(x) = constant − ((x − mean)·scale)²
-
-    or 0 in every class where all M_c(x) are 0.
+        log M_c(x) = constant − ((x − mean)·scale)²
 
     Parameters
     ----------
@@ -55,6 +55,35 @@ class PooledTerms(NamedTuple):
     scale: Array
     shift: Array
     share: float
+
+
+class PooledLess(NamedTuple):
+    """How a row of weight w changes M_c of its own class, where PooledTerms are those of all rows.
+
+    At an atom, the count there loses w. Elsewhere the class keeps left = k − w of its rows at no
+    atom, and with a = x − mean
+
+        M = left·N(a k/left; 0, σ²),   σ² = max((S − a² w k/left) / (left − less), least)
+
+    The rows of the class and of all classes, by which M and the share are divided, lose w.
+
+    Parameters
+    ----------
+    counts : float64 array (n_atoms, n_classes)
+    rest, squares, n : float64 arrays (n_classes,)
+        k, S, and the rows at atoms or not.
+    rows : float
+        Of all classes, that each class is given.
+    less, least : float
+    """
+
+    counts: Array
+    rest: Array
+    squares: Array
+    n: Array
+    rows: float
+    less: float
+    least: float
 
 
 class TriangularTerms(NamedTuple):
@@ -148,6 +177,10 @@ class Density(Protocol):
 
     def pooled(self) -> PooledTerms | None:
         """log p(x | c), if it has that form."""
+
+    def pooled_less(self) -> PooledLess | None:
+        """How a row changes it, if it has the form of :meth:`pooled` and classes do not borrow
+        from others."""
 
     def described(self) -> Description:
         """The parameters in words."""

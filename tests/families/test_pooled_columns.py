@@ -1,0 +1,100 @@
+"""Columns scored together by the kernel are what each density says by itself, and without a row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tallybayes.engines.pooled import PooledColumns
+from tallybayes.families.atoms import Atoms
+from tallybayes.families.choice import UNDECLARED
+from tallybayes.families.densities import GaussianDensity
+from tallybayes.families.gaussian import Statistics
+from tallybayes.families.pooled import Pooled
+from tallybayes.families.priors_of_numbers import NormalInverseGamma
+
+FAMILIES = {
+    "undeclared": UNDECLARED,
+    "smoothed": replace(UNDECLARED, var_smoothing=1e-3),
+    "floor": replace(UNDECLARED, min_variance=0.5),
+    "integrated": replace(UNDECLARED, prior=NormalInverseGamma(0.0, 1.0, 2.0, 1.0)),
+}
+
+
+def counted(x, own, weight, classes):
+    """Weight, mean and sum of squares of each class."""
+    n, mean, squares = np.zeros((3, classes))
+    for k in range(classes):
+        v, w = x[own == k], weight[own == k]
+        n[k] = w.sum()
+        if n[k] > 0.0:
+            mean[k] = v[0] + (v - v[0]) @ w / n[k]  # exact where all are alike
+            squares[k] = (v - mean[k]) ** 2 @ w
+    return Statistics(n, mean, squares)
+
+
+@st.composite
+def columns(draw):
+    """A density, the values that it counted (NaN for gaps), their classes and weights."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n, classes = draw(st.integers(1, 40)), draw(st.integers(1, 4))
+    own = rng.integers(draw(st.integers(1, classes)), size=n)
+    weight = rng.choice([0.5, 1.0, 3.0], size=n) if draw(st.booleans()) else np.ones(n)
+    x = rng.normal(size=n) * draw(st.sampled_from([1e-3, 1.0, 1e6]))
+    if draw(st.booleans()):
+        x[own == 0] = x[0]  # a class without spread
+    here = rng.random(n) < draw(st.sampled_from([0.0, 0.4]))
+    x[here] = 7e7
+    counts = np.bincount(own[here], weight[here], classes)[:, None][:, : int(here.any())]
+    low = np.full(counts.shape[1], 7e7)
+    atoms = Atoms(low, low, np.nextafter(low, np.inf), counts)
+    family = FAMILIES[draw(st.sampled_from(sorted(FAMILIES)))]
+    rest = counted(x[~here], own[~here], weight[~here], classes)
+    everyone = counted(x[~here], np.zeros((~here).sum(), int), weight[~here], 1)
+    gaps = rng.random(n) < draw(st.sampled_from([0.0, 0.3]))
+    values = np.where(gaps, np.nan, x)
+    return Pooled(GaussianDensity(family, rest, everyone), atoms), values, own, weight
+
+
+@given(columns())
+def test_one_column_is_what_its_density_says(drawn):
+    density, x, own, weight = drawn
+    if density.pooled() is None:
+        return
+    there = ~np.isnan(x)
+    together = PooledColumns([density], len(density.n))
+    scores, expected = np.zeros((2, len(x), len(density.n)))
+    together.add([x], scores)
+    expected[there] = density.log_density(x[there])
+    np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-12)
+    scores[:] = expected[:] = 0.0
+    together.add_without([x], own, weight, scores)
+    expected[there] = density.without(x[there], own[there], weight[there])
+    np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("without", [False, True])
+def test_many_columns_add_up(without):
+    rng = np.random.default_rng(3)
+    own, weight = rng.integers(3, size=200), np.ones(200)
+    densities, values = [], []
+    for j, family in enumerate(FAMILIES.values()):
+        x = rng.normal(size=200) + j
+        everyone = counted(x, 0 * own, weight, 1)
+        density = GaussianDensity(family, counted(x, own, weight, 3), everyone)
+        densities.append(Pooled(density, Atoms.none(3)))
+        values.append(x)
+    used = [j for j, density in enumerate(densities) if density.pooled() is not None]
+    densities, values = [densities[j] for j in used], [values[j] for j in used]
+    scores = np.zeros((200, 3))
+    if without:
+        PooledColumns(densities, 3).add_without(values, own, weight, scores)
+        each = [d.without(x, own, weight) for d, x in zip(densities, values, strict=True)]
+    else:
+        PooledColumns(densities, 3).add(values, scores)
+        each = [d.log_density(x) for d, x in zip(densities, values, strict=True)]
+    np.testing.assert_allclose(scores, sum(each), rtol=1e-12, atol=1e-12)
