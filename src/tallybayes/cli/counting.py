@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tallybayes.cli.class_weights import ClassWeight
 from tallybayes.cli.console import Bar, note
 from tallybayes.cli.failures import Failure
 from tallybayes.cli.model_file import Labelled, ModelFile, labels_of, need_labels
@@ -42,6 +43,8 @@ class Counting:
         Whether the model is a NaiveBayes, else a WeightedNaiveBayes.
     options : dict
         Of that model.
+    class_weight : dict, "balanced" or None
+        By which the counts of all rows are multiplied at the end.
     """
 
     source: Source
@@ -49,6 +52,7 @@ class Counting:
     families: dict[str, Any]
     plain: bool
     options: dict[str, Any]
+    class_weight: ClassWeight = None
 
     def __post_init__(self) -> None:
         self.kinds: dict[str, Kind | None] = {self.target: "text"}
@@ -161,9 +165,13 @@ class Counting:
                 with self.source.locating(rows.batch):
                     model.partial_fit(rows.batch.table, rows.labels)
                 sample.add(rows)
+            if self.class_weight is not None:
+                model = model.with_class_weight(self.class_weight)
             if not self.plain:
                 with bar.during("learning weights"):
-                    weighted = WeightedNaiveBayes(columns, **self.options)
+                    weighted = WeightedNaiveBayes(
+                        columns, class_weight=model.class_weight, **self.options
+                    )
                     return weighted.count_from(model, *sample.rows())
             if model.chooses_on_rows:
                 model.recalibrate(*sample.rows())

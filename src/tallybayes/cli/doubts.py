@@ -76,7 +76,7 @@ def note_stale(file: ModelFile, path: str) -> None:
 
 def note_new_classes(file: ModelFile, before: list[str]) -> None:
     """Says which classes came with the rows that were added."""
-    rows = dict(zip(file.classes, file.model.class_count_.tolist(), strict=True))
+    rows = dict(zip(file.classes, file.class_rows.tolist(), strict=True))
     new = [f"{name!r} ({rows[name]:,.10g} rows)" for name in file.classes if name not in before]
     if new:
         what = "class is" if len(new) == 1 else "classes are"

@@ -50,7 +50,7 @@ def learn(
             "rows_before": before,
             "rows_after": file.rows,
             "rows_without_label": source.unlabelled,
-            "classes": dict(zip(file.classes, file.model.class_count_.tolist(), strict=True)),
+            "classes": dict(zip(file.classes, file.class_rows.tolist(), strict=True)),
         }
         document(action, content)
         return

@@ -34,7 +34,7 @@ def merge(models: list[str], output: str, json: bool) -> None:
             "model": output,
             "merged": models,
             "rows": whole.rows,
-            "classes": dict(zip(whole.classes, whole.model.class_count_.tolist(), strict=True)),
+            "classes": dict(zip(whole.classes, whole.class_rows.tolist(), strict=True)),
         }
         document("merge", content)
         return

@@ -183,8 +183,22 @@ class ModelFile:
         return self.table.names
 
     @property
+    def class_rows(self) -> NDArray[np.float64]:
+        """How many rows of each class were counted, class weights left aside, (n_classes,)."""
+        count: NDArray[np.float64] = self.model.class_count_
+        weights = np.array(list(self.model.class_weight_.values()))
+        if (weights == 1.0).all():
+            return count
+        return np.round(count / np.where(weights > 0.0, weights, 1.0), 9)
+
+    @property
     def rows(self) -> float:
-        """How many rows, or how much weight, were counted."""
+        """How many rows were counted."""
+        return float(self.class_rows.sum())
+
+    @property
+    def weight(self) -> float:
+        """How much the rows weigh."""
         return float(self.model.class_count_.sum())
 
     @property

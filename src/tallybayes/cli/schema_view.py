@@ -114,17 +114,23 @@ def _percent(share: float | None) -> str:
 
 
 def class_table(file: ModelFile, target: str | None, show_all: bool) -> Any:
-    """The classes: rows and probability before anything is known."""
+    """The classes: rows, what one weighs, and probability before anything is known."""
     prior = np.exp(file.model.class_log_prior_)
-    count = file.model.class_count_
+    count = file.class_rows
+    weights = list(file.model.class_weight_.values())
+    weighs = any(weight != 1.0 for weight in weights)
     order = np.arange(len(count))
     if not show_all and len(count) > MAX_ROWS:
         order = np.argsort(-count, kind="stable")[:MAX_ROWS]
-    rows = [(file.classes[k], f"{count[k]:,.10g}", f"{prior[k]:.2%}") for k in order.tolist()]
+    heads = ["class", ">rows", *([">weight"] if weighs else []), ">prior"]
+    rows = []
+    for k in order.tolist():
+        weight = [f"{weights[k]:.4g}"] if weighs else []
+        rows.append((file.classes[k], f"{count[k]:,.10g}", *weight, f"{prior[k]:.2%}"))
     if more := len(count) - len(order):
-        rows.append((f"… and {more:,} more", "", ""))
+        rows.append((f"… and {more:,} more", *[""] * (len(heads) - 1)))
     title = f"Classes ({target})" if target else "Classes"
-    return table(title, ["class", ">rows", ">prior"], rows)
+    return table(title, heads, rows)
 
 
 def telling_table(found: list[Telling], measure: str, most: int = 10) -> list[Any]:

@@ -33,7 +33,7 @@ def show(model: str, tables: bool, show_all: bool, json: bool) -> None:
             "model": model,
             "target": file.target,
             "rows": file.rows,
-            "classes": dict(zip(file.classes, file.model.class_count_.tolist(), strict=True)),
+            "classes": dict(zip(file.classes, file.class_rows.tolist(), strict=True)),
             "options": settings,
             "columns": columns_document(file),
             "telling": {"measure": measure_of(file), "columns": [t._asdict() for t in telling]},

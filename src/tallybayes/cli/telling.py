@@ -62,7 +62,7 @@ def most_telling(file: ModelFile) -> list[Telling]:
         apart = zip(weighting.names, weighting.apart.tolist(), strict=True)
         return sorted((Telling(*t) for t in apart if t[1] > 0.0), key=lambda t: -t.nats)
     model, tally = file.model, file.model.tally_
-    rows = file.rows
+    rows = file.weight
     classes = np.exp(model.class_log_prior_) * (rows or 1.0)
     row_weights = tally.classes.row_weights
     given = getattr(model, "alpha", 1.0)
@@ -87,7 +87,7 @@ def most_telling(file: ModelFile) -> list[Telling]:
 
 def gap_shares(file: ModelFile) -> dict[str, float]:
     """The share of rows without a value, by column."""
-    tally, rows = file.model.tally_, max(file.rows, 1e-300)
+    tally, rows = file.model.tally_, max(file.weight, 1e-300)
     shares = {}
     for columns, counts in zip(tally.schema.groups, tally.groups, strict=True):
         assert columns.names is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tallybayes.cli.class_weights import ClassWeight
 from tallybayes.cli.console import document, line, note, progress, say
 from tallybayes.cli.counting import Counting
 from tallybayes.cli.doubts import note_doubts, note_unlabelled
@@ -41,6 +42,7 @@ class Wish:
         Whether the model is a NaiveBayes, else a WeightedNaiveBayes.
     settings : dict
         Of that model.
+    class_weight : dict, "balanced" or None
     test : str or None
         A file to measure on.
     estimate : bool
@@ -53,6 +55,7 @@ class Wish:
     families: dict[str, Any]
     plain: bool
     settings: dict[str, Any]
+    class_weight: ClassWeight
     test: str | None
     estimate: bool
     json: bool
@@ -61,7 +64,9 @@ class Wish:
 def fit(wish: Wish, source: Source, reading: Reading) -> None:
     """Trains, saves, measures, and reports."""
     path = wish.output
-    counting = Counting(source, wish.target, wish.families, wish.plain, wish.settings)
+    counting = Counting(
+        source, wish.target, wish.families, wish.plain, wish.settings, wish.class_weight
+    )
     with progress() as bar:
         model = counting.run(bar)
         file = counting.model_file(model)
@@ -99,7 +104,7 @@ def _document(
         "target": wish.target,
         "rows": file.rows,
         "rows_without_label": source.unlabelled,
-        "classes": dict(zip(file.classes, file.model.class_count_.tolist(), strict=True)),
+        "classes": dict(zip(file.classes, file.class_rows.tolist(), strict=True)),
         "columns": columns_document(file),
         "estimate": None if figures is None else figures.document(),
         "telling": {"measure": measure_of(file), "columns": [t._asdict() for t in telling]},

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tallybayes.cli import options
+from tallybayes.cli.class_weights import class_weight_of
 from tallybayes.cli.failures import USAGE, Failure
 
 __all__ = ["run"]
@@ -81,6 +82,14 @@ def run(
             help="Ignore missing values (the default), or treat them as a level.",
         ),
     ] = None,
+    class_weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="balanced|LABEL=WEIGHT",
+            help="Weigh rows by their label: balanced gives the classes equal weight; a label that "
+            "is not named weighs 1. May be repeated.",
+        ),
+    ] = None,
     test: Annotated[
         str | None,
         typer.Option(
@@ -110,6 +119,7 @@ def run(
         raise Failure("from standard input the model needs a name: add -o MODEL", USAGE)
     if train == "-" and test == "-":
         raise Failure("standard input cannot be both TRAIN and --test: give a file", USAGE)
+    weights = class_weight_of(class_weight)
     families: dict[str, Any] = {}
     if column:
         from tallybayes.cli.families import column_families
@@ -139,7 +149,8 @@ def run(
         reading.open(test)
     from tallybayes.cli.training import Wish, fit
 
-    fit(Wish(target, output, families, plain, settings, test, estimate, json), source, reading)
+    wish = Wish(target, output, families, plain, settings, weights, test, estimate, json)
+    fit(wish, source, reading)
 
 
 def _need_plain(**given: str | None) -> None:
