@@ -43,7 +43,9 @@ def atom_cells(grid: GridCounts, row: float = 1.0) -> NDArray[np.bool_]:
         j = low + k
         there = j < high
         gaps[there, k] = apart[j[there]]
-    pitch = np.nanmedian(gaps, axis=1)
+    gaps.sort(axis=1)  # what is not there comes last
+    n_gaps = high - low
+    pitch = 0.5 * gaps[at, (n_gaps - 1) // 2] + 0.5 * gaps[at, n_gaps // 2]  # the median
     before = np.concatenate([[0.0], np.cumsum(rows)])
     expected = np.zeros(n)
     for side, held in ((low, before[at] - before[low]), (high, before[high + 1] - before[at + 1])):

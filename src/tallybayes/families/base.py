@@ -53,7 +53,7 @@ def log(probability: Array) -> Array:
 def less(whole: Array, part: Array | float) -> Array:
     """whole − part of weights, elementwise; what can only be rounding is 0."""
     rest: Array = np.asarray(whole - part)
-    rest[rest <= RESIDUE * np.broadcast_to(whole, rest.shape)] = 0.0
+    rest[rest <= RESIDUE * whole] = 0.0
     return rest
 
 

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.bins import quantile_bins, supervised_bins
+from tallybayes.families.bins import Bins, quantile_bins, supervised_bins
 from tallybayes.families.cells import CellLaw
 from tallybayes.families.hyperparameters import hold_choice, smoothing_number, whole_number
 from tallybayes.families.loo import law_likelihood
@@ -101,7 +101,7 @@ class Binned:
             options = [supervised_bins(grid, compared, classes, finest, row_weights)]
         else:
             sizes = CANDIDATES if self.bins == "auto" else (self.bins,)
-            options = [quantile_bins(grid, size, row_weights) for size in sizes]
+            options = _different([quantile_bins(grid, size, row_weights) for size in sizes])
         tried = [
             (law_likelihood(b.counts, _law(b.counts, compared), classes, row_weights), b)
             for b in options
@@ -110,6 +110,15 @@ class Binned:
         what = f"binned, {best.counts.shape[1]} bins"
         alpha = unit * alpha if self.alpha is None else self.alpha
         return BinnedReading(best.edges, _law(best.counts, alpha), likelihood, what)
+
+
+def _different(options: list[Bins]) -> list[Bins]:
+    """Each binning once, the first of equals: few values are cut alike however many bins may be."""
+    found: list[Bins] = []
+    for bins in options:
+        if not any(np.array_equal(bins.edges, other.edges) for other in found):
+            found.append(bins)
+    return found
 
 
 def _law(counts: Array, alpha: float) -> CellLaw:

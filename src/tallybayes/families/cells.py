@@ -34,8 +34,9 @@ def log_ratio(part: Array, whole: Array, n_cells: int | Array) -> Array:
     """log(part / whole), −inf for 0; 1/n_cells where there is nothing and no smoothing at all."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio: Array = np.log(part) - np.log(whole)
-    nothing = np.broadcast_to(whole == 0.0, ratio.shape)
-    if nothing.any():
+    empty = whole == 0.0
+    if empty.any():
+        nothing = np.broadcast_to(empty, ratio.shape)
         even = -np.log(np.maximum(n_cells, 1).astype(np.float64))
         ratio[nothing] = np.broadcast_to(even, ratio.shape)[nothing]
     return ratio
