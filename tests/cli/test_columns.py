@@ -134,9 +134,13 @@ def test_a_family_for_numbers_waits_for_the_first_value(run, tmp_path):
 @pytest.mark.parametrize("block", [64, 1 << 20])
 def test_a_number_among_texts_has_one_spelling(run, tmp_path, block):
     cells = ["3.0", "3", "3.00", "2.50", "2.5", "x", "007", "7", "-0.0", "1e3", "true", "TRUE"]
+    cells += ["x"] * 8  # so that the column is mainly texts
     lines = ["c,y", *(f"{c},{'ab'[i % 2]}" for i, c in enumerate(cells * 9))]
     (tmp_path / "t.csv").write_text("\n".join(lines))
     run("fit", "--plain", "t.csv", "-t", "y", "--no-estimate", "--block", block)
+    (table,) = run("show", "t.tally", "--tables", "--json").document["tables"]
+    assert set(table["rows"]) == {"3", "2.5", "x", "7", "0", "1000", "True"}
+    run("fit", "--plain", "t.csv", "-t", "y", "--no-estimate", "--column", "c=categorical")
     (table,) = run("show", "t.tally", "--tables", "--json").document["tables"]
     assert set(table["rows"]) == {"3", "2.5", "x", "007", "7", "0", "1e3", "True"}
 

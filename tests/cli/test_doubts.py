@@ -17,8 +17,7 @@ NUMBERS = [f"{i}.5" for i in range(30)]
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
-        ([*NUMBERS, "-"], "because of '-' among numbers: if that means missing, add --null x=-"),
-        ([*NUMBERS, "no answer", "it's"], "--null 'x=no answer' --null 'x=it'\\''s'"),
+        ([*NUMBERS, *["-"] * 40], "because of '-' among numbers: if that means missing, add --n"),
         ([f"{i},5" for i in range(30)], "numbers with a decimal comma: add --decimal ,"),
         ([f"${i},000.00" for i in range(30)], "numbers with signs, such as '$0,000.00'"),
         ([f"{i} %" for i in range(30)], "numbers with signs, such as '0 %'"),
@@ -31,13 +30,32 @@ def test_texts_that_look_like_something_else_are_named(run, tmp_path, cells, sai
     assert said in line
 
 
+def test_texts_among_numbers_are_named_with_the_first_line(run, tmp_path):
+    cells = [*NUMBERS, "no answer", "1.5", "it's", "no answer"]
+    (line,) = notes(run, tmp_path, cells)
+    assert "column 'x': line 32 holds 'no answer', and 1 other text comes later" in line
+    assert line.endswith("add --null 'x=no answer' --null 'x=it'\\''s'")
+    cells[5] = "true"  # which is read as the number 1
+    assert "line 32 holds 'no answer'" in notes(run, tmp_path, cells)[0]
+    (line,) = notes(run, tmp_path, [*NUMBERS, "a", "b", "c", "d"])
+    assert line.endswith("texts are levels beside the numbers")
+
+
+def test_numbers_too_many_to_be_levels_are_named(run, tmp_path):
+    cells = [f"{i}.5" if i % 2 else "abcde"[i % 5] for i in range(9000)] + ["a"]
+    (line,) = notes(run, tmp_path, cells)
+    assert "column 'x' is mainly texts" in line
+    assert line.endswith("--column x=categorical")
+    assert notes(run, tmp_path, cells, "--column", "x=categorical") == []
+
+
 @pytest.mark.parametrize(
     "cells",
     [
         NUMBERS,
         ["cook", "nurse", "driver"] * 10,
         [f"a{i}" for i in range(30)],
-        ["1", "2", "more"] * 10,  # levels, of which some are digits
+        ["1", "2", "more", "few"] * 10,  # levels, of which some are digits
         ["2020-01-31"] * 30,
         ["1.2.3.4", "10.0.0.1"] * 15,
     ],

@@ -21,7 +21,7 @@ from tallybayes.cli.commands.show import run as show
 from tallybayes.cli.commands.update import forget, update
 from tallybayes.cli.failures import OUTPUT, naming_output
 from tallybayes.cli.help import PlainCommand, PlainGroup
-from tallybayes.errors import LeftOutWarning, StaleWarning
+from tallybayes.errors import LeftOutWarning, MixedColumnWarning, StaleWarning
 
 __all__ = ["app"]
 
@@ -34,8 +34,10 @@ class OneLine(PlainGroup):
         kwargs["prog_name"] = "tallybayes"  # also for python -m tallybayes.cli
         with warnings.catch_warnings():
             warnings.simplefilter("default")
-            # the table of columns says so, and whoever predicts was told when training
+            # the table of columns says so, or a note that names the line, and whoever predicts was
+            # told when training
             warnings.simplefilter("ignore", LeftOutWarning)
+            warnings.simplefilter("ignore", MixedColumnWarning)
             warnings.showwarning = _show_warning
             sys.exit(self._code(args, kwargs))
 

@@ -17,6 +17,7 @@ from tallybayes.cli.reading.batch import Batch, gathered
 from tallybayes.cli.reading.cells import Kind, Misfit
 from tallybayes.cli.reading.source import Source
 from tallybayes.cli.sampling import SAMPLE, WEIGHTED_SAMPLE, Sample
+from tallybayes.cli.strays import need_finite
 from tallybayes.cli.targets import need_columns
 from tallybayes.errors import StaleWarning
 from tallybayes.estimators.naive_bayes import NaiveBayes
@@ -66,8 +67,8 @@ class Counting:
     def run(self, bar: Bar) -> TableClassifier:
         """Counts the file.
 
-        Where a later batch shows that a column holds texts after all, or that there are more
-        columns, the file is counted afresh; what is read once cannot be, and that is an error.
+        Where a later batch shows that a column of dates holds something else, or that there are
+        more columns, the file is counted afresh; what is read once cannot be, and that is an error.
         """
         try:
             return self._count(bar)
@@ -95,13 +96,13 @@ class Counting:
         )
 
     def _survey(self, bar: Bar) -> None:
-        """Goes over the file once to learn each column's kind, and says which became texts."""
+        """Goes over the file once to learn each column's kind, and says which are no dates."""
 
         def widen(misfit: Misfit) -> None:
             if misfit.column in self.families:
                 raise self._final(misfit)
             note(
-                f"note: column {misfit.column!r} is read as text: "
+                f"note: column {misfit.column!r} is not read as dates: "
                 f"{self.source.where(misfit.row)} holds {misfit.value!r}"
             )
 
@@ -165,6 +166,7 @@ class Counting:
                 with self.source.locating(rows.batch):
                     model.partial_fit(rows.batch.table, rows.labels)
                 sample.add(rows)
+            need_finite(model, self.source)
             if self.class_weight is not None:
                 model = model.with_class_weight(self.class_weight)
             if not self.plain:

@@ -12,12 +12,13 @@ from itertools import islice
 from tallybayes.cli.console import note
 from tallybayes.cli.model_file import ModelFile
 from tallybayes.cli.reading.source import Source
+from tallybayes.cli.strays import MAX_STRAYS, null_options, quoted
 from tallybayes.errors import listed
+from tallybayes.tally import GridCounts
 
 __all__ = ["note_doubts", "note_new_classes", "note_stale", "note_unlabelled"]
 
 MOST = 10_000  # levels of a column that are looked at
-STRAY = 3  # texts among numbers, at most
 ENOUGH = 10  # numbers, for so many strays
 MANY = 20  # numbers as classes, from which on they may be a quantity
 
@@ -40,14 +41,18 @@ def note_doubts(file: ModelFile, source: Source) -> None:
     """
     if source.nameless:
         note("note: a column without a name (such as a written index) is not read")
-    declared = file.table.reading.declared
-    for group in file.table.schema.groups:
-        if group.names is None or group.levels is None or declared.is_text(group.names[0]):
-            continue
-        levels = [str(level) for level in islice(group.levels[0], MOST)]
-        doubt = _doubt(group.names[0], levels, file.decimal)
-        if doubt:
-            note(f"note: column {group.names[0]!r} was read as texts {doubt}")
+    for name, levels in _texts(file).items():
+        held = file.table.holds[name]
+        beside = held.numbers and held.texts
+        if doubt := _doubt(name, levels, file.decimal, None if beside else _n_numbers(file, name)):
+            read = "holds texts beside its numbers" if beside else "was read as texts"
+            note(f"note: column {name!r} {read} {doubt}")
+        if held.together:
+            note(
+                f"note: column {name!r} is mainly texts, and its numbers are too many for levels: "
+                f"all of them are one level. To keep each, add --column "
+                f"{quoted(name + '=categorical')}"
+            )
     numbers = [c for c in file.classes if POINTED.fullmatch(c)]
     if len(numbers) == len(file.classes) > MANY:
         note(
@@ -86,19 +91,45 @@ def note_new_classes(file: ModelFile, before: list[str]) -> None:
         )
 
 
-def _doubt(name: str, levels: list[str], decimal: str) -> str:
-    """What texts look like, and what reads them so; nothing where they look like texts."""
+def _texts(file: ModelFile) -> dict[str, list[str]]:
+    """Texts of each column that is not declared as levels."""
+    declared = file.table.reading.declared
+    return {
+        group.names[0]: [str(level) for level in islice(group.levels[0], MOST)]
+        for group in file.table.schema.groups
+        if group.names is not None
+        and group.levels is not None
+        and not declared.is_text(group.names[0])
+    }
+
+
+def _n_numbers(file: ModelFile, name: str) -> int:
+    """Different numbers that a column holds beside its texts, as far as they are told apart."""
+    pairs = zip(file.table.schema.groups, file.table.tally.groups, strict=True)
+    return sum(
+        len(group.keys)
+        for columns, group in pairs
+        if isinstance(group, GridCounts) and columns.names == (name,)
+    )
+
+
+def _doubt(name: str, levels: list[str], decimal: str, n_numbers: int | None) -> str:
+    """What texts look like, and what reads them so; nothing where they look like texts.
+
+    `n_numbers` is how many different numbers stand among them; None where the column is mainly
+    numbers, so that few texts are no doubt.
+    """
     if not levels:
         return ""
     if decimal == "." and all(map(COMMAED.fullmatch, levels)):
         return "and looks like numbers with a decimal comma: add --decimal ,"
     number = COMMAED if decimal == "," else POINTED
     strays = [v for v in levels if not POINTED.fullmatch(v) and not number.fullmatch(v)]
-    if 0 < len(strays) <= STRAY and len(levels) - len(strays) >= ENOUGH:
-        options = " ".join(f"--null {_quoted(name + '=' + v)}" for v in strays)
+    enough = n_numbers is not None and len(levels) - len(strays) + n_numbers >= ENOUGH
+    if enough and 0 < len(strays) <= MAX_STRAYS:
         return (
             f"because of {listed(map(repr, strays))} among numbers: if that means missing, "
-            f"add {options}"
+            f"add {null_options(name, strays)}"
         )
     if strays and all(map(SIGNED.fullmatch, levels)):
         return (
@@ -108,8 +139,3 @@ def _doubt(name: str, levels: list[str], decimal: str) -> str:
     if all(map(DATED.fullmatch, levels)):
         return f"and looks like dates, such as {levels[0]!r}: write them as 2020-01-31"
     return ""
-
-
-def _quoted(text: str) -> str:
-    """A text as a shell takes it."""
-    return text if re.fullmatch(r"[\w.@%+:=-]+", text) else "'" + text.replace("'", "'\\''") + "'"

@@ -11,6 +11,7 @@ from tallybayes.cli.failures import Failure
 from tallybayes.cli.model_file import ModelFile
 from tallybayes.cli.options import Reading
 from tallybayes.cli.reading.batch import Batch
+from tallybayes.cli.reading.cells import value_of
 from tallybayes.cli.reading.source import Source
 
 __all__ = ["explain"]
@@ -61,7 +62,7 @@ def _row(file: ModelFile, source: Source, row: int) -> Batch:
 
 def _value(batch: Batch, columns: tuple[str, ...]) -> Any:
     """What the row holds in a column, or in the two of a pair."""
-    found = [_shown(batch.table.column(name)[0].as_py()) for name in columns]
+    found = [_shown(value_of(batch.table.column(name)[0])) for name in columns]
     return found[0] if len(found) == 1 else [None if v is None else str(v) for v in found]
 
 

@@ -12,6 +12,7 @@ from tallybayes.cli.model_file import ModelFile
 from tallybayes.cli.options import Reading
 from tallybayes.cli.places import need_place
 from tallybayes.cli.reading.source import Source
+from tallybayes.cli.strays import need_finite, note_strays, texts_beside_numbers
 from tallybayes.errors import NegativeTally
 
 __all__ = ["learn"]
@@ -36,12 +37,15 @@ def learn(
         before = file.rows
         classes = file.classes
         source = reading.open(data, file)
+        stray = texts_beside_numbers(file.model)
         _count(action, file, source, target)
+        need_finite(file.model, source)
         file.target = file.target or target
         file.save(path)
     changed = abs(file.rows - before)
     note_unlabelled(source)
     note_new_classes(file, classes)
+    note_strays(file, source, known=stray)
     note_stale(file, path)
     if json:
         content = {

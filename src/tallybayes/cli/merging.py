@@ -58,16 +58,18 @@ def _take_in(whole: ModelFile, first: str, part: ModelFile, path: str) -> None:
             "of one target merge"
         )
     for name in whole.kinds.keys() & part.kinds.keys():
-        mine, theirs = whole.kinds[name], part.kinds[name]
-        if {mine, theirs} & OPEN or mine == theirs:
-            continue
-        hint = f"train both with --column {name}=categorical"
-        raise Failure(f"column {name!r} holds {mine}s in {first} and {theirs}s in {path}: {hint}")
+        kinds = {whole.kinds[name], part.kinds[name]}
+        if "date" in kinds and len(kinds) > 1 and not kinds & OPEN:
+            raise Failure(
+                f"column {name!r} holds {whole.holds(name)} in {first} and {part.holds(name)} in "
+                f"{path}: train both with --column {name}=categorical"
+            )
     mine_set, theirs_set = whole.model.get_params(), part.model.get_params()
     if type(whole.model) is type(part.model) and str(mine_set) != str(theirs_set):
         note(f"note: {path} was trained with other options; those of {first} are kept")
     whole.model.merge(part.model)
     whole.target = whole.target or part.target
     for name, kind in part.kinds.items():
-        if whole.kinds.get(name) in OPEN:
-            whole.kinds[name] = kind
+        mine = whole.kinds.get(name)
+        if mine in OPEN or (mine != kind and kind not in OPEN):
+            whole.kinds[name] = kind if mine in OPEN else "number or text"

@@ -36,7 +36,7 @@ from tallybayes.persistence.checks import (
 )
 from tallybayes.tables.objects import as_text
 
-__all__ = ["Labelled", "ModelFile", "labels_of", "need_labels"]
+__all__ = ["Labelled", "ModelFile", "labels_of", "need_labels", "state_of"]
 
 
 TEXTS = either(each(text), each(text, of=tuple))
@@ -90,6 +90,13 @@ def need_labels(source: Source, n_rows: int, target: str) -> None:
         raise Failure(f"{source.name}: none of its {source.unlabelled:,} rows has a {target!r}")
 
 
+def state_of(model: TableClassifier) -> TableModel:
+    """What a model of a table holds."""
+    state = model._fitted()
+    assert isinstance(state, TableModel)
+    return state
+
+
 @dataclass(eq=False)
 class ModelFile:
     """A model and what has to be known to read data for it.
@@ -138,15 +145,23 @@ class ModelFile:
         gaps = tuple(mine["gaps"])
         gaps_of = {name: tuple(texts) for name, texts in mine["gaps_of"].items()}
         file = cls(model, mine["target"], mine["kinds"], gaps, mine["decimal"], gaps_of)
-        for group in file.table.schema.groups:  # Python may have taught it more since
-            if group.names is None:
-                continue
-            name = group.names[0]
-            if group.kind == "levels":
-                file.kinds[name] = "text"
-            elif file.kinds.get(name) not in ("number", "date"):
-                file.kinds[name] = "number"
+        for name in file.table.counted:  # Python may have taught it more since
+            file.kinds[name] = file._kind(name)
         return file
+
+    def _kind(self, name: str) -> Kind:
+        """The kind of a column that has values."""
+        held, declared = self.table.counted[name], self.table.reading.declared
+        known = self.kinds.get(name)
+        if declared.is_text(name):
+            return "text"
+        if held.dates or (known == "date" and not held.texts):
+            return "date"
+        if declared.is_number(name):
+            return "number"
+        if not held.numbers and known != "number or text":
+            return "text"  # so it was learned, by other formats or in Python
+        return "number or text"
 
     def save(self, path: str) -> None:
         """Writes the file; one that is there is replaced whole or not at all."""
@@ -163,9 +178,7 @@ class ModelFile:
 
     @property
     def table(self) -> TableModel:
-        state = self.model._fitted()
-        assert isinstance(state, TableModel)
-        return state
+        return state_of(self.model)
 
     @property
     def pairs(self) -> list[Term]:
@@ -200,6 +213,12 @@ class ModelFile:
     def weight(self) -> float:
         """How much the rows weigh."""
         return float(self.model.class_count_.sum())
+
+    def holds(self, name: str) -> str:
+        """What a column's values are: dates, numbers, texts, or numbers and texts."""
+        held = self.table.counted[name]
+        numbers = ["dates" if self.kinds.get(name) == "date" else "numbers"] * held.numbers
+        return " and ".join([*numbers, *["texts"] * held.texts])
 
     @property
     def classes(self) -> list[str]:
@@ -236,7 +255,7 @@ class ModelFile:
         names = [name for name in self.names if name != also]
         read = {n for n in names if not self.table.reading.declared.left_out(n)}
         idle = set() if learning else {r.name for r in self.table.columns_read if r.part is None}
-        kinds: dict[str, Kind | None] = {n: self.kinds.get(n) for n in read}
+        kinds = {n: self._kind_asked(n, learning) for n in read}
         if also is not None:
             read.add(also)
             kinds[also] = "text"
@@ -262,7 +281,16 @@ class ModelFile:
                 yield _filled(batch, [*names, also] if also is not None else names)
         except Misfit as misfit:
             raise source.misfit(misfit) from None
-        self.kinds.update({n: k for n, k in kinds.items() if n != also})
+        self.kinds.update(
+            {n: k for n, k in kinds.items() if n != also and n not in self.table.counted}
+        )
+
+    def _kind_asked(self, name: str, learning: bool) -> Kind | None:
+        """The kind that rows are read as: only learning may bring the first text of a column."""
+        kind, held = self.kinds.get(name), self.table.counted.get(name)
+        if not learning and kind == "number or text" and held is not None and not held.texts:
+            return "number"
+        return kind
 
     def _need_no_other_spelling(self, source: Source, lacking: list[str]) -> None:
         """Raises where keys that rows lack stand there in another spelling."""

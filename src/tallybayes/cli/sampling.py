@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes.cli.model_file import Labelled
+from tallybayes.cli.reading.batch import stacked
 
 __all__ = ["SAMPLE", "WEIGHTED_SAMPLE", "Sample"]
 
@@ -50,8 +51,7 @@ class Sample:
 
     def rows(self) -> tuple[pa.Table, NDArray[Any]]:
         """The sampled rows and their labels."""
-        tables = [table for _, table, _ in self.parts]
-        table = pa.concat_tables(tables, promote_options="permissive")
+        table = stacked([table for _, table, _ in self.parts])
         return table, np.concatenate([labels for _, _, labels in self.parts])
 
 

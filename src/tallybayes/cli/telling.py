@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.cli.model_file import ModelFile
+from tallybayes.estimators.mixed_columns import values_of_columns
 from tallybayes.families import Categorical
 from tallybayes.families.bins import quantile_bins
 from tallybayes.families.loo import law_likelihood
@@ -61,37 +62,35 @@ def most_telling(file: ModelFile) -> list[Telling]:
     if weighting is not None:
         apart = zip(weighting.names, weighting.apart.tolist(), strict=True)
         return sorted((Telling(*t) for t in apart if t[1] > 0.0), key=lambda t: -t.nats)
-    model, tally = file.model, file.model.tally_
+    model, tally = file.model, file.table.tally_read
     rows = file.weight
     classes = np.exp(model.class_log_prior_) * (rows or 1.0)
     row_weights = tally.classes.row_weights
     given = getattr(model, "alpha", 1.0)
     alpha = row_weights.overall * (1.0 if given == "auto" else max(float(given), 1e-10))
     used = {reading.name for reading in file.table.columns_read if reading.part is not None}
-    found = []
+    levels: dict[str, Array] = {}
+    numbers: dict[str, GridCounts] = {}
     for columns, counts in zip(tally.schema.groups, tally.groups, strict=True):
         assert columns.names is not None
-        name = columns.names[0]
-        if name not in used:
-            continue
         if isinstance(counts, LevelCounts):
-            gain = _gain(counts.counts, alpha, classes, row_weights)
+            levels[columns.names[0]] = counts.counts
         elif isinstance(counts, GridCounts):
-            options = [quantile_bins(counts, size, row_weights).counts for size in SIZES]
+            numbers[columns.names[0]] = counts
+    found = []
+    for name in file.names:
+        options = [levels[name]] if name in levels else []
+        if name in numbers:  # and each text beside them is a cell
+            bins = [quantile_bins(numbers[name], size, row_weights).counts for size in SIZES]
+            options = [np.hstack([cells, *options]) for cells in bins]
+        if options and name in used:
             gain = max(_gain(option, alpha, classes, row_weights) for option in options)
-        else:
-            continue
-        found.append(Telling(name, gain / (rows or 1.0)))
+            found.append(Telling(name, gain / (rows or 1.0)))
     return sorted(found, key=lambda t: -t.nats)
 
 
 def gap_shares(file: ModelFile) -> dict[str, float]:
     """The share of rows without a value, by column."""
-    tally, rows = file.model.tally_, max(file.weight, 1e-300)
-    shares = {}
-    for columns, counts in zip(tally.schema.groups, tally.groups, strict=True):
-        assert columns.names is not None
-        if isinstance(counts, LevelCounts | GridCounts):
-            there = float(counts.counts.sum())
-            shares[columns.names[0]] = max(0.0, 1.0 - there / rows)
-    return shares
+    rows = max(file.weight, 1e-300)
+    there = values_of_columns(file.table.tally)
+    return {name: max(0.0, 1.0 - weight / rows) for name, weight in there.items()}

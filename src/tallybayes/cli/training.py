@@ -22,6 +22,7 @@ from tallybayes.cli.schema_view import (
     telling_table,
 )
 from tallybayes.cli.scoring import figures_of
+from tallybayes.cli.strays import note_strays
 from tallybayes.cli.telling import Telling, measure_of, most_telling
 from tallybayes.estimators.weighted_words import NOTHING
 
@@ -83,6 +84,7 @@ def fit(wish: Wish, source: Source, reading: Reading) -> None:
             note_unlabelled(test)
         elif wish.estimate and file.rows > 1:
             figures = held_out_figures(file, counting.sample, bar)
+    note_strays(file, source)
     note_doubts(file, source)
     note_unlabelled(source)
     if figures is None:

@@ -757,6 +757,10 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fallback = None if enters else model.prior.log_without(model.tally.classes, own, weight)
         return posterior_without(likelihood, own, prior, fallback)
 
+    def _expect_values_of(self, model: TallyClassifier) -> None:
+        """Makes this model, from which rows were taken away, answer for values that only those rows
+        had and `model` still has. An array may hold any number, so there is nothing to do here."""
+
     def _choose_without(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
         """This model, after rows were taken away: what was chosen on rows is chosen again, on these
         rows that it still counts. Here nothing is chosen on rows."""

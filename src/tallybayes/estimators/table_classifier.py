@@ -228,6 +228,12 @@ class TableClassifier(RowByRow):
         own = codes_of(labels, model.schema.classes).astype(np.intp)
         self._choose(x, own, self._weights(sample_weight, x, model.schema.classes, own))
 
+    def _expect_values_of(self, model: TallyClassifier) -> None:
+        whole = model._fitted()
+        assert isinstance(whole, TableModel)
+        texts = {name for name, held in whole.counted.items() if held.texts}
+        self._fitted().with_texts |= texts
+
     def _choose_without(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
         if self.chooses_on_rows and len(y):
             self._choose_again(X, y, sample_weight)

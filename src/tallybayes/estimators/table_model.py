@@ -68,19 +68,23 @@ class TableModel(Model):
         How the tally is read.
     chosen : Chosen
         What was chosen on rows.
+    with_texts : frozenset of str
+        Columns that may be asked with texts though the tally holds only numbers of them: rows that
+        are held out had the texts.
     """
 
     seen: Names
     reading: Reading
     has_names: bool = False
     chosen: Chosen = Chosen()
+    with_texts: frozenset[str] = frozenset()
 
     def with_tally(self, tally: TableTally) -> TableModel:
         twin = type(self)(tally, self.family, self.prior, self.dtype, self.whose)
         twin.seen, twin.has_names = self.seen, self.has_names
         twin.reading, twin.taken = self.reading, self.taken
         twin.most_squares, twin.warned = self.most_squares, self.warned
-        twin.declared_classes = self.declared_classes
+        twin.declared_classes, twin.with_texts = self.declared_classes, self.with_texts
         twin.class_weight = self.class_weight
         twin.chosen = self.chosen if tally is self.tally else self.chosen.after_change()
         return twin
@@ -130,7 +134,12 @@ class TableModel(Model):
     @property
     def holds(self) -> dict[str, Held]:
         """What the tally, as it is read, holds of each column."""
-        return self.once("holds", lambda: held_values(self.tally_read.schema))  # type: ignore[no-any-return]
+        return self.once("holds", self._holds)  # type: ignore[no-any-return]
+
+    def _holds(self) -> dict[str, Held]:
+        found = held_values(self.tally_read.schema)
+        more = {n: h._replace(texts=True) for n, h in found.items() if n in self.with_texts}
+        return found | more
 
     @property
     def columns_read(self) -> list[ColumnReading]:

@@ -162,6 +162,7 @@ def held_out_predictions(
         if declared:  # a class that no other row has stays known
             apart.classes = model.classes_
         apart.forget(part, y[test], None if weights is None else weights[test])
+        apart._expect_values_of(model)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TallyWarning)  # the model itself has warned
             apart = apart._choose_without(

@@ -9,7 +9,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tallybayes.tables.arrays import read_array
-from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts, whole_numbers
+from tallybayes.tables.columns import (
+    Column,
+    Empty,
+    Mixed,
+    Numbers,
+    Table,
+    Texts,
+    whole_numbers,
+)
 from tallybayes.tables.objects import as_text, read_objects
 from tallybayes.tables.texts import read_texts
 
@@ -49,11 +57,41 @@ def _read_column(column: Any, name: str) -> Column:
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         column = column.cast(pa.timestamp("us"), safe=False)
         return read_array(column.to_numpy(), name)
+    if pa.types.is_struct(kind) and {field.name for field in kind} == {"number", "text"}:
+        return _read_both(column, name)
     return read_objects(column.to_pylist(), name)
+
+
+def _read_both(column: Any, name: str) -> Column:
+    """A column of structs of a number and a text, of which a row has one at most."""
+    numbers = _read_column(pc.struct_field(column, "number"), name)
+    texts = pc.struct_field(column, "text")
+    if _is_text(texts.type):
+        texts = texts.dictionary_encode()
+    levels = _read_column(texts, name)
+    if isinstance(numbers, Empty) or isinstance(levels, Empty):
+        return levels if isinstance(numbers, Empty) else numbers
+    if not isinstance(numbers, Numbers) or numbers.what == "date" or not isinstance(levels, Texts):
+        raise ValueError(
+            f"column {name!r} is of the type {column.type}: its field 'number' has to hold "
+            "numbers, and its field 'text' texts"
+        )
+    given = np.asarray(numbers.values)
+    twice = (levels.codes >= 0) & ~(np.isnan(given) if given.dtype.kind == "f" else False)
+    if twice.any():
+        row = int(np.argmax(twice))
+        raise ValueError(
+            f"row {row}, column {name!r} holds the number {given[row].item()!r} and the text "
+            f"{levels.levels[levels.codes[row]]!r}: a row has one of them at most"
+        )
+    return Mixed(numbers, levels)
 
 
 def read(x: Any, threads: int = 1) -> Table:
     """Anything with ``__arrow_c_stream__``.
+
+    A column of the type struct<number, text>, whose rows have one of the two at most, holds numbers
+    and texts.
 
     Raises
     ------

@@ -10,7 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["Batch", "gathered"]
+from tallybayes.cli.reading.cells import joined
+
+__all__ = ["Batch", "gathered", "stacked"]
 
 CELLS = 1 << 20  # of a batch to count: enough that what a batch costs by itself does not matter
 
@@ -67,22 +69,22 @@ def gathered(batches: Iterable[Batch], cells: int = CELLS) -> Iterator[Batch]:
 def _together(batches: list[Batch]) -> Batch:
     if len(batches) == 1:
         return batches[0]
-    types: dict[str, Any] = {}
-    for batch in batches:
-        for field in batch.table.schema:
-            if field.name not in types or pa.types.is_null(types[field.name]):
-                types[field.name] = field.type
-    columns = {name: _chunks(batches, name, kind) for name, kind in types.items()}
-    return Batch(pa.table(columns), batches[0].first, batches[-1].done)
+    table = stacked([batch.table for batch in batches])
+    return Batch(table, batches[0].first, batches[-1].done)
 
 
-def _chunks(batches: list[Batch], name: str, kind: Any) -> Any:
-    """One column of all batches; empty where a batch lacks it, or knows nothing."""
-    chunks = []
-    for batch in batches:
-        table = batch.table
-        column = table.column(name) if name in table.column_names else None
-        if column is None or pa.types.is_null(column.type):
-            column = pa.chunked_array([pa.nulls(table.num_rows, kind)])
-        chunks += column.chunks
-    return pa.chunked_array(chunks, kind)
+def stacked(tables: list[Any]) -> Any:
+    """Tables one below the other; a column that one lacks is empty there."""
+    names = dict.fromkeys(name for table in tables for name in table.column_names)
+    return pa.table({name: joined(_chunks(tables, name)) for name in names})
+
+
+def _chunks(tables: list[Any], name: str) -> list[Any]:
+    """One column of all tables; empty where one lacks it."""
+    chunks: list[Any] = []
+    for table in tables:
+        if name in table.column_names:
+            chunks += table.column(name).chunks
+        else:
+            chunks.append(pa.nulls(table.num_rows))
+    return chunks

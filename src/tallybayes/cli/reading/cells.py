@@ -1,4 +1,8 @@
-"""Columns of any type as one of three kinds, the same in every batch: number, date, text.
+"""Columns of any type as one of few kinds, the same in every batch.
+
+Each cell of a column that nobody declared is a number or a text by itself, whatever stands in the
+cells around it ("number or text"), so the size of a batch cannot matter. What the column mainly is
+is decided when the tally is read. Dates are a kind of column: all of its values are dates.
 
 A cell that does not fit the kind of its column raises :class:`Misfit`. Texts are stripped of
 surrounding space; those in the list of gaps are gaps in every column. A level has one spelling in
@@ -16,11 +20,33 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["GAPS", "Kind", "Misfit", "Spelling", "as_texts", "cells", "kind_of"]
+__all__ = [
+    "GAPS",
+    "Kind",
+    "Misfit",
+    "Spelling",
+    "as_texts",
+    "cells",
+    "first_infinite",
+    "first_text",
+    "joined",
+    "kind_of",
+    "settled",
+    "value_of",
+]
 
-Kind = Literal["number", "date", "text", "number or date"]
-"""A column's kind; "number or date" is one whose family is for numbers, before its first value."""
+Kind = Literal["number", "date", "text", "number or date", "number or text"]
+"""A column's kind. "number" and "text" are for columns that are declared so, and "number or date"
+is one whose family is for numbers, before its first value."""
 
+NUMBER = pa.float64()
+LEVELS = pa.dictionary(pa.int32(), pa.string())
+BOTH = pa.struct([("number", NUMBER), ("text", LEVELS)])
+"""A column with numbers and texts, of which each row has one at most. The library reads it as
+both."""
+
+TEXT = pa.string()
+LOOK = 64  # cells that are parsed first: Arrow takes long to fail on many
 GAPS = ("", "NA", "?", "nan", "null")
 ZONED = r":\d\d[0-9.]*(Z|[+-]\d\d(:?\d\d)?)$"  # a time of day with a zone
 TRUTH = {"true": "True", "TRUE": "True", "false": "False", "FALSE": "False"}
@@ -160,28 +186,89 @@ def _spelt(texts: Any, spelling: Spelling) -> Any:
     return renamed.cast(pa.string()).dictionary_encode()
 
 
+def _split(column: Any, spelling: Spelling) -> Any:
+    """Texts as numbers, as levels, or as both where some cells are finite numbers."""
+    texts = _stripped(column, spelling)
+    try:
+        _cast(texts.slice(0, LOOK), "number", spelling.decimal)
+        numbers = _cast(texts, "number", spelling.decimal)
+        if texts.null_count == len(texts) or pc.all(pc.is_finite(numbers)).as_py():
+            return numbers
+    except pa.ArrowInvalid:
+        pass
+    texts = texts.dictionary_encode()
+    levels, sign = texts.dictionary, re.escape(spelling.decimal)
+    shape = rf"^[+-]?([0-9]+({sign}[0-9]*)?|{sign}[0-9]+)([eE][+-]?[0-9]+)?$"
+    digits = pc.if_else(pc.match_substring_regex(levels, shape), levels, pa.scalar(None, TEXT))
+    values = _cast(digits, "number", spelling.decimal)
+    values = pc.if_else(pc.is_finite(values), values, pa.scalar(None, NUMBER))
+    if values.null_count == len(values):
+        return _spelt(texts, spelling)
+    numbers = values.take(texts.indices)
+    others = pc.if_else(numbers.is_valid(), pa.scalar(None, pa.int32()), texts.indices)
+    if others.null_count == len(others):
+        return numbers
+    others = pa.DictionaryArray.from_arrays(others, levels).cast(TEXT).dictionary_encode()
+    others = _spelt(others, spelling)
+    return pa.StructArray.from_arrays([numbers, others], fields=list(BOTH))
+
+
+def joined(chunks: list[Any]) -> Any:
+    """Columns of numbers, of levels, of both and of nothing known, one after another, as one."""
+    kinds = {chunk.type for chunk in chunks if not pa.types.is_null(chunk.type)}
+    kind = kinds.pop() if len(kinds) == 1 else BOTH if kinds else pa.null()
+    return pa.chunked_array([_as_type(chunk, kind) for chunk in chunks], kind)
+
+
+def _as_type(chunk: Any, kind: Any) -> Any:
+    if chunk.type == kind:
+        return chunk
+    if pa.types.is_null(chunk.type):
+        return pa.nulls(len(chunk), kind)
+    parts = [chunk if chunk.type == t else pa.nulls(len(chunk), t) for t in (NUMBER, LEVELS)]
+    return pa.StructArray.from_arrays(parts, fields=list(BOTH))
+
+
+def first_text(column: Any) -> tuple[int, str] | None:
+    """The first row that holds a text other than a boolean, and the text."""
+    if pa.types.is_struct(column.type):
+        column = pc.struct_field(column, "text")
+    if not pa.types.is_dictionary(column.type):
+        return None
+    levels = column.dictionary
+    texts = np.flatnonzero(~np.isin(levels.to_numpy(zero_copy_only=False), ["True", "False"]))
+    rows = np.flatnonzero(pc.is_in(column.indices, value_set=pa.array(texts, pa.int32())))
+    return (int(rows[0]), column[int(rows[0])].as_py()) if rows.size else None
+
+
+def value_of(cell: Any) -> Any:
+    """A cell of any column as Python's: a number, a text, a date, or None."""
+    value = cell.as_py()
+    if not isinstance(value, dict):
+        return value
+    return value["number"] if value["text"] is None else value["text"]
+
+
 def kind_of(column: Any, spelling: Spelling) -> Kind | None:
     """The kind that a column's cells suggest; None where there are only gaps."""
     kind = column.type
-    if _is_text(kind) or (pa.types.is_dictionary(kind) and _is_text(kind.value_type)):
+    if pa.types.is_dictionary(kind) and _is_text(kind.value_type):
+        return None if _stripped(column, spelling).null_count == len(column) else "text"
+    if _is_text(kind):
         texts = _stripped(column, spelling)
         if texts.null_count == len(texts):
             return None
-        if pa.types.is_dictionary(kind):
-            return "text"
         wanted: Kind
         for wanted in ("number", "date"):
             try:
                 _cast(texts, wanted, spelling.decimal)
             except pa.ArrowInvalid:
                 continue
-            return wanted
-        return "text"
+            return "number or text" if wanted == "number" else wanted
+        return "number or text"
     if column.null_count == len(column):
         return None
-    if _is_number(kind):
-        return "number"
-    return "date" if _is_date(kind) else "text"
+    return "date" if _is_date(kind) else "number or text"
 
 
 def settled(column: Any, kind: Kind | None, spelling: Spelling) -> Kind | None:
@@ -191,27 +278,29 @@ def settled(column: Any, kind: Kind | None, spelling: Spelling) -> Kind | None:
     if kind != "number or date":
         return kind
     found = kind_of(column, spelling)
-    return kind if found is None else "number" if found == "text" else found
+    return kind if found is None else "date" if found == "date" else "number"
 
 
 def cells(column: Any, kind: Kind | None, name: str, spelling: Spelling) -> Any:
-    """A column as its kind: float64, timestamp, or strings; null where nothing is known.
+    """A column as its kind: float64, timestamps, levels, or a struct of numbers and levels
+    (:data:`BOTH`); null where nothing is known.
 
     Raises
     ------
     Misfit
         Where a cell is no number or date.
     """
-    if kind is None or kind == "number or date":
+    if kind is None or kind == "number or date" or pa.types.is_null(column.type):
         return pa.nulls(len(column))
-    if kind == "text":
+    mixed = kind == "number or text"
+    if kind == "text" or (mixed and (_is_date(column.type) or pa.types.is_boolean(column.type))):
         return _spelt(as_texts(column, spelling).dictionary_encode(), spelling)
-    if pa.types.is_null(column.type):
-        return column
     if _is_number(column.type) or pa.types.is_boolean(column.type):
-        return column.cast(pa.float64(), safe=False)
+        return column.cast(NUMBER, safe=False)
     if _is_date(column.type):
         return column.cast(pa.timestamp("us"), safe=False)
+    if mixed:
+        return _split(column, spelling)
     return _parsed(_stripped(column, spelling), kind, name, spelling.decimal)
 
 

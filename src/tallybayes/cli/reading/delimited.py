@@ -7,7 +7,7 @@ import csv
 import io
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -114,15 +114,21 @@ def _explained(path: str, dialect: Dialect, error: Exception) -> Failure:
     return Failure(f"{path}: {message}")
 
 
-def _records(path: str, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
-    """The line on which each record that is not blank begins, and its fields."""
-    binary: Any = io.BufferedReader(Stream(path))
-    with io.TextIOWrapper(binary, dialect.encoding, errors="replace", newline="") as text:
-        reader, line = csv.reader(text, delimiter=dialect.delimiter), 1
-        for record in reader:
-            if record:
-                yield line, record
-            line = reader.line_num + 1
+def _text(path: str, dialect: Dialect) -> io.TextIOWrapper:
+    binary: Any = io.BufferedReader(Stream(path), 1 << 20)
+    return io.TextIOWrapper(binary, dialect.encoding, errors="replace", newline="")
+
+
+def _records(
+    text: Iterable[str], dialect: Dialect, first: int = 1
+) -> Iterator[tuple[int, list[str]]]:
+    """The line on which each record that is not blank begins, and its fields; `first` is the number
+    of the first line."""
+    reader, line = csv.reader(text, delimiter=dialect.delimiter), first
+    for record in reader:
+        if record:
+            yield line, record
+        line = first + reader.line_num
 
 
 def _first_uneven(path: str, dialect: Dialect) -> tuple[str, str] | None:
@@ -130,11 +136,12 @@ def _first_uneven(path: str, dialect: Dialect) -> tuple[str, str] | None:
     if read_once(path):
         return None
     wanted = len(dialect.header)
-    for line, record in _records(path, dialect):
-        if len(record) != wanted:
-            lines = sum(field.count("\n") for field in record)
-            advice = f"it goes on for {lines} more line(s): is a quote not closed?"
-            return f"line {line}", advice if lines else UNEVEN
+    with _text(path, dialect) as text:
+        for line, record in _records(text, dialect):
+            if len(record) != wanted:
+                lines = sum(field.count("\n") for field in record)
+                advice = f"it goes on for {lines} more line(s): is a quote not closed?"
+                return f"line {line:,}", advice if lines else UNEVEN
     return None
 
 
@@ -142,5 +149,15 @@ def line_of_row(path: str, dialect: Dialect, row: int) -> int | None:
     """The line of a row (from 0); None for what is read once."""
     if read_once(path):
         return None
-    found = next(itertools.islice(_records(path, dialect), row + 1, None), None)
-    return found[0] if found else None
+    left = row + 1  # records to pass, the header among them
+    with _text(path, dialect) as text:
+        for line, content in enumerate(text, 1):
+            if '"' in content:  # from here on a record may be more than a line
+                records = _records(itertools.chain([content], text), dialect, line)
+                found = next(itertools.islice(records, left, None), None)
+                return found[0] if found else None
+            if content.strip("\r\n"):
+                if not left:
+                    return line
+                left -= 1
+    return None

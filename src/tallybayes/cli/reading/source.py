@@ -19,6 +19,7 @@ from tallybayes.cli.reading.cells import (
     Spelling,
     cells,
     first_infinite,
+    first_text,
     settled,
 )
 from tallybayes.cli.reading.foreign import need_readable
@@ -77,6 +78,7 @@ class Source:
         self._delimiter, self._encoding = delimiter, encoding
         self._dialect: delimited.Dialect | None = None
         self._columns: list[str] = []
+        self.first_texts: dict[str, tuple[int, str]] = {}
         self._stream: Stream | None = Stream(path)
         self.skip_unlabelled, self.unlabelled = skip_unlabelled, 0
         self.spelling = Spelling(gaps, gaps_of=gaps_of or {})
@@ -144,7 +146,11 @@ class Source:
         wanted: Callable[[str], bool] = lambda _: True,
         widen: Callable[[Misfit], None] | None = None,
     ) -> Iterator[Batch]:
-        """Batches whose columns are float64, timestamps, strings or (nothing known yet) null.
+        """Batches whose columns are float64, timestamps, levels, structs of a number and a level,
+        or (nothing known yet) null.
+
+        `first_texts` then has the first row that holds a text, and the text, of each column whose
+        cells are numbers or texts by themselves.
 
         Parameters
         ----------
@@ -154,8 +160,8 @@ class Source:
         wanted : callable
             Says whether a column is read.
         widen : callable, optional
-            Is told of a cell that does not fit, whose column is text from there on; by default
-            such a cell is an error.
+            Is told of a cell that does not fit, whose column's cells are numbers or texts from
+            there on; by default such a cell is an error.
 
         Raises
         ------
@@ -165,6 +171,7 @@ class Source:
             For a file that cannot be read.
         """
         rows = self.unlabelled = 0
+        self.first_texts = {}
         for batch in self.raw(wanted):
             columns = {}
             self._columns = batch.table.column_names
@@ -181,20 +188,20 @@ class Source:
                     if widen is None:
                         raise
                     widen(misfit)
-                    kinds[name] = "text"
-                    columns[name] = cells(column, "text", name, spelling)
+                    kinds[name] = "number or text"
+                    columns[name] = cells(column, kinds[name], name, spelling)
                 except pa.ArrowException:
                     raise Failure(
                         f"{self.name}: column {name!r} is of the type {column.type}; columns hold "
                         "numbers, texts, booleans or dates. Unpack it or leave it out"
                     ) from None
+                if kinds[name] == "number or text" and name not in self.first_texts:
+                    text = first_text(columns[name])
+                    if text is not None:
+                        self.first_texts[name] = batch.first + text[0], text[1]
                 infinite = first_infinite(columns[name])
                 if infinite is not None:
-                    raise Failure(
-                        f"{self.name}, {self.where(batch.first + infinite)}: column {name!r} is "
-                        "infinite: give a finite number, or leave it empty (--null inf reads it as "
-                        "missing)"
-                    )
+                    raise self.infinite(name, batch.first + infinite)
             rows += batch.table.num_rows
             yield replace(batch, table=pa.table(columns))
         if not rows:
@@ -217,12 +224,12 @@ class Source:
                     line = number
                     break
             stream.close()
-        return f"row {row}" if line is None else f"line {line}"
+        return f"row {row:,}" if line is None else f"line {line:,}"
 
     def place(self, row: int) -> str:
         """A row by its number (from 0) and, where it has one, by its line."""
         where = self.where(row)
-        return f"Row {row}" + (f" ({where})" if where.startswith("line") else "")
+        return f"Row {row:,}" + (f" ({where})" if where.startswith("line") else "")
 
     def misfit(self, misfit: Misfit) -> Failure:
         """A cell that does not fit, as an error for a model whose kinds stand."""
@@ -231,6 +238,13 @@ class Source:
             f"{misfit.value!r}, which is not a {misfit.kind}, unlike the training data: correct "
             "it, leave it empty, or train with "
             f"--column {misfit.column}=categorical"
+        )
+
+    def infinite(self, column: str, row: int) -> Failure:
+        """An infinite number, as an error."""
+        return Failure(
+            f"{self.name}, {self.where(row)}: column {column!r} is infinite: give a finite number, "
+            "or leave it empty (--null inf reads it as missing)"
         )
 
     @contextmanager
