@@ -162,3 +162,11 @@ def test_a_column_without_values_is_not_transformed():
 def test_what_is_not_positive_has_no_logarithm():
     with pytest.raises(ValueError, match=r"row 1, column .0. holds 0\.0.*must be above 0"):
         NaiveBayes({"0": Gaussian(transform="log")}).fit([[1.0], [0.0]], ["a", "b"])
+
+
+@pytest.mark.parametrize("value", [5e97, -1e200, 0.1])
+def test_a_constant_of_any_size_is_a_constant(value):
+    """Its mean is rounded, which is no spread; powers beyond float64 are tried and passed over."""
+    x, y = np.full((7, 1), value), [0, 0, 0, 0, 1, 1, 1]
+    model = NaiveBayes([(float, Gaussian(transform="yeo-johnson"))]).fit(x, y)
+    np.testing.assert_allclose(model.predict_proba(x)[:, 0], 5 / 9)

@@ -21,6 +21,9 @@ __all__ = ["Transform", "class_moments", "transform_of"]
 
 Array = NDArray[np.float64]
 LEAST = 1e-300
+IMPOSSIBLE = -1e300
+EQUAL = 2.0**-50
+"""Deviations of less than this share of the values are rounding of their mean."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +41,14 @@ class Transform:
     exponent: float = 0.0
 
     def forward(self, x: Array) -> Array:
-        """g(x), like x; log of what is not positive is NaN."""
+        """g(x), like x: NaN for the log of what is not positive, ±inf beyond float64."""
         if self.kind == "log":
             with np.errstate(divide="ignore", invalid="ignore"):
                 return np.where(x > 0.0, np.log(x), np.nan)
         up, down = np.maximum(x, 0.0), np.maximum(-x, 0.0)
-        return np.where(x >= 0.0, _power(up, self.exponent), -_power(down, 2.0 - self.exponent))
+        with np.errstate(over="ignore"):  # a power beyond float64 is infinite
+            up, down = _power(up, self.exponent), _power(down, 2.0 - self.exponent)
+        return np.where(x >= 0.0, up, -down)
 
     def backward(self, g: Array) -> Array:
         """x with g(x) = g, like g; for g within the bounds."""
@@ -99,17 +104,20 @@ def class_moments(
     n = weight.sum(axis=1)
     some = np.where(n > 0.0, n, 1.0)
     mean = np.where(weight > 0.0, weight * g, 0.0).sum(axis=1) / some
-    apart = (g[None, :] - mean[:, None]) ** 2
-    return n, mean, np.where(weight > 0.0, weight * apart, 0.0).sum(axis=1)
+    apart = np.abs(g[None, :] - mean[:, None])
+    apart[apart <= EQUAL * np.abs(g)] = 0.0
+    return n, mean, np.where(weight > 0.0, weight * apart**2, 0.0).sum(axis=1)
 
 
 def _log_likelihood(grid: GridCounts, exponent: float) -> float:
-    """Profile log-likelihood of λ under a Gaussian in each class, up to a constant."""
+    """Profile log-likelihood of λ under a Gaussian in each class, up to a constant; −1e300 where
+    there is none, or where squares of g(x) are beyond float64."""
     transform = Transform("yeo-johnson", exponent)
-    n, _, squares = class_moments(grid, transform)
+    with np.errstate(over="ignore", invalid="ignore"):
+        n, _, squares = class_moments(grid, transform)
     used = (n > 1.0) & (squares > LEAST)
-    if not used.any():
-        return -np.inf
+    if not np.isfinite(squares).all() or not used.any():
+        return IMPOSSIBLE
     slope = transform.log_slope(grid.values())
     jacobian = (grid.counts[used] * slope).sum()
     return float(jacobian - 0.5 * (n[used] * np.log(squares[used] / n[used])).sum())
@@ -126,4 +134,4 @@ def transform_of(kind: Any, grid: GridCounts) -> Transform | None:
     best = minimize_scalar(
         lambda exponent: -_log_likelihood(grid, exponent), bounds=(-5.0, 7.0), method="bounded"
     )
-    return Transform("yeo-johnson", float(best.x) if np.isfinite(best.fun) else 1.0)
+    return Transform("yeo-johnson", float(best.x) if best.fun < -IMPOSSIBLE else 1.0)
