@@ -124,6 +124,16 @@ def test_levels_that_come_are_learned_and_smoothed():
     assert LIVE in vars(stream.model)
 
 
+@pytest.mark.parametrize("family", [Categorical(prior=Dirichlet(2.0)), Bernoulli()])
+def test_a_level_that_comes_takes_smoothing_from_the_others(family):
+    """Under a prior of a given strength; the second level of two does so, too."""
+    column = {"n": None, "m": None, "k": None, "t": family}
+    stream = Stream(NaiveBayes(column), levels="uuuuuu")
+    for level in "uvu":
+        stream.learn({"t": level}, "yes")
+        stream.agrees({"t": "u"}, {"t": "v"}, {"t": "never seen"}, {})
+
+
 @pytest.mark.parametrize("unseen", ["smooth", "ignore", "error"])
 def test_levels_never_learned(unseen):
     model = started(NaiveBayes(unseen=unseen))

@@ -167,9 +167,13 @@ class LevelsPart(LookupPart):
     Parameters are those of LookupPart, and:
 
     levels : list of str
+    grows : bool
+        Whether a further level would be smoothed as the others are and leave their smoothing as it
+        is; under a prior it takes some of theirs.
     """
 
     levels: list[str]
+    grows: bool = True
 
     def fill_entries(self, column: Texts | Empty, entries: NDArray[np.int32]) -> None:
         if isinstance(column, Empty):

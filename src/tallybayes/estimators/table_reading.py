@@ -169,6 +169,7 @@ class _Reader:
             has_gap=self.missing == "level",
             unseen=getattr(family, "unseen", None) or self.unseen,
             follows=follows,
+            grows=isinstance(family, Categorical) and family.prior is None,
         )
         why = "declared" if name in self.declared.families else "texts are levels"
         return ColumnReading(name, "texts", what + self._told(alpha), why, part, alpha)

@@ -58,6 +58,7 @@ class LevelsColumn:
         first = start + part.has_gap
         self.place = {level: first + i for i, level in enumerate(part.levels)}
         self.other = first + len(part.levels)
+        self.grows = part.grows
         self.booleans = set(part.levels) <= {"True", "False"}
 
     def touch_gap(self, touched: Touched) -> None:
@@ -67,7 +68,7 @@ class LevelsColumn:
     def learn_level(self, level: str, touched: Touched) -> None:
         cell = self.place.get(level)
         if cell is None:
-            cell = self.cells.add_cell(self.law)
+            cell = self.cells.add_cell(self.law) if self.grows else None
             if cell is None:
                 raise Outgrown
             self.place[level] = cell
