@@ -77,6 +77,12 @@ def test_nor_do_those_of_rows_that_weigh_differently(parameters, factor):
     )
 
 
+def test_a_column_too_small_for_float64_has_no_spread_to_shrink_to():
+    X = pd.DataFrame({"a": [5e-163, 4.4e-162, 1e-162, 0.0]})
+    model = NaiveBayes(alpha="auto", criterion="evidence").fit(X, [0, 1, 0, 1])
+    assert np.isfinite(model.predict_log_proba(X)).all()
+
+
 @factors
 def test_families_and_bins_do_not_see_it_under_a_declared_alpha(factor):
     X, y, _ = rows()

@@ -28,6 +28,9 @@ from tallybayes.tally import GridCounts, Moments
 __all__ = ["GaussianDensity"]
 
 Array = NDArray[np.float64]
+
+LEAST = 1e-300
+"""A variance below this is none: a part of it would be 0 in float64."""
 Index = NDArray[np.intp]
 
 UNMOVED = 1e-14  # of a variance: a change that no log-density shows
@@ -91,7 +94,7 @@ class GaussianDensity:
         """The density under a prior about the mean and variance of all classes together, worth
         `strength` rows; as it is where these have no spread."""
         mean, variance = float(self.everyone.mean[0]), float(self.everyone.variance[0])
-        if not variance > 0.0:
+        if not variance > LEAST:
             return self
         prior = NormalInverseGamma(
             mean=mean,
