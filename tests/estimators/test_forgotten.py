@@ -123,6 +123,12 @@ def test_a_stray_key_is_gone_with_its_row_and_later_columns_stay_in_place():
     assert model.partial_fit(frame, [0, 1]).n_features_in_ == 2
 
 
+def test_a_row_of_weight_0_is_learned_and_forgotten():
+    model = NaiveBayes().fit(A, YA)
+    before = model.tally_
+    assert model.learn_one({"a": 1.0}, "no", 0.0).forget_one({"a": 1.0}, "no", 0.0).tally_ == before
+
+
 def test_columns_classes_and_levels_that_were_declared_stay():
     columns = {"t": Categorical(levels=["x", "y", "z"]), "p": Poisson(), "q": Gaussian()}
     frame, y = A[["t", "p", "q"]], np.array(YA)

@@ -232,8 +232,11 @@ class RowByRow(TallyClassifier):
         """Takes one row away; see :meth:`forget`.
 
         Rows that are learned and forgotten one by one change counts at once; the model is read when
-        it is next asked for something.
+        it is next asked for something. A row of weight 0 takes nothing away.
         """
+        if w == 0.0:
+            self._fitted()
+            return self
         with lock_of(self):
             if self._forget_row(as_row(x), y, w):
                 return self
