@@ -40,6 +40,7 @@ PREFIX = "weighting."  # of the names of its arrays
 
 LARGEST = 1e100
 """Weights, offsets and counts of a weighting beyond this are damage; products stay finite."""
+FINITE = float(np.finfo(np.float64).max)
 SMALLEST = 1e-300
 """Counts of a pair are above 0: their logarithm is taken."""
 
@@ -140,6 +141,13 @@ class _Held:
         """Float64 of this shape, within what exponentials and products bear."""
         return self._checked(array("f8", *shape, least=least, most=LARGEST), name)
 
+    def edges(self, name: str) -> NDArray[Any]:
+        """Edges of cells: any finite numbers that ascend, as those of the column are only
+        compared with them."""
+        edges = self._checked(array("f8", -1, least=-FINITE, most=FINITE), name)
+        need(bool((edges[1:] > edges[:-1]).all()), f"weighting.{name} ascends")
+        return edges
+
     def cells(self, name: str, n_cells: int, size: int) -> NDArray[Any]:
         """int32 (n_cells,): of each cell, a coarser one below `size`."""
         return self._checked(array("i4", n_cells, least=0, most=size - 1), name)
@@ -155,8 +163,7 @@ def _column(given: Any, held: _Held, j: int, n_classes: int) -> ColumnCells:
     text(name, where)
     edges = None
     if levels is None or f"edges{j}" in held:
-        edges = held.take(f"edges{j}", -1)
-        need(bool((edges[1:] > edges[:-1]).all()), f"{where} has edges that ascend")
+        edges = held.edges(f"edges{j}")
     optional(unique(each(text)))(levels, where)
     n_cells = len(levels or []) + (0 if edges is None else len(edges) + 1) + 1
     counts = np.zeros((n_cells, n_classes))
