@@ -77,6 +77,16 @@ def test_nor_do_those_of_rows_that_weigh_differently(parameters, factor):
     )
 
 
+@factors
+def test_readings_that_are_equal_are_not_told_apart_by_rounding(factor):
+    X, y = pd.DataFrame({"a": [0, 0, 0, 0]}), ["n", "n", "n", "s"]
+    model = NaiveBayes(alpha="auto", criterion="evidence")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeightScaleWarning)
+        model.fit(X, y, np.full(4, factor))
+    assert model.schema_["family"][0].startswith("Gaussian")
+
+
 def test_a_column_too_small_for_float64_has_no_spread_to_shrink_to():
     X = pd.DataFrame({"a": [5e-163, 4.4e-162, 1e-162, 0.0]})
     model = NaiveBayes(alpha="auto", criterion="evidence").fit(X, [0, 1, 0, 1])

@@ -30,6 +30,9 @@ variance of its own, and none outvotes its rows."""
 
 UNPOOLED = 1e-9  # effective rows of all classes that only a class without rows shows
 
+ROUNDING = 1e-9
+"""Share of L within which two readings are equals, whatever the order of its sums was."""
+
 
 def choose(
     moments: Moments,
@@ -61,7 +64,7 @@ def choose(
     if grid.counts.any():
         for family in (Binned(), Smooth()):
             reading = family.read(grid, classes, alpha, row_weights)
-            if reading.likelihood > best[1]:
+            if reading.likelihood > best[1] + ROUNDING * abs(best[1]):
                 best = reading, reading.likelihood
     cells = atom_cells(grid, one)
     if cells.any() and not cells.all():
