@@ -3,7 +3,9 @@
 :mod:`tallybayes.testing.laws`
     The laws of a tally, one function each.
 :mod:`tallybayes.testing.strategies`
-    Hypothesis strategies for tallies, weights and data sets. The only module that needs Hypothesis.
+    Hypothesis strategies for tallies, weights and data sets. Needs Hypothesis.
+:mod:`tallybayes.testing.edge_tables`
+    Hypothesis strategies for small tables of every kind of column. Needs Hypothesis.
 :mod:`tallybayes.testing.checks`
     Properties of an estimator, one function each.
 

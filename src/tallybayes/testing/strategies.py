@@ -2,7 +2,7 @@
 
 They reach what unlawful code gets away with elsewhere: no rows, one row, weights that are zero,
 negative or cancel, columns whose scales differ by a hundred orders of magnitude, and a first row a
-billion standard deviations away from all others. This is the only module that imports Hypothesis.
+billion standard deviations away from all others. It imports Hypothesis.
 """
 
 from __future__ import annotations

@@ -1,0 +1,88 @@
+"""The laws of `WeightedNaiveBayes` over weights, gaps and edges of a table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
+
+from estimators.model_laws import forget, frame_of, learn, parts_of, quietly, saved_and_loaded
+from tallybayes import NaiveBayes, WeightedNaiveBayes, get_num_threads, set_num_threads
+from tallybayes.testing.edge_tables import edge_tables
+
+pytestmark = pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")
+law = settings(
+    max_examples=settings.default.max_examples // 5,  # each fits several models
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],  # to explain takes minutes
+)
+# the optimum is found to a tolerance that probabilities feel in the seventh place
+CLOSE = {"rtol": 0.0, "atol": 1e-6}
+
+
+def fitted(table, weights=None, order=None):
+    order = np.arange(len(table)) if order is None else order
+    weights = table.weights if weights is None else weights
+    weight = None if weights is None else weights[order]
+    return WeightedNaiveBayes().fit(frame_of(table, order), table.labels[order], weight)
+
+
+@law
+@given(table=edge_tables(max_rows=25), data=st.data(), factor=st.sampled_from([2.0, 1000.0, 1e-3]))
+def test_neither_a_common_factor_nor_the_order_of_rows_and_columns_matters(table, data, factor):
+    weight = np.ones(len(table)) if table.weights is None else table.weights
+    once, x = fitted(table, weight), table.counted()
+    expected = quietly(once.predict_proba, x)
+    np.testing.assert_allclose(
+        quietly(fitted(table, factor * weight).predict_proba, x), expected, **CLOSE
+    )
+    order = np.array(data.draw(st.permutations(range(len(table)))))
+    before = get_num_threads()
+    try:
+        set_num_threads(data.draw(st.sampled_from([1, 2])))
+        found = quietly(fitted(table, weight, order).predict_proba, x)
+    finally:
+        set_num_threads(before)
+    np.testing.assert_allclose(found, expected, **CLOSE)
+
+
+@law
+@given(table=edge_tables(max_rows=25, min_rows=2), data=st.data())
+def test_what_is_forgotten_was_never_seen(table, data):
+    """By the counts, on which weights are then learned."""
+    gone = data.draw(st.sets(st.integers(0, len(table) - 1), max_size=len(table) - 1))
+    if table.weights is not None:
+        gone |= set(np.flatnonzero(table.weights == 0.0).tolist())
+    kept = np.array([i for i in range(len(table)) if i not in gone], dtype=int)
+    assume(len(kept))
+    x, y, w = table.records(kept), table.labels[kept], table.weight(kept)
+    counted = learn(NaiveBayes(), table, data.draw(parts_of(range(len(table)))), NaiveBayes)
+    forget(counted, table, data.draw(parts_of(sorted(gone))))
+    model = WeightedNaiveBayes().count_from(counted, x, y, w)
+    fresh = WeightedNaiveBayes().fit(x, y, w)
+    assert model.classes_.tolist() == fresh.classes_.tolist()
+    found, expected = (quietly(m.predict_proba, x) for m in (model, fresh))
+    np.testing.assert_allclose(found, expected, **CLOSE)
+
+
+@law
+@given(table=edge_tables(max_rows=25))
+def test_predictions_are_probabilities_and_a_file_gives_the_same_bits(table):
+    model = WeightedNaiveBayes().fit(table.records(), table.labels, table.weights)
+    rows = [*table.counted(), {}]
+    proba = quietly(model.predict_proba, rows)
+    assert np.isfinite(proba).all()
+    assert (proba >= 0.0).all()
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)
+    assert quietly(saved_and_loaded(model).predict_proba, rows).tobytes() == proba.tobytes()
+    for row, shares in zip(rows[:3], proba, strict=False):
+        one = list(quietly(model.predict_proba_one, row).values())
+        np.testing.assert_allclose(one, shares, rtol=1e-9, atol=1e-300)
+
+
+def test_numbers_beyond_1e100_are_in_a_file():
+    x = [{"v": v} for v in (5e97, 5e97, 5.05e99, 1.005e100, 1.1e101)]
+    model = WeightedNaiveBayes().fit(x, list("nnsst"))
+    again = saved_and_loaded(model)
+    assert again.predict_proba(x).tobytes() == model.predict_proba(x).tobytes()
