@@ -176,6 +176,14 @@ def test_the_heavier_of_numbers_and_texts_decides():
     assert read(back, "x") == ["texts", "categorical, 5 levels"]
 
 
+@quiet
+@pytest.mark.parametrize("NB", [NaiveBayes, WeightedNaiveBayes])
+def test_a_text_of_weight_0_is_no_reason_to_refuse_the_rows(NB):
+    rows = [{"x": v} for v in (1.0, "unknown", 2.5, 3.0, 4.0)]
+    model = NB().fit(rows, list("ababb"), [1.0, 0.0, 1.0, 1.0, 1.0])
+    assert model.class_count_.tolist() == [2.0, 2.0]
+
+
 def test_among_texts_a_number_is_the_level_that_its_text_names():
     rows = [{"x": v} for v in ("3", "3", "a", "b", 3, 4.0)]
     model = NaiveBayes().fit(rows, list("abaabb"))

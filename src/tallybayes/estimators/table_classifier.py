@@ -212,8 +212,14 @@ class TableClassifier(RowByRow):
     ) -> None:
         """Chooses what is chosen on rows, on the first ones; `codes` are of the classes `known`."""
         model = self._fitted()
-        at = codes_of(known, model.schema.classes).astype(np.intp)
-        self._choose(as_scored(x, model.holds, x.declared), at[codes], weights)
+        own = codes_of(known, model.schema.classes).astype(np.intp)[codes]
+        table: Table = x
+        if (
+            weights is not None and not weights.all()
+        ):  # of a row of weight 0 the tally holds nothing
+            kept = np.flatnonzero(weights)
+            table, own, weights = x.take(kept), own[kept], weights[kept]
+        self._choose(as_scored(table, model.holds, x.declared), own, weights)
 
     def _choose_again(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         """Chooses on rows that were learned, under the parameters as they are now."""
