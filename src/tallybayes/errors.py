@@ -32,6 +32,7 @@ __all__ = [
     "SmoothingWarning",
     "StaleWarning",
     "TallyWarning",
+    "UnderflowWarning",
     "UninformativeWarning",
     "UnseenLevel",
     "UnseenWarning",
@@ -137,6 +138,10 @@ class LeftOutWarning(TallyWarning):
 
 class MixedColumnWarning(TallyWarning):
     """A column of numbers holds some texts, which become levels beside the numbers."""
+
+
+class UnderflowWarning(TallyWarning):
+    """Numbers are so small that their squares are lost, and with them what a Gaussian says."""
 
 
 class FamilyWarning(TallyWarning):

@@ -14,6 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from tallybayes.estimators.array_api import like, model_array
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.generative import GenerativeClassifier
+from tallybayes.estimators.model import Model
+from tallybayes.estimators.tiny_columns import tiny_columns, warn_of_tiny
 from tallybayes.families import Gaussian
 from tallybayes.families.gaussian import MeanVariance
 from tallybayes.schema import Columns
@@ -112,6 +114,14 @@ class GaussianNB(GenerativeClassifier):
             if library is not None:
                 self.__dict__["_library"] = library
         return super()._read_rows(x, first=first, learning=learning)
+
+    def _count_afresh(
+        self, classes: NDArray[Any], x: Any, codes: NDArray[np.int32], weights: Array | None
+    ) -> Model:
+        model = super()._count_afresh(classes, x, codes, weights)
+        labels = self._feature_labels()
+        warn_of_tiny([labels[j] for j in tiny_columns(model.group).tolist()], model.warned)
+        return model
 
     def _as_fitted(self, values: NDArray[np.float64]) -> Any:
         """A fitted attribute in the type of training rows, and in their array library."""

@@ -32,7 +32,12 @@ from tallybayes.estimators.one_row import as_row
 from tallybayes.estimators.rows import read_weights
 from tallybayes.estimators.streaming import RowByRow
 from tallybayes.estimators.table_model import Chosen, TableModel
-from tallybayes.estimators.table_reading import Reading, need_two_levels, warn_of_fractions
+from tallybayes.estimators.table_reading import (
+    Reading,
+    need_two_levels,
+    warn_of_fractions,
+    warn_of_tiny_numbers,
+)
 from tallybayes.estimators.table_rows import (
     Names,
     RowsToCount,
@@ -260,6 +265,7 @@ class TableClassifier(RowByRow):
         self._model = model
         warn_of_mixed(tally, model.warned)
         warn_of_fractions(tally, what, model.warned)
+        warn_of_tiny_numbers(tally, what, model.warned)
         return model
 
     @learning
@@ -441,6 +447,7 @@ class TableClassifier(RowByRow):
         self._model = model
         warn_of_mixed(tally, model.warned)
         warn_of_fractions(tally, what, model.warned)
+        warn_of_tiny_numbers(tally, what, model.warned)
 
     @learning
     def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:

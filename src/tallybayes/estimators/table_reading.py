@@ -22,6 +22,7 @@ from tallybayes.errors import FamilyWarning, warn_user
 from tallybayes.estimators.declarations import Declared
 from tallybayes.estimators.identifiers import is_identifier, warn_of_identifier
 from tallybayes.estimators.mixed_columns import A_NUMBER
+from tallybayes.estimators.tiny_columns import tiny_columns, warn_of_tiny
 from tallybayes.families import Bernoulli, Binned, Categorical, Gaussian, Poisson, Smooth
 from tallybayes.families.binned import BinnedReading
 from tallybayes.families.cells import CellLaw
@@ -50,6 +51,7 @@ __all__ = [
     "need_two_levels",
     "read_columns",
     "warn_of_fractions",
+    "warn_of_tiny_numbers",
 ]
 
 Array = NDArray[np.float64]
@@ -389,6 +391,19 @@ def warn_of_fractions(tally: TableTally, declared: Declared, warned: set[Hashabl
                 warned=warned,
                 about=columns.names[0],
             )
+
+
+def warn_of_tiny_numbers(tally: TableTally, declared: Declared, warned: set[Hashable]) -> None:
+    """Warns of columns that are declared Gaussian and whose squares underflow, once a fit."""
+    tiny = [
+        columns.names[0]
+        for columns, group in zip(tally.schema.groups, tally.groups, strict=True)
+        if isinstance(group, Moments)
+        and columns.names is not None
+        and isinstance(declared.families.get(columns.names[0]), Gaussian)
+        and len(tiny_columns(group))
+    ]
+    warn_of_tiny(tiny, warned)
 
 
 def read_columns(
