@@ -77,12 +77,16 @@ class Statistics(NamedTuple):
         return np.asarray(np.maximum(self.squares, 0.0) / np.maximum(self.n, 1e-300))
 
     def learned(self, x: float, k: int, weight: float) -> Statistics:
-        """The statistics (n_classes,) after a row of value x and class k is added."""
-        one = Statistics(*(part[k : k + 1] for part in self)).without(np.array([x]), -weight)
-        grown = [part.copy() for part in self]
-        for part, new in zip(grown, one, strict=True):
-            part[k] = new[0]
-        return Statistics(*grown)
+        """The statistics (n_classes,) after a row of value x and class k is added; its weight is
+        above 0."""
+        n, mean, squares = (float(part[k]) for part in self)
+        total = n + weight
+        apart = x - mean if n > 0.0 else 0.0
+        grown = Statistics(*(part.copy() for part in self))
+        grown.n[k] = total
+        grown.mean[k] = mean + apart * weight / total if n > 0.0 else x
+        grown.squares[k] = squares + apart * apart * weight * n / total if n > 0.0 else 0.0
+        return grown
 
     def without(self, x: Array, weight: Array | float) -> Statistics:
         """The statistics after a row of value x and this weight is taken out."""
