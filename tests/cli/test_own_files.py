@@ -118,7 +118,11 @@ def test_a_person_is_asked(model, tmp_path, answer, code):
 )
 def test_a_signal_removes_drafts_without_a_traceback(process, model, files, tmp_path, name, number):
     header = (tmp_path / "rest.csv").read_bytes().partition(b"\n")[0]
-    job = process.start("predict", model, "-", "-o", name, stdin=subprocess.PIPE)
+
+    def heed():  # the tests themselves may run under nohup
+        signal.signal(number, signal.SIG_DFL)
+
+    job = process.start("predict", model, "-", "-o", name, stdin=subprocess.PIPE, preexec_fn=heed)
     job.stdin.write(header + b"\n" + ROW * 5000)
     job.stdin.flush()
     _has_draft(tmp_path)

@@ -100,7 +100,7 @@ def class_moments(
     cells, whose width is below 1/100 of a value where a column spans fewer than 40 octaves.
     """
     g = grid.values() if transform is None else transform.forward(grid.values())
-    weight = grid.counts
+    weight = np.ascontiguousarray(grid.counts)  # sums in one order, however the counts lie
     n = weight.sum(axis=1)
     some = np.where(n > 0.0, n, 1.0)
     mean = np.where(weight > 0.0, weight * g, 0.0).sum(axis=1) / some
