@@ -14,8 +14,11 @@ Array = NDArray[np.float64]
 
 
 class Touched:
-    """The cells that a row is in: their laws and places, apart for the two kinds of base measure,
-    and cells of laws that spread a row over its neighbours."""
+    """The cells that a row is in, with the number of the law of each.
+
+    Laws whose base measure is the shares of the rows (marginal) are apart from those whose base
+    measure is fixed.
+    """
 
     def __init__(self) -> None:
         self.laws: list[int] = []

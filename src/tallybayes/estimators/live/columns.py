@@ -118,38 +118,41 @@ class NumbersColumn:
             self.law = cells.add_law(part.law)  # type: ignore[arg-type]
             self.start, self.edges = cells.start[self.law], part.edges.tolist()
 
-    def learn(self, value: Any, k: int, weight: float, touched: Touched) -> None:
-        number = _scalar(value)
-        if type(number) is float:
-            if self.kinds is not None:
-                self.kinds.learn_level(A_NUMBER, touched)
-            if self.density is not None:
-                self.density = self.density.learned(number, k, weight)
-            else:
-                self.cells.touch(self.law, self.start + bisect_right(self.edges, number), touched)
-        elif number is None:
+    def _touch(self, value: Any, touched: Touched) -> float | None:
+        """Notes the cells that a value is in; returns it if it is a number.
+
+        Raises
+        ------
+        ValueError
+            For a text that does not stand beside the numbers, and for infinity.
+        """
+        scalar = _scalar(value)
+        if scalar is None:
             if self.kinds is not None:
                 self.kinds.touch_gap(touched)
-        elif self.kinds is not None and number in self.kinds.place:
-            self.kinds.learn_level(number, touched)
-        else:
-            raise Outgrown
+            return None
+        if type(scalar) is not float:
+            if self.kinds is None or scalar not in self.kinds.place:
+                raise ValueError(f"column {self.name!r} holds {value!r}")
+            self.kinds.ask_level(scalar, touched)
+            return None
+        if not np.isfinite(scalar):
+            raise ValueError(f"column {self.name!r} holds {value!r}")
+        if self.kinds is not None:
+            self.kinds.ask_level(A_NUMBER, touched)
+        if self.density is None:
+            self.cells.touch(self.law, self.start + bisect_right(self.edges, scalar), touched)
+        return scalar
+
+    def learn(self, value: Any, k: int, weight: float, touched: Touched) -> None:
+        try:
+            number = self._touch(value, touched)
+        except ValueError:
+            raise Outgrown from None
+        if number is not None and self.density is not None:
+            self.density = self.density.learned(number, k, weight)
 
     def ask(self, value: Any, touched: Touched, scores: Array) -> None:
-        number = _scalar(value)
-        if type(number) is float:
-            if not np.isfinite(number):
-                raise ValueError(f"column {self.name!r} holds {value!r}")
-            if self.kinds is not None:
-                self.kinds.ask_level(A_NUMBER, touched)
-            if self.density is not None:
-                scores += self.density.log_density(np.array([number]))[0]
-            else:
-                self.cells.touch(self.law, self.start + bisect_right(self.edges, number), touched)
-        elif number is None:
-            if self.kinds is not None:
-                self.kinds.touch_gap(touched)
-        elif self.kinds is not None and number in self.kinds.place:
-            self.kinds.ask_level(number, touched)
-        else:
-            raise ValueError(f"column {self.name!r} holds {value!r}")
+        number = self._touch(value, touched)
+        if number is not None and self.density is not None:
+            scores += self.density.log_density(np.array([number]))[0]
