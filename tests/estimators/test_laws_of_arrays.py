@@ -107,7 +107,8 @@ def test_what_is_forgotten_was_never_seen_in_any_order_and_batches(name, data):
     try:
         set_num_threads(data.draw(st.sampled_from([1, 2])))
         model.fit(x[order], y[order], table.weight(order))
-        batch = np.array(sorted(gone), dtype=int)
+        # a row of weight 0 takes nothing away, and its class may be gone with an earlier part
+        batch = np.array(sorted(i for i in gone if w is None or w[i] != 0.0), dtype=int)
         for part in np.array_split(batch, data.draw(st.integers(1, 3))):
             weight = table.weight(part)
             if len(part) and (weight is None or weight.any()):
