@@ -204,6 +204,29 @@ def test_closed_streams(model, tmp_path, closed):
     assert job.stderr == ""
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("predict", "m", "rest.csv"), ("show", "m")],
+)
+def test_results_are_not_lost_in_a_closed_standard_output(model, tmp_path, words):
+    words = tuple(model if word == "m" else word for word in words)
+    job = _shell((words, " >&-"), tmp_path)
+    assert job.returncode == 1
+    assert job.stderr.startswith("tallybayes: error: standard output is closed")
+    assert ("-o OUT" in job.stderr) == (words[0] == "predict")
+    if words[0] == "predict":
+        job = _shell(((*words, "-o", "p.csv"), " >&-"), tmp_path)
+        assert job.returncode == 0
+        assert (tmp_path / "p.csv").stat().st_size
+
+
+def test_a_reader_that_stops_early_is_no_error(model, tmp_path):
+    many = (tmp_path / "rest.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "many.csv").write_text(many[0] + "".join(many[1:]) * 300)
+    job = _shell((("predict", model, "many.csv"), " | head -1; exit ${PIPESTATUS[0]}"), tmp_path)
+    assert (job.returncode, job.stdout, job.stderr) == (0, "prediction\n", "")
+
+
 def test_a_full_disk_under_standard_output_is_named(model, tmp_path):
     for words in (("predict", model, "rest.csv"), ("show", model)):
         job = _shell((words, " > /dev/full"), tmp_path)

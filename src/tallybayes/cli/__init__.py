@@ -9,12 +9,14 @@ import os
 import sys
 from typing import Never
 
+from tallybayes.cli import streams
+
 __all__ = ["main"]
 
 
 def main() -> None:
     """Runs the command line and exits with 0 done, 1 data or model, 2 usage, 130 interrupted."""
-    _open_streams()
+    streams.open_closed()
     from tallybayes.cli import interrupts
 
     try:
@@ -41,19 +43,6 @@ def main() -> None:
     except KeyboardInterrupt:
         print(f"tallybayes: error: {interrupts.message()}", file=sys.stderr)
         _leave(interrupts.exit_code())
-
-
-def _open_streams() -> None:
-    """Opens what the shell has closed (``>&-``): no other file shall take that number."""
-    for number in (0, 1, 2):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # which takes the lowest number that is free
-    if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  as long as the process
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
 
 def _leave(code: int) -> Never:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tallybayes.cli import options
+from tallybayes.cli.streams import need_output
 
 __all__ = ["run"]
 
@@ -16,6 +17,7 @@ def run(
     json: options.Json = False,
 ) -> None:
     """Measure a model on rows with labels."""
+    need_output()
     from tallybayes.cli.console import document, progress, say
     from tallybayes.cli.doubts import note_unlabelled
     from tallybayes.cli.model_file import ModelFile

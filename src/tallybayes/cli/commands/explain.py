@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tallybayes.cli import options
+from tallybayes.cli.streams import need_output
 
 __all__ = ["run"]
 
@@ -20,6 +21,7 @@ def run(
     json: options.Json = False,
 ) -> None:
     """Explain one row: what each column says for and against its class."""
+    need_output()
     from tallybayes.cli.explaining import explain
 
     explain(model, data, row, reading, json)

@@ -10,6 +10,7 @@ import typer
 
 from tallybayes.cli import options
 from tallybayes.cli.failures import USAGE, Failure
+from tallybayes.cli.streams import need_output
 
 __all__ = ["run"]
 
@@ -48,7 +49,9 @@ def run(
     for path in (model, data):
         if os.path.exists(path) and os.path.exists(output) and os.path.samefile(path, output):
             raise Failure(f"-o {output} would overwrite what is read: choose another name", USAGE)
-    if output != "-" and not force:
+    if output == "-":
+        need_output(" or name a file with -o OUT")
+    elif not force:
         _need_consent(output)
     from collections import Counter
 

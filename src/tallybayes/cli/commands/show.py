@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tallybayes.cli import options
+from tallybayes.cli.streams import need_output
 
 __all__ = ["run"]
 
@@ -24,6 +25,7 @@ def run(
     json: options.Json = False,
 ) -> None:
     """Show a model: its columns, classes, options, and with --tables its parameters."""
+    need_output()
     from tallybayes.cli.places import need_model
 
     need_model(model)
