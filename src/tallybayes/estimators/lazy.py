@@ -19,6 +19,7 @@ from tallybayes.estimators.declarations import Declared, declared, names_declare
 from tallybayes.estimators.explanation import Explanation
 from tallybayes.estimators.labels import label_array, labels_and_codes
 from tallybayes.estimators.mixed_columns import Held
+from tallybayes.estimators.odd_values import Watched, warn_of_odd_values
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.table_reading import Reading
 from tallybayes.estimators.table_rows import Names, rows_to_score
@@ -314,12 +315,16 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         holds = {
             name: Held(numbers=True, dates=column.kind == "date")
             if what.is_number(name)
-            else Held(texts=True)
+            else Held(texts=True, booleans=column.kind == "boolean")
             for name, column in columns.items()
         }
         records = isinstance(rows, list | tuple)
         names = list(columns)
-        return rows_to_score(table, names, names, holds, what, records=records)
+        x = rows_to_score(table, names, names, holds, what, records=records)
+        counts = [name for name in names if isinstance(what.families.get(name), Poisson)]
+        booleans = [name for name in names if holds[name].booleans and self.unseen != "error"]
+        warn_of_odd_values(x, Watched(tuple(counts), tuple(booleans)), self._warned)
+        return x
 
     def _asked(
         self, x: Table, columns: Mapping[str, SourceColumn], what: Declared

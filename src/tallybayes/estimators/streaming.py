@@ -289,8 +289,7 @@ class RowByRow(TallyClassifier):
             raise self._unseen_in_row(row, error) from None
         except ValueError:  # read it as a table: that parses a text, or words the error
             return self.predict([row]).tolist()[0]
-        if not scorer.found and row:
-            self._warn_of_unknown_keys(row)
+        self._warn_of_row(row, scorer.found)
         if best < 0:
             warn_ruled_out(1, 1)
             best = -1 - best
@@ -315,16 +314,22 @@ class RowByRow(TallyClassifier):
             raise self._unseen_in_row(row, error) from None
         except ValueError:
             return None
-        if not scorer.found and row:
-            self._warn_of_unknown_keys(row)
+        self._warn_of_row(row, scorer.found)
         if not shares:
             warn_ruled_out(1, 1)
             shares = np.exp(self._model.log_prior).tolist()
         return shares
 
-    def _warn_of_unknown_keys(self, row: Mapping[str, Any]) -> None:
-        model = self._fitted()
-        warn_of_unknown_keys([row], model.seen.seen, model.warned)
+    def _warn_of_row(self, row: Mapping[str, Any], found: int) -> None:
+        """Warns, as a table would, of a row that was scored; `found` of its keys are columns."""
+        if not found and row:
+            model = self._fitted()
+            warn_of_unknown_keys([row], model.seen.seen, model.warned)
+            return
+        held = self._model  # without the rows that wait: of them it need not know
+        assert isinstance(held, TableModel)
+        if held.watched.may_be_odd(row, held.warned):
+            self._read_rows([row])
 
     def _proba_by_label(self, x: Any) -> dict[Any, float]:
         """:meth:`predict_proba` of one row as a dict."""

@@ -28,6 +28,7 @@ from tallybayes.estimators.learning import learning
 from tallybayes.estimators.merge_rules import need_same_declarations
 from tallybayes.estimators.mixed_columns import warn_of_mixed
 from tallybayes.estimators.model import Model, joined_declared
+from tallybayes.estimators.odd_values import warn_of_odd_values
 from tallybayes.estimators.one_row import as_row
 from tallybayes.estimators.rows import read_weights
 from tallybayes.estimators.streaming import RowByRow
@@ -133,6 +134,7 @@ class TableClassifier(RowByRow):
         x = rows_to_score(table, model.names, model.required, model.holds, what, records=records)
         learned = float(model.tally.classes.count.sum())
         warn_of_unseen(x, model.tally_read.schema, learned, model.warned)
+        warn_of_odd_values(x, model.watched, model.warned)
         return x
 
     def _rows_to_forget(self, x: Any) -> Table:

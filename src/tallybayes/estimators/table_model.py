@@ -15,9 +15,11 @@ from tallybayes.estimators.comparing import same
 from tallybayes.estimators.explanation import Explanation, explained
 from tallybayes.estimators.mixed_columns import Held, as_read, held_values, values_of_columns
 from tallybayes.estimators.model import Model
+from tallybayes.estimators.odd_values import Watched
 from tallybayes.estimators.table_reading import ColumnReading, Reading, read_columns
 from tallybayes.estimators.table_rows import Names
 from tallybayes.estimators.weighting import Weighting
+from tallybayes.families import Poisson
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally
 
@@ -140,6 +142,22 @@ class TableModel(Model):
         found = held_values(self.tally_read.schema)
         more = {n: h._replace(texts=True) for n, h in found.items() if n in self.with_texts}
         return found | more
+
+    @property
+    def watched(self) -> Watched:
+        """The columns of which an odd value is warned of when it is asked about."""
+        return self.once("watched", self._watched)  # type: ignore[no-any-return]
+
+    def _watched(self) -> Watched:
+        families = self.reading.declared.families
+        counts = [name for name, family in families.items() if isinstance(family, Poisson)]
+        booleans = [
+            name
+            for name, held in self.holds.items()
+            if held.booleans and not held.numbers and name not in self.with_texts
+            if (getattr(families.get(name), "unseen", None) or self.reading.unseen) != "error"
+        ]
+        return Watched(tuple(counts), tuple(booleans))
 
     @property
     def columns_read(self) -> list[ColumnReading]:

@@ -39,6 +39,9 @@ Index = NDArray[np.intp]
 class Poisson:
     """Poisson likelihood for a column of whole numbers from 0 on.
 
+    A fraction is read, its factorial by the gamma function, with a ``FamilyWarning`` when it is
+    learned or asked. A negative number or a text is refused.
+
     Parameters
     ----------
     alpha : float, optional

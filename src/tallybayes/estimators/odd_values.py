@@ -1,0 +1,116 @@
+"""Warnings about values that a column of their kind cannot hold, asked after learning."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.errors import FamilyWarning, UnseenWarning, warn_user
+from tallybayes.tables import Column, Mixed, Numbers, Table, Texts
+from tallybayes.tables.columns import values_of
+
+__all__ = ["Watched", "warn_of_odd_values"]
+
+BOOLEANS = frozenset((True, False, "True", "False", None))  # 1 and 0 are equal to them
+
+
+class Watched(NamedTuple):
+    """Columns of which an odd value is warned of.
+
+    Parameters
+    ----------
+    counts : tuple of str
+        Those declared Poisson: a fraction is odd.
+    booleans : tuple of str
+        Those that were learned as booleans: any other value is odd, unless it is refused.
+    """
+
+    counts: tuple[str, ...] = ()
+    booleans: tuple[str, ...] = ()
+
+    def may_be_odd(self, row: Mapping[str, Any], warned: set[Hashable]) -> bool:
+        """Whether a row as a dict may hold an odd value that was not warned of. It is then read as
+        a table, which tells for sure."""
+        return any(
+            (FamilyWarning, name) not in warned and not _is_count(row.get(name))
+            for name in self.counts
+        ) or any(
+            (UnseenWarning, name) not in warned and not _is_boolean(row.get(name))
+            for name in self.booleans
+        )
+
+
+def _is_count(value: Any) -> bool:
+    if isinstance(value, float):
+        return value != value or value.is_integer()
+    return value is None or isinstance(value, int | np.integer)
+
+
+def _is_boolean(value: Any) -> bool:
+    return value in BOOLEANS or (isinstance(value, float) and value != value)
+
+
+def warn_of_odd_values(table: Table, watched: Watched, warned: set[Hashable]) -> None:
+    """Warns of fractions in columns declared Poisson, and of other values in columns of booleans.
+
+    Parameters
+    ----------
+    table : Table
+        As it is scored.
+    watched : Watched
+    warned : set
+        What the model has warned of already; see :func:`~tallybayes.errors.warn_user`.
+    """
+    for name in watched.counts:
+        column = table.columns.get(name)
+        row = _first_fraction(column)
+        if column is not None and row is not None:
+            warn_user(
+                f"row {row}, column {name!r} holds {_value(column, row)}, which is no whole "
+                "number, but the column is declared Poisson, which is a family of counts: give "
+                "counts, or declare Gaussian() before training",
+                FamilyWarning,
+                warned=warned,
+                about=name,
+            )
+    for name in watched.booleans:
+        column = table.columns.get(name)
+        row = _first_other(column)
+        if column is not None and row is not None:
+            warn_user(
+                f"row {row}, column {name!r} holds {_value(column, row)!r}, but training had only "
+                "True and False in it: it is read as a level that was not seen. Give a boolean, 0 "
+                "or 1, or None for a gap",
+                UnseenWarning,
+                warned=warned,
+                about=name,
+            )
+
+
+def _value(column: Column, row: int) -> Any:
+    return values_of(column.take(slice(row, row + 1)))[0]
+
+
+def _first_fraction(column: Any) -> int | None:
+    """The first row that holds a fraction."""
+    numbers = column.numbers if isinstance(column, Mixed) else column
+    if not isinstance(numbers, Numbers) or numbers.values.dtype.kind != "f":
+        return None
+    values = numbers.values
+    return _first((values != np.floor(values)) & ~np.isnan(values))
+
+
+def _first_other(column: Any) -> int | None:
+    """The first row that holds a level beside True and False."""
+    if not isinstance(column, Texts):
+        return None
+    other = np.array([*(level not in BOOLEANS for level in column.levels), False])
+    return _first(other[column.codes]) if other.any() else None
+
+
+def _first(found: NDArray[np.bool_]) -> int | None:
+    """The first row where it is so."""
+    return int(np.argmax(found)) if found.any() else None
