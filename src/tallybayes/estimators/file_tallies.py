@@ -225,13 +225,15 @@ def restored_tally(header: dict[str, Any], arrays: Arrays) -> TableTally:
     classes = labels(header["classes"], "classes")
     by_name = flag(header["by_name"], "by_name")
     given = each(lambda value, where: value)(header["groups"], "groups")
+    held: dict[str, Arrays] = {}
+    for name, values in arrays.items():
+        whose, _, field = name.partition(".")
+        held.setdefault(whose, {})[field] = values
     groups, tallies = [], []
     for i, one in enumerate(given):
-        prefix = f"group{i}."
         columns = _columns(one, f"groups[{i}]")
-        held = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
         groups.append(columns)
-        tallies.append(_tally(columns, held, len(classes), f"group{i}"))
+        tallies.append(_tally(columns, held.get(f"group{i}", {}), len(classes), f"group{i}"))
     schema = Schema(classes, tuple(groups), by_name)
     if by_name:
         _need_names(schema)
