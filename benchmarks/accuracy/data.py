@@ -13,10 +13,11 @@ from typing import Any
 
 from benchmarks.accuracy.readers import read
 
-__all__ = ["DataSet", "NoData", "all_data_sets"]
+__all__ = ["DataSet", "NoData", "all_data_sets", "more_data_sets"]
 
 DECLARED = Path(__file__).resolve().parents[1] / "datasets.toml"
 FOLDER = "TALLYBAYES_DATA"
+MORE = "arff-more"
 
 
 class NoData(Exception):
@@ -30,15 +31,16 @@ class DataSet:
     Parameters
     ----------
     name : str
-    group : {"tables", "arff"}
+    group : {"tables", "arff", "arff-more"}
         Which comparison the set belongs to.
     what, licence : str
     files : dict of str to str
         SHA-256 checksums by path in the folder.
     openml : int, optional
         Its number there.
-    target : {"last", "first"}
-        The column of the class, in an ARFF file.
+    target : {"last", "first", "class"}
+        The column of the class, in an ARFF file; "class" is the attribute of that name, else the
+        last.
     """
 
     name: str
@@ -100,7 +102,16 @@ class DataSet:
         return X.iloc[keep].reset_index(drop=True), y[keep]
 
 
-def all_data_sets() -> list[DataSet]:
-    """What ``datasets.toml`` declares, in its order."""
+def _declared() -> list[DataSet]:
     declared = tomllib.loads(DECLARED.read_text(encoding="utf-8"))
     return [DataSet(name=name, **what) for name, what in declared.items()]
+
+
+def all_data_sets() -> list[DataSet]:
+    """The sets that every comparison uses, in the order of ``datasets.toml``."""
+    return [data for data in _declared() if data.group != MORE]
+
+
+def more_data_sets() -> list[DataSet]:
+    """The further sets of ``python -m benchmarks weighted``."""
+    return [data for data in _declared() if data.group == MORE]

@@ -127,5 +127,5 @@ def read(name: str, paths: list[Path], target: str) -> tuple[pd.DataFrame, Any]:
         Classes as texts.
     """
     if paths[0].suffix == ".arff":
-        return arff(paths[0], target)
+        return arff_with_class(paths[0]) if target == "class" else arff(paths[0], target)
     return READERS[name](paths)

@@ -166,6 +166,24 @@ MODELS = (
         peer=False,
     ),
     Model(
+        "RandomForest",
+        f"scikit-learn, random_state=0; texts one-hot; {GAPS}",
+        "strong",
+        "random_forest",
+        groups=(),
+        peer=False,
+    ),
+    Model(
+        "CatBoost",
+        "CatBoostClassifier, all defaults but random_seed=0; texts are its categories; gaps: the "
+        'level "missing", or as they are',
+        "strong",
+        "CatBoost",
+        groups=(),
+        peer=False,
+        package="catboost",
+    ),
+    Model(
         "EBM",
         "interpret's ExplainableBoostingClassifier, all defaults but n_jobs=-1, from the frame",
         "strong",

@@ -1,11 +1,12 @@
-"""Models that are not naive: gradient boosting, logistic regression, an additive model."""
+"""Models that are not naive: boosting, logistic regression, a random forest, an additive model."""
 
 from __future__ import annotations
 
+import os
 from typing import Any, Self
 
 import pandas as pd
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -17,7 +18,7 @@ from benchmarks.accuracy.models.encoding import (
     filled_texts,
 )
 
-__all__ = ["Boosting", "explainable_boosting", "logistic"]
+__all__ = ["Boosting", "CatBoost", "explainable_boosting", "logistic", "random_forest"]
 
 MOST_LEVELS = 255  # that gradient boosting takes in a column
 
@@ -49,13 +50,53 @@ class Boosting:
         return self.model_.predict_proba(self._categories(X))
 
 
+class CatBoost:
+    """CatBoostClassifier with its defaults; texts are its categories, a gap in one is a level.
+
+    Its threads are those that ``OMP_NUM_THREADS`` allows, which it does not read itself.
+    """
+
+    def fit(self, X: Any, y: Any) -> Self:
+        from catboost import CatBoostClassifier
+
+        self.texts_ = TEXTS(X)
+        self.model_ = CatBoostClassifier(
+            cat_features=self.texts_,
+            random_seed=0,
+            thread_count=int(os.environ.get("OMP_NUM_THREADS", "-1")),
+            verbose=False,
+            allow_writing_files=False,
+        )
+        self.model_.fit(self._levels(X), y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def _levels(self, X: Any) -> Any:
+        texts = X[self.texts_].astype(object)
+        return X.assign(**texts.where(texts.notna(), "missing"))
+
+    def predict_proba(self, X: Any) -> Any:
+        return self.model_.predict_proba(self._levels(X))
+
+
+def one_hot() -> Any:
+    """Texts as a column of 0 and 1 for each level."""
+    return make_pipeline(
+        filled_texts(), OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    )
+
+
 def logistic() -> Any:
     """Logistic regression of one-hot texts and scaled numbers."""
     numbers = make_pipeline(filled_numbers(), StandardScaler())
-    texts = make_pipeline(
-        filled_texts(), OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    return make_pipeline(encoder(numbers, one_hot()), LogisticRegression(max_iter=1000))
+
+
+def random_forest() -> Any:
+    """A random forest of one-hot texts and numbers."""
+    return make_pipeline(
+        encoder(filled_numbers(), one_hot()), RandomForestClassifier(random_state=0)
     )
-    return make_pipeline(encoder(numbers, texts), LogisticRegression(max_iter=1000))
 
 
 def explainable_boosting() -> Any:
