@@ -12,7 +12,9 @@ from benchmarks.accuracy.models import OURS, VARIANTS, WEIGHTED, Model
 from benchmarks.machine import machine_record
 from benchmarks.weighted.options import (
     BOOSTING,
+    CATBOOST,
     EBM,
+    FOREST,
     KHIOPS,
     LOGISTIC,
     Options,
@@ -23,9 +25,23 @@ from benchmarks.weighted.options import (
 __all__ = ["main"]
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
-PARTS = ("sets", "adult", "scale", "robust", "honest", "degenerate")
+PARTS = (
+    "sets",
+    "more",
+    "compared",
+    "adult",
+    "scale",
+    "robust",
+    "permuted",
+    "honest",
+    "told",
+    "degenerate",
+)
+MEASURED_ONCE = ("peers",)  # parts that are slow, and run where --only names them
 COMPARED = (WEIGHTED, KHIOPS, BOOSTING, LOGISTIC, EBM, OURS, VARIANTS[-1])
-PACKAGES = ("pandas", "khiops", "interpret-core")
+ONLY_NAMED = (FOREST, CATBOOST)  # models that are compared where --models names them
+WITH_MODELS = ("sets", "more", "adult")  # parts that compare models
+PACKAGES = ("pandas", "khiops", "interpret-core", "catboost")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -39,12 +55,16 @@ def parser() -> argparse.ArgumentParser:
         "The exit code is 1 if a data set is missing; a missed bar is only reported.",
     )
     options.add_argument(
-        "--only", metavar="PARTS", help=f"some of {', '.join(PARTS)}, separated by commas"
+        "--only",
+        metavar="PARTS",
+        help=f"some of {', '.join(PARTS)}, separated by commas; or {', '.join(MEASURED_ONCE)}, "
+        "which is slow, and replaces the committed figures of the models that --models names",
     )
     options.add_argument(
         "--models",
         metavar="NAMES",
-        help=f"for sets and adult: some of {', '.join(COMPARED)}; patterns, separated by commas",
+        help=f"for {', '.join(WITH_MODELS)}: some of {', '.join(COMPARED)}; patterns, separated by "
+        f"commas; {' and '.join(ONLY_NAMED)} only where they are named",
     )
     options.add_argument("--sets", metavar="PATTERN", help="data sets: 'arff-w*'")
     options.add_argument("--rounds", type=int, metavar="N", help="fits a time is the median of: 3")
@@ -57,10 +77,12 @@ def parser() -> argparse.ArgumentParser:
 
 def chosen_models(asked: str | None) -> list[Model]:
     """The models of `asked`, or all; those whose package is not installed are left out, aloud."""
-    patterns = ["*"] if asked is None else [part.strip() for part in asked.split(",")]
-    names = [name for name in COMPARED if any(fnmatchcase(name, p) for p in patterns)]
+    if asked is None:
+        return [model_named(name) for name in COMPARED]
+    patterns, known = [part.strip() for part in asked.split(",")], (*COMPARED, *ONLY_NAMED)
+    names = [name for name in known if any(fnmatchcase(name, p) for p in patterns)]
     if not names:
-        parser().error(f"--models {asked!r} names none of {', '.join(COMPARED)}")
+        parser().error(f"--models {asked!r} names none of {', '.join(known)}")
     return [model_named(name) for name in names]
 
 
@@ -74,9 +96,12 @@ def main(argv: list[str]) -> int:
     """
     asked = parser().parse_args(argv)
     parts = PARTS if asked.only is None else [part.strip() for part in asked.only.split(",")]
-    unknown = [part for part in parts if part not in PARTS]
+    unknown = [part for part in parts if part not in (*PARTS, *MEASURED_ONCE)]
     if unknown:
-        parser().error(f"there is no part {unknown[0]!r}; parts are {', '.join(PARTS)}")
+        known = ", ".join((*PARTS, *MEASURED_ONCE))
+        parser().error(f"there is no part {unknown[0]!r}; parts are {known}")
+    if asked.models is None and not set(parts).isdisjoint(MEASURED_ONCE):
+        parser().error("--only peers replaces figures of the models that --models names: name some")
     if asked.rounds is not None and asked.rounds < 1:
         parser().error(f"--rounds must be at least 1, got {asked.rounds}")
     command = shlex.join(["python", "-m", "benchmarks", "weighted", *argv])
@@ -100,11 +125,11 @@ def main(argv: list[str]) -> int:
             continue
         partly = [
             *(["Few rows and folds (`--quick`)"] if asked.quick else []),
-            *([f"Only models `{asked.models}`"] if asked.models and part in PARTS[:2] else []),
-            *([f"Only sets `{asked.sets}`"] if asked.sets else []),
+            *([f"Only models `{asked.models}`"] if asked.models and part in WITH_MODELS else []),
+            *([f"Only sets `{asked.sets}`"] if asked.sets and part not in MEASURED_ONCE else []),
             *(f"No data for {name}" for name in options.missing[before:]),
         ]
-        if lacking and part in PARTS[:2]:
+        if lacking and part in WITH_MODELS:
             page.verdicts.append(f"- left out, as not installed: {', '.join(lacking)}")
         said = "; ".join(partly)
         print(page.markdown(command, machine, said))

@@ -11,17 +11,30 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy.data import DataSet, NoData, all_data_sets
+from benchmarks.accuracy.data import DataSet, NoData, all_data_sets, more_data_sets
 from benchmarks.accuracy.folds import SEED
 from benchmarks.accuracy.models import MODELS, Model
 
-__all__ = ["BOOSTING", "EBM", "KHIOPS", "LOGISTIC", "Options", "Rows", "model_named", "say"]
+__all__ = [
+    "BOOSTING",
+    "CATBOOST",
+    "EBM",
+    "FOREST",
+    "KHIOPS",
+    "LOGISTIC",
+    "Options",
+    "Rows",
+    "model_named",
+    "say",
+]
 
-KHIOPS, BOOSTING, LOGISTIC, EBM = (
+KHIOPS, BOOSTING, LOGISTIC, EBM, CATBOOST, FOREST = (
     "Khiops SNB",
     "HistGradientBoosting",
     "LogisticRegression",
     "EBM",
+    "CatBoost",
+    "RandomForest",
 )
 LEAST, QUICK_ROWS = 5, 500  # rows a class must have; rows of a set in a quick run
 LETTER = "arff-letter"
@@ -114,6 +127,22 @@ class Options:
                 if rows is not None:
                     say(f"  {rows.name}: {len(rows.y):,} × {rows.X.shape[1]}")
                     yield rows
+
+    def thirteen(self) -> Iterator[Rows]:
+        """The further sets, without classes of fewer than 5 rows."""
+        for data in more_data_sets():
+            rows = self._rows(data)
+            if rows is not None:
+                say(f"  {rows.name}: {len(rows.y):,} × {rows.X.shape[1]}")
+                yield rows
+
+    def all_sets(self) -> Iterator[Rows]:
+        """The fourteen sets, letter and the thirteen further ones."""
+        yield from self.fourteen()
+        letter = self.letter()
+        if letter is not None:
+            yield letter
+        yield from self.thirteen()
 
     def over_sets(
         self, measure: Callable[[Rows, Options], dict[str, Any]]

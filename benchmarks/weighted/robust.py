@@ -1,4 +1,4 @@
-"""Noise, duplicates and labels without sense: what they change."""
+"""Noise and duplicates: what they change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tallybayes import NaiveBayes, leave_one_out
 
 __all__ = ["run"]
 
-REPEATS = 3  # draws of noise, of near-duplicates and of permutations
+REPEATS = 3  # draws of noise and of near-duplicates
 ADDED = "added"
 NEAR = 0.01  # a near-duplicate's noise, in standard deviations; or the share of levels it changes
 
@@ -47,16 +47,10 @@ def near(rows: Rows, best: str, rng: np.random.Generator) -> tuple[Any, Any]:
     return rows.X.assign(**{ADDED: again}), rows.y
 
 
-def permuted(rows: Rows, best: str, rng: np.random.Generator) -> tuple[Any, Any]:
-    """The labels in another order."""
-    return rows.X, rng.permutation(rows.y)
-
-
 CHANGES: dict[str, tuple[Change, int]] = {
     "noise": (noise, REPEATS),
     "duplicate": (duplicate, 1),
     "near-duplicate": (near, REPEATS),
-    "permuted": (permuted, REPEATS),
 }
 
 
@@ -72,12 +66,6 @@ def best_column(rows: Rows) -> str:
     return min(rows.X.columns, key=loss)
 
 
-def prior_loss(y: Any) -> float:
-    """The log-loss of the class frequencies, in nats a row."""
-    share = np.unique(y, return_counts=True)[1] / len(y)
-    return float(-(share @ np.log(share)))
-
-
 def twins_left_out(model: Model, rows: Rows, best: str) -> int:
     """How many of a column and its exact duplicate have no weight, in a model of all rows."""
     X, y = duplicate(rows, best, np.random.default_rng(0))
@@ -90,9 +78,8 @@ def measure(rows: Rows, options: Options) -> dict[str, Any]:
     """Log-loss of both models on a set as it is and as it is changed."""
     models = [model_named(WEIGHTED), model_named(OURS)]
 
-    def losses(X: Any, y: Any, names: tuple[str, ...] = (WEIGHTED, OURS)) -> dict[str, float]:
-        chosen = [model for model in models if model.name in names]
-        found = held_out(chosen, X, y, options.folds, 1)
+    def losses(X: Any, y: Any) -> dict[str, float]:
+        found = held_out(models, X, y, options.folds, 1)
         if found.failed:
             raise RuntimeError(f"{rows.name}: {found.failed}")
         return {name: done.log_loss for name, done in found.done.items()}
@@ -106,17 +93,14 @@ def measure(rows: Rows, options: Options) -> dict[str, Any]:
         "best": best,
         "number": bool(pd.api.types.is_numeric_dtype(rows.X[best])),
         "left_out": left_out,
-        "prior": prior_loss(rows.y),
         "base": losses(rows.X, rows.y),
     }
     for what, (change, repeats) in CHANGES.items():
-        # labels without sense are told about ours only
-        names = (WEIGHTED,) if what == "permuted" else (WEIGHTED, OURS)
         drawn = [
-            losses(*change(rows, best, np.random.default_rng(seed)), names)
+            losses(*change(rows, best, np.random.default_rng(seed)))
             for seed in range(1 if options.quick else repeats)
         ]
-        result[what] = {name: float(np.mean([d[name] for d in drawn])) for name in names}
+        result[what] = {name: float(np.mean([d[name] for d in drawn])) for name in (WEIGHTED, OURS)}
     ours = [f"{what} {result[what][WEIGHTED]:.4f}" for what in ("base", *CHANGES)]
     say(f"    {'  '.join(ours)}; {left_out} of the twins left out")
     return result
@@ -134,7 +118,6 @@ def run(options: Options) -> Page | None:
     if not sets:
         return None
     n = len(sets) + len(failed)
-    excess = float(np.mean([s["permuted"][WEIGHTED] - s["prior"] for s in sets]))
     found = [
         Bar(
             "a column of noise: change of mean log-loss",
@@ -157,13 +140,6 @@ def run(options: Options) -> Page | None:
             form=".2%",
             strict=True,
         ),
-        Bar(
-            "permuted labels: mean excess over the class prior's log-loss",
-            excess,
-            0.005,
-            form=".4f",
-            strict=True,
-        ),
     ]
     told = [
         f"{what}: {change(sets, what, WEIGHTED):+.2%} of mean log-loss for {WEIGHTED}, "
@@ -173,24 +149,22 @@ def run(options: Options) -> Page | None:
     told.append(
         "the column that is duplicated is the one that says most by itself; a near-duplicate is a "
         f"number plus normal noise of {NEAR:g} standard deviations, or a text of which {NEAR:.0%} "
-        f"of the rows have another row's value; noise, near-duplicates and permutations are drawn "
+        f"of the rows have another row's value; noise and near-duplicates are drawn "
         f"{REPEATS} times; {options.folds} stratified folds"
     )
     told += failed
-    head = ["data set", "duplicated", "left out", "model", "as it is", *CHANGES, "class prior"]
+    head = ["data set", "duplicated", "left out", "model", "as it is", *CHANGES]
     lines = []
     for s in sets:
         for name in (WEIGHTED, OURS):
             mine = name == WEIGHTED
             kind = "number" if s["number"] else "text"
             about = [s["name"], f"{s['best']} ({kind})", str(s["left_out"])] if mine else [""] * 3
-            figures = [
-                f"{s[what][name]:.4f}" if name in s[what] else "" for what in ("base", *CHANGES)
-            ]
-            lines.append([*about, name, *figures, f"{s['prior']:.4f}" if mine else ""])
+            figures = [f"{s[what][name]:.4f}" for what in ("base", *CHANGES)]
+            lines.append([*about, name, *figures])
     return Page(
         "weighted-robust",
-        "Noise, duplicates and permuted labels",
+        "Noise and duplicates",
         bars.lines(found, told),
         [("## Log-loss, nats a row", head, lines)],
         {"bars": bars.record(found), "data_sets": sets},
