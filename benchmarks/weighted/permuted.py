@@ -1,13 +1,15 @@
-"""Permuted labels of ten sets: a model that learns nothing has the log-loss of the class shares."""
+"""Permuted labels of ten sets: a model that learns nothing says the class shares of its rows."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from benchmarks.accuracy.folds import standard_error
 from benchmarks.accuracy.models import WEIGHTED
+from benchmarks.bayes.held_out import HeldOut
 from benchmarks.bayes.page import Page
 from benchmarks.weighted import bars
 from benchmarks.weighted.bars import Bar
@@ -32,30 +34,35 @@ SETS = (
 )
 
 
-def prior_loss(y: Any) -> float:
-    """The log-loss of the class shares, in nats a row."""
-    share = np.unique(y, return_counts=True)[1] / len(y)
-    return float(-(share @ np.log(share)))
+def shares_loss(labels: HeldOut) -> float:
+    """The log-loss, on the same folds, of the class shares of the rows that were learned from."""
+    share = np.empty_like(labels.proba)
+    for i in np.unique(labels.fold):
+        test = labels.fold == i
+        share[test] = np.bincount(labels.own[~test], minlength=share.shape[1]) / (~test).sum()
+    return replace(labels, proba=share).log_loss
 
 
 def measure(rows: Rows, options: Options) -> dict[str, Any]:
     """Log-loss on held-out rows of each permutation, and that of the class shares."""
-    drawn = []
+    drawn, shares = [], []
     for seed in range(1 if options.quick else REPEATS):
         y = np.random.default_rng(seed).permutation(rows.y)
         found = held_out([model_named(WEIGHTED)], rows.X, y, options.folds, 1)
         if found.failed:
             raise RuntimeError(f"{rows.name}: {found.failed}")
         drawn.append(found.done[WEIGHTED].log_loss)
-    prior = prior_loss(rows.y)
-    say(f"    {np.mean(drawn) - prior:+.5f}")
+        shares.append(shares_loss(found.done[WEIGHTED]))
+    excess = np.subtract(drawn, shares)
+    say(f"    {excess.mean():+.5f}")
     return {
         "name": rows.name,
         "rows": len(rows.y),
         "columns": rows.X.shape[1],
-        "prior": prior,
+        "shares": shares,
         "drawn": drawn,
-        "excess": float(np.mean(drawn)) - prior,
+        "excess": float(excess.mean()),
+        "standard_error": standard_error(excess) if len(excess) > 1 else None,
     }
 
 
@@ -77,17 +84,18 @@ def run(options: Options) -> Page | None:
     told = [
         f"greatest excess of a set: {max(excess):+.5f}",
         f"labels are permuted {REPEATS} times; {options.folds} stratified folds; ± the standard "
-        "error over the permutations",
+        "error over the permutations; class shares: of the rows of the other folds, what a "
+        "model that learns nothing says",
     ]
     head = ["data set", "rows × columns", "class shares", "permuted", "excess"]
     lines = []
     for s in sets:
-        spread = f" ± {standard_error(s['drawn']):.5f}" if len(s["drawn"]) > 1 else ""
+        spread = "" if s["standard_error"] is None else f" ± {s['standard_error']:.5f}"
         lines.append(
             [
                 s["name"],
                 f"{s['rows']:,} × {s['columns']}",
-                f"{s['prior']:.4f}",
+                f"{np.mean(s['shares']):.4f}",
                 f"{np.mean(s['drawn']):.4f}",
                 f"{s['excess']:+.5f}{spread}",
             ]
