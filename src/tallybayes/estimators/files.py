@@ -15,6 +15,7 @@ from tallybayes.estimators.bernoulli import BernoulliNB
 from tallybayes.estimators.categorical import CategoricalNB
 from tallybayes.estimators.complement import ComplementNB
 from tallybayes.estimators.declared import declared_levels
+from tallybayes.estimators.file_choices import plain_choices, restore_choices
 from tallybayes.estimators.file_tables import plain_table, restore_table
 from tallybayes.estimators.file_tallies import labels, plain_groups, restored_tally
 from tallybayes.estimators.file_values import constructed, field_values, plain, restored
@@ -134,6 +135,8 @@ def header_and_arrays(estimator: Any, extra: dict[str, Any] | None) -> tuple[Any
     if isinstance(model, TableModel):
         header["table"] = plain_table(model)
     arrays: dict[str, Any] = model.tally.arrays()
+    if isinstance(model, TableModel):
+        arrays |= plain_choices(model)
     if isinstance(model, WeightedModel) and model.chosen.weighting is not None:
         header["weighting"], more = plain_weighting(model.chosen.weighting)
         arrays |= more
@@ -238,6 +241,8 @@ def _loaded(header: dict[str, Any], arrays: dict[str, Any]) -> tuple[Any, dict[s
     if header["taken"]:
         model.taken = estimator._parameters()
     estimator._model = model
+    if isinstance(model, TableModel):
+        restore_choices(model, arrays)
     if header["extra"] is not None:
         need(isinstance(header["extra"], dict), "what is kept beside a model is a dict")
         estimator.__dict__[EXTRA] = header["extra"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,17 @@ from tallybayes.estimators.explanation import Explanation, explained
 from tallybayes.estimators.mixed_columns import Held, as_read, held_values, values_of_columns
 from tallybayes.estimators.model import Model
 from tallybayes.estimators.odd_values import Watched
-from tallybayes.estimators.table_reading import ColumnReading, Reading, read_columns
+from tallybayes.estimators.table_reading import (
+    ColumnReading,
+    Reading,
+    choices_fit,
+    choose_columns,
+    read_columns,
+)
 from tallybayes.estimators.table_rows import Names
 from tallybayes.estimators.weighting import Weighting
 from tallybayes.families import Poisson
+from tallybayes.families.choice import ReadAs
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally
 
@@ -55,6 +62,13 @@ class Chosen:
         return replace(self, stale=True) if made else self
 
 
+class MadeChoices(NamedTuple):
+    """What columns are read as, and what that depends on besides the tally."""
+
+    choices: dict[str, ReadAs]
+    basis: tuple[Array, Reading, tuple[str, ...]]
+
+
 class TableModel(Model):
     """The state of a :class:`NaiveBayes`.
 
@@ -73,6 +87,8 @@ class TableModel(Model):
     with_texts : frozenset of str
         Columns that may be asked with texts though the tally holds only numbers of them: rows that
         are held out had the texts.
+    made : MadeChoices or None
+        The choices of families for this tally, which are kept in copies of the model and in files.
     """
 
     seen: Names
@@ -80,6 +96,7 @@ class TableModel(Model):
     has_names: bool = False
     chosen: Chosen = Chosen()
     with_texts: frozenset[str] = frozenset()
+    made: MadeChoices | None = None
 
     def with_tally(self, tally: TableTally) -> TableModel:
         twin = type(self)(tally, self.family, self.prior, self.dtype, self.whose)
@@ -89,6 +106,7 @@ class TableModel(Model):
         twin.declared_classes, twin.with_texts = self.declared_classes, self.with_texts
         twin.class_weight = self.class_weight
         twin.chosen = self.chosen if tally is self.tally else self.chosen.after_change()
+        twin.made = self.made if tally is self.tally else None
         return twin
 
     def equals(self, other: Model) -> bool:
@@ -165,8 +183,41 @@ class TableModel(Model):
         return self.once("columns", self._read_columns)  # type: ignore[no-any-return]
 
     def _read_columns(self) -> list[ColumnReading]:
-        classes = np.exp(self.log_prior) * (float(self.tally.classes.count.sum()) or 1.0)
-        return read_columns(self.tally_read, self.names, classes, self.reading, self.warned)
+        choices, classes = self.choices, self._smoothed_classes()
+        return read_columns(
+            self.tally_read, self.names, classes, self.reading, choices, self.warned
+        )
+
+    def _smoothed_classes(self) -> Array:
+        """Class counts, smoothed as the class prior is."""
+        rows = float(self.tally.classes.count.sum()) or 1.0
+        return np.asarray(np.exp(self.log_prior) * rows)
+
+    @property
+    def choices(self) -> dict[str, ReadAs]:
+        """What each column of numbers whose family is not declared is read as."""
+        return self.once("choices", self._choose)  # type: ignore[no-any-return]
+
+    def _choose(self) -> dict[str, ReadAs]:
+        classes = self._smoothed_classes()
+        basis = (classes, self.reading._replace(scale=1.0), tuple(self.names))
+        if self.made is None or not same(self.made.basis, basis):
+            found = choose_columns(self.tally_read, self.names, classes, self.reading)
+            self.made = MadeChoices(found, basis)
+        return self.made.choices
+
+    def take_choices(self, choices: dict[str, ReadAs]) -> bool:
+        """Takes over what :attr:`choices` were for the same counts; whether they can be these."""
+        classes = self._smoothed_classes()
+        if not choices_fit(choices, self.tally_read, self.names, classes, self.reading):
+            return False
+        basis = (classes, self.reading._replace(scale=1.0), tuple(self.names))
+        self.made = MadeChoices(choices, basis)
+        return True
+
+    def changed(self) -> None:
+        super().changed()
+        self.made = None
 
     @property
     def parts(self) -> list[Any]:
@@ -203,9 +254,10 @@ class TableModel(Model):
                 alpha = None if column.alpha is None else column.alpha * scale
                 column = replace(column, part=part, alpha=alpha)
             columns.append(column)
-        log_prior = self.log_prior
+        log_prior, made = self.log_prior, self.made
         self.reading = self.reading._replace(scale=self.reading.scale * scale)
         self.changed()
+        self.made = made
         self._read |= {"columns": columns, "log_prior": log_prior}
 
     def likelihood_without(self, x: Any, own: NDArray[np.int64], weight: Array) -> Array:

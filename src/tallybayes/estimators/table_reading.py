@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -26,7 +26,7 @@ from tallybayes.estimators.tiny_columns import tiny_columns, warn_of_tiny
 from tallybayes.families import Bernoulli, Binned, Categorical, Gaussian, Poisson, Smooth
 from tallybayes.families.binned import BinnedReading
 from tallybayes.families.cells import CellLaw
-from tallybayes.families.choice import UNDECLARED, choose
+from tallybayes.families.choice import UNDECLARED, ReadAs, can_read_as, choose, read_as
 from tallybayes.families.counts import MultinomialCounts
 from tallybayes.families.densities import GaussianDensity
 from tallybayes.families.gaussian_group import GaussianGroup
@@ -48,6 +48,8 @@ from tallybayes.tally import CrossMoments, FeatureSums, GridCounts, LevelCounts,
 __all__ = [
     "ColumnReading",
     "Reading",
+    "choices_fit",
+    "choose_columns",
     "need_two_levels",
     "read_columns",
     "warn_of_fractions",
@@ -114,9 +116,15 @@ class _Reader:
     """Reads the columns of one tally."""
 
     def __init__(
-        self, tally: TableTally, classes: Array, reading: Reading, warned: set[Hashable]
+        self,
+        tally: TableTally,
+        classes: Array,
+        reading: Reading,
+        choices: Mapping[str, ReadAs],
+        warned: set[Hashable],
     ) -> None:
         self.tally = tally
+        self.choices = choices
         self.warned = warned
         self.rows = tally.classes.count
         self.row_weights = tally.classes.row_weights
@@ -128,6 +136,8 @@ class _Reader:
         chosen = isinstance(alpha, str)
         self.alpha = self.row_weights.overall if chosen else float(alpha)
         self.alpha_of_bins = 1.0 if chosen else float(alpha)
+        one = self.row_weights.overall
+        self.plain = replace(UNDECLARED, ddof=one, pooled_rows=one, estimate=self.estimate)
         self.here = {c.key: (c, t) for c, t in zip(tally.schema.groups, tally.groups, strict=True)}
 
     def read(self, name: str) -> ColumnReading:
@@ -259,14 +269,37 @@ class _Reader:
             unseen=self.unseen,
         )
 
-    def _numbers(self, name: str) -> ColumnReading:
+    def _counted_numbers(self, name: str) -> tuple[Moments, GridCounts]:
         moments = self.here[(name,), "moments"][1]
         assert isinstance(moments, Moments)
-        grid, there = GridCounts.zeros(len(self.rows)), moments.n[:, 0]  # where only moments are
-        if ((name,), "grid") in self.here:
-            counted = self.here[(name,), "grid"][1]
-            assert isinstance(counted, GridCounts)
-            grid, there = counted, counted.counts.sum(axis=1)
+        if ((name,), "grid") not in self.here:
+            return moments, GridCounts.zeros(len(self.rows))
+        grid = self.here[(name,), "grid"][1]
+        assert isinstance(grid, GridCounts)
+        return moments, grid
+
+    def choose(self, name: str) -> ReadAs:
+        """What a column of numbers whose family is not declared is best read as."""
+        moments, grid = self._counted_numbers(name)
+        return choose(moments, grid, self.classes, self.alpha_of_bins, self.plain, self.row_weights)
+
+    def undeclared(self, names: list[str]) -> list[str]:
+        """The columns of numbers whose family is not declared."""
+        what = self.declared
+        grouped = {name for members in what.groups for name in members}
+        return [
+            name
+            for name in names
+            if ((name,), "moments") in self.here
+            and name not in grouped
+            and not what.left_out(name)
+            and what.families.get(name) is None
+        ]
+
+    def _numbers(self, name: str) -> ColumnReading:
+        moments, grid = self._counted_numbers(name)
+        only_moments = ((name,), "grid") not in self.here
+        there = moments.n[:, 0] if only_moments else grid.counts.sum(axis=1)
         family = self.declared.families.get(name)
         reading: Density | BinnedReading
         why = "declared"
@@ -281,12 +314,11 @@ class _Reader:
         elif isinstance(family, Binned | Smooth):
             reading = family.read(grid, self.classes, self.alpha_of_bins, self.row_weights)
         else:
-            one = self.row_weights.overall
-            plain = replace(UNDECLARED, ddof=one, pooled_rows=one, estimate=self.estimate)
-            reading, likelihood = choose(
-                moments, grid, self.classes, self.alpha_of_bins, plain, self.row_weights
+            choice = self.choices.get(name) or self.choose(name)
+            reading = read_as(
+                choice, moments, grid, self.alpha_of_bins, self.plain, self.row_weights
             )
-            per_row = likelihood / max(float(there.sum()), 1e-300)
+            per_row = choice.likelihood / max(float(there.sum()), 1e-300)
             why = f"best by leave-one-out ({per_row:.4f} nats a row)"
         kinds = self._kinds(name, there)
         part: Part
@@ -406,11 +438,37 @@ def warn_of_tiny_numbers(tally: TableTally, declared: Declared, warned: set[Hash
     warn_of_tiny(tiny, warned)
 
 
+def choose_columns(
+    tally: TableTally, names: list[str], classes: Array, reading: Reading
+) -> dict[str, ReadAs]:
+    """What each column of numbers whose family is not declared is best read as; parameters are
+    those of :func:`read_columns`."""
+    reader = _Reader(tally, classes, reading, {}, set())
+    return {name: reader.choose(name) for name in reader.undeclared(names)}
+
+
+def choices_fit(
+    choices: Mapping[str, ReadAs],
+    tally: TableTally,
+    names: list[str],
+    classes: Array,
+    reading: Reading,
+) -> bool:
+    """Whether :func:`choose_columns` can find these; other parameters are its own."""
+    reader = _Reader(tally, classes, reading, {}, set())
+    unit = reader.row_weights.overall
+    return choices.keys() <= set(reader.undeclared(names)) and all(
+        can_read_as(choice, reader._counted_numbers(name)[1], unit)
+        for name, choice in choices.items()
+    )
+
+
 def read_columns(
     tally: TableTally,
     names: list[str],
     classes: Array,
     reading: Reading,
+    choices: Mapping[str, ReadAs],
     warned: set[Hashable],
 ) -> list[ColumnReading]:
     """Each column's family and parameters, in the order of `names`.
@@ -424,10 +482,12 @@ def read_columns(
     classes : float64 array (n_classes,)
         Class counts, smoothed as the class prior is.
     reading : Reading
+    choices : mapping
+        By column, what :func:`choose_columns` found.
     warned : set
         What the model has warned of already; see :func:`~tallybayes.errors.warn_user`.
     """
-    reader = _Reader(tally, classes, reading, warned)
+    reader = _Reader(tally, classes, reading, choices, warned)
     grouped: dict[str, ColumnReading] = {}
     for members, family in reading.declared.groups.items():
         grouped |= reader.read_group(members, family)

@@ -6,7 +6,7 @@ P_α(x in b | c) = (n_cb + α) / (n_c + α·B)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from tallybayes.families.loo import law_likelihood
 from tallybayes.schema import Kind
 from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 
-__all__ = ["Binned", "BinnedReading"]
+__all__ = ["CANDIDATES", "LEAST", "Binned", "BinnedReading", "best_bins"]
 
 Array = NDArray[np.float64]
 
@@ -94,31 +94,66 @@ class Binned:
             Bins are compared with alpha in effective rows, so that a common factor on all weights
             chooses the same ones.
         """
-        unit = row_weights.overall
-        compared = unit * max(alpha if self.alpha is None else self.alpha, LEAST)
+        compared = row_weights.overall * max(alpha if self.alpha is None else self.alpha, LEAST)
         if self.cuts == "supervised":
             finest = 128 if self.bins == "auto" else self.bins
-            options = [supervised_bins(grid, compared, classes, finest, row_weights)]
-        else:
-            sizes = CANDIDATES if self.bins == "auto" else (self.bins,)
-            options = _different([quantile_bins(grid, size, row_weights) for size in sizes])
-        tried = [
-            (law_likelihood(b.counts, _law(b.counts, compared), classes, row_weights), b)
-            for b in options
-        ]
-        likelihood, best = max(tried, key=lambda pair: pair[0])
-        what = f"binned, {best.counts.shape[1]} bins"
-        alpha = unit * alpha if self.alpha is None else self.alpha
-        return BinnedReading(best.edges, _law(best.counts, alpha), likelihood, what)
+            bins = supervised_bins(grid, compared, classes, finest, row_weights)
+            likelihood = law_likelihood(
+                bins.counts, _law(bins.counts, compared), classes, row_weights
+            )
+            return self._of(bins, alpha, row_weights, likelihood)
+        sizes = CANDIDATES if self.bins == "auto" else (self.bins,)
+        best = best_bins(grid, classes, compared, row_weights, sizes)
+        return self.with_bins(best.bins, grid, alpha, row_weights, best.likelihood)
+
+    def with_bins(
+        self,
+        bins: int,
+        grid: GridCounts,
+        alpha: float,
+        row_weights: RowWeights,
+        likelihood: float,
+    ) -> BinnedReading:
+        """So many quantile bins and their law, whose L is known; see :meth:`read`."""
+        return self._of(quantile_bins(grid, bins, row_weights), alpha, row_weights, likelihood)
+
+    def _of(
+        self, bins: Bins, alpha: float, row_weights: RowWeights, likelihood: float
+    ) -> BinnedReading:
+        alpha = row_weights.overall * alpha if self.alpha is None else self.alpha
+        what = f"binned, {bins.counts.shape[1]} bins"
+        return BinnedReading(bins.edges, _law(bins.counts, alpha), likelihood, what)
 
 
-def _different(options: list[Bins]) -> list[Bins]:
-    """Each binning once, the first of equals: few values are cut alike however many bins may be."""
+class BestBins(NamedTuple):
+    """How many quantile bins are best, and their L."""
+
+    bins: int
+    likelihood: float
+
+
+def best_bins(
+    grid: GridCounts,
+    classes: Array,
+    alpha: float,
+    row_weights: RowWeights = UNIT_ROWS,
+    sizes: tuple[int, ...] = CANDIDATES,
+) -> BestBins:
+    """The best number of quantile bins by leave-one-out, the earlier of equals; `alpha` is in rows
+    of weight 1."""
     found: list[Bins] = []
-    for bins in options:
-        if not any(np.array_equal(bins.edges, other.edges) for other in found):
-            found.append(bins)
-    return found
+    best: BestBins | None = None
+    for size in sizes:
+        bins = quantile_bins(grid, size, row_weights)
+        # few values are cut alike however many bins may be
+        if any(np.array_equal(bins.edges, other.edges) for other in found):
+            continue
+        found.append(bins)
+        likelihood = law_likelihood(bins.counts, _law(bins.counts, alpha), classes, row_weights)
+        if best is None or likelihood > best.likelihood:
+            best = BestBins(size, likelihood)
+    assert best is not None
+    return best
 
 
 def _law(counts: Array, alpha: float) -> CellLaw:

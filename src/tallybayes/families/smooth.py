@@ -8,33 +8,37 @@ class has few rows it says what all classes say. h and S are chosen by leave-one
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.binned import BinnedReading
-from tallybayes.families.bins import quantile_bins
+from tallybayes.families.bins import Bins, quantile_bins
 from tallybayes.families.cells import CellLaw
 from tallybayes.families.hyperparameters import hold, whole_number
 from tallybayes.families.loo import law_likelihood
 from tallybayes.schema import Kind
 from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 
-__all__ = ["Smooth", "spread_of"]
+__all__ = ["FINE_BINS", "STRENGTHS", "WIDTHS", "Smooth", "best_density", "spread_of"]
 
 Array = NDArray[np.float64]
 
 WIDTHS = (0, 1, 2, 4, 8, 16)
+FINE_BINS = 128
 STRENGTHS = (1.0, 4.0, 16.0, 64.0)  # in effective rows
 
 
+@lru_cache(maxsize=64)
 def _kernel(n: int, width: int) -> Array:
     """Triangular weights between bins, (n, n); each column, a bin's rows, sums to 1."""
     apart = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
     weight = np.maximum(0.0, 1.0 - apart / (width + 1.0))
     spread: Array = weight / weight.sum(axis=0)
+    spread.flags.writeable = False  # callers share it
     return spread
 
 
@@ -59,7 +63,7 @@ class Smooth:
     """
 
     kind: ClassVar[Kind] = "grid"
-    bins: int = 128
+    bins: int = FINE_BINS
     width: int | None = None
     strength: float | None = None
 
@@ -82,28 +86,90 @@ class Smooth:
         row_weights: RowWeights = UNIT_ROWS,
     ) -> BinnedReading:
         """The bins and their law, from grid counts; see :meth:`Binned.read`."""
-        edges, counts = quantile_bins(grid, self.bins, row_weights)
-        n, rows = counts.shape[1], counts.sum(axis=0)
-        total = counts.sum(axis=1, keepdims=True)
-        strengths: tuple[float, ...] = tuple(s * row_weights.overall for s in STRENGTHS)
-        best: BinnedReading | None = None
-        for width in WIDTHS if self.width is None else (self.width,):
-            kernel = _kernel(n, width)
-            spread, centre = counts @ kernel.T, np.diag(kernel)
-            for strength in strengths if self.strength is None else (self.strength,):
-                law = CellLaw(
-                    counts=spread,
-                    total=total,
-                    n_cells=n,
-                    strength=strength,
-                    rows=rows,
-                    centre=centre,
-                    row=row_weights.overall,
-                    width=width,
-                )
-                likelihood = law_likelihood(counts, law, classes, row_weights)
-                if best is None or likelihood > best.likelihood:
-                    what = f"smooth density, {n} cells, width {width}"
-                    best = BinnedReading(edges, law, likelihood, what)
-        assert best is not None
-        return best
+        unit = row_weights.overall
+        best = best_density(
+            grid,
+            classes,
+            row_weights,
+            self.bins,
+            WIDTHS if self.width is None else (self.width,),
+            STRENGTHS if self.strength is None else (self.strength / unit,),
+        )
+        strength = best.strength * unit if self.strength is None else self.strength
+        return self.with_law(best.width, strength, grid, row_weights, best.likelihood)
+
+    def with_law(
+        self,
+        width: int,
+        strength: float,
+        grid: GridCounts,
+        row_weights: RowWeights,
+        likelihood: float,
+    ) -> BinnedReading:
+        """The density of this width and strength, in rows of weight 1, whose L is known."""
+        fine = _FineBins.of(grid, self.bins, row_weights)
+        return fine.reading(fine.law(width, strength), likelihood)
+
+
+class BestDensity(NamedTuple):
+    """Which width and strength, in effective rows, are best, and their L."""
+
+    width: int
+    strength: float
+    likelihood: float
+
+
+def best_density(
+    grid: GridCounts,
+    classes: Array,
+    row_weights: RowWeights = UNIT_ROWS,
+    bins: int = FINE_BINS,
+    widths: tuple[int, ...] = WIDTHS,
+    strengths: tuple[float, ...] = STRENGTHS,
+) -> BestDensity:
+    """The best density by leave-one-out, the earlier of equals; strengths are in effective rows."""
+    fine = _FineBins.of(grid, bins, row_weights)
+    best: BestDensity | None = None
+    for width in widths:
+        spread = fine.law(width, 0.0)
+        for strength in strengths:
+            law = replace(spread, strength=strength * row_weights.overall)
+            likelihood = law_likelihood(fine.bins.counts, law, classes, row_weights)
+            if best is None or likelihood > best.likelihood:
+                best = BestDensity(width, strength, likelihood)
+    assert best is not None
+    return best
+
+
+@dataclass(frozen=True, eq=False)
+class _FineBins:
+    """Fine bins, and what all their laws have in common."""
+
+    bins: Bins
+    rows: Array
+    total: Array
+    unit: float
+
+    @classmethod
+    def of(cls, grid: GridCounts, n_bins: int, row_weights: RowWeights) -> _FineBins:
+        bins = quantile_bins(grid, n_bins, row_weights)
+        rows, total = bins.counts.sum(axis=0), bins.counts.sum(axis=1, keepdims=True)
+        return cls(bins, rows, total, row_weights.overall)
+
+    def law(self, width: int, strength: float) -> CellLaw:
+        n = len(self.rows)
+        kernel = _kernel(n, width)
+        return CellLaw(
+            counts=self.bins.counts @ kernel.T,
+            total=self.total,
+            n_cells=n,
+            strength=strength,
+            rows=self.rows,
+            centre=np.diag(kernel),
+            row=self.unit,
+            width=width,
+        )
+
+    def reading(self, law: CellLaw, likelihood: float) -> BinnedReading:
+        what = f"smooth density, {law.n_cells} cells, width {law.width}"
+        return BinnedReading(self.bins.edges, law, likelihood, what)
