@@ -221,6 +221,20 @@ def test_rows_that_were_not_learned_are_refused():
         leave_one_out(object(), x, y)
 
 
+ARRAYS = [GaussianNB, MultinomialNB, BernoulliNB, ComplementNB, CategoricalNB]
+
+
+@pytest.mark.parametrize("kind", [*ARRAYS, NaiveBayes])
+def test_the_row_with_all_of_the_weight_has_no_others_to_predict_it(kind):
+    """As fitting without it, it needs a class prior that is smoothed or given."""
+    x, y, w = np.array([[0, 1], [1, 0], [2, 1]]), [0, 1, 1], [0.0, 3.0, 0.0]
+    model = kind(class_alpha=0.0).fit(x, y, w)
+    with pytest.raises(ValueError, match="row 1 has all of the weight that was learned, 3:"):
+        leave_one_out(model, x, y, w)
+    smoothed = leave_one_out(kind(class_alpha=0.5).fit(x, y, w), x, y, w)
+    np.testing.assert_allclose(smoothed[1], np.log([0.5, 0.5]), atol=1e-12)
+
+
 @pytest.mark.parametrize("kind", [MultinomialNB, BernoulliNB, ComplementNB, CategoricalNB])
 def test_repeated_entries_of_a_sparse_matrix_are_one(kind):
     held = sparse.csr_array(([1, 1, 2, 1, 0, 1], [0, 0, 2, 1, 0, 2], [0, 3, 4, 6]), shape=(3, 3))

@@ -118,8 +118,10 @@ class ClassPrior:
         everything, pseudo = classes.count.sum(), alpha * len(classes.count)
         least = everything - weight.max(initial=0.0)
         if not (least if least > RESIDUE * everything else 0.0) + pseudo > 0.0:
+            i = int(weight.argmax())
             raise ValueError(
-                "without its only row the class prior cannot be estimated: smooth it with "
+                f"row {i} has all of the weight that was learned, {everything:g}: without it no "
+                "rows are left to estimate the class prior from. Smooth the prior with "
                 "class_alpha > 0, or give it"
             )
         rest += alpha

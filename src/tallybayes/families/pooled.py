@@ -238,6 +238,6 @@ class Pooled:
             others = sums_of_others(scale * mass) + pooled * sums_of_others(scale)
             own = np.maximum(prior - one, 0.0) * (left + pooled) / (less(n + 0.0 * one, one) + s)
             share = np.log(own / (own + others))
-        share = np.where(np.isnan(share), np.log(classes / classes.sum())[:, None], share)
+            share = np.where(np.isnan(share), np.log(classes / classes.sum())[:, None], share)
         used = counts > 0.0
         return float((counts[used] * share[used]).sum())
