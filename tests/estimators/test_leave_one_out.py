@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -210,6 +213,64 @@ def test_it_is_fitting_a_table_without_the_row(name, missing, weighted):
                 table.iloc[rest], y[rest], None if weight is None else weight[rest]
             )
             close(found[[i]], others, table.iloc[[i]])
+
+
+FAR = {
+    "plain": Gaussian(),
+    "unbiased": Gaussian(ddof=1.0, relative_to="feature"),
+    "pooled, smoothed": Gaussian(pooled_rows=1.0),
+    "integrated": Gaussian(estimate="posterior"),
+    "prior": Gaussian(prior=NormalInverseGamma(0.0, 1.0, 2.0, 1.0)),
+    "group": Gaussian(covariance="full", var_smoothing=1e-3),
+    "group, integrated": Gaussian(
+        covariance="full", prior=NormalInverseWishart(1.0, 1.0, 4.0, 1.0), estimate="posterior"
+    ),
+}
+
+
+def read_as(family):
+    """A model of two columns, a and b."""
+    columns = {("a", "b"): family} if family.full else {"a": family, "b": family}
+    return NaiveBayes(columns, class_alpha=0.5, classes=[0, 1])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("far", [1e3, 1e6, -1e7, 1e9])
+@pytest.mark.parametrize("name", FAR)
+def test_a_row_far_from_the_others_of_its_class(name, far, weighted):
+    """It has nearly all of the sum of squares, of which float64 would keep no digit of the rest."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        x, y = rng.normal(size=(12, 2)), np.repeat([0, 1], [7, 5])
+        x[0, 0] += far
+        x[y == 1] *= 3.0
+        x = pd.DataFrame(x, columns=["a", "b"])
+        w = rng.choice([0.5, 1.0, 1.7, 300.0], len(y)) if weighted else np.ones(len(y))
+        found = leave_one_out(read_as(FAR[name]).fit(x, y, w), x, y, w)
+        for i in (0, 1, 8):
+            rest = np.arange(len(y)) != i
+            close(found[[i]], read_as(FAR[name]).fit(x[rest], y[rest], w[rest]), x.iloc[[i]])
+
+
+def test_a_far_row_by_rational_arithmetic():
+    value, y = [1e9 + 0.283, 0.005, 0.505, 0.505, 3.0, -2.0], [0, 0, 0, 0, 1, 1]
+    x = pd.DataFrame({"a": value, "b": [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]})
+
+    def log_odds_terms(rows):
+        v = [Fraction(value[i]) for i in rows]
+        mean = sum(v) / len(v)
+        variance = sum((a - mean) ** 2 for a in v) / len(v)
+        b = [Fraction(x["b"][i]) for i in rows]
+        share = sum(b) / len(b)
+        spread = share * (1 - share)
+        quadratic = (Fraction(value[0]) - mean) ** 2 / variance + share**2 / spread
+        return float(quadratic), math.log(variance * spread)
+
+    (near, log_near), (other, log_other) = log_odds_terms([1, 2, 3]), log_odds_terms([4, 5])
+    expected = -0.5 * (near - other + log_near - log_other) + math.log(3.5 / 2.5)
+    model = NaiveBayes({c: Gaussian(var_smoothing=0.0) for c in "ab"}, class_alpha=0.5)
+    found = leave_one_out(model.fit(x, y), x, y)[0]
+    np.testing.assert_allclose(found[0] - found[1], expected, rtol=1e-12)
 
 
 def test_rows_that_were_not_learned_are_refused():

@@ -13,9 +13,10 @@ from tallybayes.engines.pooled import PooledColumns
 from tallybayes.families.atoms import Atoms
 from tallybayes.families.choice import UNDECLARED
 from tallybayes.families.densities import GaussianDensity
-from tallybayes.families.gaussian import Statistics
 from tallybayes.families.pooled import Pooled
 from tallybayes.families.priors_of_numbers import NormalInverseGamma
+from tallybayes.families.transforms import Transform
+from tallybayes.tally import GridCounts, Moments
 
 FAMILIES = {
     "undeclared": UNDECLARED,
@@ -25,16 +26,10 @@ FAMILIES = {
 }
 
 
-def counted(x, own, weight, classes):
-    """Weight, mean and sum of squares of each class."""
-    n, mean, squares = np.zeros((3, classes))
-    for k in range(classes):
-        v, w = x[own == k], weight[own == k]
-        n[k] = w.sum()
-        if n[k] > 0.0:
-            mean[k] = v[0] + (v - v[0]) @ w / n[k]  # exact where all are alike
-            squares[k] = (v - mean[k]) ** 2 @ w
-    return Statistics(n, mean, squares)
+def density_of(family, x, own, weight, classes):
+    """The density of values of these classes and weights."""
+    counts = np.where(own == np.arange(classes)[:, None], weight, 0.0)
+    return GaussianDensity.read(family, Moments.of_values(x, counts), GridCounts.zeros(classes))
 
 
 @st.composite
@@ -53,11 +48,10 @@ def columns(draw):
     low = np.full(counts.shape[1], 7e7)
     atoms = Atoms(low, low, np.nextafter(low, np.inf), counts)
     family = FAMILIES[draw(st.sampled_from(sorted(FAMILIES)))]
-    rest = counted(x[~here], own[~here], weight[~here], classes)
-    everyone = counted(x[~here], np.zeros((~here).sum(), int), weight[~here], 1)
+    density = density_of(family, x[~here], own[~here], weight[~here], classes)
     gaps = rng.random(n) < draw(st.sampled_from([0.0, 0.3]))
     values = np.where(gaps, np.nan, x)
-    return Pooled(GaussianDensity(family, rest, everyone), atoms), values, own, weight
+    return Pooled(density, atoms), values, own, weight
 
 
 @given(columns())
@@ -84,9 +78,7 @@ def test_many_columns_add_up(without):
     densities, values = [], []
     for j, family in enumerate(FAMILIES.values()):
         x = rng.normal(size=200) + j
-        everyone = counted(x, 0 * own, weight, 1)
-        density = GaussianDensity(family, counted(x, own, weight, 3), everyone)
-        densities.append(Pooled(density, Atoms.none(3)))
+        densities.append(Pooled(density_of(family, x, own, weight, 3), Atoms.none(3)))
         values.append(x)
     used = [j for j, density in enumerate(densities) if density.pooled() is not None]
     densities, values = [densities[j] for j in used], [values[j] for j in used]
@@ -98,3 +90,27 @@ def test_many_columns_add_up(without):
         PooledColumns(densities, 3).add(values, scores)
         each = [d.log_density(x) for d, x in zip(densities, values, strict=True)]
     np.testing.assert_allclose(scores, sum(each), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("transform", [None, Transform("yeo-johnson", 0.9)])
+@pytest.mark.parametrize("shift", [0, 44])
+def test_a_far_value_is_taken_out_of_its_cell(shift, transform):
+    """Of grid counts too, where a cell is at one value: as the counts without the row say it."""
+    x = np.array([1e9 + 0.283, 0.005, 0.505, 0.75, 3.0, -2.0, 7.0, 2.5])
+    own, empty = np.repeat([0, 1], 4), GridCounts(shift, np.empty(0, dtype=np.int64), np.empty(0))
+
+    def grid(rows):
+        keys = empty.keys_of(x)
+        cells, at = np.unique(keys[rows], return_inverse=True)
+        counts = np.zeros((2, len(cells)))
+        np.add.at(counts, (own[rows], at), 1.0)
+        return GridCounts(shift, cells, counts)
+
+    rows = np.arange(len(x))
+    for family in (FAMILIES["smoothed"], replace(UNDECLARED, estimate="posterior")):
+        density = GaussianDensity.of_grid(family, grid(rows), transform)
+        found = density.without(x, own, np.ones(len(x)))
+        for i in rows:
+            others = GaussianDensity.of_grid(family, grid(rows[rows != i]), transform)
+            expected = others.log_density(x[[i]])[0]
+            np.testing.assert_allclose(found[i], expected, rtol=1e-8, err_msg=f"row {i}")

@@ -16,10 +16,10 @@ from scipy import sparse
 
 from reference import centre_moments, chunk_bounds, count_moments
 from reference.rational import exact, rounded
-from tallybayes import GaussianNB
+from tallybayes import GaussianNB, _kernels
 from tallybayes.engines.memory import MemoryEngine
 from tallybayes.schema import Columns
-from tallybayes.tally import Moments
+from tallybayes.tally import CrossMoments, Moments
 
 VISIBLE = 2.0**-26
 FAR = 1e9
@@ -253,3 +253,30 @@ def test_a_row_too_far_for_float64_is_refused_and_changes_nothing(learn, size):
         )
     assert model.tally_ == before
     np.testing.assert_array_equal(model.predict_proba([[0.2]]), proba)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("far_origin", [False, True])
+def test_a_far_row_is_taken_out_of_the_sums_it_fills(far_origin, weights):
+    """Cells without a row, and classes of cross moments without one."""
+    n = 200
+    x, codes = far_first(n)
+    w = WEIGHTS[weights](n)
+    weight = np.ones(n) if w is None else w
+    origin = x[0].copy() if far_origin else np.zeros(2)
+    tally = collect(x, codes, w, 2, origin)
+    cross = CrossMoments.zeros(2, origin)
+    _kernels.cross_dense(x, codes, weight, origin, *cross.totals, 1)
+    rest = slice(1, n)
+    mean, squares = truth(x[rest], codes[rest], weight[rest], 2, origin)
+    deviation = np.sqrt(squares[0] / n)
+    both, one = np.zeros(2, dtype=np.intp), np.zeros(1, dtype=np.intp)
+    left = tally.without(both, np.arange(2), x[0], np.repeat(weight[0], 2))
+    of_group = cross.without(one, x[:1], weight[:1])
+    diagonal = np.einsum("jj->j", of_group[2][0])
+    for found_mean, found in ((left[1], left[2]), (of_group[1][0], diagonal)):
+        np.testing.assert_array_less(np.abs(found_mean - mean[0]), VISIBLE * deviation)
+        np.testing.assert_allclose(found, squares[0], rtol=VISIBLE)
+    apart = (x[rest] - mean[0])[codes[rest] == 0]
+    product = (weight[rest][codes[rest] == 0] * apart[:, 0]) @ apart[:, 1]
+    np.testing.assert_allclose(of_group[2][0, 0, 1], product, atol=VISIBLE * squares[0].max())

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.gaussian import TINY, ZERO_VARIANCE
+from tallybayes.families.gaussian import TINY, ZERO_VARIANCE, Recount, Statistics
 from tallybayes.families.rising import log_rising
 
 __all__ = ["Scatter", "Shape", "log_density", "log_of_distance", "shaped"]
@@ -43,20 +43,23 @@ class Scatter(NamedTuple):
         squares = np.einsum("...jj->...j", self.squares)
         return np.asarray(np.maximum(squares, 0.0) / np.maximum(self.n, 1e-300)[..., None])
 
-    def without(self, x: Array, weight: Array) -> Scatter:
-        """The statistics after a row x (…, d) of this weight (…,) is taken out."""
-        left = np.asarray(self.n - weight)
-        left[left <= 2.0**-40 * np.broadcast_to(self.n, left.shape)] = 0.0
-        some = np.where(left > 0.0, left, 1.0)
+    def without(self, x: Array, weight: Array, recount: Recount) -> Scatter:
+        """The statistics after a row x (…, d) of this weight (…,) is taken out; those that keep no
+        digits of what the others have, as of
+        :meth:`tallybayes.families.gaussian.Statistics.without`, are counted again."""
+        squares = np.einsum("...jj->...j", self.squares)
+        each, lost = Statistics(self.n[..., None], self.mean, squares).less(x, weight[..., None])
+        left = each.n[..., 0]
         apart = x - self.mean
-        share = weight * self.n / some
+        share = weight * self.n / np.where(left > 0.0, left, 1.0)
         products = apart[..., :, None] * apart[..., None, :]
-        squares = self.squares - share[..., None, None] * products
-        there = (left > 0.0)[..., None]
-        mean = np.where(there, self.mean - apart * (weight / some)[..., None], self.mean)
-        was, now = (np.einsum("...jj->...j", s) for s in (self.squares, squares))
-        kept = (now > 2.0**-40 * was) & there
-        return Scatter(left, mean, np.where(kept[..., :, None] & kept[..., None, :], squares, 0.0))
+        there = (left > 0.0)[..., None, None]
+        rest = np.where(there, self.squares - share[..., None, None] * products, 0.0)
+        mean, again = each.mean, lost.any(axis=-1)
+        if again.any():
+            at = np.nonzero(again)
+            left[at], mean[at], rest[at] = recount(at)
+        return Scatter(left, mean, rest)
 
 
 class Shape(NamedTuple):

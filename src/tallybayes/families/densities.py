@@ -14,6 +14,7 @@ from tallybayes.families.base import sums_of_others
 from tallybayes.families.draws import log_gamma
 from tallybayes.families.gaussian import (
     TINY,
+    Cells,
     Gaussian,
     Predictive,
     Spread,
@@ -32,6 +33,7 @@ Array = NDArray[np.float64]
 LEAST = 1e-300
 """A variance below this is none: a part of it would be 0 in float64."""
 Index = NDArray[np.intp]
+Counts = tuple[Array, Array, Array]
 
 UNMOVED = 1e-14  # of a variance: a change that no log-density shows
 
@@ -48,12 +50,15 @@ class GaussianDensity:
     everyone : Statistics
         Of all classes together, float64 (1,).
     transform : Transform, optional
+    counted : Moments or GridCounts, optional
+        The tally that they are read from; without it no row can be taken out.
     """
 
     family: Gaussian
     own: Statistics
     everyone: Statistics
     transform: Transform | None = None
+    counted: Moments | GridCounts | None = None
 
     @classmethod
     def read(cls, family: Gaussian, moments: Moments, grid: GridCounts) -> GaussianDensity:
@@ -64,7 +69,8 @@ class GaussianDensity:
             mean, squares = (part[:, 0] for part in moments.mean_and_squares())
             overall = (part[:, 0] for part in pooled.mean_and_squares())
             everyone = Statistics(pooled.n[:, 0], *overall)
-            return cls(family, Statistics(moments.n[:, 0], mean, squares), everyone)
+            own = Statistics(moments.n[:, 0], mean, squares)
+            return cls(family, own, everyone, counted=moments)
         return cls.of_grid(family, grid, transform)
 
     @classmethod
@@ -74,21 +80,23 @@ class GaussianDensity:
         """The density of values from their grid counts: see :func:`class_moments`."""
         together = GridCounts(grid.shift, grid.keys, grid.counts.sum(axis=0, keepdims=True))
         own = Statistics(*class_moments(grid, transform))
-        return cls(family, own, Statistics(*class_moments(together, transform)), transform)
+        everyone = Statistics(*class_moments(together, transform))
+        return cls(family, own, everyone, transform, grid)
 
     def scaled(self, factor: float) -> GaussianDensity:
         """The density of the same rows with `factor` times their weights."""
         own, everyone = (
             Statistics(factor * s.n, s.mean, factor * s.squares) for s in (self.own, self.everyone)
         )
-        return replace(self, own=own, everyone=everyone)
+        counted = None if self.counted is None else self.counted * factor
+        return replace(self, own=own, everyone=everyone, counted=counted)
 
     def learned(self, x: float, k: int, weight: float) -> GaussianDensity:
         """The density after a row of value x and class k is added, transform and prior as they
         are."""
         g = float(self._in(np.array([x]))[0][0])
         own, everyone = self.own.learned(g, k, weight), self.everyone.learned(g, 0, weight)
-        return replace(self, own=own, everyone=everyone)
+        return replace(self, own=own, everyone=everyone, counted=None)
 
     def shrunk(self, strength: float) -> GaussianDensity:
         """The density under a prior about the mean and variance of all classes together, worth
@@ -209,6 +217,42 @@ class GaussianDensity:
             names, values = ["centre", "scale", "degrees of freedom"], [*values, freedom]
         return Description(self.what, names, np.stack(values, axis=1))
 
+    @cached_property
+    def _moments(self) -> tuple[Moments, Moments]:
+        """Of each class and of all together, after the transform."""
+        if self.counted is None:
+            raise ValueError("no row can be taken out of a density that is not read from a tally")
+        moments = self.counted
+        if isinstance(moments, GridCounts):
+            moments = Moments.of_values(self._in(moments.values())[0], moments.counts)
+        return moments, moments.pooled()
+
+    def _recount(self, moments: Moments, x: Array, own: Index, weight: Array) -> Counts:
+        """n, mean and sum of squares of classes, each without a row."""
+        if isinstance(self.counted, GridCounts):
+            x = self._in(self.counted.value_of(x))[0]
+        return moments.without(own, np.zeros_like(own), x, weight)
+
+    def _own_without(self, x: Array, g: Array, own: Index, weight: Array | float) -> Statistics:
+        """Of the row's own class, after the row is taken out; shapes broadcast."""
+        shape = np.broadcast_shapes(x.shape, own.shape, np.shape(weight))
+
+        def recount(at: Cells) -> Counts:
+            rows = (np.broadcast_to(part, shape)[at] for part in (x, own, weight))
+            return self._recount(self._moments[0], *rows)
+
+        return Statistics(*(part[own] for part in self.own)).without(g, weight, recount)
+
+    def _everyone_without(self, x: Array, g: Array, weight: Array | float) -> Statistics:
+        """Of all classes together."""
+        shape = np.broadcast_shapes(x.shape, np.shape(weight))
+
+        def recount(at: Cells) -> Counts:
+            value, taken = (np.broadcast_to(part, shape)[at] for part in (x, weight))
+            return self._recount(self._moments[1], value, np.zeros(len(value), np.intp), taken)
+
+        return self.everyone.without(g, weight, recount)
+
     def own_without(self, x: Array, own: Index, weight: Array | float) -> Array:
         """log p(x | c) by the rows of the row's own class, after the row is taken out; shapes
         broadcast. Whether other classes have spread is taken as it is.
@@ -221,8 +265,8 @@ class GaussianDensity:
         weight : float or float64 array
         """
         g, slope = self._in(x)
-        everyone = self.everyone.without(g, weight)
-        left = Statistics(*(part[own] for part in self.own)).without(g, weight)
+        everyone = self._everyone_without(x, g, weight)
+        left = self._own_without(x, g, own, weight)
         others, rows = self._others
         typical = (others.typical[own] + left.squares) / np.maximum(rows[own] + left.n, TINY)
         has = self.family.has_spread(left, typical)
@@ -237,7 +281,7 @@ class GaussianDensity:
 
     def without(self, x: Array, own: Index, weight: Array) -> Array:
         g, slope = self._in(x)
-        everyone = self.everyone.without(g, weight)
+        everyone = self._everyone_without(x, g, weight)
         epsilon = self._epsilon(everyone)
         moved = np.abs(epsilon - self._epsilon(self.everyone)).max(initial=0.0)
         rows = np.arange(len(x))
@@ -246,7 +290,7 @@ class GaussianDensity:
             scores = self.log_density(x)
             scores[rows, own] = self.own_without(x, own, weight)
             return np.asarray(scores)
-        left = Statistics(*(part[own] for part in self.own)).without(g, weight)
+        left = self._own_without(x, g, own, weight)
         classes = Statistics(*(np.repeat(part[None, :], len(x), axis=0) for part in self.own))
         for part, mine in zip(classes, left, strict=True):
             part[rows, own] = mine

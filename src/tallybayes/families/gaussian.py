@@ -33,6 +33,7 @@ scale s² (1 + 1/n). Murphy (2007), Conjugate Bayesian analysis of the Gaussian 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -54,6 +55,14 @@ Array = NDArray[np.float64]
 ZERO_VARIANCE = 1e-9  # share of the column's variance that stands for a variance of 0
 FEW = 2.0**-40  # share of the rows: fractional weights add up to ddof rows and a little
 TINY = float(np.finfo(np.float64).tiny)
+
+FEWER_DIGITS = 2.0**16
+"""By this factor a difference may be less precise than what it is taken of; beyond it the rows that
+are left are read from the tally again."""
+
+Cells = tuple[NDArray[np.intp], ...]
+Recount = Callable[[Cells], tuple[Array, Array, Array]]
+"""n, mean and sum of squares of some entries of an array, by their indices, without a row."""
 
 
 class MeanVariance(NamedTuple):
@@ -88,16 +97,33 @@ class Statistics(NamedTuple):
         grown.squares[k] = squares + apart * apart * weight * n / total if n > 0.0 else 0.0
         return grown
 
-    def without(self, x: Array, weight: Array | float) -> Statistics:
-        """The statistics after a row of value x and this weight is taken out."""
+    def without(self, x: Array, weight: Array | float, recount: Recount) -> Statistics:
+        """The statistics after a row of value x and this weight is taken out.
+
+        A row that carries nearly all of the sum of squares, or of the weight, leaves no digits of
+        what the others have: such entries are counted again.
+        """
+        rest, lost = self.less(x, weight)
+        if lost.any():
+            at = np.nonzero(lost)
+            rest = Statistics(*(np.array(np.broadcast_to(part, lost.shape)) for part in rest))
+            for part, exact in zip(rest, recount(at), strict=True):
+                part[at] = exact
+        return Statistics(rest.n, rest.mean, np.maximum(rest.squares, 0.0))
+
+    def less(self, x: Array, weight: Array | float) -> tuple[Statistics, NDArray[np.bool_]]:
+        """The same in float64 arithmetic, and which entries are left with too few digits."""
         left = np.asarray(self.n - weight)
         left[left <= 2.0**-40 * np.broadcast_to(self.n, left.shape)] = 0.0
         some = np.where(left > 0.0, left, 1.0)
         apart = x - self.mean
         mean = np.where(left > 0.0, self.mean - apart * weight / some, self.mean)
-        squares = self.squares - apart**2 * weight * self.n / some
-        rounding = squares <= 2.0**-40 * np.broadcast_to(self.squares, squares.shape)
-        return Statistics(left, mean, np.where((left > 0.0) & ~rounding, squares, 0.0))
+        taken = apart**2 * weight * self.n / some
+        squares = np.where(left > 0.0, self.squares - taken, 0.0)
+        far = np.abs(apart)  # known to as many places as the mean is
+        digits = far / np.maximum(far + np.abs(self.mean), TINY)
+        lost = (taken > FEWER_DIGITS * squares * digits) | (self.n > FEWER_DIGITS * left)
+        return Statistics(left, mean, squares), lost & (left > 0.0) & (weight != 0.0)
 
 
 class Spread(NamedTuple):
@@ -368,18 +394,17 @@ class Gaussian:
         )
 
     def without(self, tally: Moments, classes: ClassCounts) -> MomentsWithout:
-        pooled = tally.pooled()
-        everyone = Statistics(*(part[0] for part in (pooled.n, *pooled.mean_and_squares())))
-        own = Statistics(tally.n, *tally.mean_and_squares())
+        tally, pooled = tally.copy(), tally.pooled()
+        mean, squares = tally.mean_and_squares()
 
         def exact(x: Array, index: NDArray[np.intp], weight: Array) -> Array:
-            return self._scores_without(x, index, weight, own, everyone)
+            return self._scores_without(x, index, weight, tally, pooled)
 
         return MomentsWithout(
             n=tally.n[:, 0] if tally.n.shape[1] else classes.count,
-            mean=own.mean,
-            squares=own.squares,
-            everyone=(float(classes.count.sum()), everyone.mean, everyone.squares),
+            mean=mean,
+            squares=squares,
+            everyone=(float(classes.count.sum()), *(part[0] for part in pooled.mean_and_squares())),
             var_smoothing=self.var_smoothing,
             each=self.relative_to == "feature",
             plain=(self.prior, self.ddof, self.min_variance) == (None, 0.0, 0.0)
@@ -392,11 +417,20 @@ class Gaussian:
         x: Array,
         index: NDArray[np.intp],
         weight: Array,
-        own: Statistics,
-        everyone: Statistics,
+        tally: Moments,
+        pooled: Moments,
     ) -> Array:
         """log p(x | c) in every class, (n_rows, n_classes), after each row is taken out."""
-        together = everyone.without(x, weight[:, None])
+        own = Statistics(tally.n, *tally.mean_and_squares())
+        everyone = Statistics(*(part[0] for part in (pooled.n, *pooled.mean_and_squares())))
+
+        def all_others(at: Cells) -> tuple[Array, Array, Array]:
+            return pooled.without(np.zeros_like(at[0]), at[1], x[at], weight[at[0]])
+
+        def of_class(at: Cells) -> tuple[Array, Array, Array]:
+            return tally.without(index[at[0]], at[1], x[at], weight[at[0]])
+
+        together = everyone.without(x, weight[:, None], all_others)
         epsilon = self.var_smoothing * together.variance
         if self.relative_to == "largest":
             epsilon = epsilon.max(axis=1, initial=0.0, keepdims=True)
@@ -405,7 +439,7 @@ class Gaussian:
             other = Statistics(*(np.broadcast_to(part[k], x.shape) for part in own))
             predictive = self.predictive(other, together, epsilon)
             scores[:, k] = log_density(x, predictive).sum(axis=1)
-        mine = Statistics(*(part[index] for part in own)).without(x, weight[:, None])
+        mine = Statistics(*(part[index] for part in own)).without(x, weight[:, None], of_class)
         predictive = self.predictive(mine, together, epsilon)
         scores[np.arange(len(x)), index] = log_density(x, predictive).sum(axis=1)
         return scores

@@ -61,12 +61,15 @@ class GaussianGroup:
         Of each class, float64 (n_classes,), (n_classes, d), (n_classes, d, d).
     everyone : Scatter
         Of all classes together, (), (d,), (d, d).
+    tally : CrossMoments
+        What they are read from.
     """
 
     family: Gaussian
     names: tuple[str, ...]
     own: Scatter
     everyone: Scatter
+    tally: CrossMoments
 
     @classmethod
     def read(cls, family: Gaussian, names: tuple[str, ...], tally: CrossMoments) -> GaussianGroup:
@@ -79,7 +82,7 @@ class GaussianGroup:
         """
         pooled = tally.pooled()
         everyone = Scatter(pooled.n[0], *(part[0] for part in pooled.mean_and_scatter()))
-        group = cls(family, names, Scatter(tally.n, *tally.mean_and_scatter()), everyone)
+        group = cls(family, names, Scatter(tally.n, *tally.mean_and_scatter()), everyone, tally)
         group.scales(group.own.n, everyone.n)  # refused now, if at all
         return group
 

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.covariance import Scatter, log_density, log_of_distance
-from tallybayes.families.gaussian import Statistics
+from tallybayes.families.gaussian import Cells, Statistics
+from tallybayes.tally import CrossMoments, Moments
 
 if TYPE_CHECKING:
     from tallybayes.families.gaussian_group import GaussianGroup
@@ -48,6 +49,16 @@ class LeftOut:
         self.group = group
 
     @cached_property
+    def _pooled(self) -> CrossMoments:
+        """All classes together."""
+        return self.group.tally.pooled()
+
+    @cached_property
+    def _columns(self) -> Moments:
+        """The columns of all classes together, one by one."""
+        return self._pooled.columns()
+
+    @cached_property
     def _inverse(self) -> tuple[Array, Array, Mask]:
         """Σ⁻¹ (n_classes, d, d), log |Σ| and for which classes the closed form is precise."""
         shape = self.group.shape
@@ -62,7 +73,11 @@ class LeftOut:
         the class of each, `weight` its weight."""
         squares = np.einsum("jj->j", self.group.everyone.squares)
         everyone = Statistics(self.group.everyone.n, self.group.everyone.mean, squares)
-        left = everyone.without(x, weight[:, None])
+
+        def recount(at: Cells) -> tuple[Array, Array, Array]:
+            return self._columns.without(np.zeros_like(at[0]), at[1], x[at], weight[at[0]])
+
+        left = everyone.without(x, weight[:, None], recount)
         ridge = self.group.ridge(left.variance)
         scores = np.empty((len(x), len(self.group.own.n)))
         again = np.empty(scores.shape, dtype=bool)
@@ -115,7 +130,7 @@ class LeftOut:
         distance = (apart * u).sum(axis=1)
         share = was * strength * weight / rest
         shrunk = 1.0 - share * distance
-        again = ~some | few | (shrunk < REST)
+        again = ~some | few | (shrunk < REST) | (left < REST * n)
         shrunk = np.where(again, 1.0, shrunk)
         moved = ridge / grown[:, None] - self.group.ridge(self.group.everyone.variance)
         diagonal = np.einsum("jj->j", inverse[k]) + (share / shrunk)[:, None] * u**2
@@ -133,12 +148,21 @@ class LeftOut:
     def _again(self, x: Array, k: Index, taken: Array, weight: Array) -> Array:
         """log p(x | k) of rows, read from the sums that are left when each is taken out: `taken` of
         its class k, `weight` of all together."""
+
+        def of_class(at: Cells) -> tuple[Array, Array, Array]:
+            return self.group.tally.without(k[at], x[at], taken[at])
+
+        def of_all(at: Cells) -> tuple[Array, Array, Array]:
+            return self._pooled.without(np.zeros_like(k[at]), x[at], weight[at])
+
         own = Scatter(*(part[k] for part in self.group.own))
-        left = own.without(x, taken)
+        left = own.without(x, taken, of_class)
         there = taken > 0.0
         own = Scatter(
             np.where(there, left.n, own.n),
             np.where(there[:, None], left.mean, own.mean),
             np.where(there[:, None, None], left.squares, own.squares),
         )
-        return log_density(x, self.group.expected(own, self.group.everyone.without(x, weight)))
+        return log_density(
+            x, self.group.expected(own, self.group.everyone.without(x, weight, of_all))
+        )

@@ -23,6 +23,7 @@ from tallybayes.tally.moments import VANISHING, Moments
 __all__ = ["CrossMoments"]
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 
 class CrossMoments(Tally):
@@ -125,6 +126,25 @@ class CrossMoments(Tally):
         n, lo = (np.repeat(part[:, None], shape[1], axis=1) for part in (self.n, self.n_lo))
         s2_hi, s2_lo = (np.ascontiguousarray(part[:, at]) for part in (self.s2_hi, self.s2_lo))
         return Moments(self.origin, n, self.s1_hi.copy(), self.s1_lo.copy(), s2_hi, s2_lo, lo)
+
+    def without(self, classes: Index, x: Array, weight: Array) -> tuple[Array, Array, Array]:
+        """n (n_rows,), means (n_rows, d) and sums of squares and products (n_rows, d, d) of
+        classes, each after one row is taken out, as exact as :meth:`settle` leaves them where rows
+        are forgotten.
+
+        Parameters
+        ----------
+        classes : index array (n_rows,)
+        x : float64 array (n_rows, d)
+        weight : float64 array (n_rows,)
+        """
+        before = self.take(classes)
+        row, codes = before.zero(), np.arange(len(x), dtype=np.int32)
+        x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)
+        _kernels.cross_dense(x, codes, weight, self.origin, *row.totals, 1)
+        left = before + row * -1.0
+        left.settle(before)
+        return left.n, *left.mean_and_scatter()
 
     def settle(self, before: Self, most: Array | float = 0.0) -> None:
         """Rounding residues become zero, as those of the columns one by one do; the products of a

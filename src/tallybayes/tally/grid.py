@@ -161,6 +161,12 @@ class GridCounts(Tally):
         shifted = magnitude >> self.shift
         return np.where((bits < 0) & (magnitude != 0), -shifted - 1, shifted)
 
+    def value_of(self, x: Array) -> Array:
+        """What stands for the cells of values, like x: see :meth:`values`. A value of no cell has
+        that of a neighbour."""
+        at = np.searchsorted(self.keys, self.keys_of(x))
+        return self.values()[np.minimum(at, len(self.keys) - 1)]
+
     def lower_edges(self) -> Array:
         """The least value of each cell, float64 (n_cells,), ascending."""
         below = self.keys < 0

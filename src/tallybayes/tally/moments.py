@@ -31,6 +31,7 @@ WHOLE_SLACK, FRACTIONAL_SLACK = 2.0**-80, 2.0**-37
 and where they are not: weights that were multiplied before are known to 2⁻⁵³ only."""
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 
 def origin_of(x: NDArray[Any]) -> Array:
@@ -83,6 +84,19 @@ class Moments(Tally):
     def zeros(cls, n_classes: int, origin: Array) -> Moments:
         shape = (n_classes, len(origin))
         return cls(origin, *(np.zeros(shape) for _ in range(6)))
+
+    @classmethod
+    def of_values(cls, values: Array, counts: Array) -> Moments:
+        """Moments of one column from its values (n_values,), finite, and how often each class has
+        each, (n_classes, n_values)."""
+        n, x = len(counts), np.tile(values, len(counts))
+        codes = np.repeat(np.arange(n, dtype=np.int32), len(values))
+        weights = np.ascontiguousarray(counts).ravel()
+        moments, weight, rest = cls.zeros(n, origin_of(x[:, None])), np.zeros(n), np.zeros(n)
+        _kernels.count_classes(codes, weights, weight, 1, rest)
+        moments.add_weight(weight[:, None], rest[:, None])
+        _kernels.moments_dense(x, codes, weights, moments.origin, *moments.sums, 1)
+        return moments
 
     @property
     def totals(self) -> tuple[Array, Array, Array, Array, Array, Array]:
@@ -144,6 +158,27 @@ class Moments(Tally):
         mean, squares = np.empty_like(self.n), np.empty_like(self.n)
         _kernels.centre_moments(*self.totals, self.origin, VANISHING, mean, squares)
         return mean, squares
+
+    def without(
+        self, classes: Index, features: Index, x: Array, weight: Array
+    ) -> tuple[Array, Array, Array]:
+        """n, mean and sum of squares of some cells, each after one row is taken out, as exact as
+        :meth:`settle` leaves them where rows are forgotten.
+
+        Parameters
+        ----------
+        classes, features : index arrays (n_cells,)
+        x, weight : float64 arrays (n_cells,)
+            The value of the row in the feature, and its weight.
+        """
+        origin = self.origin[features]
+        before = Moments(origin, *(part[classes, features][None, :] for part in self.totals))
+        nothing = (np.zeros((1, len(x))) for _ in range(5))
+        row = Moments(x, weight[None, :].copy(), *nothing).rebased(origin)
+        left = before + row * -1.0
+        left.settle(before)
+        mean, squares = left.mean_and_squares()
+        return left.n[0], mean[0], squares[0]
 
     def _about(self, points: Array) -> Self:
         """The same rows, each cell about a point of its own (n_classes, n_features), as one class
