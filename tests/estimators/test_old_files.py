@@ -1,4 +1,8 @@
-"""Files that 0.1.0 wrote: they load, and predict as they did then."""
+"""Files of earlier formats: they load, and predict as they did then.
+
+``0.1.0`` are files of the first format; ``one-learning`` those of weighted models before they were
+averaged over several learnings.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,44 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from benchmarks.files.kinds import KINDS
 
 import tallybayes
 
-FOLDER = Path(__file__).parent / "files" / "0.1.0"
-EXPECTED = json.loads((FOLDER / "expected.json").read_text())
+FOLDER = Path(__file__).parent / "files"
+EXPECTED = {
+    (version, name): expected
+    for version in ("0.1.0", "one-learning")
+    for name, expected in json.loads((FOLDER / version / "expected.json").read_text()).items()
+}
 CHOSEN_WHEN_READ = ("table", "table-temperature")
 """Their families are chosen when the counts are read, by rules that may change."""
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+def corrected_rows():
+    """Of a model that has a pair, corrections, a copy and a near-copy of a column."""
+    rng = np.random.default_rng(0)
+    a, b, c = rng.integers(0, 3, (3, 200))
+    y = ((a + b >= c + 1) & ((a != 1) | (b == 2))).astype(int)
+    x = pd.DataFrame(
+        {
+            "a": np.array(list("uvw"))[a],
+            "b": np.array(list("pqr"))[b],
+            "c": 1.5 * c,
+            "twin": 1.5 * c,
+        }
+    )
+    return x.assign(near=x["a"].where(np.arange(200) % 60 > 0, "u")), y
+
+
+@pytest.mark.parametrize(("version", "name"), EXPECTED)
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_a_file_of_0_1_0_predicts_as_before(name, tmp_path):
-    x, y = KINDS[name]()[1:]
-    model = tallybayes.load(FOLDER / f"{name}.tally")
-    expected = EXPECTED[name]
+def test_a_file_of_an_earlier_format_predicts_as_before(version, name, tmp_path):
+    x, y = KINDS[name]()[1:] if name in KINDS else corrected_rows()
+    model = tallybayes.load(FOLDER / version / f"{name}.tally")
+    expected = EXPECTED[version, name]
     assert model.classes_.tolist() == expected["classes"]
     assert model.class_count_.tolist() == expected["class_count"]
     if name not in CHOSEN_WHEN_READ:
