@@ -135,7 +135,7 @@ def test_strong_regularization_holds_weights_near_its_centre():
 def test_polish_can_be_left_out():
     x, y = table(1500, 3)
     plain = WeightedNaiveBayes(polish=False).fit(x, y)
-    assert plain._model.chosen.weighting.learned.corrections is None
+    assert plain._model.chosen.weighting.learned.main.corrections is None
 
 
 def test_the_frame_library_does_not_matter():

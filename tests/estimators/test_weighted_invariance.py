@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,8 @@ from tallybayes.errors import StaleWarning
 from tallybayes.estimators.weighting_files import plain_weighting, restored_weighting
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(no column|alone|fewer than|left out)")
+
+FILES = Path(__file__).parent / "files"
 
 
 def mixed(n, seed=0, n_classes=2):
@@ -68,7 +71,7 @@ def same_model(one, other):
     if a is None:  # of one class there is nothing to learn
         assert b is None
         return
-    tables = zip(a.learned.tables, b.learned.tables, strict=True)
+    tables = zip(one._model.score.tables, other._model.score.tables, strict=True)
     assert all(s.tobytes() == t.tobytes() for s, t in tables)
     assert a.shift.tobytes() == b.shift.tobytes()
     assert a.apart.tobytes() == b.apart.tobytes()
@@ -247,10 +250,9 @@ def test_leave_one_out_is_counting_without_the_row(seed, n_classes, weighted):
             np.testing.assert_allclose(found[i], expected, atol=0.01)
 
 
-def test_a_file_without_a_unit_took_weights_as_rows():
-    """Files of 0.1.0."""
+def test_a_file_keeps_the_unit_and_one_of_0_1_0_took_weights_as_rows():
     model = WeightedNaiveBayes().fit(X, Y, sample_weight=np.full(len(Y), 4.0))
     header, arrays = plain_weighting(model._model.chosen.weighting)
     assert restored_weighting(header, arrays).unit == 4.0
-    del header["unit"]
-    assert restored_weighting(header, arrays).unit == 1.0
+    old = load(FILES / "0.1.0" / "weighted.tally")
+    assert old._model.chosen.weighting.unit == 1.0

@@ -8,9 +8,10 @@ import pandas as pd
 from tallybayes import NaiveBayes
 from tallybayes.tables import read_table
 from tallybayes.weighted.cells import level_cells, number_cells
+from tallybayes.weighted.learned import Averaged
 from tallybayes.weighted.rows import LearningRows
 
-__all__ = ["cells_of", "loss", "mixed", "proba"]
+__all__ = ["cells_of", "loss", "mixed", "proba", "scores"]
 
 
 def cells_of(table, y):
@@ -32,12 +33,21 @@ def cells_of(table, y):
     return columns, LearningRows(cells, codes, np.ones(len(y)), len(rows)), rows
 
 
-def proba(learned, cells):
-    scores = np.tile(learned.offset, (cells.shape[1], 1))
+def scores(learned, cells):
+    """Of what one learning gave, or of the mean of several."""
+    if isinstance(learned, Averaged):
+        parts = zip(learned.shares, learned.parts, strict=True)
+        return sum(share * scores(part, cells) for share, part in parts)
+    found = np.tile(learned.offset, (cells.shape[1], 1))
     codes = [*cells, *(pair.codes(cells) for pair in learned.pairs)]
     for cell, table in zip(codes, learned.tables, strict=True):
-        scores[cell >= 0] += table[cell[cell >= 0]]
-    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+        found[cell >= 0] += table[cell[cell >= 0]]
+    return found
+
+
+def proba(learned, cells):
+    said = scores(learned, cells)
+    p = np.exp(said - said.max(axis=1, keepdims=True))
     return p / p.sum(axis=1, keepdims=True)
 
 

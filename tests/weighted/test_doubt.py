@@ -64,7 +64,7 @@ def test_where_columns_are_few_nothing_is_learned_twice():
 def test_belief_lies_between_the_class_shares_and_the_model(trust):
     columns, rows, classes = cells_of(*wide(80, 4, 3))
     p = classes / classes.sum()
-    learned = learn(columns, rows, classes)
+    learned = learn(columns, rows, classes).main
     less = believed(learned, p, trust)
     full = np.log(proba(learned, rows.cells)) - np.log(p)
     expected = np.exp(log_normalised(np.log(p) + trust * full))
@@ -88,9 +88,8 @@ def test_every_row_is_held_out_once_and_never_counted():
         held = {tuple(row) for row in rows.cells.T.tolist()}
         seen.append(held - {tuple(row) for row in train.cells.T.tolist()})
         assert np.bincount(train.y).tolist() == [12, 12]
-        return lambda worth: learn(some[:1], few(train), np.bincount(train.y) + 0.0).among(
-            some, [0]
-        )
+        one = learn(some[:1], few(train), np.bincount(train.y) + 0.0).main
+        return lambda worth: one.among(some, [0])
 
     def few(train):
         return type(train)(train.cells[:1], train.y, train.weight, train.n_classes)

@@ -26,7 +26,7 @@ def checked(columns, rows, classes, **options):
     n_classes = len(classes)
     assert learned.log_proba.shape == (rows.n, n_classes)
     np.testing.assert_allclose(np.exp(learned.log_proba).sum(axis=1), 1.0, rtol=1e-9)
-    assert all(np.isfinite(table).all() for table in learned.tables)
+    assert all(np.isfinite(table).all() for table in learned.main.tables)
     assert np.isfinite(learned.offset).all()
     assert (learned.weights.terms >= 0.0).all()
     p = proba(learned, rows.cells)
@@ -78,14 +78,15 @@ def test_equal_columns_are_left_out():
     table["again"], table["b2"] = table["copy"], table["b"]
     more = cells_of(table, y)
     learned, longer = checked(columns, rows, classes), checked(*more)
+    whole = longer.main
     names = [column.name for column in more[0]]
     by_name = {names[j]: names[k] for j, k in longer.duplicates.items()}
     assert by_name == {"again": "copy", "b2": "b"}
     assert all(longer.weights.terms[j] == 0.0 for j in longer.duplicates)
-    assert all(not longer.tables[j].any() for j in longer.duplicates)
+    assert all(not whole.tables[j].any() for j in longer.duplicates)
     np.testing.assert_allclose(longer.log_proba, learned.log_proba, atol=1e-9)
     share = classes / classes.sum()
-    for table, again in zip(longer.tables, longer.term_tables(more[0], share), strict=True):
+    for table, again in zip(whole.tables, whole.term_tables(more[0], share), strict=True):
         np.testing.assert_allclose(table, again, atol=1e-12)
 
 
@@ -117,7 +118,7 @@ def test_columns_of_chance_say_nothing_where_there_are_many():
     columns, rows, classes = cells_of(table, y)
     learned = checked(columns, rows, classes)
     silent = [
-        c.name for c, choice in zip(columns, learned.choices, strict=True) if choice == SILENT
+        c.name for c, choice in zip(columns, learned.main.choices, strict=True) if choice == SILENT
     ]
     assert len(silent) > 350
     assert not {"x0", "x1", "x2"} & set(silent)

@@ -136,13 +136,13 @@ def test_few_rows_and_classes(n_classes):
     learned = learn(columns, rows, classes)
     p = proba(learned, rows.cells)
     assert np.isfinite(p).all()
-    assert all(np.isfinite(t).all() for t in learned.tables)
+    assert all(np.isfinite(t).all() for t in learned.main.tables)
 
 
 def test_tables_for_the_same_counts_are_the_tables_learned():
     columns, rows, classes = cells_of(*mixed(1500))
     share, rng = classes / classes.sum(), np.random.default_rng(0)
-    learned = learn(columns, rows, classes)
+    learned = learn(columns, rows, classes).main
     for table, expected in zip(learned.term_tables(columns, share), learned.tables, strict=True):
         np.testing.assert_allclose(table, expected, rtol=0, atol=1e-12)
     more = [rng.normal(size=table.shape) for table in learned.tables]

@@ -46,7 +46,7 @@ def test_columns_of_words_are_counted_without_the_row():
     learned = learn(columns, rows, classes, interactions=0, **PLAIN)
     share = classes / classes.sum()
     for i in (0, 17, 79):
-        tables = learned.term_tables(without(columns, rows, i), share)
+        tables = learned.main.term_tables(without(columns, rows, i), share)
         scores = learned.offset + sum(t[c[i]] for t, c in zip(tables, rows.cells, strict=True))
         expected = log_normalised(scores[None])[0]
         np.testing.assert_allclose(learned.log_proba[i], expected, rtol=1e-9, atol=1e-9)
@@ -61,7 +61,7 @@ def test_a_row_of_any_weight_is_left_out_whole_and_one_of_weight_0_is_none():
     learned = learn(columns, weighted, total, interactions=0, **PLAIN)
     share = total / total.sum()
     for i in range(60):
-        tables = learned.term_tables(without(columns, weighted, i), share)
+        tables = learned.main.term_tables(without(columns, weighted, i), share)
         scores = learned.offset + sum(t[c[i]] for t, c in zip(tables, rows.cells, strict=True))
         expected = log_normalised(scores[None])[0]
         np.testing.assert_allclose(learned.log_proba[i], expected, rtol=1e-6, atol=1e-6)
@@ -82,7 +82,8 @@ def test_any_number_of_threads_gives_the_same():
     for other in found[1:]:
         assert other.log_proba.tobytes() == found[0].log_proba.tobytes()
         assert all(
-            a.tobytes() == b.tobytes() for a, b in zip(other.tables, found[0].tables, strict=True)
+            a.tobytes() == b.tobytes()
+            for a, b in zip(other.main.tables, found[0].main.tables, strict=True)
         )
 
 

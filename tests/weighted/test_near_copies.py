@@ -224,7 +224,7 @@ def test_without_near_copies_nothing_changes(rows_of, monkeypatch):
     assert learned.nearly == {}
     monkeypatch.setattr(learning, "near_copies", lambda *_: [])
     plain = learn(columns, rows, classes)
-    for one, other in zip(learned.tables, plain.tables, strict=True):
+    for one, other in zip(learned.main.tables, plain.main.tables, strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(learned.log_proba, plain.log_proba)
 
@@ -238,7 +238,7 @@ def test_a_near_copy_of_a_square_is_left_out(seed):
     assert left_out(learned) == {"again": "e"}
     j = next(iter(learned.nearly))
     assert learned.weights.terms[j] == 0.0
-    assert not learned.tables[j].any()
+    assert not learned.main.tables[j].any()
     assert not [pair for pair in learned.pairs if j in (pair.first, pair.second)]
     # rows are summed in an order that follows all columns
     assert fresh_loss(learned, *others) == pytest.approx(before, rel=2e-3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +9,13 @@ from numpy.typing import NDArray
 
 from tallybayes.estimators.weighted_model import WeightedModel
 from tallybayes.estimators.weighted_words import left_out
-from tallybayes.estimators.weighting import Figures, Weighting, taken, without_rows
+from tallybayes.estimators.weighting import (
+    Figures,
+    Weighting,
+    apply_weighting,
+    taken,
+    without_rows,
+)
 from tallybayes.labels import are_among
 from tallybayes.leaving_out import posterior_without
 from tallybayes.tables import Empty, Table
@@ -18,7 +23,7 @@ from tallybayes.weighted.canonical import canonical
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.counts import cells_of, held_columns
 from tallybayes.weighted.effective import in_effective_rows
-from tallybayes.weighted.learned import Learned
+from tallybayes.weighted.learned import Averaged
 from tallybayes.weighted.learning import learn
 from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.sampling import sampled, thinned
@@ -97,15 +102,16 @@ def learned_weighting(
         polish=wishes.polish,
         penalty=wishes.penalty,
     )
-    return Weighting(
+    weighting = Weighting(
         learned=without_rows(learned),
         classes=model.schema.classes[present],
         shift=learned.offset - _log_prior(model, wishes, present),
-        apart=_apart(learned, rows),
+        apart=np.zeros(0),
         figures=_figures(learned, rows, unit, classes),
         out=out,
         unit=unit,
     )
+    return _measured(weighting, model, rows)
 
 
 def _learning_rows(
@@ -143,47 +149,53 @@ def simplified_weighting(
     x, own, weight = x.take(was), own[was], weight[was]
     left = model.likelihood_without(x, own, weight)
     full = posterior_without(left, own, model.log_prior_without(own, weight))[:, now.present]
-    learned = simplified(
-        replace(before.learned, columns=now.columns),
+    main = simplified(
+        replace(before.learned.main, columns=now.columns),
         rows,
         classes,
         most,
         by_class=wishes.by_class,
         penalty=wishes.penalty,
     )
+    main = replace(main, nearly=before.learned.nearly)
+    learned = Averaged.of_one(main, before.learned.duplicates)
     figures = _figures(learned, rows, before.unit, classes)
     whole = replace(learned, log_proba=full)
     price = figures.log_loss - _figures(whole, rows, before.unit, classes).log_loss
-    return replace(
+    weighting = replace(
         before,
         learned=without_rows(learned),
         shift=learned.offset - _log_prior(model, wishes, now.present),
-        apart=_apart(learned, rows),
         figures=replace(figures, price=price),
     )
+    return _measured(weighting, model, rows)
 
 
-def _apart(learned: Learned, rows: LearningRows) -> Array:
-    """How far each term sets the classes apart, on average over rows or a sample, in nats."""
+def _measured(weighting: Weighting, model: WeightedModel, rows: LearningRows) -> Weighting:
+    """The weighting, and how far each of its terms sets the classes apart, on average over the rows
+    or a sample, in nats."""
+    now = apply_weighting(weighting, model.tally_read, model.log_prior)
     some, weight = sampled(rows.y, rows.weight, rows.n_classes, MOST_APART)
     cells = rows.cells if len(some) == rows.n else np.ascontiguousarray(rows.cells[:, some])
-    total = weight.sum()
-    found = np.zeros(len(learned.tables))
-    of_terms = itertools.chain(cells, (pair.codes(cells) for pair in learned.pairs))
-    for t, (table, cell) in enumerate(zip(learned.tables, of_terms, strict=True)):
+    total, apart = weight.sum(), np.zeros(len(now.score.tables))
+    for t in now.score.speaking:
+        n = len(now.columns)
+        cell = cells[t] if t < n else now.score.pairs[t - n].codes(cells)
+        table = now.score.tables[t][:, now.learned]
         spread = np.append(table.max(axis=1) - table.min(axis=1), 0.0)  # which −1 reads
-        found[t] = float(weight @ spread[cell]) / total
-    return found
+        apart[t] = float(weight @ spread[cell]) / total
+    return replace(weighting, apart=apart)
 
 
-def _figures(learned: Learned, rows: LearningRows, unit: float, classes: Array) -> Figures:
+def _figures(learned: Averaged, rows: LearningRows, unit: float, classes: Array) -> Figures:
     """How well the rows are predicted that what was learned predicts."""
     y, weight, log_proba = rows.y[learned.tested], rows.weight[learned.tested], learned.log_proba
     total = float(weight.sum())
     prior = np.log(classes / classes.sum())
+    own = log_proba[np.arange(len(y)), y] + learned.gained
     return Figures(
         rows=total * unit,
-        log_loss=float(-(weight @ log_proba[np.arange(len(y)), y]) / total),
+        log_loss=float(-(weight @ own) / total),
         accuracy=float(weight @ (log_proba.argmax(axis=1) == y)) / total,
         prior_log_loss=float(-(weight @ prior[y]) / total),
     )

@@ -12,10 +12,9 @@ from tallybayes.estimators.explanation import Explanation, explained
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.table_reading import ColumnReading
 from tallybayes.estimators.weighted_words import Term, columns_read, terms_of
-from tallybayes.estimators.weighting import WeightingNow, apply_weighting
+from tallybayes.estimators.weighting import PartNow, WeightingNow, apply_weighting
 from tallybayes.tables import Table
 from tallybayes.weighted.effective import in_effective_rows
-from tallybayes.weighted.learned import Learned
 from tallybayes.weighted.leaving import rows_taken_out
 from tallybayes.weighted.rows import LEAST, LearningRows
 from tallybayes.weighted.score import WeightedScore
@@ -72,47 +71,50 @@ class WeightedModel(TableModel):
             return np.zeros((x.n_rows, len(self.log_prior)))
         cells = now.score.cells(x)
         found: Array = now.score.joint(x) - self.log_prior
-        found[:, now.present] += _change(
-            now, weighting.learned, cells, own, in_effective_rows(weight, weighting.unit)
-        )
+        found[:, now.present] += _change(now, cells, own, in_effective_rows(weight, weighting.unit))
         return found
 
 
-def _change(
-    now: WeightingNow, learned: Learned, cells: Cells, own: NDArray[np.int64], weight: Array
-) -> Array:
+def _change(now: WeightingNow, cells: Cells, own: NDArray[np.int64], weight: Array) -> Array:
     """How the scores of the classes that have rows change when each row, of so many effective rows,
     is taken out."""
-    same = np.array_equal(now.present, now.learned)
-    pairs = now.score.pairs if same else []  # which know the classes that weights were learned for
-    rounds = learned.rounds if same else []
     y = np.searchsorted(now.present, own).astype(np.int32)
-    at = now.by_class[now.present, : len(now.tables) + len(pairs)]
-    weights = Weights(np.zeros(at.shape[1]), at, np.zeros(len(at)), 1.0)
     out = LearningRows(cells, y, weight, len(now.present))
-    kept = replace(out, weight=np.zeros(len(y)))
-    left, whole = (
-        rows_taken_out(now.tables, pairs, rounds, rows, now.share).scores(weights)
-        for rows in (out, kept)
-    )
-    change: Array = left - whole
-    change += _change_of_shares(now, learned, cells, y, weight)
+    change = np.zeros((len(y), len(now.present)))
+    for part in now.parts:
+        change += part.share * _change_of_counts(now, part, out)
+        change += part.share * _change_of_shares(now, part, out)
     return change
 
 
-def _change_of_shares(
-    now: WeightingNow, learned: Learned, cells: Cells, y: Cells, weight: Array
-) -> Array:
-    """How the scores change as the class shares do: log-ratios of columns are relative to them, and
-    smoothing pulls toward them. The share of a row's own class falls by 1 − w / n, in comparison to
-    the others."""
+def _change_of_counts(now: WeightingNow, part: PartNow, out: LearningRows) -> Array:
+    """How the scores of a part change as the counts of its columns and pairs do."""
+    same = np.array_equal(now.present, now.learned)
+    pairs = part.pairs if same else []  # which know the classes that weights were learned for
+    rounds = part.learned.rounds if same else []
+    at = part.by_class[now.present, : len(part.tables) + len(pairs)]
+    weights = Weights(np.zeros(at.shape[1]), at, np.zeros(len(at)), 1.0)
+    kept = replace(out, weight=np.zeros(out.n))
+    left, whole = (
+        rows_taken_out(part.tables, pairs, rounds, rows, now.share).scores(weights)
+        for rows in (out, kept)
+    )
+    change: Array = left - whole
+    return change
+
+
+def _change_of_shares(now: WeightingNow, part: PartNow, out: LearningRows) -> Array:
+    """How the scores of a part change as the class shares do: log-ratios of columns are relative to
+    them, and smoothing pulls toward them. The share of a row's own class falls by 1 − w / n, in
+    comparison to the others."""
+    cells, y, weight = out.cells, out.y, out.weight
     less = np.minimum(weight / now.rows[y], LEFT)
     change: Array = np.zeros((len(y), len(now.present)))
-    for t, (table, choice) in enumerate(zip(now.tables, learned.choices, strict=True)):
+    for t, (table, choice) in enumerate(zip(part.tables, part.learned.choices, strict=True)):
         own = np.maximum(table.smoothed[cells[t], y] - weight, LEAST)
         pull = np.minimum(less * choice.strength * now.share[y] / own, LEFT)
         more = np.where(cells[t] < 0, 0.0, np.log1p(-pull) - np.log1p(-less))
-        by_class = now.by_class[now.present, t]
+        by_class = part.by_class[now.present, t]
         change -= (more / len(now.present))[:, None] * by_class
         change[np.arange(len(y)), y] += more * by_class[y]
     return change

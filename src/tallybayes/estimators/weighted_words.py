@@ -170,7 +170,7 @@ def _copy_of(weighting: Weighting, j: int) -> str:
 def _why(weighting: Weighting, j: int) -> str:
     if copy := _copy_of(weighting, j):
         return copy
-    choice = weighting.learned.choices[j]
+    choice = weighting.learned.choice(j)
     if choice == SILENT:
         return "no better than chance"
     smoothed = f"smoothed by {choice.strength:g} rows"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,21 @@ from tallybayes.tally import TableTally
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.counts import counted_again, held_columns
 from tallybayes.weighted.effective import in_effective_rows
-from tallybayes.weighted.learned import Learned
+from tallybayes.weighted.joined import JoinedPair
+from tallybayes.weighted.learned import Averaged, Learned
+from tallybayes.weighted.pair_terms import PairCells, PairTerm
 from tallybayes.weighted.score import WeightedScore
-from tallybayes.weighted.tables import ColumnTable, column_table
+from tallybayes.weighted.tables import ColumnTable
 
-__all__ = ["Figures", "Weighting", "WeightingNow", "apply_weighting", "taken", "without_rows"]
+__all__ = [
+    "Figures",
+    "PartNow",
+    "Weighting",
+    "WeightingNow",
+    "apply_weighting",
+    "taken",
+    "without_rows",
+]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -53,8 +63,8 @@ class Weighting:
 
     Parameters
     ----------
-    learned : Learned
-        Without the rows' probabilities.
+    learned : Averaged
+        Without the rows' probabilities, counts and tables.
     classes : array (n_learned,)
         The labels that had rows.
     shift : float64 array (n_learned,)
@@ -68,7 +78,7 @@ class Weighting:
         The weight of an effective row, in which counts were and are read.
     """
 
-    learned: Learned
+    learned: Averaged
     classes: NDArray[Any]
     shift: Array
     apart: Array
@@ -89,6 +99,29 @@ class Weighting:
         return [(columns[p.first].name, columns[p.second].name) for p in self.learned.pairs]
 
 
+class PartNow(NamedTuple):
+    """A part of a weighting, under the counts of a tally.
+
+    Parameters
+    ----------
+    share : float
+        How much it counts.
+    learned : Learned
+    tables : list of ColumnTable
+        Of the columns, for the classes that have rows.
+    pairs : list of PairTerm
+        Which know the levels that came since, as none of theirs.
+    by_class : float64 array (n_classes, n_terms)
+        The weights.
+    """
+
+    share: float
+    learned: Learned
+    tables: list[ColumnTable]
+    pairs: list[PairTerm]
+    by_class: Array
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WeightingNow:
     """A weighting under the counts of a tally.
@@ -105,11 +138,9 @@ class WeightingNow:
         Their shares.
     learned : index array (n_learned,)
         The classes that had rows when weights were learned.
-    tables : list of ColumnTable
-        Of the columns, for the classes that have rows.
-    by_class : float64 array (n_classes, n_terms)
-        The weights.
+    parts : list of PartNow
     score : WeightedScore
+        Of all parts: a table for each column, and for each two columns that are a pair in any.
     """
 
     columns: list[ColumnCells]
@@ -117,8 +148,7 @@ class WeightingNow:
     rows: Array
     share: Array
     learned: Index
-    tables: list[ColumnTable]
-    by_class: Array
+    parts: list[PartNow]
     score: WeightedScore
 
 
@@ -151,49 +181,90 @@ def apply_weighting(weighting: Weighting, tally: TableTally, log_prior: Array) -
     tally : TableTally
     log_prior : float64 array (n_classes,)
     """
-    learned, n = weighting.learned, len(log_prior)
+    averaged, n = weighting.learned, len(log_prior)
     present = np.flatnonzero(tally.classes.count > 0.0)
     rows = in_effective_rows(tally.classes.count[present], weighting.unit)
     held = held_columns(taken(tally, present), weighting.unit)
     share = rows / rows.sum()
-    columns = [counted_again(column, held, rows) for column in learned.columns]
-    tables = [
-        column_table(column, share, choice)
-        for column, choice in zip(columns, learned.choices, strict=True)
-    ]
+    columns = [counted_again(column, held, rows) for column in averaged.columns]
     at = places_among(weighting.classes, tally.schema.classes)
-    by_class = np.tile(learned.weights.terms, (n, 1))
-    by_class[at] += learned.weights.deviations
+    tables = averaged.column_tables(columns, share)
+    parts = [
+        _part_now(float(s), learned, of_columns, columns, at, n)
+        for s, learned, of_columns in zip(averaged.shares, averaged.parts, tables, strict=True)
+    ]
+    terms = [_column_term(parts, j, present, at, n) for j in range(len(columns))]
+    terms += [_pair_term(parts, pair, len(columns), at, n) for pair in averaged.pairs]
+    pairs = [_with_levels(pair, columns) for pair in averaged.pairs]
     shift = np.zeros(n)
     shift[at] = weighting.shift
-    terms = [_centred(table.full, present, n) for table in tables]
-    terms += [_centred(pair.full, at, n) for pair in learned.pairs]
-    weighted = [by_class[:, t] * term for t, term in enumerate(terms)]
-    if learned.corrections is not None:
-        for table, more in zip(weighted, learned.corrections, strict=True):
-            table[:, at] += _with_new_levels(more, len(table))
-    weighted = [table - table.mean(axis=1, keepdims=True) for table in weighted]
-    pairs = [
-        replace(
-            pair,
-            maps=(
-                _with_new_levels(pair.maps[0], columns[pair.first].n_cells, -1),
-                _with_new_levels(pair.maps[1], columns[pair.second].n_cells, -1),
-            ),
-        )
-        for pair in learned.pairs
-    ]
-    score = WeightedScore(columns, pairs, weighted, log_prior + shift)
     return WeightingNow(
         columns=columns,
         present=present,
         rows=rows,
         share=share,
         learned=at,
-        tables=tables,
-        by_class=by_class,
-        score=score,
+        parts=parts,
+        score=WeightedScore(columns, pairs, terms, log_prior + shift),
     )
+
+
+def _part_now(
+    share: float,
+    learned: Learned,
+    tables: list[ColumnTable],
+    columns: list[ColumnCells],
+    at: Index,
+    n_classes: int,
+) -> PartNow:
+    by_class = np.tile(learned.weights.terms, (n_classes, 1))
+    by_class[at] += learned.weights.deviations
+    pairs = [_with_levels(pair, columns) for pair in learned.pairs]
+    return PartNow(share, learned, tables, pairs, by_class)
+
+
+def _column_term(parts: list[PartNow], j: int, present: Index, at: Index, n_classes: int) -> Array:
+    """What a column adds: the mean over the parts of its weighted, corrected table."""
+    weights: dict[int, tuple[ColumnTable, Array]] = {}  # parts that smooth alike share a table
+    for part in parts:
+        table, so_far = weights.get(id(part.tables[j]), (part.tables[j], np.zeros(n_classes)))
+        weights[id(table)] = table, so_far + part.share * part.by_class[:, j]
+    term = np.zeros((len(parts[0].tables[j].full), n_classes))
+    for table, weight in weights.values():
+        if weight.any():
+            term += weight * _centred(table.full, present, n_classes)
+    for part in parts:
+        if part.learned.corrections is not None:
+            more = part.learned.corrections[j]
+            term[:, at] += part.share * _with_new_levels(more, len(term))
+    term -= term.mean(axis=1, keepdims=True)
+    return term
+
+
+def _pair_term(
+    parts: list[PartNow], pair: JoinedPair, n_columns: int, at: Index, n_classes: int
+) -> Array:
+    """What a pair of columns adds: the mean over the parts of its weighted, corrected tables."""
+    term = np.zeros((pair.sizes[0] * pair.sizes[1], n_classes))
+    for i, member in enumerate(pair.members):
+        part, t = parts[member.part], n_columns + member.place
+        table = part.by_class[:, t] * _centred(member.pair.full, at, n_classes)
+        if part.learned.corrections is not None:
+            table[:, at] += part.learned.corrections[t]
+        term += part.share * pair.spread(i, table)
+    term -= term.mean(axis=1, keepdims=True)
+    return term
+
+
+Pair = TypeVar("Pair", bound=PairCells)
+
+
+def _with_levels(pair: Pair, columns: list[ColumnCells]) -> Pair:
+    """A pair that knows the levels that came since, as none of its own."""
+    first, second = pair.maps
+    first = _with_new_levels(first, columns[pair.first].n_cells, -1)
+    second = _with_new_levels(second, columns[pair.second].n_cells, -1)
+    return replace(pair, maps=(first, second))
 
 
 def _with_new_levels(of_cells: Any, n_cells: int, value: float = 0.0) -> Any:
@@ -205,8 +276,15 @@ def _with_new_levels(of_cells: Any, n_cells: int, value: float = 0.0) -> Any:
     return np.insert(of_cells, [len(of_cells) - 1] * more, value, axis=0)
 
 
-def without_rows(learned: Learned) -> Learned:
-    """What was learned, without the rows' probabilities and the counts of cells."""
-    nothing = np.zeros((0, learned.log_proba.shape[1]))
-    columns = [replace(c, counts=np.zeros_like(c.counts)) for c in learned.columns]
-    return replace(learned, tested=np.arange(0), log_proba=nothing, columns=columns)
+def without_rows(averaged: Averaged) -> Averaged:
+    """What was learned, without the rows' probabilities, the counts of cells and the tables, which
+    follow the counts."""
+    none, nothing = np.arange(0), np.zeros((0, averaged.log_proba.shape[1]))
+    columns = [replace(c, counts=np.zeros_like(c.counts)) for c in averaged.columns]
+    parts = [
+        replace(part, columns=columns, tables=[], tested=none, log_proba=nothing)
+        for part in averaged.parts
+    ]
+    return replace(
+        averaged, columns=columns, parts=parts, tested=none, log_proba=nothing, gained=np.zeros(0)
+    )

@@ -27,7 +27,7 @@ from tallybayes.persistence.checks import (
     whole,
 )
 from tallybayes.weighted.cells import ColumnCells
-from tallybayes.weighted.learned import Learned
+from tallybayes.weighted.learned import Averaged, Learned
 from tallybayes.weighted.pair_terms import PairTerm
 from tallybayes.weighted.tables import TableChoice
 from tallybayes.weighted.terms import Weights
@@ -48,43 +48,52 @@ SMALLEST = 1e-300
 def plain_weighting(weighting: Weighting) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of a weighting."""
     learned = weighting.learned
-    weights = learned.weights
     arrays: Arrays = {
-        "weighting.terms": weights.terms,
-        "weighting.deviations": weights.deviations,
-        "weighting.offsets": weights.offsets,
-        "weighting.offset": learned.offset,
+        "weighting.shares": learned.shares,
         "weighting.shift": weighting.shift,
         "weighting.apart": weighting.apart,
     }
     for j, column in enumerate(learned.columns):
         if column.edges is not None:
             arrays[f"weighting.edges{j}"] = column.edges
-    for i, pair in enumerate(learned.pairs):
-        arrays[f"weighting.counted{i}"] = pair.counted
-        arrays[f"weighting.expected{i}"] = pair.expected
-        arrays[f"weighting.first{i}"], arrays[f"weighting.second{i}"] = pair.maps
-    for r, then in enumerate(learned.rounds):
-        arrays[f"weighting.round{r}.terms"] = then.terms
-        arrays[f"weighting.round{r}.deviations"] = then.deviations
-        arrays[f"weighting.round{r}.offsets"] = then.offsets
-    for t, table in enumerate(learned.tables):
-        arrays[f"weighting.table{t}"] = table
-    for t, more in enumerate(learned.corrections or []):
-        arrays[f"weighting.correction{t}"] = more
+    parts = []
+    for m, part in enumerate(learned.parts):
+        plain, more = _plain_part(part, f"{PREFIX}part{m}.")
+        parts.append(plain)
+        arrays |= more
     header = {
         "classes": weighting.classes,
         "figures": asdict(weighting.figures),
         "out": weighting.out,
         "unit": weighting.unit,
-        "scale": weights.scale,
-        "round_scales": [then.scale for then in learned.rounds],
-        "corrected": learned.corrections is not None,
         "duplicates": learned.duplicates,
         "nearly": learned.nearly,
         "columns": [[column.name, column.levels] for column in learned.columns],
-        "choices": [asdict(choice) for choice in learned.choices],
-        "pairs": [[p.first, p.second, *p.sizes, p.gain, p.round] for p in learned.pairs],
+        "parts": parts,
+    }
+    return header, arrays
+
+
+def _plain_part(part: Learned, prefix: str) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of what one learning gave."""
+    arrays: Arrays = {f"{prefix}offset": part.offset}
+    weights = [("", part.weights), *((f"round{r}.", then) for r, then in enumerate(part.rounds))]
+    for name, some in weights:
+        arrays[f"{prefix}{name}terms"] = some.terms
+        arrays[f"{prefix}{name}deviations"] = some.deviations
+        arrays[f"{prefix}{name}offsets"] = some.offsets
+    for i, pair in enumerate(part.pairs):
+        arrays[f"{prefix}counted{i}"] = pair.counted
+        arrays[f"{prefix}expected{i}"] = pair.expected
+        arrays[f"{prefix}first{i}"], arrays[f"{prefix}second{i}"] = pair.maps
+    for t, more in enumerate(part.corrections or []):
+        arrays[f"{prefix}correction{t}"] = more
+    header = {
+        "scale": part.weights.scale,
+        "round_scales": [then.scale for then in part.rounds],
+        "corrected": part.corrections is not None,
+        "choices": [asdict(choice) for choice in part.choices],
+        "pairs": [[p.first, p.second, *p.sizes, p.gain, p.round] for p in part.pairs],
     }
     return header, arrays
 
@@ -107,31 +116,34 @@ CHOICE = record(
 )
 
 
-HEADER = record(
-    {
-        "classes": labels,
-        "figures": FIGURES,
-        "out": mapping(text, text),
-        "unit": number(above=0.0),
-        "scale": number(),
-        "round_scales": each(number()),
-        "corrected": flag,
-        "duplicates": mapping(whole(), whole()),
-        "nearly": mapping(whole(), whole()),
-        "columns": each(anything),
-        "choices": each(CHOICE),
-        "pairs": each(anything),
-    },
-    {"unit": 1.0},  # of files of 0.1.0, which took weights as rows
-)
+PART: dict[str, Check] = {
+    "scale": number(),
+    "round_scales": each(number()),
+    "corrected": flag,
+    "choices": each(CHOICE),
+    "pairs": each(anything),
+}
+WHOLE: dict[str, Check] = {
+    "classes": labels,
+    "figures": FIGURES,
+    "out": mapping(text, text),
+    "unit": number(above=0.0),
+    "duplicates": mapping(whole(), whole()),
+    "nearly": mapping(whole(), whole()),
+    "columns": each(anything),
+}
+HEADER = record({**WHOLE, "parts": each(record(PART))})
+ONE_LEARNING = record({**WHOLE, **PART}, {"unit": 1.0})
+"""Of files before models were averages; those of 0.1.0 had no unit, and took weights as rows."""
 
 
 class _Held:
     """The arrays of a weighting, each checked as it is taken."""
 
-    def __init__(self, arrays: Arrays) -> None:
+    def __init__(self, arrays: Arrays, prefix: str = PREFIX) -> None:
+        self.prefix = prefix
         self._arrays = {
-            k.removeprefix(PREFIX): v for k, v in arrays.items() if k.startswith(PREFIX)
+            k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)
         }
 
     def __contains__(self, name: str) -> bool:
@@ -145,7 +157,7 @@ class _Held:
         """Edges of cells: any finite numbers that ascend, as those of the column are only
         compared with them."""
         edges = self._checked(array("f8", -1, least=-FINITE, most=FINITE), name)
-        need(bool((edges[1:] > edges[:-1]).all()), f"weighting.{name} ascends")
+        need(bool((edges[1:] > edges[:-1]).all()), f"{self.prefix}{name} ascends")
         return edges
 
     def cells(self, name: str, n_cells: int, size: int) -> NDArray[Any]:
@@ -153,8 +165,8 @@ class _Held:
         return self._checked(array("i4", n_cells, least=0, most=size - 1), name)
 
     def _checked(self, check: Check, name: str) -> NDArray[Any]:
-        need(name in self._arrays, f"the file lacks weighting.{name}")
-        return check(self._arrays[name], f"weighting.{name}")  # type: ignore[no-any-return]
+        need(name in self._arrays, f"the file lacks {self.prefix}{name}")
+        return check(self._arrays[name], f"{self.prefix}{name}")  # type: ignore[no-any-return]
 
 
 def _column(given: Any, held: _Held, j: int, n_classes: int) -> ColumnCells:
@@ -173,7 +185,7 @@ def _column(given: Any, held: _Held, j: int, n_classes: int) -> ColumnCells:
 def _pair(
     given: Any, held: _Held, i: int, columns: list[ColumnCells], rounds: int, n_classes: int
 ) -> PairTerm:
-    where = f"weighting.pairs[{i}]"
+    where = f"{held.prefix}pairs[{i}]"
     first, second, rows, cols, gain, round = each(anything, length=6)(given, where)
     for column in (first, second):
         whole(0, len(columns) - 1)(column, where)
@@ -210,19 +222,64 @@ def restored_weighting(given: Any, arrays: Arrays) -> Weighting:
     Unfit
         Where its parts do not fit each other.
     """
-    header, held = HEADER(given, "weighting"), _Held(arrays)
-    n_classes, n_rounds = len(header["classes"]), len(header["round_scales"])
+    header, held = _header(given), _Held(arrays)
+    n_classes = len(header["classes"])
     columns = [_column(c, held, j, n_classes) for j, c in enumerate(header["columns"])]
     names = [column.name for column in columns]
     need(len(set(names)) == len(names), "weighting.columns names no column twice")
-    need(len(header["choices"]) == len(columns), "weighting has a choice for each column")
-    pairs = [_pair(p, held, i, columns, n_rounds, n_classes) for i, p in enumerate(header["pairs"])]
     for key, other in (*header["duplicates"].items(), *header["nearly"].items()):
         need(max(key, other) < len(columns), "weighting names the columns that there are")
-    sizes = [column.n_cells for column in columns] + [
-        pair.sizes[0] * pair.sizes[1] for pair in pairs
-    ]
-    tables = [held.take(f"table{t}", size, n_classes) for t, size in enumerate(sizes)]
+    averaged = Averaged(
+        columns=columns,
+        parts=[
+            _part(part, _Held(arrays, prefix), columns, n_classes)
+            for part, prefix in zip(header["parts"], header["prefixes"], strict=True)
+        ],
+        shares=_shares(header, held),
+        tested=np.arange(0),
+        log_proba=np.zeros((0, n_classes)),
+        gained=np.zeros(0),
+        duplicates=header["duplicates"],
+        nearly=header["nearly"],
+    )
+    _need_cells_alike(averaged)
+    return Weighting(
+        learned=averaged,
+        classes=header["classes"],
+        shift=held.take("shift", n_classes),
+        apart=held.take("apart", len(columns) + len(averaged.pairs)),
+        figures=Figures(**header["figures"]),
+        out=header["out"],
+        unit=header["unit"],
+    )
+
+
+def _header(given: Any) -> dict[str, Any]:
+    """The header with its parts, and the prefix of the arrays of each."""
+    if isinstance(given, dict) and "parts" not in given:
+        found: dict[str, Any] = ONE_LEARNING(given, "weighting")
+        return found | {"parts": [{key: found[key] for key in PART}], "prefixes": [PREFIX]}
+    found = HEADER(given, "weighting")
+    return found | {"prefixes": [f"{PREFIX}part{m}." for m in range(len(found["parts"]))]}
+
+
+def _shares(header: dict[str, Any], held: _Held) -> NDArray[Any]:
+    n_parts = len(header["parts"])
+    need(n_parts > 0, "weighting has a part")
+    if header["prefixes"] == [PREFIX]:
+        return np.ones(1)
+    shares = held.take("shares", n_parts, least=0.0)
+    need(abs(float(shares.sum()) - 1.0) < 1e-9, "weighting.shares sum to 1")
+    return shares
+
+
+def _part(
+    header: dict[str, Any], held: _Held, columns: list[ColumnCells], n_classes: int
+) -> Learned:
+    n_rounds = len(header["round_scales"])
+    need(len(header["choices"]) == len(columns), f"{held.prefix}choices has one for each column")
+    pairs = [_pair(p, held, i, columns, n_rounds, n_classes) for i, p in enumerate(header["pairs"])]
+    sizes = [column.n_cells for column in columns] + [p.sizes[0] * p.sizes[1] for p in pairs]
     corrections = None
     if header["corrected"]:
         corrections = [held.take(f"correction{t}", size, n_classes) for t, size in enumerate(sizes)]
@@ -230,26 +287,28 @@ def restored_weighting(given: Any, arrays: Arrays) -> Weighting:
     for r, scale in enumerate(header["round_scales"]):
         taken = len(columns) + sum(pair.round < r for pair in pairs)
         rounds.append(_weights(held, f"round{r}.", taken, n_classes, scale))
-    learned = Learned(
+    return Learned(
         columns=columns,
         choices=[TableChoice(**choice) for choice in header["choices"]],
         pairs=pairs,
         rounds=rounds,
         weights=_weights(held, "", len(sizes), n_classes, header["scale"]),
         corrections=corrections,
-        tables=tables,
+        tables=[],
         offset=held.take("offset", n_classes),
         tested=np.arange(0),
         log_proba=np.zeros((0, n_classes)),
-        duplicates=header["duplicates"],
-        nearly=header["nearly"],
     )
-    return Weighting(
-        learned=learned,
-        classes=header["classes"],
-        shift=held.take("shift", n_classes),
-        apart=held.take("apart", len(sizes)),
-        figures=Figures(**header["figures"]),
-        out=header["out"],
-        unit=header["unit"],
-    )
+
+
+def _need_cells_alike(averaged: Averaged) -> None:
+    """Raises where pairs of the same columns cut them so differently that together they have far
+    more cells than the file holds: parts that were learned of nearly the same rows do not."""
+    for pair in averaged.pairs:
+        held = sum(m.pair.sizes[0] * m.pair.sizes[1] for m in pair.members)
+        parts = {m.part for m in pair.members}
+        need(len(parts) == len(pair.members), "a part of weighting has no pair twice")
+        need(
+            pair.sizes[0] * pair.sizes[1] <= 2 * len(pair.members) * held,
+            "the parts of weighting cut the columns of a pair into similar cells",
+        )

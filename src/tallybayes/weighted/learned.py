@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.weighted.cells import ColumnCells
+from tallybayes.weighted.joined import JoinedPair, joined_pairs
 from tallybayes.weighted.pair_terms import PairTerm
-from tallybayes.weighted.tables import SILENT, TableChoice, column_table
+from tallybayes.weighted.tables import SILENT, ColumnTable, TableChoice, column_table
 from tallybayes.weighted.terms import Weights
 
-__all__ = ["Learned", "tables_of"]
+__all__ = ["Averaged", "Learned", "tables_of"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Learned:
-    """A weighted model. Its terms are the columns, then the pairs.
+    """What one learning gives. Its terms are the columns, then the pairs.
 
     Parameters
     ----------
@@ -43,8 +45,6 @@ class Learned:
         every column and pair, exactly, and corrected by what was learned without its fold. What
         the row has still helped to choose is a little optimistic: the weights (few), which pairs
         there are, the widths, the expected counts of other rows.
-    duplicates : dict of int to int
-        Columns with the same cells as an earlier one in all rows, and that one; they weigh 0.
     nearly : dict of int to int
         Columns that say nearly the same as another, and that one, beside which they tell little;
         they weigh 0.
@@ -60,7 +60,6 @@ class Learned:
     offset: Array
     tested: NDArray[np.intp]
     log_proba: Array
-    duplicates: dict[int, int] = field(default_factory=dict)
     nearly: dict[int, int] = field(default_factory=dict)
 
     def term_tables(self, columns: list[ColumnCells], p: Array) -> list[Array]:
@@ -115,6 +114,126 @@ class Learned:
             tables=widened(self.tables),
             nearly={kept[j]: kept[other] for j, other in self.nearly.items()},
         )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Averaged:
+    """A weighted model: the weighted mean of what several learnings give, its "parts".
+
+    Each part is a sum of tables, and so is their mean. Its terms are the columns, then each two
+    columns that are a pair in any of the parts.
+
+    Parameters
+    ----------
+    columns : list of ColumnCells
+    parts : list of Learned
+        Each over all columns.
+    shares : float64 array (n_parts,)
+        How much each part counts; they sum to 1.
+    tested : index array (n_tested,)
+        The learning rows that are predicted: all, or some where they are many.
+    log_proba : float64 array (n_tested, n_classes)
+        Normalised log-probabilities of these rows, by what was learned without them.
+    gained : float64 array (n_tested,)
+        By how many nats the mean of all parts says more of each of these rows than `log_proba`;
+        0 for one part.
+    duplicates : dict of int to int
+        Columns with the same cells as an earlier one in all rows, and that one; they weigh 0.
+    nearly : dict of int to int
+        Columns that say nearly the same as another, and that one, beside which they tell little;
+        they weigh 0.
+    """
+
+    columns: list[ColumnCells]
+    parts: list[Learned]
+    shares: Array
+    tested: NDArray[np.intp]
+    log_proba: Array
+    gained: Array
+    duplicates: dict[int, int] = field(default_factory=dict)
+    nearly: dict[int, int] = field(default_factory=dict)
+
+    @classmethod
+    def of_one(cls, learned: Learned, duplicates: dict[int, int] | None = None) -> Averaged:
+        """What one learning gives, by itself."""
+        return cls(
+            columns=learned.columns,
+            parts=[learned],
+            shares=np.ones(1),
+            tested=learned.tested,
+            log_proba=learned.log_proba,
+            gained=np.zeros(len(learned.tested)),
+            duplicates=duplicates or {},
+            nearly=learned.nearly,
+        )
+
+    @property
+    def order(self) -> list[int]:
+        """The parts, those of the largest share first; of equal shares the last first, as the one
+        that is learned of all rows is the last."""
+        last = np.arange(len(self.parts))[::-1]
+        order: list[int] = last[np.argsort(-self.shares[last], kind="stable")].tolist()
+        return order
+
+    @property
+    def main(self) -> Learned:
+        """The part of the largest share."""
+        return self.parts[self.order[0]]
+
+    @cached_property
+    def pairs(self) -> list[JoinedPair]:
+        """The pairs of all parts, each two columns once: those of the main part first."""
+        return joined_pairs([part.pairs for part in self.parts], self.order)
+
+    @property
+    def offset(self) -> Array:
+        """log p + b, float64 (n_classes,), in nats."""
+        offset: Array = self.shares @ np.stack([part.offset for part in self.parts])
+        return offset
+
+    @cached_property
+    def weights(self) -> Weights:
+        """The mean weights of the terms; a part without a pair has weight 0 for it."""
+        d, n_classes = len(self.columns), len(self.parts[0].weights.offsets)
+        terms = np.zeros(d + len(self.pairs))
+        deviations, offsets = np.zeros((n_classes, len(terms))), np.zeros(n_classes)
+        for part, share in zip(self.parts, self.shares, strict=True):
+            terms[:d] += share * part.weights.terms[:d]
+            deviations[:, :d] += share * part.weights.deviations[:, :d]
+            offsets += share * part.weights.offsets
+        for t, pair in enumerate(self.pairs, d):
+            for member in pair.members:
+                share, weights = self.shares[member.part], self.parts[member.part].weights
+                terms[t] += share * weights.terms[d + member.place]
+                deviations[:, t] += share * weights.deviations[:, d + member.place]
+        return Weights(terms, deviations, offsets, self.main.weights.scale)
+
+    def choice(self, j: int) -> TableChoice:
+        """How the counts of a column are smoothed: in the main part, or where that does not hear
+        it, in one that does."""
+        choices = [self.parts[m].choices[j] for m in self.order]
+        return next((choice for choice in choices if choice != SILENT), SILENT)
+
+    def column_tables(self, columns: list[ColumnCells], p: Array) -> list[list[ColumnTable]]:
+        """The tables of the columns for each part, under these counts; where parts smooth a column
+        alike, it is the same object.
+
+        Parameters
+        ----------
+        columns : list of ColumnCells
+            The same cells with any counts.
+        p : float64 array (n_classes,)
+            Shares of the classes.
+        """
+        found: list[list[ColumnTable]] = [[] for _ in self.parts]
+        for j, column in enumerate(columns):
+            made: dict[TableChoice, ColumnTable] = {}
+            for part, tables in zip(self.parts, found, strict=True):
+                choice = part.choices[j]
+                if choice not in made:
+                    made[choice] = column_table(column, p, choice)
+                tables.append(made[choice])
+        return found
 
 
 def tables_of(full: list[Array], weights: Weights, corrections: list[Array] | None) -> list[Array]:

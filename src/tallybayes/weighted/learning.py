@@ -21,7 +21,7 @@ from tallybayes.weighted.doubt import (
     trust_beyond_chance,
 )
 from tallybayes.weighted.duplicates import distinct
-from tallybayes.weighted.learned import Learned
+from tallybayes.weighted.learned import Averaged, Learned
 from tallybayes.weighted.rounds import Asked, Rounds
 from tallybayes.weighted.rows import LearningRows, row_weights
 from tallybayes.weighted.sampling import thinned
@@ -44,7 +44,7 @@ def learn(
     by_class: bool = True,
     polish: bool = True,
     penalty: float | None = None,
-) -> Learned:
+) -> Averaged:
     """Learns weights, pairs and corrections.
 
     Weights are learned on a sample of the rows, if there are many; pairs are chosen on it, and
@@ -74,19 +74,24 @@ def learn(
     asked = Asked(interactions, by_class, polish, penalty)
     p = classes / classes.sum()
     if rows.n_classes == 1:
-        return _of_one_class(columns, rows)
+        return Averaged.of_one(_of_one_class(columns, rows))
     if rows.keys is not None:
         return _of_any_columns(columns, rows, p, asked)
     rows, was = canonical(rows, columns)
     learned = _of_any_columns(columns, rows, p, asked)
     tested = was[learned.tested]
     order = np.argsort(tested)
-    return replace(learned, tested=tested[order], log_proba=learned.log_proba[order])
+    return replace(
+        learned,
+        tested=tested[order],
+        log_proba=learned.log_proba[order],
+        gained=learned.gained[order],
+    )
 
 
 def _of_any_columns(
     columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked
-) -> Learned:
+) -> Averaged:
     """What is learned of canonical rows, of columns some of which may be equal."""
     some = thinned(rows.y, rows.n_classes, MOST_VALUES // rows.n_classes)
     thin = rows if len(some) == rows.n else rows.take(some)
@@ -95,8 +100,8 @@ def _of_any_columns(
         thin = replace(thin, cells=np.ascontiguousarray(thin.cells[kept]))
     with _controller().limit(limits=1, user_api="blas"):  # for small products threads only wait
         learned = _learned([columns[j] for j in kept], thin, p, asked)
-    found = learned.among(columns, kept)
-    return replace(found, duplicates=duplicates, tested=some[learned.tested])
+    found = replace(learned.among(columns, kept), tested=some[learned.tested])
+    return Averaged.of_one(found, duplicates)
 
 
 @cache

@@ -11,7 +11,7 @@ from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.weighted.rows import LearningRows
 
-__all__ = ["CountedPair", "PairTerm", "joint_cells", "pair_values", "summed"]
+__all__ = ["CountedPair", "PairCells", "PairTerm", "joint_cells", "pair_values", "summed"]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
@@ -19,16 +19,37 @@ Values = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
-class PairTerm:
-    """A pair that was taken.
+class PairCells:
+    """Two columns and the cells that they have together.
 
     Parameters
     ----------
     first, second : int
         Columns.
     maps : two int32 arrays (n_cells,)
-        The coarser cell of each cell.
+        The coarser cell of each cell; −1 for none.
     sizes : (int, int)
+        How many coarser cells there are of each column.
+    """
+
+    first: int
+    second: int
+    maps: tuple[Cells, Cells]
+    sizes: tuple[int, int]
+
+    def codes(self, cells: Cells) -> Cells:
+        """The joint cell of rows, of cells (n_columns, n_rows); −1 where one is."""
+        return joint_cells(cells[self.first], cells[self.second], *self.maps, self.sizes[1])
+
+
+@dataclass(frozen=True, eq=False)
+class PairTerm(PairCells):
+    """A pair that was taken.
+
+    Parameters are those of :class:`PairCells`, and besides:
+
+    Parameters
+    ----------
     counted, expected : float64 arrays (sizes[0]·sizes[1], n_classes)
         C + t and E + t.
     gain : float
@@ -37,10 +58,6 @@ class PairTerm:
         In which it was taken, from 0.
     """
 
-    first: int
-    second: int
-    maps: tuple[Cells, Cells]
-    sizes: tuple[int, int]
     counted: Array
     expected: Array
     gain: float
@@ -50,10 +67,6 @@ class PairTerm:
     def full(self) -> Array:
         """Log-ratios with every row, float64 (n_cells, n_classes), in nats."""
         return np.log(self.counted / self.expected)
-
-    def codes(self, cells: Cells) -> Cells:
-        """The joint cell of rows, of cells (n_columns, n_rows); −1 where one is."""
-        return joint_cells(cells[self.first], cells[self.second], *self.maps, self.sizes[1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +11,7 @@ from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.tables import Empty, Table
 from tallybayes.weighted.cells import ColumnCells
-from tallybayes.weighted.pair_terms import PairTerm
+from tallybayes.weighted.pair_terms import PairCells
 
 __all__ = ["WeightedScore"]
 
@@ -23,7 +25,7 @@ class WeightedScore:
     Parameters
     ----------
     columns : list of ColumnCells
-    pairs : list of PairTerm
+    pairs : list of PairCells
         Of columns by their place in `columns`.
     tables : list of float64 arrays (n_cells, n_classes)
         Of the columns, then of the pairs, in nats.
@@ -31,7 +33,11 @@ class WeightedScore:
     """
 
     def __init__(
-        self, columns: list[ColumnCells], pairs: list[PairTerm], tables: list[Array], offset: Array
+        self,
+        columns: list[ColumnCells],
+        pairs: Sequence[PairCells],
+        tables: list[Array],
+        offset: Array,
     ) -> None:
         self.columns, self.pairs, self.tables = columns, pairs, tables
         self.offset = np.ascontiguousarray(offset)

@@ -74,7 +74,9 @@ def simplified(
         for column, choice in zip(learned.columns, learned.choices, strict=True)
     ]
     taken_out = rows_taken_out(tables, learned.pairs, learned.rounds, rows, p)
-    kept = [t for t, table in enumerate(learned.tables) if table.any()]
+    full = [table.full for table in tables] + [pair.full for pair in learned.pairs]
+    said = tables_of(full, learned.weights, learned.corrections)
+    kept = [t for t, table in enumerate(said) if table.any()]
     with threadpool_limits(1, user_api="blas"):
         held = {t: taken_out.values(t) for t in kept}
         while True:
@@ -94,7 +96,6 @@ def simplified(
     n_terms = d + len(learned.pairs)
     wide = Weights(np.zeros(n_terms), np.zeros((len(p), n_terms)), weights.offsets, weights.scale)
     wide.terms[kept], wide.deviations[:, kept] = weights.terms, weights.deviations
-    full = [table.full for table in tables] + [pair.full for pair in learned.pairs]
     return replace(
         learned,
         weights=wide,
