@@ -67,6 +67,44 @@ def test_what_is_forgotten_was_never_seen(table, data):
 
 
 @law
+@given(table=edge_tables(max_rows=25, min_rows=2), data=st.data())
+def test_what_came_after_the_weights_and_is_forgotten_was_never_seen(table, data):
+    """Classes, levels and columns among it; weights stay as they were learned."""
+    rows, before = range(len(table)), data.draw(st.integers(1, len(table) - 1))
+    if table.weights is not None:
+        assume(table.weights[:before].any())
+    first, more = np.array(rows[:before]), np.array(rows[before:])
+    model = WeightedNaiveBayes().fit(table.records(first), table.labels[first], table.weight(first))
+    x = table.records()
+    classes, expected = model.classes_.tolist(), quietly(model.predict_proba, x)
+    model.partial_fit(table.records(more), table.labels[more], sample_weight=table.weight(more))
+    gone = more if table.weights is None else more[table.weights[more] != 0.0]
+    if len(gone):
+        forget(model, table, data.draw(parts_of(gone.tolist())))
+    assert model.classes_.tolist() == classes
+    np.testing.assert_allclose(quietly(model.predict_proba, x), expected, rtol=0.0, atol=1e-9)
+
+
+def test_a_class_that_came_after_the_weights_goes_with_its_last_row():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b"], 60)
+    x = [
+        {"n": n, "t": t}
+        for n, t in zip(rng.normal(y == "a"), rng.choice(list("uv"), 120), strict=True)
+    ]
+    model = WeightedNaiveBayes().fit(x, y)
+    expected = model.predict_proba(x)
+    model.partial_fit([{"n": 9.0, "t": "w", "new": 1.0}], ["c"])
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    model.forget([{"n": 9.0, "t": "w", "new": 1.0}], ["c"])
+    assert model.classes_.tolist() == ["a", "b"]
+    assert model.feature_names_in_.tolist() == ["n", "t"]
+    np.testing.assert_allclose(model.predict_proba(x), expected, rtol=0.0, atol=1e-12)
+    model.forget(x[:60], y[:60])  # of a class that weights were learned for, they stay
+    assert model.classes_.tolist() == ["a", "b"]
+
+
+@law
 @given(table=edge_tables(max_rows=25))
 def test_predictions_are_probabilities_and_a_file_gives_the_same_bits(table):
     model = WeightedNaiveBayes().fit(table.records(), table.labels, table.weights)

@@ -404,18 +404,23 @@ class TableClassifier(RowByRow):
         """Holds a tally without the classes, levels and columns that no row holds, unless they are
         declared.
 
-        Weights and calibrations were learned for classes and levels: those stay until they are
-        learned again, or nothing is left.
+        Weights and calibrations were learned for classes and columns: those stay until they are
+        learned again, or nothing is left. What came since goes.
         """
         model = self._fitted()
         if not tally.classes.count.any():
             self._model = model = model.with_tally(model.tally)
             model.chosen = Chosen()
-        if model.chosen.weighting is None:
-            keep = tally.schema.classes if self._keeps_classes(model) else self._declared_labels()
-            tally = tally.held(keep)
+        weighting, keep = model.chosen.weighting, self._declared_labels()
+        if self._keeps_classes(model):
+            keep = tally.schema.classes
+        elif weighting is not None:
+            keep = joined_declared(keep, weighting.classes)
+        tally = tally.held(keep)
         gone = _columns_of(model.schema) - _columns_of(tally.schema)
         gone -= set(names_declared(self.columns))
+        if weighting is not None:
+            gone -= {column.name for column in weighting.learned.columns}
         self._take(tally, self._still_seen(tally, seen, gone), what.without(gone))
 
     def _still_seen(self, tally: TableTally, seen: Names, gone: set[str]) -> Names:
