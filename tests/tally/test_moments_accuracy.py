@@ -19,7 +19,7 @@ from reference.rational import exact, rounded
 from tallybayes import GaussianNB, _kernels
 from tallybayes.engines.memory import MemoryEngine
 from tallybayes.schema import Columns
-from tallybayes.tally import CrossMoments, Moments
+from tallybayes.tally import CrossMoments, Moments, Tally
 
 VISIBLE = 2.0**-26
 FAR = 1e9
@@ -177,6 +177,17 @@ def test_classes_pool_to_the_moments_of_all_rows(weights):
         tally = collect(x, codes, w, 2, origin)
         expected = truth(x, 0 * codes, w, 1, origin)
         assert_visible(tally.pooled(), expected, n)
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 7, 64, 101])
+def test_classes_pool_to_the_bits_that_any_tally_pools_to(n_classes):
+    n = 600
+    x, _ = far_first(n)
+    codes = np.random.default_rng(0).integers(0, n_classes, n).astype(np.int32)
+    tally = collect(x, codes, WEIGHTS["fractional"](n), n_classes, x[1].copy())
+    before = tally.copy()
+    assert tally.pooled() == Tally.pooled(tally)
+    assert tally == before
 
 
 @pytest.mark.parametrize("mean", [0.0, 1e7])

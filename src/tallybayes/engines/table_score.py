@@ -54,9 +54,11 @@ class TableScore:
 
     def _side_by_side(self, tables: list[Array]) -> Array:
         # a column of the kernel ends with an entry for codes beyond it, which never arrive here
-        return np.ascontiguousarray(
-            np.concatenate([np.pad(table, ((0, 0), (0, 1))) for table in tables], axis=1)
-        )
+        joined = np.empty((len(self.log_prior), int(self.start[-1])))
+        for start, end, table in zip(self.start[:-1], self.start[1:], tables, strict=True):
+            joined[:, start : end - 1] = table
+        joined[:, self.start[1:] - 1] = 0.0
+        return joined
 
     def _scorer(self, tables: list[Array], offset: Array) -> _kernels.LaneScorer:
         return _kernels.LaneScorer(

@@ -227,7 +227,7 @@ class _Reader:
     def _with_gap(self, counts: Array) -> tuple[Array, int]:
         """Counts with a cell for levels never seen and, where gaps are a level, one for them; and
         1 where there is one."""
-        counts = np.pad(counts, ((0, 0), (0, 1)))
+        counts = np.concatenate([counts, np.zeros((len(counts), 1))], axis=1)
         if self.missing == "level":
             gaps = self.rows - counts.sum(axis=1)
             gaps[gaps <= 2.0**-40 * self.rows] = 0.0

@@ -32,8 +32,11 @@ class Bins(NamedTuple):
 
 def _cut(grid: GridCounts, label: NDArray[np.intp]) -> Bins:
     """Bins from a label of each cell; a new bin starts where the label changes."""
-    first = np.flatnonzero(np.diff(label, prepend=-1) != 0)
-    counts = np.add.reduceat(grid.counts, first, axis=1)
+    starts = np.ones(len(label), dtype=bool)
+    np.not_equal(label[1:], label[:-1], out=starts[1:])
+    first = np.flatnonzero(starts)
+    alone = len(first) == len(label)  # each cell is a bin
+    counts = grid.counts if alone else np.add.reduceat(grid.counts, first, axis=1)
     return Bins(grid.lower_edges()[first[1:]], counts)
 
 
@@ -47,11 +50,11 @@ def quantile_bins(grid: GridCounts, n_bins: int, row_weights: RowWeights = UNIT_
     weight = np.round(grid.counts / row_weights.by_class, DECIMALS).sum(axis=0)
     if not len(weight):
         return Bins(np.empty(0), np.zeros((grid.n_classes, 1)))
-    heavy = weight > weight.sum() / n_bins
+    heavy = weight > np.cumsum(weight)[-1] / n_bins
     light = np.where(heavy, 0.0, weight)
     room = max(1, n_bins - int(heavy.sum()))
     middle = np.cumsum(light) - light / 2.0
-    rank = np.floor(room * middle / max(light.sum(), 1e-300)).astype(np.intp)
+    rank = np.floor(room * middle / max(np.cumsum(light)[-1], 1e-300)).astype(np.intp)
     # a heavy value separates what lies on its two sides
     side = 2 * np.cumsum(heavy) - heavy
     return _cut(grid, side * (room + 1) + np.where(heavy, 0, np.minimum(rank, room)))

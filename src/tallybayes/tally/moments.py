@@ -131,6 +131,20 @@ class Moments(Tally):
         _kernels.add_moments(*part.totals, *other.totals, factor)
         self.put(rows, part)
 
+    def pooled(self) -> Self:
+        # as that of every tally, without a tally for each half: tables pool each column by itself
+        pool, rows = self.copy(), self.n_classes
+        while rows > 1:
+            half = (rows + 1) // 2
+            first, rest = pool._part(slice(rows - half)), pool._part(slice(half, rows))
+            _kernels.add_moments(*first.totals, *rest.totals, 1.0)
+            rows = half
+        return pool._part(slice(rows))
+
+    def _part(self, rows: Any) -> Self:
+        """Some classes, whose counts are those of this tally and no copy."""
+        return type(self)(self.origin, *(array[rows] for array in self.totals))
+
     def __mul__(self, weight: float) -> Self:
         scaled = self.zero()
         scaled.accumulate(self, weight)
