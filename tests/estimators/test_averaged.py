@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import copy
 import io
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,9 +14,11 @@ import pandas as pd
 import pytest
 
 from estimators.averaged_models import averaged, learnings
-from tallybayes import NaiveBayes, load
+from tallybayes import NaiveBayes, WeightedNaiveBayes, load
+from tallybayes.estimators import weighted_learning
 from tallybayes.estimators.weighting_files import plain_weighting, restored_weighting
 from tallybayes.persistence.checks import Unfit
+from tallybayes.weighted.learning import learn
 
 pytestmark = pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
@@ -241,3 +245,92 @@ def test_reweighting_forgets_the_parts(case):
         NaiveBayes().fit(case.x, case.y), case.x, case.y
     )
     np.testing.assert_array_equal(again.predict_proba(case.x), fresh.predict_proba(case.x))
+
+
+# ---- figures -------------------------------------------------------------------------------------
+def figures_of(log_proba, y, p, weight, mixed_in, gained=0.0):
+    """Log-loss and accuracy, their standard errors, of rows by effective rows."""
+    own = (1.0 - mixed_in) * np.exp(log_proba[np.arange(len(y)), y] + gained) + mixed_in * p[y]
+    right = ((1.0 - mixed_in) * np.exp(log_proba) + mixed_in * p).argmax(axis=1) == y
+    n = weight.sum() ** 2 / (weight**2).sum()
+    means = [np.average(values, weights=weight) for values in (-np.log(own), right)]
+    spreads = [
+        np.average((values - mean) ** 2, weights=weight) / n
+        for values, mean in zip((-np.log(own), right), means, strict=True)
+    ]
+    return [means[0], means[1], *np.sqrt(spreads)]
+
+
+@pytest.mark.parametrize("n_parts", [1, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_figures_are_of_the_rows_that_learning_left_out(monkeypatch, n_parts, weighted):
+    x, y = rows(300, 2, 0)
+    weight = np.random.default_rng(0).choice([0.5, 2.0], 300) if weighted else np.ones(300)
+    seen = []
+
+    def learned_apart(columns, rows, classes, **asked):
+        found = learn(columns, rows, classes, **asked)
+        tested = np.arange(0, rows.n, 3)
+        found = replace(
+            found,
+            parts=[found.main] * n_parts,
+            shares=np.full(n_parts, 1.0 / n_parts),
+            tested=tested,
+            log_proba=3.0 * found.log_proba[tested],
+            gained=np.full(len(tested), 0.25),
+        )
+        found.log_proba[:] -= np.log(np.exp(found.log_proba).sum(axis=1, keepdims=True))
+        seen.append((found, rows, classes / classes.sum()))
+        return found
+
+    monkeypatch.setattr(weighted_learning, "learn", learned_apart)
+    model = WeightedNaiveBayes(polish=False).fit(x, y, weight if weighted else None)
+    ((found, of, p),) = seen
+    tested = found.tested
+    expected = figures_of(
+        found.log_proba, of.y[tested], p, of.weight[tested], model._model.prior_share, 0.25
+    )
+    told = [model.log_loss_, model.accuracy_, model.log_loss_se_, model.accuracy_se_]
+    np.testing.assert_allclose(told, expected, rtol=1e-9)
+    text = model.summary()
+    how = " left out of all learning: " if n_parts > 1 else ", each predicted by the others: "
+    assert f"rows{how}{told[1]:.1%} ± {told[3]:.1%} right, log-loss " in text
+    assert f"log-loss {told[0]:.4f} ± {told[2]:.4f} nats a row" in text
+    confused = model._model.chosen.weighting.confused
+    figures = model._model.chosen.weighting.figures
+    assert confused[:, 2].sum() == pytest.approx(figures.rows)
+    right = confused[confused[:, 0] == confused[:, 1], 2].sum()
+    assert right / figures.rows == pytest.approx(model.accuracy_)
+
+
+def test_a_file_of_before_standard_errors_has_none():
+    old = load(Path(__file__).parent / "files" / "one-learning" / "weighted.tally")
+    assert old.log_loss_ > 0.0
+    assert "±" not in old.summary()
+    for name in ("log_loss_se_", "accuracy_se_"):
+        with pytest.raises(AttributeError, match="older than"):
+            getattr(old, name)
+
+
+# ---- parts ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("given", "expected"), [("auto", None), (1, 1), (7, 7)])
+def test_the_number_of_parts_is_asked_for(monkeypatch, tmp_path, given, expected):
+    x, y = rows(60, 2, 0)
+    asked = []
+
+    def learned(*args, parts, **more):
+        asked.append(parts)
+        return learn(*args, parts=1, **more)
+
+    monkeypatch.setattr(weighted_learning, "learn", learned)
+    model = WeightedNaiveBayes(parts=given).fit(x, y)
+    model.reweight(x, y)
+    model.save(tmp_path / "m")
+    load(tmp_path / "m").reweight(x, y)
+    assert asked == [expected] * 3
+
+
+@pytest.mark.parametrize("given", [0, -1, 1.5, "all", None])
+def test_what_is_no_number_of_parts_is_refused(given):
+    with pytest.raises(ValueError, match="The 'parts' parameter of WeightedNaiveBayes must be"):
+        WeightedNaiveBayes(parts=given).fit(*rows(20, 2, 0))

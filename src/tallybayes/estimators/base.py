@@ -755,7 +755,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         prior = model.log_prior_without(own, weight)
         enters = getattr(model.family, "uses_prior", True)
         fallback = None if enters else model.prior.log_without(model.tally.classes, own, weight)
-        return posterior_without(likelihood, own, prior, fallback)
+        found = posterior_without(likelihood, own, prior, fallback)
+        return model.predicted_without(found, own, weight)
 
     def _expect_values_of(self, model: TallyClassifier) -> None:
         """Makes this model, from which rows were taken away, answer for values that only those rows

@@ -214,6 +214,19 @@ class Model:
             return prior
         return PriorWithout(*(np.zeros_like(part) for part in prior))
 
+    def predicted_without(self, log_proba: Array, own: NDArray[np.int64], weight: Array) -> Array:
+        """log P(c | x) as the model predicts it, of rows taken out of the counts.
+
+        Parameters
+        ----------
+        log_proba : float64 array (n_rows, n_classes)
+            Of likelihood and prior; it may be overwritten.
+        own : int64 array (n_rows,)
+            The class of each row.
+        weight : float64 array (n_rows,)
+        """
+        return log_proba
+
     def likelihood_without(self, x: Any, own: NDArray[np.int64], weight: Array) -> Array:
         """log p(x | c) after each row is taken out, (n_rows, n_classes), in nats.
 

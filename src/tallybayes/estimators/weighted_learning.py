@@ -25,6 +25,7 @@ from tallybayes.weighted.counts import cells_of, held_columns
 from tallybayes.weighted.effective import in_effective_rows
 from tallybayes.weighted.learned import Averaged
 from tallybayes.weighted.learning import learn
+from tallybayes.weighted.mixing import mixed, prior_share
 from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.sampling import sampled, thinned
 from tallybayes.weighted.simplify import simplified
@@ -49,6 +50,8 @@ class Wishes:
     by_class, polish : bool
     penalty : float, optional
         None: by cross-validation.
+    parts : int, optional
+        None: by the number of rows.
     prior_is_given : bool
         Whether the class prior is not that of the counts.
     """
@@ -57,6 +60,7 @@ class Wishes:
     by_class: bool
     polish: bool
     penalty: float | None
+    parts: int | None
     prior_is_given: bool
 
 
@@ -101,15 +105,20 @@ def learned_weighting(
         by_class=wishes.by_class,
         polish=wishes.polish,
         penalty=wishes.penalty,
+        parts=wishes.parts,
     )
+    mixed_in = prior_share(float(classes.sum()))
+    figures, confused = _figures(learned, rows, unit, classes, mixed_in)
     weighting = Weighting(
         learned=without_rows(learned),
         classes=model.schema.classes[present],
         shift=learned.offset - _log_prior(model, wishes, present),
         apart=np.zeros(0),
-        figures=_figures(learned, rows, unit, classes),
+        figures=figures,
+        confused=confused,
         out=out,
         unit=unit,
+        prior_share=mixed_in,
     )
     return _measured(weighting, model, rows)
 
@@ -159,14 +168,15 @@ def simplified_weighting(
     )
     main = replace(main, nearly=before.learned.nearly)
     learned = Averaged.of_one(main, before.learned.duplicates)
-    figures = _figures(learned, rows, before.unit, classes)
-    whole = replace(learned, log_proba=full)
-    price = figures.log_loss - _figures(whole, rows, before.unit, classes).log_loss
+    of_rows = rows, before.unit, classes, before.prior_share
+    figures, confused = _figures(learned, *of_rows)
+    price = figures.log_loss - _figures(replace(learned, log_proba=full), *of_rows)[0].log_loss
     weighting = replace(
         before,
         learned=without_rows(learned),
         shift=learned.offset - _log_prior(model, wishes, now.present),
         figures=replace(figures, price=price),
+        confused=confused,
     )
     return _measured(weighting, model, rows)
 
@@ -187,15 +197,29 @@ def _measured(weighting: Weighting, model: WeightedModel, rows: LearningRows) ->
     return replace(weighting, apart=apart)
 
 
-def _figures(learned: Averaged, rows: LearningRows, unit: float, classes: Array) -> Figures:
-    """How well the rows are predicted that what was learned predicts."""
-    y, weight, log_proba = rows.y[learned.tested], rows.weight[learned.tested], learned.log_proba
-    total = float(weight.sum())
-    prior = np.log(classes / classes.sum())
-    own = log_proba[np.arange(len(y)), y] + learned.gained
-    return Figures(
+def _figures(
+    learned: Averaged, rows: LearningRows, unit: float, classes: Array, mixed_in: float
+) -> tuple[Figures, Array]:
+    """How well the rows are predicted that what was learned predicts, with so much of the class
+    prior mixed in; and the weight of the rows of each class that are taken for each, as of
+    :class:`Weighting`."""
+    y, weight = rows.y[learned.tested], rows.weight[learned.tested]
+    n, total, p = np.arange(len(y)), float(weight.sum()), classes / classes.sum()
+    own = learned.log_proba[n, y] + learned.gained
+    loss = -np.log((1.0 - mixed_in) * np.exp(own) + mixed_in * p[y])
+    best = mixed(np.exp(learned.log_proba), p, mixed_in).argmax(axis=1)
+    log_loss, accuracy = (float(weight @ each) / total for each in (loss, best == y))
+    spread = float(weight @ (loss - log_loss) ** 2) / total
+    effective = total**2 / float(weight @ weight)
+    figures = Figures(
         rows=total * unit,
-        log_loss=float(-(weight @ own) / total),
-        accuracy=float(weight @ (log_proba.argmax(axis=1) == y)) / total,
-        prior_log_loss=float(-(weight @ prior[y]) / total),
+        log_loss=log_loss,
+        accuracy=accuracy,
+        prior_log_loss=float(-(weight @ np.log(p)[y]) / total),
+        log_loss_se=float(np.sqrt(spread / effective)),
+        accuracy_se=float(np.sqrt(max(accuracy * (1.0 - accuracy), 0.0) / effective)),
+        left_out=len(learned.parts) > 1,
     )
+    cases, of = np.unique(np.stack([y, best]), axis=1, return_inverse=True)
+    confused = np.vstack([cases, np.bincount(of.ravel(), weight * unit, cases.shape[1])])
+    return figures, np.ascontiguousarray(confused.T)

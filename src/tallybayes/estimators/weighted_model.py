@@ -14,8 +14,10 @@ from tallybayes.estimators.table_reading import ColumnReading
 from tallybayes.estimators.weighted_words import Term, columns_read, terms_of
 from tallybayes.estimators.weighting import PartNow, WeightingNow, apply_weighting
 from tallybayes.tables import Table
+from tallybayes.tally import ClassCounts
 from tallybayes.weighted.effective import in_effective_rows
 from tallybayes.weighted.leaving import rows_taken_out
+from tallybayes.weighted.mixing import mixed
 from tallybayes.weighted.rows import LEAST, LearningRows
 from tallybayes.weighted.score import WeightedScore
 from tallybayes.weighted.terms import Weights
@@ -56,12 +58,46 @@ class WeightedModel(TableModel):
             return self.once("score", lambda: WeightedScore([], [], [], self.log_prior))
         return now.score
 
+    @property
+    def prior_share(self) -> float:
+        """ε, the share of the class prior in each prediction."""
+        weighting = self.chosen.weighting
+        return 0.0 if weighting is None else weighting.prior_share
+
+    def predicted(self, proba: Array) -> Array:
+        """P(c | x) with the share of the class prior, (n_rows, n_classes), in the place of what the
+        terms alone give."""
+        if not self.prior_share:
+            return proba
+        log_prior = self.once("mixed_prior", lambda: self.prior.log(self._effective_classes))
+        return mixed(proba, np.exp(log_prior), self.prior_share)
+
+    @property
+    def _effective_classes(self) -> ClassCounts:
+        """The classes in effective rows, so that a common factor of all weights changes nothing."""
+        assert self.chosen.weighting is not None
+        return ClassCounts(in_effective_rows(self.tally.classes.count, self.chosen.weighting.unit))
+
+    def predicted_without(self, log_proba: Array, own: NDArray[np.int64], weight: Array) -> Array:
+        weighting = self.chosen.weighting
+        if weighting is None or not self.prior_share:
+            return log_proba
+        classes = self._effective_classes
+        less = np.minimum(in_effective_rows(weight, weighting.unit), classes.count[own])
+        left = self.prior.log_without(classes, own, less).matrix(own)
+        left = np.exp(left - left.max(axis=1, keepdims=True))
+        left /= left.sum(axis=1, keepdims=True)
+        with np.errstate(divide="ignore"):  # a prior may rule a class out
+            found: Array = np.log(mixed(np.exp(log_proba), left, self.prior_share))
+        return found
+
     def explanation(self, x: Table) -> Explanation:
         """What each term, a column or a pair of columns, adds to the score of each class."""
         weighting, score = self.chosen.weighting, self.score
         names = [] if weighting is None else weighting.names
         shares, classes = score.contributions(x), self.schema.classes
-        return explained(score.offset.copy(), shares, classes, names, x, self.log_prior)
+        told = explained(score.offset.copy(), shares, classes, names, x, self.log_prior)
+        return replace(told, probabilities=self.predicted(told.probabilities))
 
     def likelihood_without(self, x: Table, own: NDArray[np.int64], weight: Array) -> Array:
         """What the terms add after each row itself is taken out of what columns and pairs count,
@@ -70,7 +106,8 @@ class WeightedModel(TableModel):
         if now is None or weighting is None:
             return np.zeros((x.n_rows, len(self.log_prior)))
         cells = now.score.cells(x)
-        found: Array = now.score.joint(x) - self.log_prior
+        log_prior = self.log_prior
+        found: Array = now.score.joint(x) - np.where(np.isneginf(log_prior), 0.0, log_prior)
         found[:, now.present] += _change(now, cells, own, in_effective_rows(weight, weighting.unit))
         return found
 

@@ -13,7 +13,7 @@ from tallybayes.estimators.frames import frame
 from tallybayes.estimators.identifiers import is_identifier, warn_of_identifier
 from tallybayes.estimators.mixed_columns import Held
 from tallybayes.estimators.table_reading import ColumnReading
-from tallybayes.estimators.weighting import Weighting, WeightingNow
+from tallybayes.estimators.weighting import Figures, Weighting, WeightingNow
 from tallybayes.parameters import Description
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.counts import Held as HeldColumns
@@ -249,9 +249,7 @@ def summary_of(
         f"{len(labels)} classes ({listed(labels, 6)}) told apart by "
         f"{len(speaking) - n_pairs} of {n_columns} columns and "
         f"{n_pairs} pair{'' if n_pairs == 1 else 's'} of columns.",
-        f"On {figures.rows:,.10g} rows, each predicted by the others: {figures.accuracy:.1%} "
-        f"right, log-loss {figures.log_loss:.4f} nats a row (by class frequencies alone: "
-        f"{figures.prior_log_loss:.4f}).",
+        _quality(figures),
     ]
     if not speaking:
         lines.append(f"{NOTHING}: every prediction is the most frequent class.")
@@ -273,6 +271,19 @@ def summary_of(
     if silent:
         lines.append(f"Left out, or next to nothing: {listed(silent, 12)}.")
     return "\n".join(lines)
+
+
+def _quality(figures: Figures) -> str:
+    """How good a model is, in words."""
+    how = " left out of all learning" if figures.left_out else ", each predicted by the others"
+    right, loss = f"{figures.accuracy:.1%}", f"{figures.log_loss:.4f}"
+    if figures.accuracy_se is not None and figures.log_loss_se is not None:
+        right += f" ± {figures.accuracy_se:.1%}"
+        loss += f" ± {figures.log_loss_se:.4f}"
+    return (
+        f"On {figures.rows:,.10g} rows{how}: {right} right, log-loss {loss} nats a row (by class "
+        f"frequencies alone: {figures.prior_log_loss:.4f})."
+    )
 
 
 def _told(now: WeightingNow, t: int, labels: list[str]) -> str:

@@ -35,7 +35,7 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Figures:
-    """How well the learning rows are predicted, each by the others.
+    """How well the learning rows are predicted, each by what is learned without it.
 
     Parameters
     ----------
@@ -48,6 +48,10 @@ class Figures:
         The log-loss of the class shares alone.
     price : float, optional
         Of a simplified model: how much higher its log-loss is.
+    log_loss_se, accuracy_se : float, optional
+        Standard errors; None in files of before there were any.
+    left_out : bool
+        Whether the rows were left out of all learning; else only of the counts, one by one.
     """
 
     rows: float
@@ -55,6 +59,9 @@ class Figures:
     accuracy: float
     prior_log_loss: float
     price: float | None = None
+    log_loss_se: float | None = None
+    accuracy_se: float | None = None
+    left_out: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -72,10 +79,15 @@ class Weighting:
     apart : float64 array (n_terms,)
         How far apart each term sets the classes, on average over the learning rows, in nats.
     figures : Figures
+    confused : float64 array (n_cases, 3)
+        Of the rows that the figures are of: class, predicted class, and the weight of such rows;
+        classes by their place in `classes`.
     out : dict of str to str
         The columns that were not learned from, and why.
     unit : float
         The weight of an effective row, in which counts were and are read.
+    prior_share : float
+        ε, the share of the class prior in each prediction; 0 in files of before there was one.
     """
 
     learned: Averaged
@@ -83,8 +95,10 @@ class Weighting:
     shift: Array
     apart: Array
     figures: Figures
+    confused: Array
     out: dict[str, str]
     unit: float = 1.0
+    prior_share: float = 0.0
 
     @property
     def names(self) -> list[str]:

@@ -52,6 +52,7 @@ def plain_weighting(weighting: Weighting) -> tuple[dict[str, Any], Arrays]:
         "weighting.shares": learned.shares,
         "weighting.shift": weighting.shift,
         "weighting.apart": weighting.apart,
+        "weighting.confused": weighting.confused,
     }
     for j, column in enumerate(learned.columns):
         if column.edges is not None:
@@ -66,6 +67,7 @@ def plain_weighting(weighting: Weighting) -> tuple[dict[str, Any], Arrays]:
         "figures": asdict(weighting.figures),
         "out": weighting.out,
         "unit": weighting.unit,
+        "prior_share": weighting.prior_share,
         "duplicates": learned.duplicates,
         "nearly": learned.nearly,
         "columns": [[column.name, column.levels] for column in learned.columns],
@@ -105,7 +107,11 @@ FIGURES = record(
         "accuracy": number(),
         "prior_log_loss": number(),
         "price": optional(number()),
-    }
+        "log_loss_se": optional(number(0.0)),
+        "accuracy_se": optional(number(0.0)),
+        "left_out": flag,
+    },
+    {"log_loss_se": None, "accuracy_se": None, "left_out": False},
 )
 CHOICE = record(
     {
@@ -128,12 +134,13 @@ WHOLE: dict[str, Check] = {
     "figures": FIGURES,
     "out": mapping(text, text),
     "unit": number(above=0.0),
+    "prior_share": number(0.0),
     "duplicates": mapping(whole(), whole()),
     "nearly": mapping(whole(), whole()),
     "columns": each(anything),
 }
 HEADER = record({**WHOLE, "parts": each(record(PART))})
-ONE_LEARNING = record({**WHOLE, **PART}, {"unit": 1.0})
+ONE_LEARNING = record({**WHOLE, **PART}, {"unit": 1.0, "prior_share": 0.0})
 """Of files before models were averages; those of 0.1.0 had no unit, and took weights as rows."""
 
 
@@ -224,6 +231,7 @@ def restored_weighting(given: Any, arrays: Arrays) -> Weighting:
     """
     header, held = _header(given), _Held(arrays)
     n_classes = len(header["classes"])
+    need(header["prior_share"] < 1.0, "weighting.prior_share is below 1")
     columns = [_column(c, held, j, n_classes) for j, c in enumerate(header["columns"])]
     names = [column.name for column in columns]
     need(len(set(names)) == len(names), "weighting.columns names no column twice")
@@ -249,8 +257,10 @@ def restored_weighting(given: Any, arrays: Arrays) -> Weighting:
         shift=held.take("shift", n_classes),
         apart=held.take("apart", len(columns) + len(averaged.pairs)),
         figures=Figures(**header["figures"]),
+        confused=_confused(header, held),
         out=header["out"],
         unit=header["unit"],
+        prior_share=header["prior_share"],
     )
 
 
@@ -271,6 +281,16 @@ def _shares(header: dict[str, Any], held: _Held) -> NDArray[Any]:
     shares = held.take("shares", n_parts, least=0.0)
     need(abs(float(shares.sum()) - 1.0) < 1e-9, "weighting.shares sum to 1")
     return shares
+
+
+def _confused(header: dict[str, Any], held: _Held) -> NDArray[Any]:
+    if header["prefixes"] == [PREFIX]:
+        return np.zeros((0, 3))
+    confused = held.take("confused", -1, 3, least=0.0)
+    classes = confused[:, :2]
+    known = (classes < len(header["classes"])) & (classes % 1.0 == 0.0)
+    need(bool(known.all()), "weighting.confused is of its classes")
+    return confused
 
 
 def _part(

@@ -44,6 +44,7 @@ def learn(
     by_class: bool = True,
     polish: bool = True,
     penalty: float | None = None,
+    parts: int | None = None,
 ) -> Averaged:
     """Learns weights, pairs and corrections.
 
@@ -70,7 +71,11 @@ def learn(
         Whether cells are corrected at last.
     penalty : float, optional
         γ; chosen by cross-validation unless given.
+    parts : int, optional
+        How many learnings, each without some of the rows, are averaged with one of all rows; 1:
+        that one alone, and so it is so far whatever is given.
     """
+    del parts
     asked = Asked(interactions, by_class, polish, penalty)
     p = classes / classes.sum()
     if rows.n_classes == 1:
