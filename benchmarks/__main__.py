@@ -15,6 +15,7 @@ COMMANDS = {
     "weighted": ("benchmarks.weighted.command", "WeightedNaiveBayes against its bars and peers"),
     "lazy": ("benchmarks.lazy.command", "counting when asked, beside a fitted model"),
     "scale": ("benchmarks.scale.command", "peak memory and speed on a CSV of 3 GB"),
+    "first": ("benchmarks.first.command", "the first prediction of 3,000 columns and 500 classes"),
     "files": ("benchmarks.files.command", "mutated model files, killed and concurrent commands"),
 }
 

@@ -1,0 +1,1 @@
+"""The first prediction of a wide table of many classes."""
