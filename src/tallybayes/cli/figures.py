@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.cli.console import line, table
+from tallybayes.estimators.weighting import Figures as Told
 
-__all__ = ["Figures"]
+__all__ = ["Figures", "FiguresOfFit"]
 
 WIDEST = 8  # classes that a confusion table shows; of more, the most frequent confusions
 UNKNOWN = "(unknown)"
@@ -141,3 +142,51 @@ class Figures:
             rows.append([name, *cells, right])
         heads = ["true \\ predicted", *(f">{c}" for c in self.classes), ">correct"]
         return table("Confusion matrix (rows)", heads, rows)
+
+
+class FiguresOfFit(Figures):
+    """Figures that the learning of a weighted model told.
+
+    Parameters
+    ----------
+    classes : list of str
+    measured_on : str
+    told : estimators.weighting.Figures
+    confused : float64 array (n_classes, n_classes)
+        The weight of the rows of each class that are taken for each.
+    class_weight : float64 array (n_classes,)
+        The weight of a row of each class.
+    """
+
+    def __init__(
+        self,
+        classes: list[str],
+        measured_on: str,
+        told: Told,
+        confused: NDArray[np.float64],
+        class_weight: NDArray[np.float64],
+    ) -> None:
+        super().__init__(classes, measured_on)
+        self._told, self._weight = told, confused.sum(axis=1)
+        rows = confused / np.where(class_weight > 0.0, class_weight, 1.0)[:, None]
+        self.confusion[:-1] = np.round(rows).astype(np.int64)
+        self.rows = int(self.confusion.sum())
+
+    @property
+    def accuracy(self) -> float:
+        return self._told.accuracy
+
+    @property
+    def log_loss(self) -> float:
+        return self._told.log_loss
+
+    def _errors(self) -> tuple[float, float]:
+        accuracy, loss = self._told.accuracy_se, self._told.log_loss_se
+        assert accuracy is not None
+        assert loss is not None
+        return accuracy, loss
+
+    def _guess(self) -> tuple[str, float, float]:
+        top = int(self._weight.argmax())
+        share = float(self._weight[top] / self._weight.sum())
+        return self.classes[top], share, self._told.prior_log_loss

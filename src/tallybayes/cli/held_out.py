@@ -1,8 +1,8 @@
-"""How good a model is on rows that it has not seen, from a sample of those it has learned.
+"""How good a plain model is on rows that it has not seen, from a sample of those it has learned.
 
 The rows of each fold are taken out of the counts, and everything that is chosen (families, bins,
-smoothing, calibration, weights, pairs) is chosen again without them. Other rows of the file stay
-counted.
+smoothing, calibration) is chosen again without them. Other rows of the file stay counted. A
+weighted model needs none of this: its learning leaves rows out, and tells how good it is.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MANY_FOLDS = 5
 def held_out_figures(file: ModelFile, sample: Sample, bar: Bar) -> Figures:
     """The figures of rows of the sample, each predicted by a model that has not seen it."""
     table, labels = sample.rows()
-    fold, how = _folds(labels, weighted=file.table.chosen.weighting is not None)
+    fold, how = _folds(labels)
     if not sample.whole:
         how += f", a sample of {len(labels):,} rows"
     figures = Figures(file.classes, how)
@@ -45,16 +45,10 @@ def held_out_figures(file: ModelFile, sample: Sample, bar: Bar) -> Figures:
     return figures
 
 
-def _folds(labels: NDArray[np.object_], *, weighted: bool) -> tuple[NDArray[np.intp], str]:
-    """The fold of each row, −1 for none, and what that is called.
-
-    To learn a weighted model of many rows takes long, and a fifth of them measures it well enough.
-    """
+def _folds(labels: NDArray[np.object_]) -> tuple[NDArray[np.intp], str]:
+    """The fold of each row, and what that is called."""
     n = len(labels)
     if n < FEW_ROWS:
         return np.arange(n), "leave-one-out"
     n_folds = next((k for most, k in FOLDS if n <= most), MANY_FOLDS)
-    fold = fold_of(labels, n_folds, seed=0)
-    if weighted and n > FOLDS[-1][0]:
-        return np.where(fold == 0, 0, -1), "a fifth held out of all learning"
-    return fold, f"{n_folds}-fold cross-validation"
+    return fold_of(labels, n_folds, seed=0), f"{n_folds}-fold cross-validation"

@@ -22,7 +22,18 @@ if TYPE_CHECKING:
     from tallybayes.cli.model_file import ModelFile
     from tallybayes.cli.reading.source import Source
 
-__all__ = ["Data", "Json", "Model", "Output", "Reading", "Target", "reads", "reads_labels"]
+__all__ = [
+    "Data",
+    "Json",
+    "Model",
+    "Output",
+    "Parts",
+    "Reading",
+    "Target",
+    "number_or_auto",
+    "reads",
+    "reads_labels",
+]
 
 PANEL = "Reading data"
 
@@ -49,6 +60,15 @@ Target = Annotated[
         "--target",
         metavar="COL",
         help="The label column, if its name differs from that in the model.",
+    ),
+]
+Parts = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NUMBER|auto",
+        help="How many learnings, each without another part of the rows, are averaged with one of "
+        "all rows; 1 is that one alone; auto is 5 up to 20,000 rows.",
+        show_default=False,
     ),
 ]
 Delimiter = Annotated[
@@ -186,6 +206,19 @@ class Reading:
                     f"columns are {listed(header)}.{suggestion(name, header)}"
                 )
         return source
+
+
+def number_or_auto(option: str, text: str, least: int = 0) -> int | str:
+    """A whole number, or "auto".
+
+    Raises
+    ------
+    Failure
+        With the code for usage, for anything else.
+    """
+    if text == "auto" or (text.isdecimal() and int(text) >= least):
+        return text if text == "auto" else int(text)
+    raise Failure(f"{option} {text!r} is neither a whole number from {least} on nor auto", USAGE)
 
 
 def _null_texts(given: list[str]) -> tuple[list[str], dict[str, list[str]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tallybayes.cli.console import document, line, progress, say
 from tallybayes.cli.doubts import note_unlabelled
-from tallybayes.cli.failures import Failure
+from tallybayes.cli.failures import USAGE, Failure
 from tallybayes.cli.locking import alone
 from tallybayes.cli.model_file import ModelFile
 from tallybayes.cli.options import Reading
@@ -17,9 +17,16 @@ __all__ = ["reweight"]
 
 
 def reweight(
-    model: str, data: str, output: str | None, target: str | None, reading: Reading, json: bool
+    model: str,
+    data: str,
+    output: str | None,
+    target: str | None,
+    parts: int | str | None,
+    reading: Reading,
+    json: bool,
 ) -> None:
-    """Learns again on rows that were counted; the file changes at the end, at once."""
+    """Learns again on rows that were counted, with as many parts as before unless they are given;
+    the file changes at the end, at once."""
     path = output or model
     need_place(path)
     with alone(path):
@@ -29,6 +36,10 @@ def reweight(
                 f"{model} is a plain model without calibration: nothing in it is learned on rows "
                 "but the counts, which are exact"
             )
+        if parts is not None:
+            if not isinstance(file.model, WeightedNaiveBayes):
+                raise Failure(f"--parts is for weighted models, and {model} is a plain one", USAGE)
+            file.model.set_params(parts=parts)
         sample = Sample(WEIGHTED_SAMPLE)
         source = reading.open(data, file)
         with progress() as bar:

@@ -1,13 +1,16 @@
-"""Measuring a model on a file."""
+"""How good a model is: on a file, or as its learning told."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from tallybayes.cli.console import Bar
-from tallybayes.cli.figures import Figures
+from tallybayes.cli.figures import Figures, FiguresOfFit
 from tallybayes.cli.model_file import ModelFile
 from tallybayes.cli.reading.source import Source
+from tallybayes.cli.sampling import Sample
 
-__all__ = ["figures_of"]
+__all__ = ["figures_of", "figures_of_fit"]
 
 
 def figures_of(
@@ -19,3 +22,22 @@ def figures_of(
         with source.locating(rows.batch):
             figures.add(file.codes(rows.labels), file.model.predict_proba(rows.batch.table))
     return figures
+
+
+def figures_of_fit(file: ModelFile, sample: Sample) -> FiguresOfFit | None:
+    """The figures of a weighted model that was learned on this sample: of rows that the learning
+    left out. None where there was nothing to learn."""
+    weighting = file.table.chosen.weighting
+    if weighting is None:
+        return None
+    how = "left out of all learning" if weighting.figures.left_out else "leave-one-out"
+    if not sample.whole:
+        how += f", of a sample of {sample.n_rows:,} rows"
+    class_weight = np.array(list(file.model.class_weight_.values()))
+    if (class_weight != 1.0).any():
+        how += ", weighted by class"
+    place = np.searchsorted(file.model.classes_, weighting.classes)
+    confused = np.zeros((len(file.classes), len(file.classes)))
+    actual, predicted = place[weighting.confused[:, :2].astype(np.intp)].T
+    confused[actual, predicted] = weighting.confused[:, 2]
+    return FiguresOfFit(file.classes, how, weighting.figures, confused, class_weight)

@@ -21,7 +21,7 @@ from tallybayes.cli.schema_view import (
     columns_table,
     telling_table,
 )
-from tallybayes.cli.scoring import figures_of
+from tallybayes.cli.scoring import figures_of, figures_of_fit
 from tallybayes.cli.strays import note_strays
 from tallybayes.cli.telling import Telling, measure_of, most_telling
 from tallybayes.estimators.weighted_words import NOTHING
@@ -47,7 +47,7 @@ class Wish:
     test : str or None
         A file to measure on.
     estimate : bool
-        Whether to measure on rows held out, without a test file.
+        Whether to tell how good the model is on rows left out, without a test file.
     json : bool
     """
 
@@ -82,13 +82,15 @@ def fit(wish: Wish, source: Source, reading: Reading) -> None:
             test = reading.open(wish.test, file)
             figures = figures_of(file, test, bar, f"test file {wish.test}")
             note_unlabelled(test)
+        elif wish.estimate and not wish.plain:
+            figures = figures_of_fit(file, counting.sample)
         elif wish.estimate and file.rows > 1:
             figures = held_out_figures(file, counting.sample, bar)
     note_strays(file, source)
     note_doubts(file, source)
     note_unlabelled(source)
     if figures is None:
-        note(_no_estimate(file.rows))
+        note(_no_estimate(file.rows, len(file.classes)))
     if wish.json:
         _document(wish, source, file, figures, telling)
         return
@@ -127,7 +129,9 @@ def _say_model(file: ModelFile, telling: list[Telling], target: str, path: str) 
         note(f"warning: {target!r} has only one value, so every prediction will be that value")
 
 
-def _no_estimate(rows: float) -> str:
+def _no_estimate(rows: float, n_classes: int) -> str:
+    if rows > 1 and n_classes == 1:
+        return "note: the quality was not measured: it takes rows of two classes, or --test FILE"
     if rows <= 1:
         return "note: the quality was not measured: it takes at least two rows, or --test FILE"
     return "note: the quality was not measured: add --test FILE, or leave out --no-estimate"

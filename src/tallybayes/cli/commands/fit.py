@@ -49,6 +49,7 @@ def run(
             help="The largest number of column pairs; auto chooses it by leave-one-out.",
         ),
     ] = "auto",
+    parts: options.Parts = None,
     plain: Annotated[
         bool,
         typer.Option(
@@ -93,7 +94,7 @@ def run(
     test: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Measure the model on these rows instead of by cross-validation."
+            metavar="FILE", help="Measure the model on these rows instead of on those left out."
         ),
     ] = None,
     estimate: Annotated[
@@ -108,8 +109,9 @@ def run(
     """
     if not plain:
         _need_plain(alpha=alpha, calibrate=calibrate, missing=missing)
-    elif interactions != "auto":
-        raise Failure("--interactions is for weighted models: leave --plain away", USAGE)
+    elif interactions != "auto" or parts is not None:
+        option = "--interactions" if interactions != "auto" else "--parts"
+        raise Failure(f"{option} is for weighted models: leave --plain away", USAGE)
     missing = missing or "ignore"
     if missing not in ("ignore", "level"):
         raise Failure(f"--missing {missing!r} is neither ignore nor level", USAGE)
@@ -131,7 +133,10 @@ def run(
     else:
         if column:
             _need_levels(column, families)
-        settings = {"interactions": _interactions(interactions)}
+        settings = {
+            "interactions": options.number_or_auto("--interactions", interactions),
+            "parts": options.number_or_auto("--parts", parts or "auto", least=1),
+        }
     # what is wrong with the files is known before what is slow is imported, and before the work
     from tallybayes.cli.places import need_data, need_place
     from tallybayes.cli.reading.stream import read_once
@@ -173,14 +178,6 @@ def _need_levels(column: list[str], families: dict[str, Any]) -> None:
                 f"smooths levels as it sees fit; it takes {name}=categorical and {name}=none",
                 USAGE,
             )
-
-
-def _interactions(text: str) -> int | str:
-    if text != "auto" and not text.isdecimal():
-        raise Failure(
-            f"--interactions {text!r} is neither a whole number from 0 on nor auto", USAGE
-        )
-    return text if text == "auto" else int(text)
 
 
 def _alpha(text: str) -> float | str:

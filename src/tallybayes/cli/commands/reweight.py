@@ -14,6 +14,7 @@ def run(
     reading: options.Reading,
     output: options.Output = None,
     target: options.Target = None,
+    parts: options.Parts = None,
     json: options.Json = False,
 ) -> None:
     """Learn weights and pairs again after update, forget or merge.
@@ -22,4 +23,5 @@ def run(
     """
     from tallybayes.cli.reweighting import reweight
 
-    reweight(model, data, output, target, reading, json)
+    asked = None if parts is None else options.number_or_auto("--parts", parts, least=1)
+    reweight(model, data, output, target, asked, reading, json)
