@@ -172,6 +172,15 @@ def test_explain_reads_into_a_later_batch(run, model):
     assert run(*words).document == run(*words, "--block", 600).document
 
 
+def test_one_row_is_no_plural(run, files, tmp_path):
+    run("fit", "half.csv", "--target", "buys", "-o", "a.tally", "--plain", "--no-estimate")
+    head, *lines = (tmp_path / "rest.csv").read_text("utf-8").splitlines(keepends=True)
+    whole = next(line for line in lines if line.count('"') == 0)
+    (tmp_path / "one.csv").write_text(head + whole, "utf-8")
+    assert "1 row added; a.tally holds 121 now" in run("update", "a.tally", "one.csv").out
+    assert "1 row removed; a.tally holds 120 now" in run("forget", "a.tally", "one.csv").out
+
+
 def test_update_and_forget_are_inverse(run, files, tmp_path):
     run("fit", "half.csv", "--target", "buys", "-o", "a.tally", "--no-estimate")
     before = load(tmp_path / "a.tally").tally_

@@ -271,7 +271,7 @@ def test_an_unseen_level_says_nothing_and_a_gap_is_evidence():
 
 def test_the_summary_is_readable(model, paired):
     text = model.summary(most=1)
-    assert text.startswith("3 classes (x, y, z) told apart by ")
+    assert text.startswith("3 classes (x, y, z), predicted from ")
     assert "On 500 rows, each predicted by the others:" in text
     assert "\n  1. b: " in text
     assert "more." in text
@@ -315,7 +315,7 @@ def test_a_short_model_tells_its_price(model, paired):
     assert short.weights_["weight"].tolist()[0] == 0.0
     assert short.price_ > 0.02
     assert short.tally_ == model.tally_
-    assert f"price of {short.price_:.4f} nats" in short.summary()
+    assert f"log-loss is {short.price_:.4f} nats a row higher" in short.summary()
     told = short.explain(MORE)
     joint = short.predict_joint_log_proba(MORE)
     np.testing.assert_allclose(told.base + told.contributions.sum(axis=2), joint, rtol=1e-12)

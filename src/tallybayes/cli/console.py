@@ -26,7 +26,7 @@ from tallybayes.cli.escapes import json_safe, one_line, visible
 from tallybayes.cli.failures import naming_output
 from tallybayes.cli.reading.batch import Batch
 
-__all__ = ["Bar", "cut", "document", "line", "note", "progress", "say", "table"]
+__all__ = ["Bar", "cut", "document", "line", "note", "number_of", "progress", "say", "table"]
 
 MIN_WIDTH = 30  # letters; a terminal that says it is narrower is not believed
 MAX_CELL = 60  # letters of a name in a table
@@ -36,6 +36,11 @@ MIN_WRAPPED = 12  # letters that a column of texts keeps before the table is set
 def note(message: str) -> None:
     """A message on standard error."""
     print(one_line(message), file=sys.stderr)
+
+
+def number_of(amount: float, what: str) -> str:
+    """So many things: "1 row", "1,200 rows", "0.5 rows"."""
+    return f"{amount:,.10g} {what}" if amount == 1 else f"{amount:,.10g} {what}s"
 
 
 def line(text: str = "", style: str = "") -> Text:
@@ -175,7 +180,7 @@ class Bar:
             yield batch
             rows += batch.table.num_rows
             total = None if batch.done is None else 1.0
-            text = f"{what}, {rows:,} rows"
+            text = f"{what}, {number_of(rows, 'row')}"
             self._shown.update(task, total=total, completed=batch.done or 0.0, description=text)
         self._shown.remove_task(task)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from tallybayes.cli.console import note
+from tallybayes.cli.console import note, number_of
 from tallybayes.cli.model_file import ModelFile
 from tallybayes.cli.reading.source import Source
 from tallybayes.cli.strays import MAX_STRAYS, null_options, quoted
@@ -64,7 +64,7 @@ def note_doubts(file: ModelFile, source: Source) -> None:
 def note_unlabelled(source: Source) -> None:
     """Says how many rows were left out because they have no label."""
     if source.unlabelled:
-        rows = "1 row" if source.unlabelled == 1 else f"{source.unlabelled:,} rows"
+        rows = number_of(source.unlabelled, "row")
         note(f"note: {source.name}: {rows} without a label left out")
 
 
@@ -82,7 +82,9 @@ def note_stale(file: ModelFile, path: str) -> None:
 def note_new_classes(file: ModelFile, before: list[str]) -> None:
     """Says which classes came with the rows that were added."""
     rows = dict(zip(file.classes, file.class_rows.tolist(), strict=True))
-    new = [f"{name!r} ({rows[name]:,.10g} rows)" for name in file.classes if name not in before]
+    new = [
+        f"{name!r} ({number_of(rows[name], 'row')})" for name in file.classes if name not in before
+    ]
     if new:
         what = "class is" if len(new) == 1 else "classes are"
         note(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.cli.console import cut, document, line, progress, say, table
+from tallybayes.cli.console import cut, document, line, number_of, progress, say, table
 from tallybayes.cli.failures import Failure
 from tallybayes.cli.model_file import ModelFile
 from tallybayes.cli.options import Reading
@@ -57,7 +57,9 @@ def _row(file: ModelFile, source: Source, row: int) -> Batch:
             seen = batch.first + batch.table.num_rows
             if row < seen:
                 return Batch(batch.table.slice(row - batch.first, 1), row)
-    raise Failure(f"{source.name} has {seen:,} rows, from 0 to {seen - 1:,}: there is no row {row}")
+    raise Failure(
+        f"{source.name} has {number_of(seen, 'row')}, from 0 to {seen - 1:,}: there is no row {row}"
+    )
 
 
 def _value(batch: Batch, columns: tuple[str, ...]) -> Any:

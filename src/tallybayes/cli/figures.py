@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.cli.console import line, table
+from tallybayes.cli.console import line, number_of, table
 from tallybayes.estimators.weighting import Figures as Told
 
 __all__ = ["Figures", "FiguresOfFit"]
@@ -104,7 +104,7 @@ class Figures:
             else ("infinite", "")
         )
         numbers = table(
-            f"Quality ({self.measured_on}, {self.rows:,} rows)",
+            f"Quality ({self.measured_on}, {number_of(self.rows, 'row')})",
             ["measure", ">this model", "std. error", f">always {name!r}"],
             [
                 ["accuracy", f"{self.accuracy:.2%}", f"± {accuracy_error:.2%}", f"{share:.2%}"],

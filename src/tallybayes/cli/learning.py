@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from tallybayes.cli.console import document, line, progress, say
+from tallybayes.cli.console import document, line, number_of, progress, say
 from tallybayes.cli.doubts import note_new_classes, note_stale, note_unlabelled
 from tallybayes.cli.failures import Failure
 from tallybayes.cli.locking import alone
@@ -59,7 +59,7 @@ def learn(
         document(action, content)
         return
     verb = "added" if action == "update" else "removed"
-    say(line(f"{changed:,.10g} rows {verb}; {path} holds {file.rows:,.10g} now"))
+    say(line(f"{number_of(changed, 'row')} {verb}; {path} holds {file.rows:,.10g} now"))
 
 
 def _forget(file: ModelFile, source: Source, table: Any, labels: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import filecmp
 import os
 
-from tallybayes.cli.console import document, line, note, say
+from tallybayes.cli.console import document, line, note, number_of, say
 from tallybayes.cli.doubts import note_stale
 from tallybayes.cli.failures import Failure
 from tallybayes.cli.locking import alone
@@ -38,7 +38,7 @@ def merge(models: list[str], output: str, json: bool) -> None:
         }
         document("merge", content)
         return
-    say(line(f"{len(models)} models merged; {output} holds {whole.rows:,.10g} rows"))
+    say(line(f"{len(models)} models merged; {output} holds {number_of(whole.rows, 'row')}"))
 
 
 def _note_copies(models: list[str]) -> None:

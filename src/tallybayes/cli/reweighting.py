@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tallybayes.cli.console import document, line, progress, say
+from tallybayes.cli.console import document, line, number_of, progress, say
 from tallybayes.cli.doubts import note_unlabelled
 from tallybayes.cli.failures import USAGE, Failure
 from tallybayes.cli.locking import alone
@@ -57,4 +57,8 @@ def reweight(
     if json:
         document("reweight", {"model": path, "rows": len(labels), "rows_counted": file.rows})
         return
-    say(line(f"learned on {len(labels):,} rows; {path} holds {file.rows:,.10g} as before"))
+    say(
+        line(
+            f"learned on {number_of(len(labels), 'row')}; {path} holds {file.rows:,.10g} as before"
+        )
+    )

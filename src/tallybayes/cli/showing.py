@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tallybayes.cli.console import document, line, say, table
+from tallybayes.cli.console import document, line, number_of, say, table
 from tallybayes.cli.model_file import ModelFile
 from tallybayes.cli.schema_view import (
     MAX_ROWS,
@@ -44,7 +44,10 @@ def show(model: str, tables: bool, show_all: bool, json: bool) -> None:
         return
     given = ", ".join(f"{k}={v!r}" for k, v in settings.items() if v is not None)
     say(
-        line(f"{model}: {file.rows:,.10g} rows, {len(file.names)} columns", "bold"),
+        line(
+            f"{model}: {number_of(file.rows, 'row')}, {number_of(len(file.names), 'column')}",
+            "bold",
+        ),
         line(given, "dim"),
         line(),
         *columns_table(file, telling, show_all, model),

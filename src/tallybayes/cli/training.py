@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tallybayes.cli.class_weights import ClassWeight
-from tallybayes.cli.console import document, line, note, progress, say
+from tallybayes.cli.console import document, line, note, number_of, progress, say
 from tallybayes.cli.counting import Counting
 from tallybayes.cli.doubts import note_doubts, note_unlabelled
 from tallybayes.cli.figures import Figures
@@ -118,7 +118,7 @@ def _document(
 
 def _say_model(file: ModelFile, telling: list[Telling], target: str, path: str) -> None:
     say(*columns_table(file, telling, False, path), class_table(file, target, False))
-    text = f"{file.rows:,.10g} rows counted; the model is in {path}"
+    text = f"{number_of(file.rows, 'row')} counted; the model is in {path}"
     say(line(text, "bold"), line())
     weighting = file.table.chosen.weighting
     if weighting is not None and not file.table.parts:

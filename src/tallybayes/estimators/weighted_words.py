@@ -246,19 +246,20 @@ def summary_of(
     speaking = [t for t in order if weighting.apart[t] >= LEAST]
     n_pairs = sum(t >= n_columns for t in speaking)
     lines = [
-        f"{len(labels)} classes ({listed(labels, 6)}) told apart by "
-        f"{len(speaking) - n_pairs} of {n_columns} columns and "
-        f"{n_pairs} pair{'' if n_pairs == 1 else 's'} of columns.",
+        f"{len(labels)} classes ({listed(labels, 6)}), predicted from {len(speaking) - n_pairs} of "
+        f"{n_columns} columns{_and_pairs(n_pairs)}.",
         _quality(figures),
     ]
     if not speaking:
         lines.append(f"{NOTHING}: every prediction is the most frequent class.")
     if figures.price is not None:
-        lines.append(f"It was made short at the price of {figures.price:.4f} nats a row.")
+        lines.append(
+            f"Simplified: the log-loss is {figures.price:.4f} nats a row higher than before."
+        )
     if stale:
-        lines.append("The counts have changed since; reweight(X, y) learns the weights again.")
+        lines.append("The counts have changed since the weights were learned: call reweight(X, y).")
     if speaking:
-        lines.append("What it goes by, and how far apart that sets the classes on average (nats):")
+        lines.append("Terms, by how far they set the classes apart in the mean row (nats):")
     for place, t in enumerate(speaking[:most], 1):
         lines.append(f"{place:3}. {names[t]}: {weighting.apart[t]:.2f}. {_told(now, t, labels)}")
     if len(speaking) > most:
@@ -269,7 +270,7 @@ def summary_of(
             copy = _copy_of(weighting, t)
             silent.append(f"{names[t]} ({copy})" if copy else names[t])
     if silent:
-        lines.append(f"Left out, or next to nothing: {listed(silent, 12)}.")
+        lines.append(f"Columns that add nothing by themselves: {listed(silent, 12)}.")
     return "\n".join(lines)
 
 
@@ -286,6 +287,10 @@ def _quality(figures: Figures) -> str:
     )
 
 
+def _and_pairs(n: int) -> str:
+    return f" and {n} pair{'s' * (n > 1)} of columns" if n else ""
+
+
 def _told(now: WeightingNow, t: int, labels: list[str]) -> str:
     """The cell of a term that speaks most for a class, and the one for the class it favours least
     often."""
@@ -296,7 +301,7 @@ def _told(now: WeightingNow, t: int, labels: list[str]) -> str:
         table = np.where(held[:, None] > 0.0, table, 0.0)
     best = np.argmax(table.max(axis=1))
     k = int(table[best].argmax())
-    told = f"{words[best]} speaks for {labels[k]} ({table[best, k]:+.2f})"
+    told = f"{words[best]} favours {labels[k]} ({table[best, k]:+.2f})"
     others = np.where(np.arange(table.shape[1]) == k, -np.inf, table)
     against = np.argmax(others.max(axis=1))
     c = int(others[against].argmax())
