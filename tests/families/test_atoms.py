@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from tallybayes import NaiveBayes
 from tallybayes.families.atoms import Atoms, atom_cells
 from tallybayes.families.choice import UNDECLARED
 from tallybayes.families.densities import GaussianDensity
@@ -186,3 +188,22 @@ def test_no_value_says_more_than_the_counts_support(column, asked, s):
         assert (apart <= bound + 1e-6).all()
         left = pooled.without(x, codes.astype(np.intp), np.ones(len(x)))
         assert np.isfinite(left).all()
+
+
+# ---- a class that is nearly all one value --------------------------------------------------------
+@pytest.mark.parametrize("near", [1e-6, 0.001, 0.1, 1.0])
+@pytest.mark.parametrize("others", [1, 3])
+def test_a_few_near_values_are_no_spread(near, others):
+    """A Gaussian of the class would be as narrow as they lie near, and rule out what is beside."""
+    fee = np.concatenate([np.zeros(200 - others), near * np.arange(1, others + 1)])
+    rows = pd.DataFrame({"fee": np.concatenate([fee, RNG.normal(8.0, 1.0, 200)])})
+    model = NaiveBayes().fit(rows, np.repeat(["a", "b"], 200))
+    asked = pd.DataFrame({"fee": [0.0, 0.5 * near, near, 10.0 * min(near, 0.01), 8.0]})
+    assert model.predict(asked).tolist() == ["a", "a", "a", "a", "b"]
+    assert model.schema_["family"].tolist() != ["Gaussian"]
+
+
+def test_a_class_without_an_atom_stays_a_gaussian():
+    y = np.repeat(["a", "b"], 200)
+    rows = pd.DataFrame({"x": RNG.normal(np.where(y == "a", 0.0, 2.0))})
+    assert NaiveBayes().fit(rows, y).schema_["family"].tolist() == ["Gaussian"]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tallybayes.tally import GridCounts
 
-__all__ = ["Atoms", "atom_cells"]
+__all__ = ["Atoms", "any_nearly_constant", "atom_cells"]
 
 Array = NDArray[np.float64]
 
@@ -54,6 +54,17 @@ def atom_cells(grid: GridCounts, row: float = 1.0) -> NDArray[np.bool_]:
         places = np.maximum(places, np.maximum(np.abs(at - side), 1))
         np.maximum(expected, held / places, out=expected)
     return np.asarray((rows >= FEWEST * row) & (rows >= TIMES * expected))
+
+
+def any_nearly_constant(grid: GridCounts, cells: NDArray[np.bool_], row: float = 1.0) -> bool:
+    """Whether a class has an atom and, beside it, other values in fewer than FEWEST rows: too few
+    to tell its spread."""
+    if not cells.any():
+        return False
+    at_atom = np.where(cells, grid.counts, 0.0).max(axis=1)
+    others = grid.counts.sum(axis=1) - at_atom
+    few = (others > 0.0) & (others < FEWEST * row) & (at_atom >= TIMES * others)
+    return bool((few & (at_atom >= FEWEST * row)).any())
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,9 @@
 
 Candidates are a Gaussian, bins of equal weight, a smoothed density and, where values repeat more
 than a density allows, a Gaussian beside these atoms; the one that tells the classes apart best by
-leave-one-out (:mod:`tallybayes.families.loo`) is taken, the earlier of equals. Nothing but the
+leave-one-out (:mod:`tallybayes.families.loo`) is taken, the earlier of equals. A plain Gaussian is
+no candidate where a class is nearly all one value: the few others do not tell its spread, and the
+rows that would show it are those it has not seen. Nothing but the
 tally enters, so the choice is the same for a batch, a row at a time or merged parts.
 """
 
@@ -14,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.atoms import atom_cells
+from tallybayes.families.atoms import any_nearly_constant, atom_cells
 from tallybayes.families.binned import CANDIDATES, LEAST, Binned, BinnedReading, best_bins
 from tallybayes.families.gaussian import Gaussian
 from tallybayes.families.pooled import Pooled
@@ -85,6 +87,9 @@ def choose(
     # for one that does not fit
     alone = replace(gaussian, rows=UNPOOLED * one)
     best = ReadAs("gaussian", alone.likelihood(grid, classes, row_weights))
+    cells = atom_cells(grid, one)
+    if any_nearly_constant(grid, cells, one):
+        best = ReadAs("gaussian", -np.inf)
     if grid.counts.any():
         bins = best_bins(grid, classes, one * max(alpha, LEAST), row_weights)
         smooth = best_density(grid, classes, row_weights)
@@ -92,9 +97,11 @@ def choose(
             ReadAs("bins", bins.likelihood, bins.bins),
             ReadAs("smooth", smooth.likelihood, FINE_BINS, smooth.width, smooth.strength),
         ):
-            if found.likelihood > best.likelihood + ROUNDING * abs(best.likelihood):
+            least = best.likelihood
+            if np.isfinite(least):
+                least += ROUNDING * abs(least)
+            if found.likelihood > least:
                 best = found
-    cells = atom_cells(grid, one)
     if cells.any() and not cells.all():
         beside = Pooled.beside_atoms(plain, grid, cells)
         likelihood = beside.likelihood(grid, classes, row_weights)
