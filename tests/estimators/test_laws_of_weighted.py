@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from estimators.model_laws import forget, frame_of, learn, parts_of, quietly, saved_and_loaded
-from tallybayes import NaiveBayes, WeightedNaiveBayes, get_num_threads, set_num_threads
+from tallybayes import (
+    NaiveBayes,
+    WeightedNaiveBayes,
+    get_num_threads,
+    leave_one_out,
+    set_num_threads,
+)
 from tallybayes.testing.edge_tables import edge_tables
 
 pytestmark = pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")
@@ -45,6 +53,24 @@ def test_neither_a_common_factor_nor_the_order_of_rows_and_columns_matters(table
     finally:
         set_num_threads(before)
     np.testing.assert_allclose(found, expected, **CLOSE)
+
+
+@law
+@given(table=edge_tables(max_rows=25, min_rows=2), data=st.data())
+def test_leaving_a_row_out_is_forgetting_it_under_fixed_weights(table, data):
+    """Without pairs: forgetting leaves them as they were learned, and here they lose the row.
+    Counts in effective rows are rounded to 30 binary digits."""
+    x, y, w = table.records(), table.labels, table.weights
+    model = WeightedNaiveBayes(interactions=0).fit(x, y, w)
+    assume(w is None or np.count_nonzero(w) > 1)
+    found = leave_one_out(model, x, y, w)
+    weight = np.ones(len(y)) if w is None else w
+    for i in data.draw(st.sets(st.integers(0, len(y) - 1), min_size=1, max_size=3)):
+        if weight[y == y[i]].sum() == weight[i] or weight[i] == 0.0:
+            continue  # the class has no other row, or there is nothing to forget
+        others = copy.deepcopy(model).forget([x[i]], y[[i]], weight[[i]])
+        expected = quietly(others.predict_log_proba, [x[i]])[0]
+        np.testing.assert_allclose(found[i], expected, rtol=0.0, atol=1e-7)
 
 
 @law
@@ -124,3 +150,12 @@ def test_numbers_beyond_1e100_are_in_a_file():
     model = WeightedNaiveBayes().fit(x, list("nnsst"))
     again = saved_and_loaded(model)
     assert again.predict_proba(x).tobytes() == model.predict_proba(x).tobytes()
+
+
+def test_a_row_of_weight_0_whose_class_has_no_rows_is_predicted_as_any_other():
+    x = [{"v": v} for v in (0.5, 1.0, 1.5, 3.0, 3.5, 4.0, 9.0)]
+    y, w = np.array(list("nnnsssy")), np.array([1.0] * 6 + [0.0])
+    model = WeightedNaiveBayes().fit(x, y, w)
+    found = leave_one_out(model, x, y, w)
+    np.testing.assert_allclose(found[6], model.predict_log_proba(x)[6], atol=1e-12)
+    np.testing.assert_allclose(found[:6], leave_one_out(model, x[:6], y[:6]), atol=1e-12)

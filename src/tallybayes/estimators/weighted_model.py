@@ -18,6 +18,7 @@ from tallybayes.tally import ClassCounts
 from tallybayes.weighted.effective import in_effective_rows
 from tallybayes.weighted.leaving import rows_taken_out
 from tallybayes.weighted.mixing import mixed
+from tallybayes.weighted.neighbours import neighbours_moved
 from tallybayes.weighted.rows import LEAST, LearningRows
 from tallybayes.weighted.score import WeightedScore
 from tallybayes.weighted.terms import Weights
@@ -28,6 +29,7 @@ Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
 
 LEFT = 1.0 - 1e-9  # of a class, which a row takes away at most
+CHUNK = 1 << 17  # rows times classes whose change is found at once
 
 
 class WeightedModel(TableModel):
@@ -108,7 +110,11 @@ class WeightedModel(TableModel):
         cells = now.score.cells(x)
         log_prior = self.log_prior
         found: Array = now.score.joint(x) - np.where(np.isneginf(log_prior), 0.0, log_prior)
-        found[:, now.present] += _change(now, cells, own, in_effective_rows(weight, weighting.unit))
+        # a row of weight 0 is none, and its class may have no rows
+        out = np.flatnonzero((weight > 0.0) & np.isin(own, now.present))
+        taken = in_effective_rows(weight[out], weighting.unit)
+        change = _change(now, np.ascontiguousarray(cells[:, out]), own[out], taken)
+        found[np.ix_(out, now.present)] += change
         return found
 
 
@@ -118,9 +124,12 @@ def _change(now: WeightingNow, cells: Cells, own: NDArray[np.int64], weight: Arr
     y = np.searchsorted(now.present, own).astype(np.int32)
     out = LearningRows(cells, y, weight, len(now.present))
     change = np.zeros((len(y), len(now.present)))
+    step = max(1, CHUNK // len(now.present))
     for part in now.parts:
         change += part.share * _change_of_counts(now, part, out)
-        change += part.share * _change_of_shares(now, part, out)
+        for start in range(0, len(y), step):
+            rows = slice(start, start + step)
+            change[rows] += part.share * _change_of_shares(now, part, out, rows)
     return change
 
 
@@ -140,18 +149,32 @@ def _change_of_counts(now: WeightingNow, part: PartNow, out: LearningRows) -> Ar
     return change
 
 
-def _change_of_shares(now: WeightingNow, part: PartNow, out: LearningRows) -> Array:
-    """How the scores of a part change as the class shares do: log-ratios of columns are relative to
-    them, and smoothing pulls toward them. The share of a row's own class falls by 1 − w / n, in
-    comparison to the others."""
-    cells, y, weight = out.cells, out.y, out.weight
-    less = np.minimum(weight / now.rows[y], LEFT)
-    change: Array = np.zeros((len(y), len(now.present)))
+def _change_of_shares(now: WeightingNow, part: PartNow, out: LearningRows, rows: slice) -> Array:
+    """How the scores of a part change, for some rows, as the class shares p do, and the shares of
+    rows by which neighbouring cells are apart: what is left of
+
+        log[(C'_vk + a·p'_k) / p'_k] − log[(C_vk + a·p_k) / p_k]
+
+    where the row is already taken out of C_vk, the counts of its cell.
+    """
+    cells, y, weight = out.cells[:, rows], out.y[rows], out.weight[rows]
+    mine, n = (np.arange(len(y)), y), float(now.rows.sum())
+    ratio = np.repeat((n / np.maximum(n - weight, LEAST))[:, None], len(now.rows), axis=1)
+    ratio[mine] *= 1.0 - np.minimum(weight / now.rows[y], LEFT)  # p' / p
+    log_ratio = np.log(ratio)
+    change = np.zeros(ratio.shape)
     for t, (table, choice) in enumerate(zip(part.tables, part.learned.choices, strict=True)):
-        own = np.maximum(table.smoothed[cells[t], y] - weight, LEAST)
-        pull = np.minimum(less * choice.strength * now.share[y] / own, LEFT)
-        more = np.where(cells[t] < 0, 0.0, np.log1p(-pull) - np.log1p(-less))
-        by_class = part.by_class[now.present, t]
-        change -= (more / len(now.present))[:, None] * by_class
-        change[np.arange(len(y)), y] += more * by_class[y]
+        said = cells[t] >= 0
+        moved = choice.strength * now.share * (ratio - 1.0)
+        if choice.kernel == "rank":
+            n_numbers = now.columns[t].n_numbers
+            number = np.flatnonzero(said & (cells[t] < n_numbers))
+            moved[number] += neighbours_moved(
+                now.columns[t].counts[:n_numbers], choice.width, cells[t][number], weight[number]
+            )
+        left = table.smoothed[cells[t]]
+        left[mine] -= weight
+        pull = np.maximum(moved / np.maximum(left, LEAST), -LEFT)
+        more = np.where(said[:, None], np.log1p(pull) - log_ratio, 0.0)
+        change += part.by_class[now.present, t] * (more - more.mean(axis=1, keepdims=True))
     return change

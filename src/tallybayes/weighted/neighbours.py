@@ -6,11 +6,12 @@ Neighbours are apart by cells, or by the share of the rows that lies between the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["over_neighbours", "position", "spread"]
+__all__ = ["neighbours_moved", "over_neighbours", "position", "spread"]
 
 Array = NDArray[np.float64]
 
@@ -60,3 +61,39 @@ def over_neighbours(counts: Array, kind: str, widths: Sequence[float]) -> Array:
     apart = (right[:, :, 1] - left[:, :, 1]) / width[:, :, None]
     found: Array = (1.0 - here) * left[:, :, 0] + (1.0 + here) * right[:, :, 0] - apart
     return found
+
+
+def neighbours_moved(
+    counts: Array, width: float, cells: NDArray[np.integer[Any]], weight: Array
+) -> Array:
+    """How the sums of :func:`over_neighbours` by "rank" change in the cell of each row as the
+    others come nearer, or go further away, when the row is taken out; the row itself stands at
+    distance 0 and is not taken away.
+
+    Without a row of weight w of n the distance d of two cells, of which one held it, is
+    (d·n − w/2) / (n − w).
+
+    Parameters
+    ----------
+    counts : float64 array (n_cells, n_classes)
+        Without the gap.
+    width : float
+    cells : index array (n_rows,)
+    weight : float64 array (n_rows,)
+
+    Returns
+    -------
+    float64 array (n_rows, n_classes)
+    """
+    if len(cells) > len(counts) and weight.min() == weight.max():
+        every = np.arange(len(counts))
+        of_cell = neighbours_moved(counts, width, every, weight[: len(counts)])
+        return np.asarray(of_cell[cells])
+    rows, width = counts.sum(axis=1), max(width, LEAST)
+    at, n = position(rows, "rank"), max(float(rows.sum()), LEAST)
+    w = weight[:, None]
+    apart = np.abs(at - at[cells][:, None])
+    without = np.maximum(apart * n - 0.5 * w, 0.0) / np.maximum(n - w, LEAST * n)
+    without[np.arange(len(cells)), cells] = 0.0
+    moved = np.maximum(0.0, 1.0 - without / width) - np.maximum(0.0, 1.0 - apart / width)
+    return np.asarray(moved @ counts)
