@@ -94,7 +94,7 @@ class GaussianDensity:
     def learned(self, x: float, k: int, weight: float) -> GaussianDensity:
         """The density after a row of value x and class k is added, transform and prior as they
         are."""
-        g = float(self._in(np.array([x]))[0][0])
+        g = x if self.transform is None else float(self._in(np.array([x]))[0][0])
         own, everyone = self.own.learned(g, k, weight), self.everyone.learned(g, 0, weight)
         return replace(self, own=own, everyone=everyone, counted=None)
 
