@@ -150,5 +150,6 @@ KINDS: dict[str, Callable[[], Kind]] = {
     "table-balanced": _auto(class_weight="balanced"),
     "weighted": _weighted(2, interactions=2),
     "weighted-classes": _weighted(3, interactions=1, polish=True),
+    "weighted-parts": _weighted(2, interactions=2, parts=3),
 }
 """By name. Each call makes the model afresh."""

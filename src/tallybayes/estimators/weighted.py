@@ -47,8 +47,9 @@ class WeightedNaiveBayes(TableClassifier):
     Plain naive Bayes counts columns that depend on each other twice. Here each column's
     log-likelihood ratio has a weight, learned by the leave-one-out log-likelihood of the labels;
     pairs of columns enter as joint tables of what the columns do not say; and each cell of the
-    tables is corrected at last. What is learned is a sum of tables, so that it is quick, and can be
-    read.
+    tables is corrected at last. This is learned several times, each time without another part of
+    the rows, and once with all; the model is the mean. It is one sum of tables, so it is quick, and
+    can be read.
 
         score_k = log P(k) + b_k + Σ_t (w_t + u_tk) T_t[v, k],
 
@@ -57,13 +58,14 @@ class WeightedNaiveBayes(TableClassifier):
     with C the counts of a cell v, m_v their sum, p_k the share of class k, and a chosen by
     leave-one-out. A number is in one of at most 128 cells of about equal weight, and neighbouring
     cells are smoothed; a level is a cell, and so is the gap. A level that training did not have
-    says nothing.
+    says nothing. The class prior has a share of ε = ½ / (n + ½) in each probability, with n the
+    effective rows that weights were learned on: none is 0 or 1.
 
     Equal columns are learned once, and the others weigh 0. So it is with two or three columns that
     say nearly the same (numbers that leave open less than 2 % of each other's variance, other
     columns less than a tenth of the entropy), up to 20,000 rows: the whole is learned with each of
     them and with all, and the leave-one-out log-loss decides. ``schema_`` names the column that was
-    kept. The same figures are printed, so that they are a little more optimistic then.
+    kept.
 
     Weights of rows are read in effective rows (Kish): a common factor changes nothing. A row is
     left out whole, whatever it weighs, so that weight 3 and three equal rows have the same counts,
@@ -118,10 +120,12 @@ class WeightedNaiveBayes(TableClassifier):
     price_ : float
         Of a model that :meth:`simplify` made: how much higher its log-loss is, in nats a row.
     log_loss_, accuracy_ : float
-        Of the rows that weights were learned on, each predicted by the counts of the others. As the
-        same rows have chosen weights and pairs, they are a little optimistic. Where there are fewer
-        than two rows a column that choice would count for too much: then all of the learning is
-        done again without each fifth of the rows, and they are predicted by it.
+        Of rows that weights were learned on, each predicted by a learning that left it out, and
+        corrected by what the mean of all learnings says more. With ``parts=1`` each row is only
+        taken out of the counts; as it has helped to choose weights and pairs, the figures are then
+        a little optimistic.
+    log_loss_se_, accuracy_se_ : float
+        Their standard errors, by effective rows.
     schema_ : frame
         What was decided about each column, and why.
     tally_ : TableTally
