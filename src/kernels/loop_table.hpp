@@ -29,6 +29,7 @@ struct SparseScore {
 };
 
 // ---- leave-one-out --------------------------------------------------------------------------
+constexpr double CANCELLED = 0x1p-16;  // what is left of a sum has too few digits below this share
 constexpr double RESIDUE = 0x1p-40;  // of a difference of weights: less than this share is rounding
 
 constexpr double PRODUCT_RANGE = 0x1p66;  // a product of 15 factors so large is still a number
@@ -46,7 +47,7 @@ struct Less {  // how moments change as a row is taken out; see density_less
 };
 
 struct Density {
-    double product, exponent, quadratic, least;
+    double product, exponent, quadratic, least, kept;
 };
 
 struct PairTable {  // the cells of a pair of columns, of two classes y and o
@@ -86,8 +87,9 @@ struct Loops {
     SparseScore<i32> sparse_i32[3];  // [SparseKind]
     SparseScore<i64> sparse_i64[3];
     void (*logs)(i64 n, double* x);
-    void (*density_less)(const double* x, i64 d, const double* mean, const double* squares,
-                         const double* epsilon, const Less& less, Density* out);
+    void (*density_less)(const double* x, i64 d, const double* mean, const double* rest,
+                         const double* squares, const double* epsilon, const Less& less,
+                         Density* out);
     double (*density_series)(const double* x, i64 d, const double* mean, const double* share,
                              double delta);
     void (*complement)(int nv, bool norm, bool zeros, const EntryRows& rows, const i32* own,

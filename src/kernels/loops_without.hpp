@@ -66,42 +66,47 @@ inline double plus(double a, double b) { return a + b; }
 inline double times(double a, double b) { return a * b; }
 inline double lesser(double a, double b) { return b < a ? b : a; }
 
-// Of the statistics without the row (n → n·left, mean μ, squares S about it):
-//   t = x − μ,  σ² = max(S − t²·moved, 0)·scale + ε,  quadratic = Σ t²·apart / σ²
-// log Π σ² is log(product) + exponent·log 2; least is the least σ². The d columns are padded to a
-// multiple of 8 with x = μ = S = 0 and ε = 1, which add nothing.
-void density_less(const double* x, i64 d, const double* mean, const double* squares,
-                  const double* epsilon, const Less& less, Density* out) {
+// Of the statistics without the row (n → n·left, mean μ + rest, squares S about it):
+//   t = x − μ,  S' = S − t²·moved,  σ² = max(S', 0)·scale + ε,  quadratic = Σ t²·apart / σ²
+// log Π σ² is log(product) + exponent·log 2; least is the least σ². Where the difference S' has lost
+// its digits, kept is below 0. The d columns are padded to a multiple of 8 with x = μ = S = 0 and
+// ε = 1, which add nothing.
+void density_less(const double* x, i64 d, const double* mean, const double* rest,
+                  const double* squares, const double* epsilon, const Less& less, Density* out) {
     constexpr int R = 8 / W;
-    vec product[R], quadratic[R], least[R];
+    vec product[R], quadratic[R], least[R], kept[R];
     bits exponent[R];
     for (int v = 0; v < R; ++v) {
         product[v] = splat(1.0), quadratic[v] = splat(0.0), least[v] = splat(1.0);
-        exponent[v] = bits{};
+        kept[v] = splat(0.0), exponent[v] = bits{};
     }
     const vec moved = splat(less.moved), scale = splat(less.scale), apart = splat(less.apart);
     for (i64 j = 0; j < d; j += 8)
         for (int v = 0; v < R; ++v) {
             const i64 c = j + W * v;
-            const vec t = load(x + c) - load(mean + c), square = t * t;
-            const vec variance =
-                rest_of(load(squares + c), square * moved) * scale + load(epsilon + c);
+            const vec t = (load(x + c) - load(mean + c)) - load(rest + c), square = t * t;
+            const vec whole = load(squares + c), left = rest_of(whole, square * moved);
+            const vec variance = left * scale + load(epsilon + c);
+            const vec more = left - CANCELLED * whole;
+            kept[v] = more < kept[v] ? more : kept[v];
             quadratic[v] += square * apart / variance;
             least[v] = variance < least[v] ? variance : least[v];
             exponent[v] += (bits)variance >> 52;
             product[v] *= (vec)(((bits)variance & MANTISSA) | ONE);
         }
-    double lanes[3][8];
+    double lanes[4][8];
     u64 sum = 0;
     for (int v = 0; v < R; ++v) {
         store(lanes[0] + W * v, product[v]);
         store(lanes[1] + W * v, quadratic[v]);
         store(lanes[2] + W * v, least[v]);
+        store(lanes[3] + W * v, kept[v]);
         for (i64 l = 0; l < W; ++l) sum += exponent[v][l];
     }
     out->product = fold(lanes[0], times);
     out->quadratic = fold(lanes[1], plus);
     out->least = fold(lanes[2], lesser);
+    out->kept = fold(lanes[3], lesser);
     out->exponent = static_cast<double>(sum) - 1023.0 * static_cast<double>(d);
 }
 

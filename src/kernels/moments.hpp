@@ -80,6 +80,25 @@ inline void rebase_moments(const MomentTotals<double>& t, const double* old_orig
     }
 }
 
+struct Centred {
+    Double2 mean;
+    double squares;
+};
+
+// The mean of a cell with n ≠ 0, and the sum of squares about it; what is below `rounding` is 0.
+inline Centred centred(Double2 n, Double2 s1, Double2 s2, double origin, double rounding) {
+    const Double2 m = s1 / n, squares = s2 + -(m * s1);
+    return {m + Double2{origin, 0.0}, std::fabs(squares.hi) <= rounding ? 0.0 : squares.hi};
+}
+
+// The same after a row of value x and weight w is taken out, of which something is left.
+inline Centred centred_without(const MomentTotals<const double>& t, i64 i, double origin, double x,
+                               double w, double rounding) {
+    const Double2 apart = exact_sum(x, -origin), weighted = apart * Double2{w, 0.0};
+    return centred(t.n(i) + Double2{-w, 0.0}, t.s1(i) + -weighted, t.s2(i) + -(weighted * apart),
+                   origin, rounding);
+}
+
 // The mean, and the sum of squares about it. What is below `residue`·S2 is rounding and
 // reads as 0; a cell with n = 0 reads as 0.
 inline void centre_moments(const MomentTotals<const double>& t, const double* origin, i64 classes,
@@ -89,10 +108,9 @@ inline void centre_moments(const MomentTotals<const double>& t, const double* or
             mean[i] = origin[i % d], squares[i] = 0.0;
             continue;
         }
-        const Double2 s1 = t.s1(i), s2 = t.s2(i), m = s1 / t.n(i);
-        const Double2 ss = s2 + -(m * s1);
-        mean[i] = (m + Double2{origin[i % d], 0.0}).hi;
-        squares[i] = std::fabs(ss.hi) <= residue * std::fabs(s2.hi) ? 0.0 : ss.hi;
+        const Centred found =
+            centred(t.n(i), t.s1(i), t.s2(i), origin[i % d], residue * std::fabs(t.s2_hi[i]));
+        mean[i] = found.mean.hi, squares[i] = found.squares;
     }
 }
 

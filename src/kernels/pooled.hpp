@@ -194,7 +194,10 @@ private:
         const double left = left_of(less.rest[k], w), divisor = left - less.less;
         if (!(left > 0.0 && divisor > FEW * left)) return false;
         const double grown = less.rest[k] / left, a = l.x[r] - c.terms.mean[k];
-        const double squares = left_of(less.squares[k], a * a * w * grown);
+        const double taken = a * a * w * grown, squares = left_of(less.squares[k], taken);
+        // a is known to as many places as the mean is
+        const double digits = std::fabs(a) / (std::fabs(a) + std::fabs(c.terms.mean[k]));
+        if (CANCELLED * taken > squares * digits || left < CANCELLED * less.rest[k]) return false;
         const double within = less.spread / (less.everyone_rest - w);  // or less, without the row
         const double variance = std::max(squares / divisor, less.least), t = a * grown;
         l.square[r] = left * left / (6.28318530717958647693 * variance);

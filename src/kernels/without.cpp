@@ -183,24 +183,38 @@ int codes_without_(const In& x, const InVector<i64>& start, const InTable<double
     });
 }
 
+struct Totals {  // of moments, as arrays
+    InTable<double> n, s1_hi, s1_lo, s2_hi, s2_lo, n_lo;
+
+    MomentTotals<const double> read(i64 classes, i64 d) const {
+        for (auto* table : {&n, &s1_hi, &s1_lo, &s2_hi, &s2_lo, &n_lo})
+            need(*table, 0, classes, "totals"), need(*table, 1, d, "totals");
+        return {n.data(), s1_hi.data(), s1_lo.data(), s2_hi.data(), s2_lo.data(), n_lo.data()};
+    }
+};
+
+Totals totals_in(const nb::tuple& arrays) {
+    if (arrays.size() != 6) throw nb::value_error("totals are six arrays");
+    auto array = [&](int i) { return nb::cast<InTable<double>>(arrays[i], false); };
+    return {array(0), array(1), array(2), array(3), array(4), array(5)};
+}
+
 void moments_without_(const In& x, const InVector<i64>& own, const InVector<double>& weight,
-                      const InVector<double>& n, const InTable<double>& mean,
-                      const InTable<double>& squares, double all_n,
-                      const InVector<double>& all_mean, const InVector<double>& all_squares,
+                      const nb::tuple& totals, const nb::tuple& everyone,
+                      const InVector<double>& origin, double residue, double rounding,
                       double smoothing, bool each, OutTable<double> scores,
                       OutVector<std::uint8_t> redo, int threads) {
     const Matrix m = matrix(x);
-    const i64 K = rows_of(mean);
+    const Totals of_classes = totals_in(totals), of_all = totals_in(everyone);
+    const i64 K = rows_of(of_classes.n);
     const Taken taken = taken_of(own, weight, m.n, K);
-    need(n, 0, K, "n");
-    need(squares, 0, K, "squares");
-    for (auto* table : {&mean, &squares}) need(*table, 1, m.d, "moments");
-    for (auto* vector : {&all_mean, &all_squares}) need(*vector, 0, m.d, "moments");
+    if (m.d < 1) throw nb::value_error("a row has at least one column");
+    need(origin, 0, m.d, "origin");
     need(scores, 0, m.n, "scores");
     need(scores, 1, K, "scores");
     need(redo, 0, m.n, "redo");
-    const MomentTables tables{K,     m.d,  n.data(), mean.data(), squares.data(),
-                              all_n, all_mean.data(), all_squares.data(), smoothing, each};
+    const MomentTables tables{K,       m.d,      of_classes.read(K, m.d), of_all.read(1, m.d),
+                              origin.data(), residue, rounding,           smoothing, each};
     nb::gil_scoped_release release;
     with_type(m, [&](auto typed) {
         moments_without(chosen_loops(), typed, tables, taken, scores.data(), redo.data(), threads);
@@ -243,8 +257,8 @@ void bind_without(nb::module_& m) {
              "threads"_a);
     m.def("codes_without", &codes_without_, "x"_a, "start"_a, "table"_a, "own"_a,
           "scores"_a.noconvert(), "threads"_a);
-    m.def("moments_without", &moments_without_, "x"_a, "own"_a, "weight"_a, "n"_a, "mean"_a,
-          "squares"_a, "all_n"_a, "all_mean"_a, "all_squares"_a, "smoothing"_a, "each"_a,
+    m.def("moments_without", &moments_without_, "x"_a, "own"_a, "weight"_a, "totals"_a,
+          "everyone"_a, "origin"_a, "residue"_a, "rounding"_a, "smoothing"_a, "each"_a,
           "scores"_a.noconvert(), "redo"_a.noconvert(), "threads"_a);
     m.def("posterior_without", &posterior_without_, "scores"_a.noconvert(), "own"_a,
           "other_prior"_a, "own_prior"_a, "threads"_a);

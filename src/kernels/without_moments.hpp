@@ -5,17 +5,30 @@
 #include <vector>
 
 #include "dense.hpp"
+#include "moments.hpp"
 #include "without.hpp"
 
 namespace tb {
 
 struct MomentTables {
     i64 classes, d;
-    const double *n, *mean, *squares;          // (classes,), (classes, d): squares about the mean
-    double all_n;                              // and of all classes together
-    const double *all_mean, *all_squares;      // (d,)
-    double smoothing;                          // share of a variance that is added to every one
-    bool each;                                 // of the column's own, not of the largest
+    MomentTotals<const double> own, everyone;  // of each class (classes, d), and of all of them (d,)
+    const double* origin;                      // (d,)
+    double residue;    // share of S2 that is no sum of squares about the mean
+    double rounding;   // share of S2 that taking rows out may leave
+    double smoothing;  // share of a variance that is added to every one
+    bool each;         // of the column's own, not of the largest
+
+    const MomentTotals<const double>& totals(i64 k) const { return k == classes ? everyone : own; }
+    i64 at(i64 k) const { return k == classes ? 0 : k * d; }
+    double n(i64 k) const { return totals(k).n_hi[at(k)]; }
+
+    // Of column j in class k, after a row is taken out.
+    Centred without(i64 k, i64 j, double x, double w) const {
+        const auto& t = totals(k);
+        const i64 i = at(k) + j;
+        return centred_without(t, i, origin[j], x, w, rounding * std::fabs(t.s2_hi[i]));
+    }
 };
 
 // The tables padded to 8 columns, and ε with every row counted.
@@ -23,39 +36,45 @@ class PaddedMoments {
 public:
     static constexpr double UNMOVED = 1e-11;  // of a score: a change of ε that is not followed
     static constexpr i64 STRIP = 512;         // columns whose variances one product takes
+    static constexpr double LOG_TWO = 6.93147180559945286e-01;
 
     explicit PaddedMoments(const MomentTables& m)
-        : m_(m), pad_((m.d + 7) / 8 * 8), cells_((m.classes + 1) * 3 * pad_), epsilon_(pad_),
+        : m_(m), pad_((m.d + 7) / 8 * 8), cells_((m.classes + 1) * 4 * pad_), epsilon_(pad_),
           sensitive_(pad_), shares_(m.classes * 4), order_(m.d) {
         for (i64 k = 0; k <= m.classes; ++k)
             for (i64 j = 0; j < pad_; ++j) {
-                const bool all = k == m.classes;
-                const i64 at = all ? j : k * m.d + j;
-                mean(k)[j] = j < m.d ? (all ? m.all_mean : m.mean)[at] : 0.0;
-                squares(k)[j] = j < m.d ? std::max((all ? m.all_squares : m.squares)[at], 0.0) : 0.0;
+                Centred found{{j < m.d ? m.origin[j] : 0.0, 0.0}, 0.0};
+                if (j < m.d && m.n(k) != 0.0) {
+                    const auto& t = m.totals(k);
+                    const i64 i = m.at(k) + j;
+                    found = centred(t.n(i), t.s1(i), t.s2(i), m.origin[j],
+                                    m.residue * std::fabs(t.s2_hi[i]));
+                }
+                mean(k)[j] = found.mean.hi, rest(k)[j] = found.mean.lo;
+                squares(k)[j] = std::max(found.squares, 0.0);
             }
         for (i64 j = 0; j < m.d; ++j) order_[j] = j;
         const double* s = squares(m.classes);
         std::sort(order_.begin(), order_.end(), [&](i64 a, i64 b) { return s[a] != s[b] ? s[a] > s[b] : a < b; });
-        const double largest = m.d ? m.smoothing * (s[order_[0]] / m.all_n) : 0.0;
+        const double largest = m.d ? m.smoothing * (s[order_[0]] / m.n(m.classes)) : 0.0;
         double most = 0.0;
         for (i64 j = 0; j < pad_; ++j) {
-            epsilon_[j] = j >= m.d ? 1.0 : m.each ? m.smoothing * (s[j] / m.all_n) : largest;
+            epsilon_[j] = j >= m.d ? 1.0 : m.each ? m.smoothing * (s[j] / m.n(m.classes)) : largest;
             const bool constant = s[j] == 0.0 && epsilon_[j] == 0.0;
             if (constant) constant_.push_back(j), epsilon_[j] = 1.0;
             sensitive_[j] = 0.0;
             for (i64 k = 0; k < m.classes && j < m.d && !constant; ++k)
-                if (m.n[k] > 0.0)
-                    sensitive_[j] = std::max(sensitive_[j], 1.0 / (squares(k)[j] / m.n[k] + epsilon_[j]));
+                if (m.n(k) > 0.0)
+                    sensitive_[j] = std::max(sensitive_[j], 1.0 / (squares(k)[j] / m.n(k) + epsilon_[j]));
             most = std::max(most, sensitive_[j]);
         }
         most_ = most, largest_ = largest;
         for (i64 k = 0; k < m.classes; ++k) {
-            blank_ |= m.n[k] == 0.0;
+            blank_ |= m.n(k) == 0.0;
             for (int i = 0; i < 4; ++i) shares_[4 * k + i] = 0.0;
             for (i64 j = 0; j < pad_; ++j) {
-                const double variance = squares(k)[j] / m.n[k] + epsilon_[j];
-                const bool counts = sensitive_[j] > 0.0 && m.n[k] > 0.0;
+                const double variance = squares(k)[j] / m.n(k) + epsilon_[j];
+                const bool counts = sensitive_[j] > 0.0 && m.n(k) > 0.0;
                 const double rho = counts ? 1.0 / (most * variance) : 0.0;
                 double power = share(k)[j] = rho;
                 for (int i = 0; i < 4; ++i, power *= rho) shares_[4 * k + i] += power;
@@ -71,11 +90,14 @@ public:
 
     // ε without a row into `to` (padded).
     Moved epsilon_without(const double* x, double w, double left, double* to) const {
-        const double *mu = mean(m_.classes), *s = squares(m_.classes);
-        const double moved = w * m_.all_n / left;
+        const i64 all = m_.classes;
+        const double *mu = mean(all), *low = rest(all), *s = squares(all);
+        const double moved = w * m_.n(all) / left;
+        const bool light = left <= CANCELLED * m_.n(all);
         auto variance = [&](i64 j) {
-            const double t = x[j] - mu[j];
-            return rest_of(s[j], t * t * moved) / left;
+            const double t = (x[j] - mu[j]) - low[j], squared = rest_of(s[j], t * t * moved);
+            if (!light && !(squared < CANCELLED * s[j])) return squared / left;
+            return std::max(m_.without(all, j, x[j], w).squares, 0.0) / left;
         };
         double change = 0.0, epsilon = 0.0;
         if (m_.each) {
@@ -102,16 +124,20 @@ public:
 
     // log p(x | class k) after a row of weight w is taken out of the class, which keeps `left` of n;
     // false where a variance has no floor.
-    bool density(const Loops& loops, const double* x, i64 k, double n, double w, double left,
+    bool density(const Loops& loops, const double* x, i64 k, double w, double left,
                  const double* epsilon, double& score) const {
+        const double n = m_.n(k);
         const Less less{w * n / left, 1.0 / left, (n / left) * (n / left)};
         double logs = 0.0, quadratic = 0.0;
+        const bool light = left <= CANCELLED * n;
         for (i64 j = 0; j < pad_; j += STRIP) {
             const i64 d = pad_ - j < STRIP ? pad_ - j : STRIP;
             Density part;
-            loops.density_less(x + j, d, mean(k) + j, squares(k) + j, epsilon + j, less, &part);
+            loops.density_less(x + j, d, mean(k) + j, rest(k) + j, squares(k) + j, epsilon + j, less,
+                               &part);
+            if (light || part.kept < 0.0) part = density_exactly(x, j, k, w, left, epsilon, less);
             if (part.least < std::numeric_limits<double>::min()) return false;
-            logs += std::log(part.product) + part.exponent * 6.93147180559945286e-01;
+            logs += std::log(part.product) + part.exponent * LOG_TWO;
             quadratic += part.quadratic;
         }
         const double log_two_pi = 1.8378770664093454836;
@@ -134,9 +160,32 @@ public:
     bool blank() const { return blank_; }  // some class has no row
 
 private:
-    double* mean(i64 k) const { return cells_.get() + k * 3 * pad_; }
-    double* squares(i64 k) const { return mean(k) + pad_; }
-    double* share(i64 k) const { return mean(k) + 2 * pad_; }  // σ²_min / σ²
+    // As Loops::density_less; sums that lose their digits are read again from the totals.
+    Density density_exactly(const double* x, i64 from, i64 k, double w, double left,
+                            const double* epsilon, const Less& less) const {
+        const double n = m_.n(k);
+        const bool light = left <= CANCELLED * n;
+        double logs = 0.0, quadratic = 0.0, least = 1.0;
+        for (i64 j = from; j < std::min(from + STRIP, m_.d); ++j) {
+            const double whole = squares(k)[j];
+            double t = (x[j] - mean(k)[j]) - rest(k)[j], squared = rest_of(whole, t * t * less.moved);
+            t *= n / left;  // from the mean of the others
+            if (light || squared < CANCELLED * whole) {
+                const Centred others = m_.without(k, j, x[j], w);
+                t = (x[j] - others.mean.hi) - others.mean.lo;
+                squared = std::max(others.squares, 0.0);
+            }
+            const double variance = squared / left + epsilon[j];
+            quadratic += t * t / variance, logs += std::log(variance);
+            least = std::min(least, variance);
+        }
+        return {1.0, logs / LOG_TWO, quadratic, least, 0.0};
+    }
+
+    double* mean(i64 k) const { return cells_.get() + k * 4 * pad_; }
+    double* rest(i64 k) const { return mean(k) + pad_; }  // what the mean is more
+    double* squares(i64 k) const { return mean(k) + 2 * pad_; }
+    double* share(i64 k) const { return mean(k) + 3 * pad_; }  // σ²_min / σ²
     const MomentTables& m_;
     i64 pad_;
     Buffer<double> cells_, epsilon_, sensitive_, shares_;
@@ -163,13 +212,13 @@ void moments_without(const Loops& loops, const TypedMatrix<T>& x, const MomentTa
     std::vector<Local> locals(threads);
     for (auto& local : locals) local.row.resize(tables.pad()), local.epsilon.resize(tables.pad());
     auto one_row = [&](const double* row, i64 i, double* epsilon) {
-        const double w = taken.weight[i], everyone = rest_of(m.all_n, w);
+        const double w = taken.weight[i], everyone = rest_of(m.n(K), w);
         if (everyone == 0.0) return false;
         const auto moved = tables.epsilon_without(row, w, everyone, epsilon);
         for (i64 k = 0; k < K; ++k) {
-            const bool mine = k == taken.own[i], blank = tables.blank() && m.n[k] == 0.0;
+            const bool mine = k == taken.own[i], blank = tables.blank() && m.n(k) == 0.0;
             if (!mine && !moved.shows && !blank) continue;
-            const double out = mine ? w : 0.0, left = rest_of(m.n[k], out);
+            const double out = mine ? w : 0.0, left = rest_of(m.n(k), out);
             double& score = scores[i * K + k];
             if (!mine && !blank && moved.little) {
                 tables.follow(loops, row, k, moved.change, score);
@@ -177,8 +226,8 @@ void moments_without(const Loops& loops, const TypedMatrix<T>& x, const MomentTa
             }
             // a class without rows is like all classes together
             const bool fine =
-                left == 0.0 ? tables.density(loops, row, K, m.all_n, w, everyone, epsilon, score)
-                            : tables.density(loops, row, k, m.n[k], out, left, epsilon, score);
+                left == 0.0 ? tables.density(loops, row, K, w, everyone, epsilon, score)
+                            : tables.density(loops, row, k, out, left, epsilon, score);
             if (!fine) return false;
         }
         return true;

@@ -69,7 +69,7 @@ def families_for(kind, *, scaling=False, fixed=True):
         if not fixed:
             found += CHOSEN_ON_READING
             # an exponent is hardly determined, so far from 0 or where a value is so far away
-            found += () if kind in ("far", "huge", "1e12", "vanishing") else TRANSFORMED
+            found += () if kind in ("far", "huge", "1e9", "1e12", "vanishing") else TRANSFORMED
     if kind in ("whole", "gaps"):
         found += OF_COUNTS if scaling else OF_COUNTS + OF_COUNTS_IN_ROWS
     if kind in ("booleans", "gaps"):
@@ -193,16 +193,36 @@ def moved(rows, places=4.0):
     return [{name: other(value) for name, value in row.items()} for row in rows]
 
 
-def rounding(model, rows):
+def rounding(model, rows, lost=0.0):
     """What the rounding of numbers can do to joint log-likelihoods: some last places of each number
-    are worth this many nats, and so are those of the means."""
+    are worth this many nats, and so are those of the means, and a share `lost` of variances."""
     joint = quietly(model.predict_joint_log_proba, rows)
     further = quietly(model.predict_joint_log_proba, moved(rows))
     size = np.where(np.isfinite(joint), np.abs(joint), 0.0).max(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
         apart = np.abs(further - joint)
     apart = np.where(np.isfinite(apart), apart, 0.0)
-    return 1e-9 * (1.0 + size) + 8.0 * apart.max(axis=1, keepdims=True)
+    return (1e-9 + lost) * (1.0 + size) + 8.0 * apart.max(axis=1, keepdims=True)
+
+
+def lost_digits(table, i):
+    """Of what the other rows of a column have for squares, the share that double-doubles may lose
+    when row i is taken out: 2⁻¹⁰⁰ of the squares with it. 0 where the others have none."""
+    weight = np.ones(len(table)) if table.weights is None else table.weights
+    others, lost = np.arange(len(table)) != i, 0.0
+    for name, kind in table.kinds.items():
+        if kind not in NUMBERS or table.columns[name][i] is None:
+            continue
+        x = np.array(table.columns[name], dtype=np.float64)
+        used = others & ~np.isnan(x) & (weight > 0.0)
+        for rows in (used, used & (table.labels == table.labels[i])):
+            w, held = weight[rows], x[rows]
+            if len(held):
+                apart = held - np.average(held, weights=w)
+                squares = float(w @ apart**2)
+                whole = squares + weight[i] * (x[i] - held.mean()) ** 2
+                lost = max(lost, 2.0**-100 * whole / squares if squares > 0.0 else 0.0)
+    return lost
 
 
 def assert_close(found, expected, tolerance):

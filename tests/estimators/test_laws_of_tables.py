@@ -14,6 +14,7 @@ from estimators.model_laws import (
     forget,
     frame_of,
     learn,
+    lost_digits,
     parts_of,
     quietly,
     rounding,
@@ -52,6 +53,9 @@ def test_leaving_a_row_out_is_fitting_without_it(table, data):
     )
     found = leave_one_out(model, table.records(), table.labels, table.weights)
     for i in data.draw(st.sets(st.integers(0, len(table) - 1), min_size=1, max_size=3)):
+        lost = lost_digits(table, i)
+        if lost > 1e-6:  # of 1e12 beside thousandths no digits are left
+            continue
         rest = np.flatnonzero(np.arange(len(table)) != i)
         if table.weights is not None and not table.weights[rest].any():
             continue
@@ -60,7 +64,7 @@ def test_leaving_a_row_out_is_fitting_without_it(table, data):
         )
         row = table.records([i])
         expected = quietly(others.predict_log_proba, row)
-        assert_close(found[[i]], expected, rounding(others, row))
+        assert_close(found[[i]], expected, rounding(others, row, lost))
 
 
 # ---- forgetting ----------------------------------------------------------------------------------

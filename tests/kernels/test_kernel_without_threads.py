@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from reference import without
+from reference.inputs import moments_of
 from tallybayes import _kernels
 
 
@@ -67,8 +67,10 @@ def run_dense(kernel, each, threads):
         _kernels.posterior_without(scores, own, rng.normal(size=K), weight, threads)
     else:
         x, scores = rng.normal(size=(n, d)) * 10.0 ** np.linspace(-3, 3, d), np.zeros((n, K))
+        x[:K] += 1e9
+        own[:K] = np.arange(K)  # a far row in each class
         rule = 1e-9, each, scores, np.empty(n, dtype=np.uint8), threads
-        _kernels.moments_without(x, own, weight, *without.moments_of(x, own, weight, K), *rule)
+        _kernels.moments_without(x, own, weight, *moments_of(x, own, weight, K), *rule)
     return [scores]
 
 

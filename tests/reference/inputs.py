@@ -5,6 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from tallybayes import _kernels
+from tallybayes.tally import Moments
+from tallybayes.tally.moments import ROUNDING, VANISHING, origin_of
+
 FLOATS = [np.float32, np.float64]
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 DTYPES = [*FLOATS, *INTEGERS, np.bool_]
@@ -42,3 +46,13 @@ def triple(x):
 def special_classes(K):
     """How many classes are interesting: a lane more and less than a block of 8, 16, 24 and 32."""
     return [k for k in (1, 2, 7, 8, 9, 16, 17, 24, 25, 31, 32, 33, 40, 64, 65, 100) if k <= K]
+
+
+def moments_of(x, own, weight, n_classes):
+    """The totals of dense rows by class and of all together, their origin, and what is rounding."""
+    tally, codes = Moments.zeros(n_classes, origin_of(x)), own.astype(np.int32)
+    n, rest = np.zeros((2, n_classes))
+    _kernels.count_classes(codes, weight, n, 1, rest)
+    tally.add_weight(n[:, None], rest[:, None])
+    _kernels.moments_dense(x, codes, weight, tally.origin, *tally.sums, 1)
+    return tally.totals, tally.pooled().totals, tally.origin, VANISHING, ROUNDING

@@ -103,22 +103,6 @@ def moments_score(row, x, codes, weight, n_classes, smoothing, each):
     return scores
 
 
-def moments_of(x, own, weight, n_classes):
-    """n, means and squares about them of each class, and the same of all classes together."""
-    x = x.astype(np.float64)
-    n, mean = np.zeros(n_classes), np.zeros((n_classes, x.shape[1]))
-    squares = np.zeros_like(mean)
-    for k in range(n_classes):
-        w = weight[own == k]
-        n[k] = w.sum()
-        if len(w):
-            mean[k] = np.average(x[own == k], axis=0, weights=w)
-            squares[k] = (w[:, None] * (x[own == k] - mean[k]) ** 2).sum(axis=0)
-    centre = np.average(x, axis=0, weights=weight)
-    spread = (weight[:, None] * (x - centre) ** 2).sum(axis=0)
-    return n, mean, squares, weight.sum(), centre, spread
-
-
 def posterior_without(scores, own, other_prior, own_prior):
     """Bayes' rule in logarithms; the prior where every class is ruled out, and how many rows."""
     found, out = np.empty_like(scores), 0

@@ -28,6 +28,7 @@ from tallybayes.parameters import (
 )
 from tallybayes.schema import Columns
 from tallybayes.tally.base import RESIDUE
+from tallybayes.tally.moments import ROUNDING, VANISHING
 
 __all__ = ["CompiledWithout", "compile_without"]
 
@@ -273,10 +274,11 @@ class _Moments:
                 x,
                 own,
                 weight,
-                kind.n,
-                kind.mean,
-                kind.squares,
-                *kind.everyone,
+                kind.tally.totals,
+                kind.everyone.totals,
+                kind.tally.origin,
+                VANISHING,
+                ROUNDING,
                 kind.var_smoothing,
                 kind.each,
                 scores,
@@ -284,7 +286,7 @@ class _Moments:
                 get_num_threads(),
             )
         again = np.flatnonzero(redo)
-        for part, _ in _dense_chunks(again, kind.mean.size):
+        for part, _ in _dense_chunks(again, kind.tally.n.size):
             rows = again[part]
             scores[rows] = kind.exact(np.asarray(x[rows], np.float64), own[rows], weight[rows])
 

@@ -395,16 +395,13 @@ class Gaussian:
 
     def without(self, tally: Moments, classes: ClassCounts) -> MomentsWithout:
         tally, pooled = tally.copy(), tally.pooled()
-        mean, squares = tally.mean_and_squares()
 
         def exact(x: Array, index: NDArray[np.intp], weight: Array) -> Array:
             return self._scores_without(x, index, weight, tally, pooled)
 
         return MomentsWithout(
-            n=tally.n[:, 0] if tally.n.shape[1] else classes.count,
-            mean=mean,
-            squares=squares,
-            everyone=(float(classes.count.sum()), *(part[0] for part in pooled.mean_and_squares())),
+            tally=tally,
+            everyone=pooled,
             var_smoothing=self.var_smoothing,
             each=self.relative_to == "feature",
             plain=(self.prior, self.ddof, self.min_variance) == (None, 0.0, 0.0)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.parameters.columns import Cells
+from tallybayes.tally import Moments
 
 __all__ = [
     "CellsWithout",
@@ -95,11 +96,10 @@ class MomentsWithout:
 
     Parameters
     ----------
-    n : float64 array (n_classes,)
-    mean, squares : float64 arrays (n_classes, n_features)
-        Of each class; squares about the mean.
-    everyone : tuple of float, float64 arrays (n_features,), (n_features,)
-        n, mean and squares of all classes together.
+    tally : Moments
+        Of each class.
+    everyone : Moments
+        Of all classes together.
     var_smoothing : float
         Share of a variance of all classes together that is added to every variance.
     each : bool
@@ -111,10 +111,8 @@ class MomentsWithout:
         The score in every class, of dense rows (n_rows, n_features): whatever the counts are.
     """
 
-    n: Array
-    mean: Array
-    squares: Array
-    everyone: tuple[float, Array, Array]
+    tally: Moments
+    everyone: Moments
     var_smoothing: float
     each: bool
     plain: bool

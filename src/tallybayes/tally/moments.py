@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.tally.base import ALL, NOTHING, Rows, Tally, is_nothing, is_residue
 
-__all__ = ["VANISHING", "Moments", "origin_of"]
+__all__ = ["ROUNDING", "VANISHING", "Moments", "origin_of"]
 
 VANISHING = 2.0**-90
 """A sum of squares about the mean below this share of S2 is rounding of the double-doubles."""

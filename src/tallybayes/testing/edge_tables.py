@@ -47,6 +47,7 @@ COLUMNS: dict[str, Cell] = {
     "zeros": lambda byte, k, i: 0.0 if byte < 128 else round(0.1 * 1.04 ** (byte - 128), 2),
     "999": _sentinel(999.0),
     "1e12": _sentinel(1e12),
+    "1e9": _sentinel(1e9),
     "tiny": _scaled(1e-9),
     "vanishing": _scaled(1e-160),
     "huge": _scaled(1e100),
@@ -68,8 +69,8 @@ WHOLE = ("whole",)
 """Kinds of columns that are counts."""
 
 NUMBERS = (
-    "numbers", "whole", "constant", "constant in one class", "zeros", "999", "1e12", "tiny",
-    "vanishing", "huge", "far",
+    "numbers", "whole", "constant", "constant in one class", "zeros", "999", "1e9", "1e12",
+    "tiny", "vanishing", "huge", "far",
 )  # fmt: skip
 """Kinds of columns that are numbers throughout."""
 
