@@ -223,8 +223,8 @@ inline int presence_without(const Loops& loops, const ReadRows& read, i64 work, 
 }
 
 // ---- Σ_j log((v[own, j] − w + α_j) / scale) over all columns -----------------------------------
-// A column of much more weight than any row of the class adds log A + log(1 − w/A), A = v + α, whose
-// series is summed over such columns once; only the others are visited for each row. The scale is
+// A column of much more weight than any row of the class, v > w, adds log A + log(1 − w/A), A = v + α,
+// whose series is summed over such columns once; only the others are visited for each row. The scale is
 // near what most of them are: many large logarithms would not add up to a small difference.
 class ShiftedLogs {
 public:
@@ -242,7 +242,8 @@ public:
         };
         for (i64 j = 0; j < d; ++j) {
             const double a = v[j * step] + alpha.at(j);
-            if (!(a > 0.0 && a >= MUCH * heaviest)) {  // and columns that are alike as one
+            const bool fewer = heaviest > 0.0 && rest_of(v[j * step], heaviest) == 0.0;
+            if (fewer || !(a > 0.0 && a >= MUCH * heaviest)) {  // and columns that are alike as one
                 const bool again = !few_.empty() && few_.back().v == v[j * step] &&
                                        few_.back().a == alpha.at(j);
                 if (again)

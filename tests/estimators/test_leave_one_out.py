@@ -294,6 +294,17 @@ def test_rows_that_were_not_learned_are_refused():
         leave_one_out(object(), x, y)
 
 
+def test_rows_much_lighter_than_the_smoothing():
+    """A feature that all of them have is absent in none, not in less than none."""
+    x, y = np.array([[2, 0], [2, 0], [0, 0], [0, 0], [0, 1]]), np.array([0, 0, 1, 1, 1])
+    w = np.array([1e-3, 1e-3, 1.0, 1.0, 1.0])
+    found = leave_one_out(BernoulliNB(alpha=1.0).fit(x, y, w), x, y, w)
+    for i in range(len(y)):
+        rest = np.arange(len(y)) != i
+        others = BernoulliNB(alpha=1.0).fit(x[rest], y[rest], w[rest])
+        np.testing.assert_allclose(found[i], others.predict_log_proba(x[[i]])[0], atol=1e-12)
+
+
 ARRAYS = [GaussianNB, MultinomialNB, BernoulliNB, ComplementNB, CategoricalNB]
 
 
