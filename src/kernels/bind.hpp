@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 void bind_bins(nanobind::module_& m);
+void bind_choice(nanobind::module_& m);   // what columns may be read as
 void bind_pooled(nanobind::module_& m);
 void bind_cross(nanobind::module_& m);
 void bind_pairs(nanobind::module_& m);    // pairs of columns

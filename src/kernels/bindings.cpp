@@ -414,6 +414,7 @@ NB_MODULE(_kernels, m) {
     m.attr("NOT_INTEGER") = static_cast<int>(NOT_INTEGER);
     m.attr("OUT_OF_RANGE") = static_cast<int>(OUT_OF_RANGE);
     bind_bins(m);
+    bind_choice(m);
     bind_pooled(m);
     bind_texts(m);
 

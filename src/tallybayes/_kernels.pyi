@@ -82,6 +82,48 @@ def grid_counts(
 ) -> tuple[int, int, _I8, _F8]: ...
 def encode_texts(streams: list[Any], threads: int) -> list[tuple[_I4, list[str]]]: ...
 def bin_entries(x: _Real, edges: _F8, entries: _I4, threads: int) -> int: ...
+def score_cells(
+    counts: list[_F8],
+    classes: _F8,
+    row: _F8,
+    unit: float,
+    pseudo: float,
+    sizes: _I8,
+    fine: int,
+    widths: _I8,
+    strengths: _F8,
+    bins: _F8,
+    densities: _F8,
+    threads: int,
+) -> None: ...
+def score_gaussians(
+    counts: list[_F8],
+    values: list[_F8],
+    classes: _F8,
+    row: _F8,
+    n: _F8,
+    mean: _F8,
+    squares: _F8,
+    centre: _F8,
+    constant: _F8,
+    scale: _F8,
+    everyone: _F8,
+    rows: float,
+    less: float,
+    least: float,
+    exact: NDArray[np.uint8],
+    enough: _F8,
+    scores: _F8,
+    threads: int,
+) -> None: ...
+def find_atoms(
+    counts: list[_F8],
+    values: list[_F8],
+    classes: int,
+    row: float,
+    found: NDArray[np.uint8],
+    threads: int,
+) -> None: ...
 def levels_csr(
     indptr: _Real,
     indices: _Real,

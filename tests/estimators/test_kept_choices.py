@@ -55,7 +55,7 @@ def chosen(monkeypatch):
     names = []
     choose = table_reading._Reader.choose
     monkeypatch.setattr(
-        table_reading._Reader, "choose", lambda self, n: names.append(n) or choose(self, n)
+        table_reading._Reader, "choose", lambda self, n: names.extend(n) or choose(self, n)
     )
     return names
 

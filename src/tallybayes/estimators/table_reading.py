@@ -18,6 +18,7 @@ from tallybayes.engines.table_parts import (
     LevelsPart,
     Part,
 )
+from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import FamilyWarning, warn_user
 from tallybayes.estimators.declarations import Declared
 from tallybayes.estimators.identifiers import is_identifier, warn_of_identifier
@@ -26,7 +27,7 @@ from tallybayes.estimators.tiny_columns import tiny_columns, warn_of_tiny
 from tallybayes.families import Bernoulli, Binned, Categorical, Gaussian, Poisson, Smooth
 from tallybayes.families.binned import BinnedReading
 from tallybayes.families.cells import CellLaw
-from tallybayes.families.choice import UNDECLARED, ReadAs, can_read_as, choose, read_as
+from tallybayes.families.choice import UNDECLARED, Numbers, ReadAs, can_read_as, choose, read_as
 from tallybayes.families.counts import MultinomialCounts
 from tallybayes.families.densities import GaussianDensity
 from tallybayes.families.gaussian_group import GaussianGroup
@@ -278,10 +279,12 @@ class _Reader:
         assert isinstance(grid, GridCounts)
         return moments, grid
 
-    def choose(self, name: str) -> ReadAs:
-        """What a column of numbers whose family is not declared is best read as."""
-        moments, grid = self._counted_numbers(name)
-        return choose(moments, grid, self.classes, self.alpha_of_bins, self.plain, self.row_weights)
+    def choose(self, names: list[str]) -> dict[str, ReadAs]:
+        """What columns of numbers whose family is not declared are best read as."""
+        columns = [Numbers(*self._counted_numbers(name)) for name in names]
+        alpha, weights, threads = self.alpha_of_bins, self.row_weights, get_num_threads()
+        found = choose(columns, self.classes, alpha, self.plain, weights, threads)
+        return dict(zip(names, found, strict=True))
 
     def undeclared(self, names: list[str]) -> list[str]:
         """The columns of numbers whose family is not declared."""
@@ -314,7 +317,7 @@ class _Reader:
         elif isinstance(family, Binned | Smooth):
             reading = family.read(grid, self.classes, self.alpha_of_bins, self.row_weights)
         else:
-            choice = self.choices.get(name) or self.choose(name)
+            choice = self.choices.get(name) or self.choose([name])[name]
             reading = read_as(
                 choice, moments, grid, self.alpha_of_bins, self.plain, self.row_weights
             )
@@ -444,7 +447,7 @@ def choose_columns(
     """What each column of numbers whose family is not declared is best read as; parameters are
     those of :func:`read_columns`."""
     reader = _Reader(tally, classes, reading, {}, set())
-    return {name: reader.choose(name) for name in reader.undeclared(names)}
+    return reader.choose(reader.undeclared(names))
 
 
 def choices_fit(

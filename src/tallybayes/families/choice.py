@@ -10,20 +10,23 @@ tally enters, so the choice is the same for a batch, a row at a time or merged p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _kernels
 from tallybayes.families.atoms import any_nearly_constant, atom_cells
-from tallybayes.families.binned import CANDIDATES, LEAST, Binned, BinnedReading, best_bins
-from tallybayes.families.gaussian import Gaussian
+from tallybayes.families.base import log
+from tallybayes.families.binned import CANDIDATES, LEAST, Binned, BinnedReading
+from tallybayes.families.gaussian import Gaussian, Statistics
 from tallybayes.families.pooled import Pooled
-from tallybayes.families.smooth import FINE_BINS, STRENGTHS, WIDTHS, Smooth, best_density
+from tallybayes.families.smooth import FINE_BINS, STRENGTHS, WIDTHS, Smooth
 from tallybayes.tally import UNIT_ROWS, GridCounts, Moments, RowWeights
 
-__all__ = ["UNDECLARED", "ReadAs", "can_read_as", "choose", "read_as"]
+__all__ = ["UNDECLARED", "Numbers", "ReadAs", "can_read_as", "choose", "read_as"]
 
 Array = NDArray[np.float64]
 
@@ -35,6 +38,12 @@ UNPOOLED = 1e-9  # effective rows of all classes that only a class without rows 
 
 ROUNDING = 1e-9
 """Share of L within which two readings are equals, whatever the order of its sums was."""
+
+BELOW = 1.0 + 1e-8
+"""L times this is so far below L that no rounding makes them equal."""
+
+COLUMNS = 256
+"""Columns that are looked at together, so that what is computed of them stays small."""
 
 
 @dataclass(frozen=True)
@@ -61,19 +70,26 @@ class ReadAs:
     strength: float = 0.0
 
 
+class Numbers(NamedTuple):
+    """The tallies of one column of numbers."""
+
+    moments: Moments
+    grid: GridCounts
+
+
 def choose(
-    moments: Moments,
-    grid: GridCounts,
+    columns: Sequence[Numbers],
     classes: Array,
     alpha: float,
     plain: Gaussian,
     row_weights: RowWeights = UNIT_ROWS,
-) -> ReadAs:
-    """What a column of numbers is best read as.
+    threads: int = 1,
+) -> list[ReadAs]:
+    """What each column of numbers is best read as.
 
     Parameters
     ----------
-    moments, grid : tallies of one column
+    columns : sequence of Numbers
     classes : float64 array (n_classes,)
         Class counts, smoothed as the class prior is.
     alpha : float
@@ -81,35 +97,164 @@ def choose(
     plain : Gaussian
         The Gaussian that is a candidate.
     row_weights : RowWeights
+    threads : int
+        How many may work; the choices do not depend on it.
     """
-    gaussian, one = Pooled.read(plain, moments, grid), row_weights.overall
-    # the rows of all classes bound the loss of what a density does not explain: they are no excuse
-    # for one that does not fit
-    alone = replace(gaussian, rows=UNPOOLED * one)
-    best = ReadAs("gaussian", alone.likelihood(grid, classes, row_weights))
-    cells = atom_cells(grid, one)
-    if any_nearly_constant(grid, cells, one):
-        best = ReadAs("gaussian", -np.inf)
-    if grid.counts.any():
-        bins = best_bins(grid, classes, one * max(alpha, LEAST), row_weights)
-        smooth = best_density(grid, classes, row_weights)
-        for found in (
-            ReadAs("bins", bins.likelihood, bins.bins),
-            ReadAs("smooth", smooth.likelihood, FINE_BINS, smooth.width, smooth.strength),
-        ):
-            least = best.likelihood
-            if np.isfinite(least):
-                least += ROUNDING * abs(least)
-            if found.likelihood > least:
-                best = found
-    if cells.any() and not cells.all():
-        beside = Pooled.beside_atoms(plain, grid, cells)
-        likelihood = beside.likelihood(grid, classes, row_weights)
+    found: list[ReadAs] = []
+    for start in range(0, len(columns), COLUMNS):
+        some = columns[start : start + COLUMNS]
+        found += _Candidates(some, classes, alpha, plain, row_weights, threads).best()
+    return found
+
+
+class _Candidates:
+    """What some columns may be read as."""
+
+    def __init__(
+        self,
+        columns: Sequence[Numbers],
+        classes: Array,
+        alpha: float,
+        plain: Gaussian,
+        row_weights: RowWeights,
+        threads: int,
+    ) -> None:
+        self.columns, self.classes, self.plain = columns, classes, plain
+        self.row_weights, self.threads = row_weights, threads
+        self.one = row_weights.overall
+        self.pseudo = self.one * max(alpha, LEAST)
+        self.filled = [j for j, column in enumerate(columns) if column.grid.counts.any()]
+        grids = [columns[j].grid for j in self.filled]
+        self.counts = [np.ascontiguousarray(grid.counts) for grid in grids]
+        self.values = [grid.values() for grid in grids]
+        by_class = np.broadcast_to(row_weights.by_class[:, 0], classes.shape)
+        self.row = np.ascontiguousarray(by_class)
+
+    def best(self) -> list[ReadAs]:
+        """The best of each column, the earlier of equals."""
+        found = [ReadAs("gaussian", 0.0)] * len(self.columns)  # without a value all say the same
+        cells = self._cells()
+        gaussians = self._gaussians([_better(*pair) for pair in cells])
+        atoms = np.empty(len(self.filled), dtype=np.uint8)
+        n_classes = len(self.classes)
+        _kernels.find_atoms(self.counts, self.values, n_classes, self.one, atoms, self.threads)
+        for j, pair, likelihood, some in zip(self.filled, cells, gaussians, atoms, strict=True):
+            grid = self.columns[j].grid
+            at_atoms = atom_cells(grid, self.one) if some else None
+            if at_atoms is not None and any_nearly_constant(grid, at_atoms, self.one):
+                likelihood = -np.inf
+            best = _better(_better(ReadAs("gaussian", likelihood), pair[0]), pair[1])
+            if at_atoms is not None and not at_atoms.all():
+                best = self._beside_atoms(grid, at_atoms, best)
+            found[j] = best
+        return found
+
+    def _cells(self) -> list[tuple[ReadAs, ReadAs]]:
+        """The best bins and the best smoothed density of each column that has values."""
+        n = len(self.filled)
+        bins = np.empty((n, len(CANDIDATES)))
+        densities = np.empty((n, len(WIDTHS) * len(STRENGTHS)))
+        _kernels.score_cells(
+            self.counts,
+            self.classes,
+            self.row,
+            self.one,
+            self.pseudo,
+            np.array(CANDIDATES, dtype=np.int64),
+            FINE_BINS,
+            np.array(WIDTHS, dtype=np.int64),
+            np.array(STRENGTHS) * self.one,
+            bins,
+            densities,
+            self.threads,
+        )
+        bins[np.isnan(bins)] = -np.inf  # those of fewer bins
+        options = [(width, strength) for width in WIDTHS for strength in STRENGTHS]
+        found = []
+        for scores, smooth in zip(bins, densities, strict=True):
+            i, k = int(scores.argmax()), int(smooth.argmax())
+            density = ReadAs("smooth", float(smooth[k]), FINE_BINS, *options[k])
+            found.append((ReadAs("bins", float(scores[i]), CANDIDATES[i]), density))
+        return found
+
+    def _gaussians(self, others: list[ReadAs]) -> list[float]:
+        """L of the Gaussian of each column that has values; where it is below that of another
+        reading, any number below that."""
+        plain, columns = self.plain, [self.columns[j] for j in self.filled]
+        # the rows of all classes bound the loss of what a density does not explain: they are no
+        # excuse for one that does not fit
+        rows = UNPOOLED * self.one
+
+        def one_by_one(column: Numbers) -> float:
+            alone = replace(Pooled.read(plain, *column), rows=rows)
+            return alone.likelihood(column.grid, self.classes, self.row_weights)
+
+        if plain.estimate == "posterior" or plain.prior is not None or plain.var_smoothing:
+            return [one_by_one(column) for column in columns]
+        if not columns:
+            return []
+        own, everyone = _statistics([column.moments for column in columns])
+        within = plain.spread(own)
+        centre, variance, _ = plain.predictive(own, everyone, np.zeros((len(columns), 1)), within)
+        constant = -0.5 * np.log(2.0 * np.pi * variance) + log(own.n)
+        scores = np.empty(len(columns))
+        _kernels.score_gaussians(
+            self.counts,
+            self.values,
+            self.classes,
+            self.row,
+            own.n,
+            own.mean,
+            own.squares,
+            np.ascontiguousarray(centre),
+            np.ascontiguousarray(constant),
+            np.ascontiguousarray(np.sqrt(0.5 / variance)),
+            np.concatenate(everyone, axis=1),
+            rows,
+            plain.divisor_less,
+            plain.min_variance,
+            np.array([column.grid.shift == 0 for column in columns], dtype=np.uint8),
+            np.array([BELOW * other.likelihood for other in others]),
+            scores,
+            self.threads,
+        )
+        # NaN where float64 sums are left with too few digits of the other rows
+        return [
+            one_by_one(column) if score != score else score
+            for column, score in zip(columns, scores.tolist(), strict=True)
+        ]
+
+    def _beside_atoms(self, grid: GridCounts, cells: NDArray[np.bool_], best: ReadAs) -> ReadAs:
+        """The best reading, or a Gaussian beside the atoms that the column has."""
+        beside = Pooled.beside_atoms(self.plain, grid, cells)
+        likelihood = beside.likelihood(grid, self.classes, self.row_weights)
         # to name a value costs log n nats: so much each atom has to gain
-        cost = len(beside.atoms) * one * np.log(grid.counts.sum() / one)
-        if likelihood - cost > best.likelihood:
-            best = ReadAs("atoms", likelihood)
-    return best
+        cost = len(beside.atoms) * self.one * float(np.log(grid.counts.sum() / self.one))
+        return ReadAs("atoms", likelihood) if likelihood - cost > best.likelihood else best
+
+
+def _better(first: ReadAs, second: ReadAs) -> ReadAs:
+    """The better of two; the first of equals."""
+    least = first.likelihood
+    if np.isfinite(least):
+        least += ROUNDING * abs(least)
+    return second if second.likelihood > least else first
+
+
+def _statistics(columns: list[Moments]) -> tuple[Statistics, Statistics]:
+    """Those of each class, float64 (n_columns, n_classes), and of all together, (n_columns, 1)."""
+    arrays = (
+        np.concatenate(parts, axis=1) for parts in zip(*(m.totals for m in columns), strict=True)
+    )
+    n, s1_hi, s1_lo, s2_hi, s2_lo, n_lo = arrays
+    origin = np.concatenate([moments.origin for moments in columns])
+    together = Moments(origin, n, s1_hi, s1_lo, s2_hi, s2_lo, n_lo)
+    pooled = together.pooled()
+    own, everyone = (
+        Statistics(*(np.ascontiguousarray(part.T) for part in (m.n, *m.mean_and_squares())))
+        for m in (together, pooled)
+    )
+    return own, everyone
 
 
 def read_as(

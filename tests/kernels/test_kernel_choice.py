@@ -1,0 +1,117 @@
+"""The choice of the family of a column of numbers: compiled, and as NumPy makes it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reference.choice import best_reading
+from tallybayes.engines.table import collect_table
+from tallybayes.families.choice import UNDECLARED, Numbers, choose
+from tallybayes.tables import Numbers as Column
+from tallybayes.tables import Table
+from tallybayes.tally import GridCounts, Moments
+
+DRAWN = {
+    "normal": lambda rng, y: rng.normal(size=len(y)) + y,
+    "skewed": lambda rng, y: rng.lognormal(sigma=2.0, size=len(y)) * (1 + y % 3),
+    "whole": lambda rng, y: rng.integers(0, 9, len(y)) + y % 3,
+    "atom": lambda rng, y: np.where(rng.random(len(y)) < 0.4, 0.0, rng.normal(5.0, 1.0, len(y))),
+    "constant in a class": lambda rng, y: np.where(y == 0, 3.0, rng.normal(size=len(y))),
+    "nearly constant in a class": lambda rng, y: np.where(
+        (y == 0) & (np.arange(len(y)) > 9), 0.0, rng.normal(5.0, 1.0, len(y))
+    ),
+    "constant": lambda rng, y: np.full(len(y), 7.0),
+    "far apart": lambda rng, y: 10.0 ** rng.integers(-60, 60, len(y)) * rng.choice([-1, 1], len(y)),
+    "an outlier": lambda rng, y: np.where(np.arange(len(y)) == 1, 1e9, rng.normal(size=len(y)) + y),
+    "two values": lambda rng, y: rng.integers(0, 2, len(y)) * 1.0,
+}
+
+
+def tallies(kind, n, n_classes, weight, seed):
+    """Moments and grid counts of one column, smoothed class counts and the weight of rows."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n)
+    x = np.asarray(DRAWN[kind](rng, y), dtype=np.float64)
+    x[rng.random(n) < 0.1] = np.nan
+    w = {"one": None, "whole": rng.integers(1, 4, n) * 1.0, "any": rng.random(n) * 3.0}[weight]
+    table = Table({"x": Column(x, "float")}, n, True)
+    tally = collect_table(table, np.arange(n_classes), y.astype(np.int32), w)
+    [moments] = [t for t in tally.groups if isinstance(t, Moments)]
+    [grid] = [t for t in tally.groups if isinstance(t, GridCounts)]
+    count = tally.classes.count
+    classes = (count + 1.0) / (count.sum() + n_classes) * count.sum()
+    return Numbers(moments, grid), classes, tally.classes.row_weights
+
+
+def plain_of(weights):
+    one = weights.overall
+    return replace(UNDECLARED, ddof=one, pooled_rows=one)
+
+
+@given(
+    kind=st.sampled_from(sorted(DRAWN)),
+    n=st.sampled_from([3, 10, 60, 300]),
+    n_classes=st.sampled_from([1, 2, 3, 40]),
+    weight=st.sampled_from(["one", "whole", "any"]),
+    alpha=st.sampled_from([0.0, 1.0, 20.0]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_the_best_likelihood_is_that_of_numpy(kind, n, n_classes, weight, alpha, seed):
+    column, classes, weights = tallies(kind, n, n_classes, weight, seed)
+    plain = plain_of(weights)
+    [found] = choose([column], classes, alpha, plain, weights)
+    _, _, likelihood = best_reading(*column, classes, alpha, plain, weights)
+    # almost without smoothing what other classes say is a small difference of large sums, in both
+    exact = 1e-9 if alpha else 1e-5
+    np.testing.assert_allclose(found.likelihood, likelihood, rtol=exact, atol=exact * n)
+
+
+@pytest.mark.parametrize("kind", sorted(DRAWN))
+@pytest.mark.parametrize("n_classes", [2, 30])
+def test_the_family_is_that_of_numpy(kind, n_classes):
+    column, classes, weights = tallies(kind, 400, n_classes, "one", 1)
+    plain = plain_of(weights)
+    [found] = choose([column], classes, 1.0, plain, weights)
+    family, options, _ = best_reading(*column, classes, 1.0, plain, weights)
+    assert found.family == family
+    if family == "bins":
+        assert (found.bins,) == options
+    elif family == "smooth":
+        assert (found.width, found.strength) == options
+
+
+def test_a_column_of_more_values_than_cells():
+    column, classes, weights = tallies("an outlier", 6000, 2, "one", 1)
+    assert column.grid.shift
+    plain = plain_of(weights)
+    [found] = choose([column], classes, 1.0, plain, weights)
+    family, _, likelihood = best_reading(*column, classes, 1.0, plain, weights)
+    assert (found.family, found.likelihood) == (family, pytest.approx(likelihood, rel=1e-9))
+
+
+def test_choices_depend_on_no_other_column_and_on_no_number_of_threads():
+    made = [tallies(kind, 200, 5, "whole", 3) for kind in sorted(DRAWN)]
+    classes, weights = made[0][1], made[0][2]
+    columns = [column for column, _, _ in made] * 40  # more than are looked at together
+    empty = Numbers(Moments.zeros(5, np.zeros(1)), GridCounts.zeros(5))
+    columns.insert(3, empty)
+    plain = plain_of(weights)
+    alone = [choose([column], classes, 1.0, plain, weights)[0] for column in columns[:12]]
+    assert alone[3].family == "gaussian"
+    assert alone[3].likelihood == 0.0
+    one, two = (choose(columns, classes, 1.0, plain, weights, threads) for threads in (1, 2))
+    assert one == two
+    assert one[:12] == alone
+
+
+def test_a_student_t_is_a_candidate_too():
+    column, classes, weights = tallies("normal", 300, 3, "one", 0)
+    plain = replace(plain_of(weights), estimate="posterior")
+    [found] = choose([column], classes, 1.0, plain, weights)
+    family, _, likelihood = best_reading(*column, classes, 1.0, plain, weights)
+    assert (found.family, found.likelihood) == (family, pytest.approx(likelihood))

@@ -1,0 +1,42 @@
+"""What a column of numbers is best read as, one candidate after the other with NumPy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tallybayes.families.atoms import any_nearly_constant, atom_cells
+from tallybayes.families.binned import LEAST, best_bins
+from tallybayes.families.choice import ROUNDING, UNPOOLED
+from tallybayes.families.pooled import Pooled
+from tallybayes.families.smooth import best_density
+from tallybayes.tally import UNIT_ROWS
+
+__all__ = ["best_reading"]
+
+
+def best_reading(moments, grid, classes, alpha, plain, row_weights=UNIT_ROWS):
+    """The family, its options and its L; parameters are those of `choose`."""
+    gaussian, one = Pooled.read(plain, moments, grid), row_weights.overall
+    alone = replace(gaussian, rows=UNPOOLED * one)
+    best = "gaussian", (), float(alone.likelihood(grid, classes, row_weights))
+    cells = atom_cells(grid, one)
+    if any_nearly_constant(grid, cells, one):
+        best = "gaussian", (), -np.inf
+    if grid.counts.any():
+        bins = best_bins(grid, classes, one * max(alpha, LEAST), row_weights)
+        smooth = best_density(grid, classes, row_weights)
+        for found in (
+            ("bins", (bins.bins,), bins.likelihood),
+            ("smooth", (smooth.width, smooth.strength), smooth.likelihood),
+        ):
+            least = best[2] + ROUNDING * abs(best[2]) if np.isfinite(best[2]) else best[2]
+            if found[2] > least:
+                best = found
+    if cells.any() and not cells.all():
+        beside = Pooled.beside_atoms(plain, grid, cells)
+        likelihood = beside.likelihood(grid, classes, row_weights)
+        if likelihood - len(beside.atoms) * one * np.log(grid.counts.sum() / one) > best[2]:
+            best = "atoms", (), likelihood
+    return best
