@@ -25,10 +25,10 @@ ASKED = (
 def learnings(n_parts, x, y, **of_all):
     """Models of the same counts whose weights, pairs and corrections differ: each learned without
     some of the rows and asked for something else; the last of all rows."""
-    counted = WeightedNaiveBayes(interactions=0, polish=False).fit(x, y)
+    counted = WeightedNaiveBayes(parts=1, interactions=0, polish=False).fit(x, y)
     found = []
     for m, asked in enumerate(ASKED[len(ASKED) - n_parts :]):
-        model = WeightedNaiveBayes(**{**asked, **of_all})
+        model = WeightedNaiveBayes(**{"parts": 1, **asked, **of_all})
         model.__dict__["_model"] = copy.copy(counted)._model
         kept = np.arange(len(y)) % 5 != m if m < n_parts - 1 else np.full(len(y), True)
         found.append(model.reweight(x[kept], y[kept]))

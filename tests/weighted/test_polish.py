@@ -35,11 +35,11 @@ def numbered(cells):
 def test_what_is_hopeless_is_what_the_first_step_loses(seed, effect):
     """Term by term as with the cells of all terms side by side."""
     cells, scores, y, weight = rows(seed, effect, missing=seed > 3)
-    both = polish._Rows(numbered(cells), scores, y, weight, 40)
+    both = polish.CorrectedRows(numbered(cells), scores, y, weight, 40)
     held_out = fold_of(len(y)) == 0
     train, test = both.only(~held_out), both.only(held_out)
     nothing = np.zeros(both.shape)
-    step = polish._solved(train, train.curvature(), polish.RIDGES[0], nothing, steps=1)
+    step = polish.solved(train, train.curvature(), polish.RIDGES[0], nothing, steps=1)
     lost = test.loss(step)[0] - test.loss(nothing)[0]
     assert hopeless(cells.T, scores, y, weight, held_out) == (lost > polish.WORTH)
 

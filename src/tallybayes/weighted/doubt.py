@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.learned import Learned
 from tallybayes.weighted.row_scores import log_normalised
-from tallybayes.weighted.rows import LearningRows
+from tallybayes.weighted.rows import LearningRows, counted_in
 from tallybayes.weighted.score import WeightedScore
 
 __all__ = ["Doubt", "believed", "doubted", "least_gain", "many", "trust_beyond_chance"]
@@ -141,7 +141,7 @@ def doubted(
     fold = rows.folds(FOLDS, SALT)
     for f in range(FOLDS):
         some, test = rows.take(np.flatnonzero(fold != f)), np.flatnonzero(fold == f)
-        learn = learner(_counted(columns, some), some)
+        learn = learner(counted_in(columns, some), some)
         for i, worth in enumerate(worths):
             told = learn(worth)
             score = WeightedScore(told.columns, told.pairs, told.tables, told.offset)
@@ -152,18 +152,6 @@ def doubted(
         t = 0
     trust = float(TRUSTS[t])
     return Doubt(worths[i], trust, log_normalised(log_p + trust * said[i]))
-
-
-def _counted(columns: list[ColumnCells], rows: LearningRows) -> list[ColumnCells]:
-    """The same columns with the counts of these rows."""
-    found = []
-    for column, cells in zip(columns, rows.cells, strict=True):
-        known = cells >= 0
-        at = cells[known] * rows.n_classes + rows.y[known]
-        counts = np.zeros((column.n_cells, rows.n_classes))
-        counts += np.bincount(at, rows.weight[known], counts.size).reshape(counts.shape)
-        found.append(replace(column, counts=counts))
-    return found
 
 
 def _loss(scores: Array, rows: LearningRows) -> float:

@@ -14,7 +14,7 @@ from tallybayes.weighted.pair_terms import PairTerm
 from tallybayes.weighted.tables import SILENT, ColumnTable, TableChoice, column_table
 from tallybayes.weighted.terms import Weights
 
-__all__ = ["Averaged", "Learned", "tables_of"]
+__all__ = ["Averaged", "Learned", "nothing_learned", "tables_of"]
 
 Array = NDArray[np.float64]
 
@@ -234,6 +234,23 @@ class Averaged:
                     made[choice] = column_table(column, p, choice)
                 tables.append(made[choice])
         return found
+
+
+def nothing_learned(columns: list[ColumnCells], p: Array, n_rows: int = 0) -> Learned:
+    """Columns that say nothing, beside the class shares p, which predict so many rows."""
+    d, n_classes = len(columns), len(p)
+    return Learned(
+        columns=columns,
+        choices=[SILENT] * d,
+        pairs=[],
+        rounds=[],
+        weights=Weights(np.zeros(d), np.zeros((n_classes, d)), np.zeros(n_classes), 1.0),
+        corrections=None,
+        tables=[np.zeros((column.n_cells, n_classes)) for column in columns],
+        offset=np.log(p),
+        tested=np.arange(n_rows),
+        log_proba=np.tile(np.log(p), (n_rows, 1)),
+    )
 
 
 def tables_of(full: list[Array], weights: Weights, corrections: list[Array] | None) -> list[Array]:

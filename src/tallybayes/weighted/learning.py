@@ -10,28 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from tallybayes.weighted.averaging import averaged
 from tallybayes.weighted.canonical import canonical
 from tallybayes.weighted.cells import ColumnCells
-from tallybayes.weighted.copies import best_of_copies, near_copies
 from tallybayes.weighted.doubt import (
     believed,
     doubted,
-    least_gain,
     many,
     trust_beyond_chance,
 )
 from tallybayes.weighted.duplicates import distinct
-from tallybayes.weighted.learned import Averaged, Learned
+from tallybayes.weighted.learned import Averaged, Learned, nothing_learned
 from tallybayes.weighted.rounds import Asked, Rounds
 from tallybayes.weighted.rows import LearningRows, row_weights
 from tallybayes.weighted.sampling import thinned
-from tallybayes.weighted.tables import SILENT, ColumnTable, column_table
-from tallybayes.weighted.terms import Weights
+from tallybayes.weighted.tables import column_tables
+from tallybayes.weighted.told_apart import copied, told_apart
 
 __all__ = ["learn"]
 
 Array = NDArray[np.float64]
 
+PARTS = 5
+LEAST = 4  # rows a part at least
 MOST_VALUES = 40_000_000  # rows times classes that are looked at
 
 
@@ -72,18 +73,19 @@ def learn(
     penalty : float, optional
         γ; chosen by cross-validation unless given.
     parts : int, optional
-        How many learnings, each without some of the rows, are averaged with one of all rows; 1:
-        that one alone, and so it is so far whatever is given.
+        In how many parts the rows are cut, each left out of a learning that is averaged with the
+        others and with one of all rows (see `averaged`); 1: that one alone. Unless given, 5 if
+        there are 20 rows or more.
     """
-    del parts
+    parts = (PARTS if rows.n >= LEAST * PARTS else 1) if parts is None else min(parts, rows.n)
     asked = Asked(interactions, by_class, polish, penalty)
     p = classes / classes.sum()
     if rows.n_classes == 1:
-        return Averaged.of_one(_of_one_class(columns, rows))
+        return Averaged.of_one(nothing_learned(columns, p, rows.n))
     if rows.keys is not None:
-        return _of_any_columns(columns, rows, p, asked)
+        return _of_any_columns(columns, rows, p, asked, parts)
     rows, was = canonical(rows, columns)
-    learned = _of_any_columns(columns, rows, p, asked)
+    learned = _of_any_columns(columns, rows, p, asked, parts)
     tested = was[learned.tested]
     order = np.argsort(tested)
     return replace(
@@ -95,7 +97,7 @@ def learn(
 
 
 def _of_any_columns(
-    columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked
+    columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked, parts: int
 ) -> Averaged:
     """What is learned of canonical rows, of columns some of which may be equal."""
     some = thinned(rows.y, rows.n_classes, MOST_VALUES // rows.n_classes)
@@ -104,9 +106,36 @@ def _of_any_columns(
     if kept != list(range(len(columns))):  # the keys are of these already
         thin = replace(thin, cells=np.ascontiguousarray(thin.cells[kept]))
     with _controller().limit(limits=1, user_api="blas"):  # for small products threads only wait
-        learned = _learned([columns[j] for j in kept], thin, p, asked)
-    found = replace(learned.among(columns, kept), tested=some[learned.tested])
-    return Averaged.of_one(found, duplicates)
+        different = [columns[j] for j in kept]
+        if parts > 1:
+            found = _averaged(different, thin, p, asked, parts)
+        else:
+            found = Averaged.of_one(_learned(different, thin, p, asked))
+    return replace(
+        found,
+        columns=columns,
+        parts=[part.among(columns, kept) for part in found.parts],
+        tested=some[found.tested],
+        duplicates=duplicates,
+        nearly={kept[j]: kept[other] for j, other in found.nearly.items()},
+    )
+
+
+def _averaged(
+    columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked, parts: int
+) -> Averaged:
+    """What is learned, averaged. Which of near-copies is heard is decided once, on all rows."""
+    nearly: dict[int, int] = {}
+    if not many(len(columns), float(rows.weight.sum())) and copied(columns, rows, p):
+        nearly = told_apart(columns, rows, p, asked).nearly
+    heard = [j for j in range(len(columns)) if j not in nearly]
+    found = averaged([columns[j] for j in heard], rows.among(heard), p, asked, parts)
+    return replace(
+        found,
+        columns=columns,
+        parts=[part.among(columns, heard) for part in found.parts],
+        nearly=nearly,
+    )
 
 
 @cache
@@ -121,7 +150,7 @@ def _learned(columns: list[ColumnCells], rows: LearningRows, p: Array, asked: As
         return _of_few_columns(columns, rows, p, asked)
 
     def learner(columns: list[ColumnCells], rows: LearningRows) -> Callable[[float], Learned]:
-        tables = _tables(columns, rows, p)
+        tables = column_tables(columns, p, _weights(columns, rows))
 
         def learn(worth: float) -> Learned:
             kept = [j for j, table in enumerate(tables) if table.gain >= worth]
@@ -136,51 +165,15 @@ def _learned(columns: list[ColumnCells], rows: LearningRows, p: Array, asked: As
     return replace(learned, tested=np.arange(rows.n), log_proba=doubt.log_proba)
 
 
-def _tables(columns: list[ColumnCells], rows: LearningRows, p: Array) -> list[ColumnTable]:
-    """The tables of columns, smoothed as leave-one-out likes best."""
-    weights = row_weights(rows, [column.n_cells for column in columns])
-    return [
-        column_table(column, p, row_weight=weight)
-        for column, weight in zip(columns, weights, strict=True)
-    ]
+def _weights(columns: list[ColumnCells], rows: LearningRows) -> list[Array]:
+    return row_weights(rows, [column.n_cells for column in columns])
 
 
 def _of_few_columns(
     columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked
 ) -> Learned:
     """The same where columns are few for the rows, so that leave-one-out is enough."""
-    tables = _tables(columns, rows, p)
-    groups = near_copies(columns, tables, rows)
-    n_told = len(columns) - sum(len(group) - 1 for group in groups)
-    least = least_gain(n_told, float(rows.weight.sum()))
-    loud = [table.gain >= least for table in tables]
-    for j, column in enumerate(columns):
-        if not loud[j]:
-            tables[j] = column_table(column, p, SILENT)
-
-    def learn_of(kept: list[int]) -> Learned:
-        chosen = [columns[j] for j in kept], [tables[j] for j in kept]
-        return Rounds(*chosen, rows.among(kept), p, asked).learned().among(columns, kept)
-
-    told = [[j for j in group if loud[j]] for group in groups]
-    learned = best_of_copies([group for group in told if len(group) > 1], learn_of, rows)
+    learned = told_apart(columns, rows, p, asked)
     heard = len(columns) - len(learned.nearly)
     trust = trust_beyond_chance(rows, learned.tested, learned.log_proba, p, heard)
     return believed(learned, p, trust)
-
-
-def _of_one_class(columns: list[ColumnCells], rows: LearningRows) -> Learned:
-    """Nothing is to be learned."""
-    nothing = [np.zeros((column.n_cells, 1)) for column in columns]
-    return Learned(
-        columns=columns,
-        choices=[SILENT] * len(columns),
-        pairs=[],
-        rounds=[],
-        weights=Weights(np.zeros(len(columns)), np.zeros((1, len(columns))), np.zeros(1), 1.0),
-        corrections=None,
-        tables=nothing,
-        offset=np.zeros(1),
-        tested=np.arange(rows.n),
-        log_proba=np.zeros((rows.n, 1)),
-    )

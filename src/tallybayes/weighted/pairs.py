@@ -8,6 +8,7 @@ screened with few cells a column; the best are tried with more cells and a kerne
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -22,7 +23,7 @@ from tallybayes.weighted.coarse_columns import CoarseColumns
 from tallybayes.weighted.pair_terms import CountedPair, PairTerm, summed
 from tallybayes.weighted.rows import LearningRows
 
-__all__ = ["Pairs"]
+__all__ = ["Found", "Pairs"]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
@@ -43,7 +44,10 @@ WORTH = 1.0  # nats that a pair has to gain at least
 
 
 @dataclass(frozen=True)
-class _Found:
+class Found:
+    """A pair and the best way to cut it: two columns, in more cells or few, the strength τ, the
+    width of the kernel; and what it gains, in nats."""
+
     gain: float
     first: int
     second: int
@@ -74,6 +78,7 @@ class Pairs:
         among: NDArray[np.intp],
     ) -> None:
         self.rows = rows
+        self.names = [column.name for column in columns]
         self.coarse = CoarseColumns(columns, rows, among)
         self.strengths = np.outer(STRENGTHS, share * rows.n_classes)
         size = self.coarse.size[False]
@@ -84,7 +89,13 @@ class Pairs:
         self.open = np.column_stack([first[fits], second[fits]]).astype(np.int32)
         self.count = len(self.open)
 
-    def best(self, proba: Values, most: int) -> list[_Found]:
+    def only(self, names: Iterable[tuple[str, str]]) -> None:
+        """Other pairs than these, by the names of their columns, are not taken."""
+        wanted = {frozenset(pair) for pair in names}
+        kept = [frozenset((self.names[i], self.names[j])) in wanted for i, j in self.open.tolist()]
+        self.open = self.open[np.array(kept, dtype=bool)]
+
+    def best(self, proba: Values, most: int, *, all_that_gain: bool = False) -> list[Found]:
         """The best pairs that are not taken yet, at most so many, each worth its place; they are
         taken.
 
@@ -93,21 +104,25 @@ class Pairs:
         proba : float32 array (n_rows, n_classes)
             P.
         most : int
+        all_that_gain : bool
+            Whether a pair is worth its place where it gains at all.
         """
         work = len(self.open) * self.rows.n * self.rows.n_classes
         gains = self._screened(proba, int(-(-work // MOST_WORK)))
         if len(self.open) > MOST_OPEN:
             self.open = self.open[np.sort(np.argsort(-gains, kind="stable")[:MOST_OPEN])]
             gains = self._screened(proba, 1)
-        order = np.argsort(-gains, kind="stable")[: TRIED * most]
+        tried = most if all_that_gain else TRIED * most
+        order = np.argsort(-gains, kind="stable")[:tried]
         found = self._all_tried(self.open[order], proba)
-        kept = [f for f in sorted(found, key=lambda f: -f.gain)[:most] if f.gain > self._least(f)]
+        best = sorted(found, key=lambda f: -f.gain)[:most]
+        kept = [f for f in best if f.gain > (0.0 if all_that_gain else self._least(f))]
         taken = {(f.first, f.second) for f in kept}
         left = [tuple(pair) not in taken for pair in self.open.tolist()]
         self.open = self.open[np.array(left, dtype=bool)]
         return kept
 
-    def _least(self, f: _Found) -> float:
+    def _least(self, f: Found) -> float:
         """What a pair has to gain, in nats: of so many pairs, tried in so many ways, about one for
         300 rows gains that by chance."""
         number = self.coarse.is_number[[f.first, f.second]].any()
@@ -132,14 +147,14 @@ class Pairs:
             )
         return gains[:, 0]
 
-    def _all_tried(self, pairs: Cells, proba: Values) -> list[_Found]:
+    def _all_tried(self, pairs: Cells, proba: Values) -> list[Found]:
         """Each of some pairs, in every way: the best of it."""
         rows = self.rows
         many = rows.n * rows.n_classes > THOROUGH
         if many and rows.n_classes == 2 and self.coarse.complete:
             return self._told_by_sums(pairs, proba)
 
-        def tried(pair: Cells) -> _Found:
+        def tried(pair: Cells) -> Found:
             return self._tried(int(pair[0]), int(pair[1]), proba, many)
 
         threads = min(get_num_threads(), len(pairs))
@@ -148,7 +163,7 @@ class Pairs:
         with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(tried, pairs))
 
-    def _told_by_sums(self, pairs: Cells, proba: Values) -> list[_Found]:
+    def _told_by_sums(self, pairs: Cells, proba: Values) -> list[Found]:
         """Of many rows of two classes: the sums of the cells tell the gain well enough."""
         coarse, gains = self.coarse, np.full((len(pairs), 1 + len(WIDTHS), len(STRENGTHS)), -np.inf)
         _kernels.try_pairs(
@@ -170,10 +185,10 @@ class Pairs:
         for (i, j), gain in zip(pairs.tolist(), gains, strict=True):
             way, s = divmod(int(np.argmax(gain)), len(STRENGTHS))
             width = WIDTHS[max(way - 1, 0)]
-            found.append(_Found(float(gain[way, s]), i, j, way > 0, STRENGTHS[s], width))
+            found.append(Found(float(gain[way, s]), i, j, way > 0, STRENGTHS[s], width))
         return found
 
-    def _tried(self, i: int, j: int, proba: Values, many: bool) -> _Found:
+    def _tried(self, i: int, j: int, proba: Values, many: bool) -> Found:
         """A pair with few cells, and, where it has numbers, with more cells and kernels: the best.
         Of many rows the other strengths are tried only on what is best under the middle one."""
         rows, coarse, ways = self.rows, self.coarse, []
@@ -201,10 +216,10 @@ class Pairs:
         ]
         best, way, strength = max(found)
         fine, width, *_ = ways[-way]
-        return _Found(best, i, j, fine, strength, width)
+        return Found(best, i, j, fine, strength, width)
 
     def counted(
-        self, f: _Found, parts: list[tuple[LearningRows, Values]], round: int
+        self, f: Found, parts: list[tuple[LearningRows, Values]], round: int
     ) -> CountedPair:
         """A pair, counted on rows.
 

@@ -12,7 +12,17 @@ from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.weighted.descent import HALVINGS, descend
 
-__all__ = ["ALL_FOLDS", "FOLDS", "SALT", "Correction", "correction", "hopeless"]
+__all__ = [
+    "ALL_FOLDS",
+    "FOLDS",
+    "SALT",
+    "CorrectedRows",
+    "Correction",
+    "added",
+    "correction",
+    "hopeless",
+    "solved",
+]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
@@ -28,7 +38,7 @@ ALL_FOLDS = 2000  # rows below which every fold is looked at for the ridge, else
 WORTH = 1.0  # nats that a correction has to gain
 
 
-class _Rows:
+class CorrectedRows:
     """Rows whose cells are corrected.
 
     Parameters
@@ -45,10 +55,10 @@ class _Rows:
         self.cells, self.scores, self.y, self.weight = cells, scores, y, weight
         self.shape = n_cells, scores.shape[1]
 
-    def only(self, rows: NDArray[np.bool_]) -> _Rows:
+    def only(self, rows: NDArray[np.bool_]) -> CorrectedRows:
         """The same where other rows weigh nothing."""
         weight = np.where(rows, self.weight, 0.0)
-        return _Rows(self.cells, self.scores, self.y, weight, self.shape[0])
+        return CorrectedRows(self.cells, self.scores, self.y, weight, self.shape[0])
 
     def loss(self, q: Array) -> tuple[float, Array]:
         """Log-loss under corrections q (n_cells, n_classes), and its gradient."""
@@ -67,7 +77,9 @@ class _Rows:
         return diagonal
 
 
-def _solved(rows: _Rows, curvature: Array, ridge: float, start: Array, steps: int = STEPS) -> Array:
+def solved(
+    rows: CorrectedRows, curvature: Array, ridge: float, start: Array, steps: int = STEPS
+) -> Array:
     """q of the least ridge-penalised loss, from where it starts, by at most so many steps."""
     inverse = 1.0 / (curvature + 2.0 * ridge).ravel()
 
@@ -170,22 +182,22 @@ def correction(
     fold : index array (n_rows,)
         The fold of each row, one of `FOLDS`.
     """
-    rows = _Rows(cells, scores, y, weight, n_cells)
+    rows = CorrectedRows(cells, scores, y, weight, n_cells)
     folds = range(FOLDS if len(y) < ALL_FOLDS else 1)
     found = _validated([(rows.only(fold != f), rows.only(fold == f)) for f in folds])
     if found is None:
         return None
     ridge, without = found
     tested = [np.flatnonzero(fold == f) for f in folds]
-    left_out = [_added(q, cells[at]) for q, at in zip(without, tested, strict=True)]
+    left_out = [added(q, cells[at]) for q, at in zip(without, tested, strict=True)]
     return Correction(
-        _solved(rows, rows.curvature(), ridge, np.zeros(rows.shape)),
+        solved(rows, rows.curvature(), ridge, np.zeros(rows.shape)),
         np.concatenate(tested),
         np.concatenate(left_out),
     )
 
 
-def _added(q: Array, cells: Cells) -> Array:
+def added(q: Array, cells: Cells) -> Array:
     """What corrections add to rows, (n_rows, n_classes)."""
     wide = np.vstack([q, np.zeros((1, q.shape[1]))])  # −1 reads the last
     added = np.zeros((len(cells), q.shape[1]))
@@ -194,7 +206,9 @@ def _added(q: Array, cells: Cells) -> Array:
     return added
 
 
-def _validated(parts: list[tuple[_Rows, _Rows]]) -> tuple[float, list[Array]] | None:
+def _validated(
+    parts: list[tuple[CorrectedRows, CorrectedRows]],
+) -> tuple[float, list[Array]] | None:
     """The ridge that is best for rows that were not learned from, and what was learned without
     them; None if no correction is worth it."""
     nothing = np.zeros(parts[0][0].shape)
@@ -203,14 +217,14 @@ def _validated(parts: list[tuple[_Rows, _Rows]]) -> tuple[float, list[Array]] | 
     curvatures = [train.curvature() for train, _ in parts]
     if len(parts) == 1 and nothing.shape[1] > 2:  # what `hopeless` tells of two classes
         train, test = parts[0]
-        first = _solved(train, curvatures[0], RIDGES[0], nothing, steps=1)
+        first = solved(train, curvatures[0], RIDGES[0], nothing, steps=1)
         if test.loss(first)[0] > without + WORTH:
             return None
     best, least, before = None, without - WORTH, without
     for ridge in RIDGES:
         loss = 0.0
         for f, (train, test) in enumerate(parts):
-            starts[f] = _solved(train, curvatures[f], ridge, starts[f])
+            starts[f] = solved(train, curvatures[f], ridge, starts[f])
             loss += test.loss(starts[f])[0]
         if loss < least:
             best, least = (ridge, starts.copy()), loss

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,8 +11,8 @@ from numpy.typing import NDArray
 
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.learned import Learned, tables_of
-from tallybayes.weighted.pair_terms import pair_values
-from tallybayes.weighted.pairs import Pairs
+from tallybayes.weighted.pair_terms import PairTerm, pair_values
+from tallybayes.weighted.pairs import Found, Pairs
 from tallybayes.weighted.polish import (
     ALL_FOLDS,
     FOLDS,
@@ -23,7 +24,7 @@ from tallybayes.weighted.polish import (
 from tallybayes.weighted.row_scores import RowScores, log_normalised
 from tallybayes.weighted.rows import LearningRows, column_values
 from tallybayes.weighted.sampling import sampled
-from tallybayes.weighted.tables import SILENT, ColumnTable
+from tallybayes.weighted.tables import SILENT, ColumnTable, column_table
 from tallybayes.weighted.terms import Terms, Weights, scores_of, shares_of
 from tallybayes.weighted.weights import learn_weights
 
@@ -32,8 +33,10 @@ __all__ = ["Asked", "Rounds"]
 Array = NDArray[np.float64]
 
 ROUNDS = 8
+GROWN = 2  # times as many terms: γ is chosen again
 MOST_PAIRS = 100  # of a round
 HARDLY = 0.25  # of those that find a place: fewer mean that there are hardly more
+HARDLY_ALL = 0.1  # the same where every pair that gains is taken
 MOST_PAIRED = 400  # columns among which pairs are looked for
 MOST_ROWS = 25_000  # that weights are learned on
 MOST_VALUES = 100_000_000  # of terms, rows and classes
@@ -66,6 +69,11 @@ class Rounds:
     p : float64 array (n_classes,)
         Shares of the classes.
     asked : Asked
+    among : iterable of (str, str), optional
+        The pairs of columns that may be taken, by name; any unless given.
+    cut_by : list of ColumnCells, optional
+        The columns with the counts by which pairs are cut into few cells, so that several learnings
+        cut alike; those of `columns` unless given.
     """
 
     def __init__(
@@ -75,9 +83,12 @@ class Rounds:
         rows: LearningRows,
         p: Array,
         asked: Asked,
+        among: Iterable[tuple[str, str]] | None = None,
+        cut_by: list[ColumnCells] | None = None,
     ) -> None:
         d, n_classes = len(columns), rows.n_classes
-        self.columns, self.rows, self.p, self.asked = columns, rows, p, asked
+        self.columns, self.rows, self.p, self.asked, self.among = columns, rows, p, asked, among
+        self.cut_by = columns if cut_by is None else cut_by
         self.by_class = asked.by_class and n_classes * (d + 1) <= MOST_DEVIATIONS
         self.most = max(4, min(d, MOST_PAIRS))
         terms = d + ROUNDS * self.most
@@ -95,14 +106,26 @@ class Rounds:
             values = column_values(table, cells, self.sample.y, self.counted.removed, p)
             self.terms.add(values, pair=False)
         self.rounds: list[Weights] = []
+        self._validated = 0
         self.weights = self.learn_weights(None)
+        self._pairs: Pairs | None = None
+        self._taken: list[tuple[Found, int]] = []  # and the round of each
 
     def learn_weights(self, start: Weights | None) -> Weights:
-        """Weights of the terms there are, near enough to choose pairs by."""
-        return self._learn_weights(start, self.asked.penalty, nearly=True)
+        """Weights of the terms there are, near enough to choose pairs by. γ is chosen again where
+        the terms are twice as many."""
+        due = len(self.terms) >= GROWN * self._validated
+        if due:
+            self._validated = len(self.terms)
+        return self._learn_weights(start, self.asked.penalty, nearly=True, validated=due)
 
     def _learn_weights(
-        self, start: Weights | None, penalty: float | None, *, nearly: bool
+        self,
+        start: Weights | None,
+        penalty: float | None,
+        *,
+        nearly: bool,
+        validated: bool = True,
     ) -> Weights:
         return learn_weights(
             self.terms,
@@ -112,6 +135,7 @@ class Rounds:
             by_class=self.by_class,
             penalty=penalty,
             nearly=nearly,
+            validated=validated,
         )
 
     def sample_scores(self) -> Array:
@@ -137,37 +161,83 @@ class Rounds:
         said = (~self.silent) * self.weights.terms * (self.terms.values**2).mean(axis=(0, 2)) ** 0.5
         return np.sort(np.argsort(-said, kind="stable")[:most])
 
-    def add_pairs(self) -> None:
-        """Rounds of pairs and of weights."""
+    def add_pairs(self, *, all_that_gain: bool = False) -> None:
+        """Rounds of pairs and of weights.
+
+        Parameters
+        ----------
+        all_that_gain : bool
+            Whether a pair is worth its place where it gains at all; else it has to gain more than
+            one of so many pairs would by chance.
+        """
         d, most = len(self.columns), ROUNDS * self.most
         if self.asked.interactions is not None:
             most = min(most, self.asked.interactions)
         if self.by_class and self.rows.n_classes > 2:
             most = min(most, max(d, MOST_DEVIATIONS // self.rows.n_classes - d - 1))
-        pairs = Pairs(self.columns, self.sample, self.p, self.loudest(MOST_PAIRED))
+        if self._pairs is None:
+            self._pairs = Pairs(self.cut_by, self.sample, self.p, self.loudest(MOST_PAIRED))
+            if self.among is not None:
+                self._pairs.only(self.among)
+        few = (HARDLY_ALL if all_that_gain else HARDLY) * self.most
         for _ in range(ROUNDS):
             left = min(self.most, most - len(self.rest.pairs))
             if left <= 0:
                 return
             proba = np.ascontiguousarray(shares_of(self.sample_scores()).T, dtype=np.float32)
-            found = pairs.best(proba, left)
+            found = self._pairs.best(proba, left, all_that_gain=all_that_gain)
             if not found:
                 return
             others = self.rest.proba(self.weights)
             parts = [(self.counted, proba), (self.rest.rows, others)]
             for choice in found:
-                counted = pairs.counted(choice, parts, len(self.rounds))
+                counted = self._pairs.counted(choice, parts, len(self.rounds))
                 values = pair_values(counted, self.counted, proba)
                 self.terms.add(values, pair=True)
                 self.rest.pairs.append(replace(counted, proba=others))
+                self._taken.append((choice, len(self.rounds)))
             self.rounds.append(self.weights)
             self.weights = self.learn_weights(self.weights)
-            if len(found) < HARDLY * self.most:
+            if len(found) < few:
                 return
+
+    def counted_again(
+        self, columns: list[ColumnCells], rows: LearningRows, n_pairs: int
+    ) -> list[PairTerm]:
+        """The first so many pairs, counted on other rows under the weights there were when each was
+        taken, every row taken out.
+
+        Parameters
+        ----------
+        columns : list of ColumnCells
+            With the counts of these rows.
+        rows : LearningRows
+        n_pairs : int
+        """
+        tables = [
+            column_table(column, self.p, table.choice)
+            for column, table in zip(columns, self.rest.tables, strict=True)
+        ]
+        scores = RowScores(rows, self.p, tables)
+        taken = self._taken[:n_pairs]
+        for place, weights in enumerate(self.rounds):
+            found = [choice for choice, round in taken if round == place]
+            if found and self._pairs is not None:
+                parts = [(rows, scores.proba(weights))]
+                scores.pairs += [self._pairs.counted(choice, parts, place) for choice in found]
+        return [pair.term for pair in scores.pairs]
+
+    def finish(self) -> None:
+        """No term is added any more: what terms say of the rows is given up."""
+        del self.terms
 
     def learned(self) -> Learned:
         if self.asked.interactions != 0 and len(self.columns) > 1:
             self.add_pairs()
+        return self.present()
+
+    def present(self) -> Learned:
+        """What is learned with the terms there are."""
         self.weights = self._learn_weights(self.weights, self.weights.scale, nearly=False)
         tables, weights = self.rest.tables, self.weights
         weights.terms[: len(tables)][self.silent] = 0.0
@@ -185,7 +255,7 @@ class Rounds:
             columns=self.columns,
             choices=[table.choice for table in tables],
             pairs=pairs,
-            rounds=self.rounds,
+            rounds=list(self.rounds),
             weights=weights,
             corrections=corrections,
             tables=tables_of(full, weights, corrections),

@@ -7,15 +7,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.weighted.hashing import row_keys
+from tallybayes.weighted.cells import ColumnCells
+from tallybayes.weighted.hashing import row_keys, salted
 from tallybayes.weighted.sampling import twin_folds
 from tallybayes.weighted.tables import ColumnTable
 
-__all__ = ["LEAST", "LearningRows", "column_values", "row_weights"]
+__all__ = ["LEAST", "LearningRows", "column_values", "counted_in", "row_weights"]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
 
+BY_CHANCE = 0.05  # rows of a content
 LEAST = 1e-9  # of a smoothed count that rounding has left at or below zero
 
 
@@ -72,7 +74,38 @@ class LearningRows:
 
     def folds(self, folds: int, salt: int) -> NDArray[np.intp]:
         """The fold of each row; see `twin_folds`."""
-        return twin_folds(self.content(), self.y, self.n_classes, folds, salt)
+        keys = self.content()
+        if self._alike_by_chance(keys):
+            keys = keys + salted(np.arange(self.n, dtype=np.uint64), salt)
+        return twin_folds(keys, self.y, self.n_classes, folds, salt)
+
+    def _alike_by_chance(self, keys: NDArray[np.uint64]) -> bool:
+        """Whether equal rows are no copies, as columns tell so few rows apart: of n rows whose
+        columns had nothing to do with each other, n / exp(Σ H) would have a given content, H the
+        entropy of a column. In few columns that is more than one in twenty, and to hold all rows
+        of a content out would leave other rows in than there are."""
+        if len(np.unique(keys)) == len(keys):
+            return False
+        room = np.log(self.n / BY_CHANCE)
+        for cells in self.cells:
+            share = np.bincount(cells[cells >= 0]) / self.n
+            share = share[share > 0.0]
+            room += float(share @ np.log(share))
+            if room < 0.0:
+                return False
+        return True
+
+
+def counted_in(columns: list[ColumnCells], rows: LearningRows) -> list[ColumnCells]:
+    """The same columns with the counts of these rows."""
+    found = []
+    for column, cells in zip(columns, rows.cells, strict=True):
+        known = cells >= 0
+        at = cells[known] * rows.n_classes + rows.y[known]
+        counts = np.zeros((column.n_cells, rows.n_classes))
+        counts += np.bincount(at, rows.weight[known], counts.size).reshape(counts.shape)
+        found.append(replace(column, counts=counts))
+    return found
 
 
 def row_weights(rows: LearningRows, sizes: list[int]) -> list[Array]:

@@ -34,6 +34,8 @@ WORTH = 1e-6  # nats: what the last step may gain
 NEARLY = 1e-1  # the same where only losses are compared
 OF_A_ROW = 1e-5  # the same, a row, where other terms come
 MANY = 5000  # and rows are so many
+MANY_WEIGHTS = 400  # deviations, of which the last steps say little
+OF_MANY = 1e-2  # nats: what the last step may gain of so many
 
 
 def _solved(loss: Loss, start: Weights, deviating: bool, worth: float) -> Weights:
@@ -87,6 +89,7 @@ def learn_weights(
     by_class: bool = True,
     penalty: float | None = None,
     nearly: bool = False,
+    validated: bool = True,
 ) -> Weights:
     """The weights of all terms.
 
@@ -104,6 +107,8 @@ def learn_weights(
         γ; by cross-validation unless given.
     nearly : bool
         Whether other terms will come, so that of many rows near the least loss is near enough.
+    validated : bool
+        Whether γ is chosen again.
     """
     d, n_classes = len(terms), rows.n_classes
     deviating = by_class and n_classes > 2
@@ -116,8 +121,10 @@ def learn_weights(
     values = terms.values
     scale = start.scale if penalty is None else penalty
     worth = OF_A_ROW * rows.n if nearly and rows.n > MANY else WORTH
+    if deviating and d * n_classes > MANY_WEIGHTS:
+        worth = max(worth, OF_MANY if not nearly else NEARLY)
     loss = Loss(values, rows.y, rows.weight, pair, log_share, scale)
-    if penalty is None and rows.n >= FEWEST:
+    if penalty is None and validated and rows.n >= FEWEST:
         if not deviating:
             start = _solved(loss, start, deviating, worth)
             if penalty_takes(loss, start) < MATTERS:

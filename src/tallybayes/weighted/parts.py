@@ -1,0 +1,187 @@
+"""One learning of a part of the rows: its terms, and the corrections of their cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.weighted.cells import ColumnCells, coarse
+from tallybayes.weighted.correction_path import CorrectionPath
+from tallybayes.weighted.doubt import least_gain, many
+from tallybayes.weighted.learned import Learned
+from tallybayes.weighted.polish import added
+from tallybayes.weighted.rounds import Asked, Rounds
+from tallybayes.weighted.rows import LearningRows, counted_in, row_weights
+from tallybayes.weighted.sampling import sampled, thinned
+from tallybayes.weighted.tables import SILENT, column_table, column_tables
+
+__all__ = ["Part", "Taught"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+CELLS = (4, 16)  # in which numbers are corrected, beside their own where these are many more
+MOST_TESTED = 50_000  # rows left out that judge
+MOST_CORRECTIONS = 1_000_000  # cells times classes
+MOST_CORRECTED = 10_000_000  # cells of rows that corrections are learned on
+MOST_STEPS = 50_000_000  # those times classes
+
+
+@dataclass(frozen=True, eq=False)
+class Taught:
+    """What a part has learned, and what it says of all rows.
+
+    Parameters
+    ----------
+    learned : Learned
+        Of the columns that are heard, without corrections.
+    scores : float64 array (n_rows, n_classes)
+        S of the rows it was learned from, each taken out of every count, and of the others.
+    """
+
+    learned: Learned
+    scores: Array
+
+
+class Part:
+    """A learning of some of the rows. The rows left out weigh nothing: they are in no count, and
+    are scored as new rows are.
+
+    Parameters
+    ----------
+    columns : list of ColumnCells
+        With the counts of all rows.
+    rows : LearningRows
+        All rows, in canonical order.
+    kept : bool array (n_rows,)
+        The rows that are learned from.
+    p : float64 array (n_classes,)
+        Shares of the classes.
+    asked : Asked
+    stricter : float
+        Nats that a column has to gain beyond the least, to be heard.
+    among : iterable of (str, str), optional
+        The pairs of columns that may be taken, by name; any unless given.
+    """
+
+    def __init__(
+        self,
+        columns: list[ColumnCells],
+        rows: LearningRows,
+        kept: NDArray[np.bool_],
+        p: Array,
+        asked: Asked,
+        stricter: float = 0.0,
+        among: Iterable[tuple[str, str]] | None = None,
+    ) -> None:
+        self.p, self.asked = p, asked._replace(polish=False)
+        left_out = np.flatnonzero(~kept)
+        self.tested = left_out[thinned(rows.y[left_out], rows.n_classes, MOST_TESTED)]
+        own = rows if kept.all() else rows.take(np.flatnonzero(kept))
+        self.every, self.all_rows = columns, rows
+        self.rows = replace(rows, weight=np.where(kept, rows.weight, 0.0))
+        self.columns = columns if kept.all() else counted_in(columns, own)
+        self.tables = column_tables(
+            self.columns, p, row_weights(own, [column.n_cells for column in columns])
+        )
+        n, d = float(own.weight.sum()), len(columns)
+        loud = [table.gain >= least_gain(d, n) + stricter for table in self.tables]
+        if many(d, float(rows.weight.sum())):
+            self.heard = [j for j in range(d) if loud[j]]
+        else:  # what says nothing by itself may be in a pair
+            self.heard = list(range(d))
+            for j in range(d):
+                if not loud[j]:
+                    self.tables[j] = column_table(self.columns[j], p, SILENT)
+        self.cut_by = [columns[j] for j in self.heard]
+        self.rounds = Rounds(
+            [self.columns[j] for j in self.heard],
+            [self.tables[j] for j in self.heard],
+            self.rows.among(self.heard),
+            p,
+            self.asked,
+            among,
+            self.cut_by,
+        )
+
+    def teach(self, *, all_that_gain: bool = False) -> Taught:
+        """What is learned with pairs that gain more than they would by chance, or, after that, with
+        all that gain at all."""
+        if self.asked.interactions != 0 and len(self.heard) > 1:
+            self.rounds.add_pairs(all_that_gain=all_that_gain)
+        learned = self.rounds.present()
+        return Taught(learned, np.ascontiguousarray(self.rounds.scores().T))
+
+    def finish(self) -> None:
+        """Nothing more is taught: what terms say of the rows is given up."""
+        self.rounds.finish()
+
+    def corrections(self, taught: Taught) -> CorrectionPath | None:
+        """Of every cell of the terms that say something; None where there is none, or too many."""
+        learned, rows, d = taught.learned, self.rounds.rows, len(self.heard)
+        maps = []
+        for t, table in enumerate(learned.tables):
+            if t < d and learned.choices[t] == SILENT:
+                continue
+            if t < d:
+                column = self.cut_by[t]
+                some = [n for n in CELLS if 2 * n < column.n_numbers]
+                maps += [(t, coarse(column, n)) for n in some]
+            maps.append((t, np.arange(len(table), dtype=np.int32)))
+        n_cells = sum(int(cells.max()) + 1 for _, cells in maps)
+        if not maps or n_cells * rows.n_classes > MOST_CORRECTIONS:
+            return None
+        most = max(1, min(MOST_CORRECTED, MOST_STEPS // rows.n_classes) // len(maps))
+        index, stands = sampled(rows.y, rows.weight, rows.n_classes, most)
+        return CorrectionPath(
+            maps,
+            self.numbered(taught, maps, index),
+            taught.scores[index],
+            rows.y[index],
+            stands,
+            self.numbered(taught, maps, self.tested),
+            taught.scores[self.tested],
+        )
+
+    def numbered(
+        self, taught: Taught, maps: list[tuple[int, NDArray[np.int32]]], index: Index
+    ) -> NDArray[np.int32]:
+        """The cells of some rows, numbered over `maps`, int32 (n_rows, n_maps); −1 for none."""
+        cells, d = np.ascontiguousarray(self.rounds.rows.cells[:, index]), len(self.heard)
+        found, start = np.empty((len(index), len(maps)), dtype=np.int32), 0
+        for place, (t, cell) in enumerate(maps):
+            code = cells[t] if t < d else taught.learned.pairs[t - d].codes(cells)
+            found[:, place] = np.append(cell + start, -1)[code]
+            start += int(cell.max()) + 1
+        return found
+
+    def scores(
+        self, taught: Taught, path: CorrectionPath | None, q: Array | None, index: Index
+    ) -> Array:
+        """S of some rows, corrected, float64 (n_rows, n_classes)."""
+        if path is None or q is None:
+            return taught.scores[index]
+        return taught.scores[index] + added(q, self.numbered(taught, path.maps, index))
+
+    def result(self, taught: Taught, corrections: list[Array] | None) -> Learned:
+        """What was learned, of all columns, corrected, and its pairs counted on all rows.
+
+        Parameters
+        ----------
+        taught : Taught
+        corrections : list of float64 arrays (n_cells, n_classes), optional
+            Of each term.
+        """
+        learned = taught.learned
+        if len(self.tested):
+            columns = self.cut_by
+            pairs = self.rounds.counted_again(
+                columns, self.all_rows.among(self.heard), len(learned.pairs)
+            )
+            learned = replace(learned, columns=columns, pairs=pairs)
+        learned = replace(learned, corrections=corrections)
+        learned = replace(learned, tables=learned.term_tables(learned.columns, self.p))
+        return learned.among(self.every, self.heard)
