@@ -105,13 +105,20 @@ inline dd multiply(dd a, dd b) {
 // A sum of a chunk has three parts, `pad` cells apart: the sum itself, the rounding errors of its
 // additions, and those of its terms. The errors stand apart because those of a far row's term are
 // as large as the terms of ordinary rows, whose last places they would swallow.
-template <int L, bool Inexact = true>
+template <int L, bool Inexact = true, bool Squares = false>
 inline void add_term(typename Lanes<L>::type term, typename Lanes<L>::type rest, double* sum,
                      i64 pad) {
     using V = typename Lanes<L>::type;
     const V before = Lanes<L>::read(sum), after = before + term;
     Lanes<L>::write(sum, after);
-    Lanes<L>::write(sum + pad, Lanes<L>::read(sum + pad) + sum_error(before, term, after));
+    V error;
+    if (Squares) {  // neither is negative: the larger is known, and half the steps will do (3.3)
+        const V larger = before > term ? before : term, other = before > term ? term : before;
+        error = other - (after - larger);
+    } else {
+        error = sum_error(before, term, after);
+    }
+    Lanes<L>::write(sum + pad, Lanes<L>::read(sum + pad) + error);
     if (Inexact) Lanes<L>::write(sum + 2 * pad, Lanes<L>::read(sum + 2 * pad) + rest);
 }
 
@@ -144,7 +151,7 @@ inline void moments_terms(const T* x, double weight, double* TB_RESTRICT cells, 
             square_rest = square_rest + cross + cross;
         }
         add_term<L, Shifted>(t, rest, cells + pad, pad);
-        add_term<L, !exact>(square, square_rest, cells + 4 * pad, pad);
+        add_term<L, !exact, true>(square, square_rest, cells + 4 * pad, pad);
     }
 }
 
@@ -158,11 +165,15 @@ inline void moments_row(const T* x, i64 j, i64 d, double weight, double* cells, 
 }
 
 // Rows of a chunk into sums about each class's own shift b: S1 += w(x−b), S2 += w(x−b)². The cells
-// of a class are b and the parts of S1 and S2, seven times `pad`.
+// of a class are b and the parts of S1 and S2, seven times `pad`. A row is fetched some 3 kB before
+// it is read: the additions of a row take so long that the processor by itself looks ahead too late.
 template <class T, bool Weighted>
 void moments_rows(const T* x, i64 stride, i64 n, i64 d, i64 pad, const i32* slot,
                   const unsigned char* shifted, const double* w, double* cells) {
+    constexpr i64 LINE = 64 / sizeof(T);
+    const i64 ahead = (48 * LINE / d + 1) * stride;
     for (i64 i = 0; i < n; ++i, x += stride) {
+        for (i64 j = 0; j < d; j += LINE) __builtin_prefetch(x + ahead + j);
         if (Weighted && w[i] == 0.0) continue;
         double* of_class = cells + static_cast<i64>(slot[i]) * (7 * pad);
         const double weight = Weighted ? w[i] : 1.0;
