@@ -91,33 +91,36 @@ int sums_without_(const RowEntries& x, const InVector<i64>& own, const InVector<
 using PairTable = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 int presence_without_(const RowEntries& x, const InVector<i64>& own, const InVector<double>& weight,
-                      const PairTable& pair, const InVector<double>& yes,
-                      const InVector<double>& no, OutVector<double> score, OutVector<double> ruled,
+                      const PairTable& pair, const InVector<double>& rows,
+                      const InVector<double>& yes, const InVector<double>& no, OutVector<double> score, OutVector<double> ruled,
                       int threads) {
     const Taken taken = taken_of(own, weight, x.n, static_cast<i64>(pair.shape(0)));
     need(pair, 1, x.d, "pair");
     need(pair, 2, 2, "pair");
+    need(rows, 0, taken.classes, "rows");
     need(score, 0, x.n, "score");
     need(ruled, 0, x.n, "ruled");
     const Smoothing first = smoothing_of(yes, x.d), second = smoothing_of(no, x.d);
     nb::gil_scoped_release release;
-    return presence_without(chosen_loops(), x.read, x.work, taken, pair.data(), x.d, first, second,
-                            score.data(), ruled.data(), threads);
+    return presence_without(chosen_loops(), x.read, x.work, taken, pair.data(), rows.data(), x.d, first,
+                            second, score.data(), ruled.data(), threads);
 }
 
 void shifted_logs_(const nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>& table,
                    const InVector<i64>& own, const InVector<double>& weight,
-                   const InVector<double>& alpha, const InVector<double>& scale, double sign,
+                   const InVector<double>& alpha, const InVector<double>& from,
+                   const InVector<double>& scale, double sign,
                    OutVector<double> sum, OutVector<double> zeros, int threads) {
     const i64 n = static_cast<i64>(own.shape(0)), d = static_cast<i64>(table.shape(1));
     const Taken taken = taken_of(own, weight, n, static_cast<i64>(table.shape(0)));
     need(sum, 0, n, "sum");
     need(zeros, 0, n, "zeros");
+    need(from, 0, taken.classes, "from");
     need(scale, 0, taken.classes, "scale");
     const Smoothing smoothing = smoothing_of(alpha, d);
     nb::gil_scoped_release release;
     shifted_logs(chosen_loops(), taken, table.data(), table.stride(0), table.stride(1), d, smoothing,
-                 scale.data(), sign, sum.data(), zeros.data(), threads);
+                 from.data(), scale.data(), sign, sum.data(), zeros.data(), threads);
 }
 
 // What Complement needs, packed once; the arrays stay numpy's.
@@ -244,9 +247,9 @@ void bind_without(nb::module_& m) {
           "length"_a.noconvert(), "threads"_a);
     m.def("sums_without", &sums_without_, "x"_a, "own"_a, "weight"_a, "part"_a, "alpha"_a,
           "score"_a.noconvert(), "length"_a.noconvert(), "threads"_a);
-    m.def("presence_without", &presence_without_, "x"_a, "own"_a, "weight"_a, "pair"_a,
+    m.def("presence_without", &presence_without_, "x"_a, "own"_a, "weight"_a, "pair"_a, "rows"_a,
           "yes"_a, "no"_a, "score"_a.noconvert(), "ruled"_a.noconvert(), "threads"_a);
-    m.def("shifted_logs", &shifted_logs_, "table"_a, "own"_a, "weight"_a, "alpha"_a, "scale"_a, "sign"_a,
+    m.def("shifted_logs", &shifted_logs_, "table"_a, "own"_a, "weight"_a, "alpha"_a, "whole"_a, "scale"_a, "sign"_a,
           "sum"_a.noconvert(), "zeros"_a.noconvert(), "threads"_a);
     nb::class_<ComplementScorer>(m, "ComplementScorer")
         .def(nb::init<InTable<double>, InVector<double>, InVector<double>, InVector<double>,

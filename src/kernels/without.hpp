@@ -48,6 +48,11 @@ inline double rest_of(double whole, double part) {
     const double rest = whole - part;
     return rest <= RESIDUE * whole ? 0.0 : rest;
 }
+// The same of a whole that is itself a difference, and so rounded beside what it was taken from.
+inline double rest_of(double whole, double part, double from) {
+    const double rest = whole - part;
+    return rest <= 0.0 || (rest <= RESIDUE * from && rest < 0.5) ? 0.0 : rest;
+}
 
 // Some rows class by class: the table of a class stays in the cache.
 inline void by_class(const Taken& taken, i64 r0, i64 n, Buffer<i64>& place, Buffer<i64>& order) {
@@ -176,7 +181,7 @@ int entries_without(const Loops& loops, const ReadRows& read, i64 work, const Ta
             }
             for (i64 p = 0; p < n; ++p) {
                 const i64 j = e.index[p0 + p];
-                logs[p] = number(mine + j * step, j, taken.weight[i], e.value[p0 + p], counted);
+                logs[p] = number(mine + j * step, j, taken.own[i], taken.weight[i], e.value[p0 + p], counted);
             }
             if (Log) loops.logs(n, logs);
             for (i64 p = 0; p < n; ++p) total += e.value[p0 + p] * logs[p];
@@ -191,7 +196,7 @@ inline int sums_without(const Loops& loops, const ReadRows& read, i64 work, cons
                         const double* part, i64 d, Smoothing alpha, double* score, double* length,
                         int threads) {
     return entries_without<true>(loops, read, work, taken, part, d, 1, score, length, threads,
-                           [=](const double* cell, i64 j, double w, double x, double& total) {
+                           [=](const double* cell, i64 j, i64, double w, double x, double& total) {
                                total += x;
                                return rest_of(*cell, w * x) + alpha.at(j);
                            });
@@ -201,7 +206,7 @@ inline int sums_without(const Loops& loops, const ReadRows& read, i64 work, cons
 inline int own_sums(const Loops& loops, const ReadRows& read, i64 work, const Taken& taken,
                     const double* table, i64 d, double* score, double* length, int threads) {
     return entries_without<false>(loops, read, work, taken, table, d, 1, score, length, threads,
-                                  [](const double* cell, i64, double, double x, double& total) {
+                                  [](const double* cell, i64, i64, double, double x, double& total) {
                                       total += x;
                                       return *cell;
                                   });
@@ -209,14 +214,14 @@ inline int own_sums(const Loops& loops, const ReadRows& read, i64 work, const Ta
 
 // score = Σ log(present[own, j] − w + yes_j) − log(absent[own, j] − w + no_j) over the features that
 // a row has; ruled = how many of the subtrahends are log 0, which are left out. Present and absent
-// stand side by side: pair (classes, d, 2).
+// stand side by side: pair (classes, d, 2). Absent is a difference from rows (classes).
 inline int presence_without(const Loops& loops, const ReadRows& read, i64 work, const Taken& taken,
-                            const double* pair, i64 d, Smoothing yes, Smoothing no, double* score,
-                            double* ruled, int threads) {
+                            const double* pair, const double* rows, i64 d, Smoothing yes,
+                            Smoothing no, double* score, double* ruled, int threads) {
     return entries_without<true>(loops, read, work, taken, pair, d, 2, score, ruled, threads,
-                           [=](const double* cell, i64 j, double w, double, double& total) {
+                           [=](const double* cell, i64 j, i64 own, double w, double, double& total) {
                                const double there = rest_of(cell[0], w) + yes.at(j);
-                               const double gone = rest_of(cell[1], w) + no.at(j);
+                               const double gone = rest_of(cell[1], w, rows[own]) + no.at(j);
                                total += gone == 0.0;
                                return there / (gone == 0.0 ? 1.0 : gone);
                            });
@@ -225,12 +230,13 @@ inline int presence_without(const Loops& loops, const ReadRows& read, i64 work, 
 // ---- Σ_j log((v[own, j] − w + α_j) / scale) over all columns -----------------------------------
 // A column of much more weight than any row of the class, v > w, adds log A + log(1 − w/A), A = v + α,
 // whose series is summed over such columns once; only the others are visited for each row. The scale is
-// near what most of them are: many large logarithms would not add up to a small difference.
+// near what most of them are: many large logarithms would not add up to a small difference. v is a
+// difference `from` some number.
 class ShiftedLogs {
 public:
     void read(const Loops& loops, const double* v, i64 step, i64 d, Smoothing alpha, double scale,
-              double heaviest) {
-        heaviest_ = heaviest, base_ = 0.0, scale_ = scale > 0.0 ? scale : 1.0;
+              double heaviest, double from) {
+        heaviest_ = heaviest, from_ = from, base_ = 0.0, scale_ = scale > 0.0 ? scale : 1.0;
         for (double& moment : moment_) moment = 0.0;
         few_.clear();
         double logs[BLOCK];
@@ -242,7 +248,7 @@ public:
         };
         for (i64 j = 0; j < d; ++j) {
             const double a = v[j * step] + alpha.at(j);
-            const bool fewer = heaviest > 0.0 && rest_of(v[j * step], heaviest) == 0.0;
+            const bool fewer = heaviest > 0.0 && rest_of(v[j * step], heaviest, from) == 0.0;
             if (fewer || !(a > 0.0 && a >= MUCH * heaviest)) {  // and columns that are alike as one
                 const bool again = !few_.empty() && few_.back().v == v[j * step] &&
                                        few_.back().a == alpha.at(j);
@@ -266,7 +272,7 @@ public:
         double total = base_, power = 1.0;
         for (int k = 0; k < TERMS; ++k) total -= (power *= share) * moment_[k] / (k + 1);
         for (const Few& few : few_) {
-            const double rest = rest_of(few.v, w) + few.a;
+            const double rest = rest_of(few.v, w, from_) + few.a;
             if (rest == 0.0)
                 zeros += few.times;
             else
@@ -282,14 +288,15 @@ private:
     struct Few {
         double v, a, times;
     };
-    double heaviest_ = 0.0, base_ = 0.0, scale_ = 1.0, moment_[TERMS];
+    double heaviest_ = 0.0, from_ = 0.0, base_ = 0.0, scale_ = 1.0, moment_[TERMS];
     std::vector<Few> few_;
 };
 
 // sum[i] += sign·Σ_j log((v[own, j] − w + α_j) / scale[own]) without the terms log 0, zeros[i] +=
-// their number. v[k, j] stands at v[k·row + j·step].
+// their number. v[k, j] stands at v[k·row + j·step], a difference from from[k].
 inline void shifted_logs(const Loops& loops, const Taken& taken, const double* v, i64 row, i64 step,
-                         i64 d, Smoothing alpha, const double* scale, double sign, double* sum, double* zeros, int threads) {
+                         i64 d, Smoothing alpha, const double* from, const double* scale,
+                         double sign, double* sum, double* zeros, int threads) {
     need_classes(taken);
     std::vector<double> heaviest(taken.classes, -1.0);
     for (i64 i = 0; i < taken.n; ++i) {
@@ -299,7 +306,8 @@ inline void shifted_logs(const Loops& loops, const Taken& taken, const double* v
     std::vector<ShiftedLogs> logs(taken.classes);
     run_tasks(taken.classes, threads_for(taken.classes * d * 8, taken.classes, threads),
               [&](i64 k, int) {
-                  if (heaviest[k] >= 0.0) logs[k].read(loops, v + k * row, step, d, alpha, scale[k], heaviest[k]);
+                  if (heaviest[k] < 0.0) return;
+                  logs[k].read(loops, v + k * row, step, d, alpha, scale[k], heaviest[k], from[k]);
               });
     constexpr i64 ROWS = 1024;
     each_chunk(taken.n, ROWS, threads_for(taken.n * 16, taken.n / ROWS, threads),

@@ -305,6 +305,19 @@ def test_rows_much_lighter_than_the_smoothing():
         np.testing.assert_allclose(found[i], others.predict_log_proba(x[[i]])[0], atol=1e-12)
 
 
+@pytest.mark.parametrize("light", [[1e-3], [1e-3, 2e-3]])
+def test_the_only_row_without_a_feature_beside_a_heavy_one(light):
+    """(30 + .001) − 30 − .001 is 10⁻¹⁵ in float64: a class whose other rows all have the feature
+    rules out the row that has it not."""
+    x = np.array([[1, 0]] + [[0, 0]] + [[1, 0]] * (len(light) - 1) + [[0, 1], [1, 0]])
+    y = np.array([0] * (1 + len(light)) + [1, 1])
+    w = np.array([30.0, *light, 1.0, 1.0])
+    for order in (slice(None), slice(None, None, -1)):
+        model = BernoulliNB(alpha=0.0).fit(x[order], y[order], w[order])
+        found = leave_one_out(model, x[order], y[order], w[order])[order]
+        np.testing.assert_array_equal(found[1], [-np.inf, 0.0])
+
+
 ARRAYS = [GaussianNB, MultinomialNB, BernoulliNB, ComplementNB, CategoricalNB]
 
 

@@ -112,21 +112,45 @@ def test_presence_is_that_of_the_other_rows(made, how, first, second):
     x, own, weight, _ = some_rows(**made)
     K, yes, no = made["K"], smoothing(first, made["d"]), smoothing(second, made["d"])
     present = sums_of(x > 0.0, own, weight, K)
-    absent = sums_of(x <= 0.0, own, weight, K)
+    whole = np.bincount(own, weight, K)
+    absent = whole[:, None] - present
     pair = np.stack((present, absent), axis=-1)
     score, ruled = np.empty(len(x)), np.empty(len(x))
     read = entries(x, how, 0.0)
-    assert not _kernels.presence_without(read, own, weight, pair, yes, no, score, ruled, 2)
-    expected, ruled_out = without.presence_without(x, own, weight, present, absent, yes, no)
+    assert not _kernels.presence_without(read, own, weight, pair, whole, yes, no, score, ruled, 2)
+    expected, ruled_out = without.presence_without(x, own, weight, present, absent, whole, yes, no)
     close(score, expected, 1e3)
     assert np.array_equal(ruled, ruled_out)
+
+
+@pytest.mark.parametrize("rest", [2.0**-41, 0.4])
+@pytest.mark.parametrize("smoothing", [0.0, 1.0])
+def test_what_rounding_left_of_a_class_is_0_beside_the_class(smoothing, rest):
+    whole, rounded = np.array([rest * 2.0**41]), 1.0 + rest  # a row of weight 1 is absent
+    table, own, weight = np.array([[rounded]]), np.zeros(1, dtype=np.int64), np.ones(1)
+    alpha, (score, zeros) = np.array([smoothing]), np.zeros((2, 1))
+    _kernels.shifted_logs(table, own, weight, alpha, whole, whole, 1.0, score, zeros, 1)
+    assert zeros == (smoothing == 0.0)
+    assert score == (0.0 if smoothing == 0.0 else np.log(1.0 / whole))
+    read, pair = entries(np.ones((1, 1)), "C", 0.0), np.array([[[2.0, rounded]]])
+    _kernels.presence_without(read, own, weight, pair, whole, alpha, alpha, score, zeros, 1)
+    assert zeros == (smoothing == 0.0)
+    assert score == np.log(1.0 + smoothing)
+
+
+def test_half_a_row_beside_a_large_class_is_counted():
+    table, whole = np.array([[1.5]]), np.array([2.0**50])
+    own, weight, alpha = np.zeros(1, dtype=np.int64), np.ones(1), np.zeros(1)
+    score, zeros = np.zeros((2, 1))
+    _kernels.shifted_logs(table, own, weight, alpha, whole, np.ones(1), 1.0, score, zeros, 1)
+    assert (score, zeros) == (np.log(0.5), 0.0)
 
 
 def test_many_alike_columns_add_up():
     """100,000 columns of nearly all the weight: each says little, all together say −10."""
     table, own, weight = np.full((1, 100_000), 9999.0), np.zeros(1, dtype=np.int64), np.ones(1)
     score, zeros, none = np.zeros(1), np.zeros(1), np.zeros(1)
-    _kernels.shifted_logs(table, own, weight, none, np.array([9999.0]), 1.0, score, zeros, 1)
+    _kernels.shifted_logs(table, own, weight, none, *[np.array([9999.0])] * 2, 1.0, score, zeros, 1)
     np.testing.assert_allclose(score, 100_000 * np.log1p(-1.0 / 9999.0), rtol=1e-12)
 
 
@@ -139,8 +163,8 @@ def test_shifted_logs_are_logs_of_what_is_left(made, alpha, scale):
     table = weight.max(initial=0.0) + scale * rng.integers(0, 3, (K, d)) * rng.random((K, d))
     added = smoothing(alpha, d)
     score, zeros, whole = np.ones(len(x)), np.zeros(len(x)), table.max(axis=1, initial=1.0)
-    _kernels.shifted_logs(table, own, weight, added, whole, -1.0, score, zeros, 2)
-    expected, none = without.shifted_logs(table, own, weight, added, whole)
+    _kernels.shifted_logs(table, own, weight, added, whole, whole, -1.0, score, zeros, 2)
+    expected, none = without.shifted_logs(table, own, weight, added, whole, whole)
     close(score, 1.0 - expected, 1e2 * d)
     assert np.array_equal(zeros, none)
 

@@ -33,10 +33,12 @@ def run_counts(kernel, K, threads):
         _kernels.own_sums(read, own, weight, part, *out, threads)
     elif kernel == "presence":
         pair = np.stack((part, 2.0 * part), axis=-1)
-        _kernels.presence_without(read, own, weight, pair, alpha, alpha, *out, threads)
+        rows = 2.0 * part.max(axis=1)
+        _kernels.presence_without(read, own, weight, pair, rows, alpha, alpha, *out, threads)
     else:
+        whole = 100.0 * part.max(axis=1)
         _kernels.shifted_logs(
-            100.0 * part, own, weight, alpha, 1.0 + part[:, 0], 1.0, *out, threads
+            100.0 * part, own, weight, alpha, whole, 1.0 + part[:, 0], 1.0, *out, threads
         )
     return out
 

@@ -15,6 +15,13 @@ def rest_of(whole, part):
     return np.where(rest <= RESIDUE * np.abs(whole), 0.0, rest)
 
 
+def rest_of_difference(difference, part, whole):
+    """difference − part, where the difference was itself taken from the whole."""
+    rest = np.asarray(difference - part, dtype=np.float64)
+    rounding = (rest <= RESIDUE * whole) & (rest < 0.5)
+    return np.where((rest <= 0.0) | rounding, 0.0, rest)
+
+
 def log(x):
     return math.log(x) if x > 0.0 else -math.inf
 
@@ -35,11 +42,11 @@ def sums_without(x, own, weight, part, alpha):
     return np.array(scores), x.sum(axis=1)
 
 
-def presence_without(x, own, weight, present, absent, yes, no):
+def presence_without(x, own, weight, present, absent, rows, yes, no):
     """Σ log(present − w + yes) − log(absent − w + no) over the features that a row has, without the
     subtrahends log 0, and how many those are."""
     there = rest_of(present[own], weight[:, None]) + yes
-    gone = rest_of(absent[own], weight[:, None]) + no
+    gone = rest_of_difference(absent[own], weight[:, None], rows[own][:, None]) + no
     scores, ruled = [], []
     for row, p, a in zip(x > 0.0, there, gone, strict=True):
         ruled.append(float((a[row] == 0.0).sum()))
@@ -47,9 +54,9 @@ def presence_without(x, own, weight, present, absent, yes, no):
     return np.array(scores), np.array(ruled)
 
 
-def shifted_logs(table, own, weight, alpha, scale):
+def shifted_logs(table, own, weight, alpha, whole, scale):
     """Σ_j log((table[own, j] − w + α_j) / scale) without terms log 0, and how many those are."""
-    left = rest_of(table[own], weight[:, None]) + alpha
+    left = rest_of_difference(table[own], weight[:, None], whole[own][:, None]) + alpha
     shares = left / scale[own][:, None]
     logs = [math.fsum(map(log, row[row > 0.0])) for row in shares]
     return np.array(logs), (left == 0.0).sum(axis=1).astype(np.float64)

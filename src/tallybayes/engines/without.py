@@ -80,6 +80,13 @@ def _less(whole: Array, part: Array) -> Array:
     return rest
 
 
+def _less_of(difference: Array, part: float, whole: float) -> Array:
+    """The same where `difference` is itself what is left of `whole`, and so rounded beside it."""
+    rest: Array = difference - part
+    rest[(rest <= 0.0) | ((rest <= RESIDUE * whole) & (rest < 0.5))] = 0.0
+    return rest
+
+
 def _entries(x: Any, threshold: float | None) -> _kernels.RowEntries:
     """The entries of x that are not 0; with a threshold each one above it, as 1."""
     x = readable(x)
@@ -172,6 +179,7 @@ class _Presence(_OwnClass):
             own,
             weight,
             self._pairs[pooled],
+            kind.rows,
             kind.yes,
             kind.no,
             score,
@@ -192,11 +200,11 @@ class _Presence(_OwnClass):
         both = kind.yes + kind.no
         scale = kind.rows + both.mean()  # shares of it are near 1, and so not lost in a long sum
         rule = 1.0, score, zeros, threads
-        _kernels.shifted_logs(kind.absent, own, weight, kind.no, scale, *rule)
+        _kernels.shifted_logs(kind.absent, own, weight, kind.no, kind.rows, scale, *rule)
         if len(both) > 1:
             rows = np.broadcast_to(kind.rows[:, None], kind.present.shape)
             rule = -1.0, score, ignored, threads
-            _kernels.shifted_logs(rows, own, weight, both, scale, *rule)
+            _kernels.shifted_logs(rows, own, weight, both, kind.rows, scale, *rule)
             score -= (zeros - ignored) * np.log(np.where(scale > 0.0, scale, 1.0))[own]
             return score, zeros
         before = scale[own]
@@ -214,8 +222,10 @@ class _Presence(_OwnClass):
         kind = self.kind[pooled]
         each = np.empty_like(kind.present)
         certain = False
-        for present, absent, out in zip(kind.present, kind.absent, each, strict=True):
-            gone = _less(absent, np.asarray(weight)) + kind.no
+        for present, absent, rows, out in zip(
+            kind.present, kind.absent, kind.rows.tolist(), each, strict=True
+        ):
+            gone = _less_of(absent, weight, rows) + kind.no
             certain = not gone.all()
             if certain:
                 break
