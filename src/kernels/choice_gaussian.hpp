@@ -113,7 +113,7 @@ private:
     }
 
     bool has_spread(double n, double squares, double typical) const {
-        return n - as_.less > HARDLY_ROWS * n && squares > SPREADLESS * n * typical;
+        return n - as_.less > HARDLY_ROWS * n && squares > std::max(SPREADLESS * typical, SMALLEST) * n;
     }
 
     // A column, and what the other classes give to the spread within classes.

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
-from tallybayes import GaussianNB, NaiveBayes
+from tallybayes import GaussianNB, NaiveBayes, leave_one_out
 from tallybayes.errors import UnderflowWarning
 from tallybayes.families import Gaussian
 
@@ -43,6 +44,41 @@ def test_the_columns_are_named():
         GaussianNB().fit(x, Y)
     with pytest.warns(UnderflowWarning, match=r"columns 1, 2 differ by less"):
         GaussianNB().partial_fit(x, Y, classes=[0, 1])
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.UnderflowWarning")
+@pytest.mark.parametrize("estimate", ["mean", "posterior"])
+def test_squares_that_underflow_say_nothing(estimate):
+    """Degrees of freedom must not follow from which squares of 1e-322 rounding left above 0."""
+    x, y = np.array([[1.354e-160], [-9.54e-161], [-4.29e-161]]), np.array([0, 0, 1])
+    w = np.array([1.0, 1.7, 0.3])
+    model = NaiveBayes({float: Gaussian(estimate=estimate)}, class_alpha=0.5, classes=[0, 1])
+    model.fit(x, y, w)
+    found = leave_one_out(model, x, y, w)
+    for i in range(4):
+        rest = np.arange(3) != i  # and all rows
+        prior = 0.5 + np.bincount(y[rest], w[rest], 2)
+        prior /= prior.sum()
+        others = clone(model).fit(x[rest], y[rest], w[rest])
+        np.testing.assert_allclose(others.predict_proba(x), np.tile(prior, (3, 1)), rtol=1e-12)
+        if i < 3:
+            np.testing.assert_allclose(np.exp(found[i]), prior, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.UnderflowWarning")
+@pytest.mark.parametrize("model", [GaussianNB(), NaiveBayes({float: Gaussian()})], ids=repr)
+@settings(deadline=None)
+@given(seed=st.integers(0, 10**6), power=st.floats(-170.0, -140.0), fractions=st.booleans())
+def test_rows_of_tiny_numbers_can_be_forgotten(model, seed, power, fractions):
+    """Their squares are rounded by more than they hold, and so may seem less than 0."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    x, y = rng.normal(size=(n, 1)) * 10.0**power, np.arange(n) % 2
+    w = rng.choice([0.3, 1.0, 1.7, 30.0] if fractions else [1.0, 2.0], n)
+    model = clone(model).fit(x, y, w)
+    for i in rng.permutation(n)[:-1]:
+        model.forget(x[[i]], y[[i]], w[[i]])
+    assert len(model.classes_) == 1
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-300, 3.0])

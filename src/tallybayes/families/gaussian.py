@@ -8,7 +8,8 @@ likelihood). What is added to σ² is decided when the tally is read and is neve
 1. ε = var_smoothing · max_j Var(x_j) over all classes together, weighted (scikit-learn takes the
    unweighted variance of the last batch); or, per feature, ε_j = var_smoothing · Var(x_j).
 2. A variance that is still 0 becomes 1e-9 · Var(x_j), and 1 where the column is constant
-   throughout: such a column is the same in every class and then says nothing about any.
+   throughout: such a column is the same in every class and then says nothing about any. A variance
+   below 2.2e-308, of numbers that differ by less than 1e-154, has lost digits and counts as 0.
 3. In a table, a class without spread (its variance at most 1e-9 of that within classes, or its rows
    at most ddof) takes the pooled variance within the classes that have spread,
    Σ_c Σ(x − μ_c)² / Σ_c (n_c − ddof); where no class has any, Var(x_j). What a class repeats is no
@@ -271,7 +272,8 @@ class Gaussian:
     def has_spread(self, own: Statistics, typical: Array) -> NDArray[np.bool_]:
         """Which classes have a variance of their own, where `typical` is that within classes."""
         many = own.n - self.divisor_less > FEW * own.n
-        spread: NDArray[np.bool_] = many & (own.squares > ZERO_VARIANCE * own.n * typical)
+        least = np.maximum(ZERO_VARIANCE * typical, TINY)  # of less float64 keeps no digits
+        spread: NDArray[np.bool_] = many & (own.squares > least * own.n)
         return spread
 
     def spread(self, classes: Statistics) -> Spread:

@@ -30,6 +30,13 @@ WHOLE_SLACK, FRACTIONAL_SLACK = 2.0**-80, 2.0**-37
 """How far below 0 a sum of squares may fall, relative to what was held, where all weights are whole
 and where they are not: weights that were multiplied before are known to 2⁻⁵³ only."""
 
+TINY = float(np.finfo(np.float64).tiny)
+"""How far below 0 it may fall in any case: smaller squares have lost digits, or all of them."""
+
+LEFT_OUT, LEFT_OUT_SHARE = 2.0**-890, 2.0**-50
+"""The rounding errors of products are left out of sums where they are below 2⁻⁹⁰⁰, so that a sum of
+squares is known to float64 only: what that can be of it, at most, and as a share of S2."""
+
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
@@ -227,6 +234,8 @@ class Moments(Tally):
             WHOLE_SLACK * about_origin,
             self._slack_of_fractions(before, most),
         )
+        left_out = np.minimum(LEFT_OUT, LEFT_OUT_SHARE * about_origin)
+        slack += left_out + TINY
         # without rows, sums on the positive side may be rounding of rows long gone: only a negative
         # sum of squares shows that other rows were taken away than had been learned
         mean = before.mean_and_squares()[0]
@@ -236,7 +245,7 @@ class Moments(Tally):
             sums[empty] = 0.0
         _, squares = self.mean_and_squares()
         rounding = (squares < 0.0) & (squares >= -slack)
-        rounding |= np.abs(squares) <= ROUNDING * about_origin
+        rounding |= np.abs(squares) <= ROUNDING * about_origin + left_out
         rounding &= (self.n > 0.0) & (squares != 0.0)
         if rounding.any():
             self._place_at_mean(rounding)
