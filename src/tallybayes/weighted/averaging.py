@@ -45,15 +45,10 @@ RIDGES = (30.0, 3.0, 0.3, 0.03)
 HOPELESS = 1.02  # times the least loss of rows left out: a lower ridge is not tried
 TRUSTS = np.sort(np.append(np.exp(np.arange(-1.2, 0.41, 0.1)), 1.0))
 PENALTY = 10.0  # nats times log² of the temperature: few rows say little about it
-CHANCE, SURE = (
-    1.0,
-    4.0,
-)  # nats over the class shares: from one to the other belief grows from 0 to 1
+CHANCE, SURE = 1.0, 4.0  # nats over the class shares, between which belief grows from 0 to 1
 ALL_PAIRS = 4.0  # nats that a model with all pairs that gain has to be better by
-BEHIND = 4.0  # nats, on the first two parts: all pairs that gain are tried no more
-CLEARLY = (
-    1.1  # times the best loss, corrected: what loses more without corrections is not corrected
-)
+CLEARLY, BEHIND = 1.1, 4.0  # times the best loss, and nats: what loses more is not corrected
+HOPELESSLY = 1.3  # the same of two parts: all pairs that gain are tried no more
 FEW = 20_000  # rows up to which all of this is tried; of more rows what is near the best is enough
 WORTH = 1.0  # nats that another ridge has to gain where rows are many
 
@@ -233,7 +228,7 @@ def _with_all_pairs(before: _Walked, judge: _Judge) -> list[_Walked]:
     taught = in_threads(lambda one: one.teach(all_that_gain=True), first)
     log_proba = _said(judge, first, taught)
     without = judge.verdict(before.log_proba[: len(log_proba)])
-    if judge.verdict(log_proba).loss > CLEARLY * without.loss + BEHIND:
+    if judge.verdict(log_proba).loss > HOPELESSLY * without.loss + BEHIND:
         return []
     taught += in_threads(lambda one: one.teach(all_that_gain=True), parts[2:])
     return [_Walked(parts, taught, judge, _said(judge, parts, taught), ALL_PAIRS)]

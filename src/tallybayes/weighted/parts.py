@@ -96,7 +96,6 @@ class Part:
             for j in range(d):
                 if not loud[j]:
                     self.tables[j] = column_table(self.columns[j], p, SILENT)
-        self.cut_by = [columns[j] for j in self.heard]
         self.rounds = Rounds(
             [self.columns[j] for j in self.heard],
             [self.tables[j] for j in self.heard],
@@ -104,7 +103,6 @@ class Part:
             p,
             self.asked,
             among,
-            self.cut_by,
         )
 
     def teach(self, *, all_that_gain: bool = False) -> Taught:
@@ -127,7 +125,7 @@ class Part:
             if t < d and learned.choices[t] == SILENT:
                 continue
             if t < d:
-                column = self.cut_by[t]
+                column = self.columns[self.heard[t]]
                 some = [n for n in CELLS if 2 * n < column.n_numbers]
                 maps += [(t, coarse(column, n)) for n in some]
             maps.append((t, np.arange(len(table), dtype=np.int32)))
@@ -177,7 +175,7 @@ class Part:
         """
         learned = taught.learned
         if len(self.tested):
-            columns = self.cut_by
+            columns = [self.every[j] for j in self.heard]
             pairs = self.rounds.counted_again(
                 columns, self.all_rows.among(self.heard), len(learned.pairs)
             )

@@ -30,6 +30,7 @@ Cells = NDArray[np.int32]
 RIDGES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 STEPS = 40
 NEARLY = 0.1  # nats: what the last step may gain
+OF_LOSS = 4e-3  # the same, of the loss, where that is more
 HOPELESS = 1.4  # times the loss without correction: a lower ridge is not tried
 FOLDS = 5
 SALT = 2  # of the folds
@@ -94,7 +95,7 @@ def solved(
         lambda _: lambda gradient: inverse * gradient,
         refresh=STEPS,
         steps=steps,
-        worth=NEARLY,
+        worth=max(NEARLY, OF_LOSS * rows.loss(start)[0]),
     )
     return found.reshape(rows.shape)
 

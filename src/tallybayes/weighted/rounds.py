@@ -71,9 +71,6 @@ class Rounds:
     asked : Asked
     among : iterable of (str, str), optional
         The pairs of columns that may be taken, by name; any unless given.
-    cut_by : list of ColumnCells, optional
-        The columns with the counts by which pairs are cut into few cells, so that several learnings
-        cut alike; those of `columns` unless given.
     """
 
     def __init__(
@@ -84,11 +81,9 @@ class Rounds:
         p: Array,
         asked: Asked,
         among: Iterable[tuple[str, str]] | None = None,
-        cut_by: list[ColumnCells] | None = None,
     ) -> None:
         d, n_classes = len(columns), rows.n_classes
         self.columns, self.rows, self.p, self.asked, self.among = columns, rows, p, asked, among
-        self.cut_by = columns if cut_by is None else cut_by
         self.by_class = asked.by_class and n_classes * (d + 1) <= MOST_DEVIATIONS
         self.most = max(4, min(d, MOST_PAIRS))
         terms = d + ROUNDS * self.most
@@ -176,7 +171,7 @@ class Rounds:
         if self.by_class and self.rows.n_classes > 2:
             most = min(most, max(d, MOST_DEVIATIONS // self.rows.n_classes - d - 1))
         if self._pairs is None:
-            self._pairs = Pairs(self.cut_by, self.sample, self.p, self.loudest(MOST_PAIRED))
+            self._pairs = Pairs(self.columns, self.sample, self.p, self.loudest(MOST_PAIRED))
             if self.among is not None:
                 self._pairs.only(self.among)
         few = (HARDLY_ALL if all_that_gain else HARDLY) * self.most
