@@ -9,6 +9,8 @@ from tallybayes.weighted.polish import CorrectedRows, added, solved
 
 __all__ = ["CorrectionPath"]
 
+OF_LOSS = 4e-3  # what the last step under a ridge may gain
+
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
 
@@ -51,7 +53,7 @@ class CorrectionPath:
 
     def follow(self, ridge: float) -> Array:
         """The next ridge: scores of the rows left out, corrected, (n_left_out, n_classes)."""
-        self.q = solved(self._rows, self._curvature, ridge, self.q)
+        self.q = solved(self._rows, self._curvature, ridge, self.q, of_loss=OF_LOSS)
         cells, scores = self._left_out
         return scores + added(self.q, cells)
 

@@ -23,7 +23,7 @@ from tallybayes.weighted.coarse_columns import CoarseColumns
 from tallybayes.weighted.pair_terms import CountedPair, PairTerm, summed
 from tallybayes.weighted.rows import LearningRows
 
-__all__ = ["Found", "Pairs"]
+__all__ = ["Pairs"]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
@@ -44,7 +44,7 @@ WORTH = 1.0  # nats that a pair has to gain at least
 
 
 @dataclass(frozen=True)
-class Found:
+class _Found:
     """A pair and the best way to cut it: two columns, in more cells or few, the strength τ, the
     width of the kernel; and what it gains, in nats."""
 
@@ -95,7 +95,7 @@ class Pairs:
         kept = [frozenset((self.names[i], self.names[j])) in wanted for i, j in self.open.tolist()]
         self.open = self.open[np.array(kept, dtype=bool)]
 
-    def best(self, proba: Values, most: int, *, all_that_gain: bool = False) -> list[Found]:
+    def best(self, proba: Values, most: int, *, all_that_gain: bool = False) -> list[_Found]:
         """The best pairs that are not taken yet, at most so many, each worth its place; they are
         taken.
 
@@ -122,7 +122,7 @@ class Pairs:
         self.open = self.open[np.array(left, dtype=bool)]
         return kept
 
-    def _least(self, f: Found) -> float:
+    def _least(self, f: _Found) -> float:
         """What a pair has to gain, in nats: of so many pairs, tried in so many ways, about one for
         300 rows gains that by chance."""
         number = self.coarse.is_number[[f.first, f.second]].any()
@@ -147,14 +147,14 @@ class Pairs:
             )
         return gains[:, 0]
 
-    def _all_tried(self, pairs: Cells, proba: Values) -> list[Found]:
+    def _all_tried(self, pairs: Cells, proba: Values) -> list[_Found]:
         """Each of some pairs, in every way: the best of it."""
         rows = self.rows
         many = rows.n * rows.n_classes > THOROUGH
         if many and rows.n_classes == 2 and self.coarse.complete:
             return self._told_by_sums(pairs, proba)
 
-        def tried(pair: Cells) -> Found:
+        def tried(pair: Cells) -> _Found:
             return self._tried(int(pair[0]), int(pair[1]), proba, many)
 
         threads = min(get_num_threads(), len(pairs))
@@ -163,7 +163,7 @@ class Pairs:
         with ThreadPoolExecutor(threads) as pool:
             return list(pool.map(tried, pairs))
 
-    def _told_by_sums(self, pairs: Cells, proba: Values) -> list[Found]:
+    def _told_by_sums(self, pairs: Cells, proba: Values) -> list[_Found]:
         """Of many rows of two classes: the sums of the cells tell the gain well enough."""
         coarse, gains = self.coarse, np.full((len(pairs), 1 + len(WIDTHS), len(STRENGTHS)), -np.inf)
         _kernels.try_pairs(
@@ -185,10 +185,10 @@ class Pairs:
         for (i, j), gain in zip(pairs.tolist(), gains, strict=True):
             way, s = divmod(int(np.argmax(gain)), len(STRENGTHS))
             width = WIDTHS[max(way - 1, 0)]
-            found.append(Found(float(gain[way, s]), i, j, way > 0, STRENGTHS[s], width))
+            found.append(_Found(float(gain[way, s]), i, j, way > 0, STRENGTHS[s], width))
         return found
 
-    def _tried(self, i: int, j: int, proba: Values, many: bool) -> Found:
+    def _tried(self, i: int, j: int, proba: Values, many: bool) -> _Found:
         """A pair with few cells, and, where it has numbers, with more cells and kernels: the best.
         Of many rows the other strengths are tried only on what is best under the middle one."""
         rows, coarse, ways = self.rows, self.coarse, []
@@ -216,10 +216,10 @@ class Pairs:
         ]
         best, way, strength = max(found)
         fine, width, *_ = ways[-way]
-        return Found(best, i, j, fine, strength, width)
+        return _Found(best, i, j, fine, strength, width)
 
     def counted(
-        self, f: Found, parts: list[tuple[LearningRows, Values]], round: int
+        self, f: _Found, parts: list[tuple[LearningRows, Values]], round: int
     ) -> CountedPair:
         """A pair, counted on rows.
 

@@ -81,7 +81,7 @@ class Part:
         left_out = np.flatnonzero(~kept)
         self.tested = left_out[thinned(rows.y[left_out], rows.n_classes, MOST_TESTED)]
         own = rows if kept.all() else rows.take(np.flatnonzero(kept))
-        self.every, self.all_rows = columns, rows
+        self.every = columns
         self.rows = replace(rows, weight=np.where(kept, rows.weight, 0.0))
         self.columns = columns if kept.all() else counted_in(columns, own)
         self.tables = column_tables(
@@ -103,6 +103,7 @@ class Part:
             p,
             self.asked,
             among,
+            rows.weight,
         )
 
     def teach(self, *, all_that_gain: bool = False) -> Taught:
@@ -176,10 +177,9 @@ class Part:
         learned = taught.learned
         if len(self.tested):
             columns = [self.every[j] for j in self.heard]
-            pairs = self.rounds.counted_again(
-                columns, self.all_rows.among(self.heard), len(learned.pairs)
+            learned = replace(
+                learned, columns=columns, pairs=self.rounds.of_all(len(learned.pairs))
             )
-            learned = replace(learned, columns=columns, pairs=pairs)
         learned = replace(learned, corrections=corrections)
         learned = replace(learned, tables=learned.term_tables(learned.columns, self.p))
         return learned.among(self.every, self.heard)

@@ -30,7 +30,6 @@ Cells = NDArray[np.int32]
 RIDGES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 STEPS = 40
 NEARLY = 0.1  # nats: what the last step may gain
-OF_LOSS = 4e-3  # the same, of the loss, where that is more
 HOPELESS = 1.4  # times the loss without correction: a lower ridge is not tried
 FOLDS = 5
 SALT = 2  # of the folds
@@ -79,9 +78,15 @@ class CorrectedRows:
 
 
 def solved(
-    rows: CorrectedRows, curvature: Array, ridge: float, start: Array, steps: int = STEPS
+    rows: CorrectedRows,
+    curvature: Array,
+    ridge: float,
+    start: Array,
+    steps: int = STEPS,
+    of_loss: float = 0.0,
 ) -> Array:
-    """q of the least ridge-penalised loss, from where it starts, by at most so many steps."""
+    """q of the least ridge-penalised loss, from where it starts, by at most so many steps, until
+    the next gains less than a share of the loss (or 0.1 nats)."""
     inverse = 1.0 / (curvature + 2.0 * ridge).ravel()
 
     def objective(q: Array) -> tuple[float, Array]:
@@ -95,7 +100,7 @@ def solved(
         lambda _: lambda gradient: inverse * gradient,
         refresh=STEPS,
         steps=steps,
-        worth=max(NEARLY, OF_LOSS * rows.loss(start)[0]),
+        worth=max(NEARLY, of_loss * rows.loss(start)[0] if of_loss else 0.0),
     )
     return found.reshape(rows.shape)
 

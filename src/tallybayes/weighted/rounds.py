@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.learned import Learned, tables_of
 from tallybayes.weighted.pair_terms import PairTerm, pair_values
-from tallybayes.weighted.pairs import Found, Pairs
+from tallybayes.weighted.pairs import Pairs
 from tallybayes.weighted.polish import (
     ALL_FOLDS,
     FOLDS,
@@ -24,7 +24,7 @@ from tallybayes.weighted.polish import (
 from tallybayes.weighted.row_scores import RowScores, log_normalised
 from tallybayes.weighted.rows import LearningRows, column_values
 from tallybayes.weighted.sampling import sampled
-from tallybayes.weighted.tables import SILENT, ColumnTable, column_table
+from tallybayes.weighted.tables import SILENT, ColumnTable
 from tallybayes.weighted.terms import Terms, Weights, scores_of, shares_of
 from tallybayes.weighted.weights import learn_weights
 
@@ -71,6 +71,8 @@ class Rounds:
     asked : Asked
     among : iterable of (str, str), optional
         The pairs of columns that may be taken, by name; any unless given.
+    weight : float64 array (n_rows,), optional
+        Of rows that may weigh nothing here: what they weigh where pairs are counted by all.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class Rounds:
         p: Array,
         asked: Asked,
         among: Iterable[tuple[str, str]] | None = None,
+        weight: Array | None = None,
     ) -> None:
         d, n_classes = len(columns), rows.n_classes
         self.columns, self.rows, self.p, self.asked, self.among = columns, rows, p, asked, among
@@ -104,7 +107,12 @@ class Rounds:
         self._validated = 0
         self.weights = self.learn_weights(None)
         self._pairs: Pairs | None = None
-        self._taken: list[tuple[Found, int]] = []  # and the round of each
+        self._of_all: list[PairTerm] = []
+        weight = rows.weight if weight is None else weight
+        self._all_rows = [
+            replace(some, weight=weight[index])
+            for some, index in ((self.counted, self.index), (self.rest.rows, self.others))
+        ]
 
     def learn_weights(self, start: Weights | None) -> Weights:
         """Weights of the terms there are, near enough to choose pairs by. γ is chosen again where
@@ -190,37 +198,16 @@ class Rounds:
                 values = pair_values(counted, self.counted, proba)
                 self.terms.add(values, pair=True)
                 self.rest.pairs.append(replace(counted, proba=others))
-                self._taken.append((choice, len(self.rounds)))
+                every = list(zip(self._all_rows, (proba, others), strict=True))
+                self._of_all.append(self._pairs.counted(choice, every, len(self.rounds)).term)
             self.rounds.append(self.weights)
             self.weights = self.learn_weights(self.weights)
             if len(found) < few:
                 return
 
-    def counted_again(
-        self, columns: list[ColumnCells], rows: LearningRows, n_pairs: int
-    ) -> list[PairTerm]:
-        """The first so many pairs, counted on other rows under the weights there were when each was
-        taken, every row taken out.
-
-        Parameters
-        ----------
-        columns : list of ColumnCells
-            With the counts of these rows.
-        rows : LearningRows
-        n_pairs : int
-        """
-        tables = [
-            column_table(column, self.p, table.choice)
-            for column, table in zip(columns, self.rest.tables, strict=True)
-        ]
-        scores = RowScores(rows, self.p, tables)
-        taken = self._taken[:n_pairs]
-        for place, weights in enumerate(self.rounds):
-            found = [choice for choice, round in taken if round == place]
-            if found and self._pairs is not None:
-                parts = [(rows, scores.proba(weights))]
-                scores.pairs += [self._pairs.counted(choice, parts, place) for choice in found]
-        return [pair.term for pair in scores.pairs]
+    def of_all(self, n_pairs: int) -> list[PairTerm]:
+        """The first so many pairs as all rows count them, also those that weigh nothing here."""
+        return self._of_all[:n_pairs]
 
     def finish(self) -> None:
         """No term is added any more: what terms say of the rows is given up."""

@@ -1,0 +1,103 @@
+"""Models averaged over learnings without a part of the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.reference.weighted import cells_of, loss, mixed, proba
+
+from tallybayes import get_num_threads, set_num_threads
+from tallybayes.tables import read_table
+from tallybayes.weighted.learning import learn
+
+
+def weak_pairs(n, seed=0):
+    """Yes/no columns and a label that many rules of two columns make together."""
+    truth, rng = np.random.default_rng(seed), np.random.default_rng(seed + 1)
+    pairs = np.array([truth.choice(12, 2, replace=False) for _ in range(30)])
+    effect = truth.normal(size=30)
+    yes = np.where(rng.random((2 * n, 12)) < 0.5, 1.0, -1.0)
+    score = (yes[:, pairs[:, 0]] * yes[:, pairs[:, 1]]) @ effect
+    table = pd.DataFrame(np.where(yes > 0.0, "t", "f"), columns=[f"c{j}" for j in range(12)])
+    y = (score > 0.0).astype(int)
+    return (table[:n], y[:n]), (table[n:], y[n:])
+
+
+def fresh_loss(learned, table, y):
+    read = read_table(table).columns
+    return loss(proba(learned, np.stack([c.codes(read[c.name]) for c in learned.columns])), y)
+
+
+def test_pairs_of_many_rounds_say_the_same_of_all_rows():
+    """Each round's pairs say what the model before does not say, so that small changes of the first
+    would grow from round to round if pairs were counted again one after the other."""
+    (table, y), (test, fresh) = weak_pairs(1200)
+    columns, rows, classes = cells_of(table, y)
+    learned = learn(columns, rows, classes)
+    assert len(learned.pairs) > 20
+    assert all(np.abs(pair.full).max() < 3.0 for part in learned.parts for pair in part.pairs)
+    single = learn(columns, rows, classes, parts=1)
+    assert fresh_loss(learned, test, fresh) < fresh_loss(single, test, fresh)
+
+
+def test_what_is_printed_is_about_what_fresh_rows_say():
+    (table, y), (test, fresh) = weak_pairs(1200)
+    columns, rows, classes = cells_of(table, y)
+    learned = learn(columns, rows, classes)
+    own = learned.log_proba[np.arange(len(learned.tested)), rows.y[learned.tested]]
+    printed = -np.mean(own + learned.gained)
+    assert printed == pytest.approx(fresh_loss(learned, test, fresh), rel=0.25)
+    assert (learned.gained >= -1e-9).all()
+    assert len(learned.tested) == len(set(learned.tested.tolist())) == len(y)
+
+
+def test_threads_change_nothing():
+    found, before = [], get_num_threads()
+    try:
+        for threads in (1, 2, 3):
+            set_num_threads(threads)
+            learned = learn(*cells_of(*mixed(700)))
+            found.append([table for part in learned.parts for table in part.tables])
+    finally:
+        set_num_threads(before)
+    for other in found[1:]:
+        assert all(np.array_equal(a, b) for a, b in zip(found[0], other, strict=True))
+
+
+def test_no_more_pairs_than_asked_for_in_all_parts_together():
+    (table, y), _ = weak_pairs(600)
+    for most in (0, 1, 3):
+        learned = learn(*cells_of(table, y), interactions=most)
+        assert len({(p.first, p.second) for p in learned.pairs}) == len(learned.pairs) <= most
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 5, 50])
+def test_any_number_of_parts(parts):
+    learned = learn(*cells_of(*mixed(120)), parts=parts)
+    assert learned.shares.sum() == pytest.approx(1.0)
+    assert len(learned.parts) in (1, parts + 1)
+
+
+def test_few_columns_whose_rows_are_alike_are_believed():
+    """Rows of few columns are equal by chance: parts that held them together would be judged by
+    rows whose like they have too few of."""
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 100, 6000)
+    y = (rng.random(6000) < np.where(level < 50, 0.1, 0.9)).astype(int)
+    table = pd.DataFrame({"level": [f"v{v}" for v in level]})
+    learned = learn(*cells_of(table[:3000], y[:3000]))
+    entropy = -0.1 * np.log(0.1) - 0.9 * np.log(0.9)
+    assert fresh_loss(learned, table[3000:], y[3000:]) < entropy + 0.04
+
+
+def test_of_many_rows_one_part_is_left_out(monkeypatch):
+    monkeypatch.setattr("tallybayes.weighted.averaging.FEW", 1000)
+    columns, rows, classes = cells_of(*mixed(1500))
+    learned = learn(columns, rows, classes)
+    assert len(learned.parts) == 2
+    assert len(learned.tested) == pytest.approx(300, abs=5)
+    test, fresh = mixed(1500, seed=2)
+    assert fresh_loss(learned, test, fresh) == pytest.approx(
+        fresh_loss(learn(columns, rows, classes, parts=1), test, fresh), abs=0.03
+    )
