@@ -155,3 +155,17 @@ def test_choices_that_no_model_makes_are_refused(monkeypatch, change):
     data = altered(monkeypatch, change)
     with pytest.raises(ModelFileError, match="choices"):
         loaded(data)
+
+
+def test_a_gaussian_of_a_class_that_is_nearly_one_value_is_refused(monkeypatch):
+    """As it is no candidate of a fresh choice."""
+    rng = np.random.default_rng(0)
+    x = pd.DataFrame({"fee": np.r_[np.zeros(199), 0.001, rng.normal(5.0, 1.0, 200)]})
+    model = NaiveBayes().fit(x, np.repeat([0, 1], 200))
+    assert model._fitted().choices["fee"].family != "gaussian"
+    assert loaded(saved(model)) == model
+    arrays = files.plain_choices(model._fitted())
+    gaussian = {name: np.zeros_like(a) for name, a in arrays.items()}
+    monkeypatch.setattr(files, "plain_choices", lambda _: gaussian)
+    with pytest.raises(ModelFileError, match="choices"):
+        loaded(saved(model))

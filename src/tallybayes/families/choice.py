@@ -281,7 +281,8 @@ def can_read_as(choice: ReadAs, grid: GridCounts, row: float) -> bool:
     """Whether :func:`choose` can find this of a column; `row` is the weight of a row."""
     kind, options = choice.family, (choice.bins, choice.width, choice.strength)
     if kind == "gaussian":
-        return options == (0, 0, 0.0)
+        spread = not any_nearly_constant(grid, atom_cells(grid, row), row)
+        return options == (0, 0, 0.0) and spread
     if not grid.counts.any():
         return False
     if kind == "atoms":
