@@ -97,6 +97,7 @@ def test_of_many_rows_one_part_is_left_out(monkeypatch):
     learned = learn(columns, rows, classes)
     assert len(learned.parts) == 2
     assert len(learned.tested) == pytest.approx(300, abs=5)
+    assert len(learn(columns, rows, classes, parts=3).parts) == 4
     test, fresh = mixed(1500, seed=2)
     assert fresh_loss(learned, test, fresh) == pytest.approx(
         fresh_loss(learn(columns, rows, classes, parts=1), test, fresh), abs=0.03

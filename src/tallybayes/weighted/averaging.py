@@ -34,11 +34,12 @@ from tallybayes.weighted.rounds import Asked
 from tallybayes.weighted.row_scores import log_normalised
 from tallybayes.weighted.rows import LearningRows
 
-__all__ = ["averaged"]
+__all__ = ["PARTS", "averaged"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
+PARTS = 5
 SALT = 4  # of the parts
 OF_ALL = 0.5  # of the model: the learning of all rows
 RIDGES = (30.0, 3.0, 0.3, 0.03)
@@ -154,7 +155,11 @@ class _Walked:
 
 
 def averaged(
-    columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked, n_parts: int
+    columns: list[ColumnCells],
+    rows: LearningRows,
+    p: Array,
+    asked: Asked,
+    n_parts: int | None = None,
 ) -> Averaged:
     """What is learned on rows, averaged.
 
@@ -167,12 +172,13 @@ def averaged(
     p : float64 array (n_classes,)
         Shares of the classes.
     asked : Asked
-    n_parts : int
-        From 2 on. Of more than 20,000 rows only the first part is left out.
+    n_parts : int, optional
+        From 2 on. Unless given, 5, and of more than 20,000 rows only the first of them is left out.
     """
     few = rows.n <= FEW
-    fold = rows.folds(n_parts, SALT)
-    kept = [fold != f for f in range(n_parts if few else 1)]
+    folds = PARTS if n_parts is None else n_parts
+    fold = rows.folds(folds, SALT)
+    kept = [fold != f for f in range(1 if n_parts is None and not few else folds)]
     everything, among, whole = np.full(rows.n, True), None, None
     if asked.interactions:  # the mean of the parts has no more pairs than all of them may have
         whole = Part(columns, rows, everything, p, asked)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from tallybayes.weighted.averaging import averaged
+from tallybayes.weighted.averaging import PARTS, averaged
 from tallybayes.weighted.canonical import canonical
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.doubt import (
@@ -31,7 +31,6 @@ __all__ = ["learn"]
 
 Array = NDArray[np.float64]
 
-PARTS = 5
 LEAST = 4  # rows a part at least
 MOST_VALUES = 40_000_000  # rows times classes that are looked at
 
@@ -74,10 +73,13 @@ def learn(
         γ; chosen by cross-validation unless given.
     parts : int, optional
         In how many parts the rows are cut, each left out of a learning that is averaged with the
-        others and with one of all rows (see `averaged`); 1: that one alone. Unless given, 5 if
-        there are 20 rows or more.
+        others and with one of all rows (see `averaged`); 1: that one alone. Unless given, 5, of
+        fewer than 20 rows 1; of more than 20,000 only the first of the five is left out.
     """
-    parts = (PARTS if rows.n >= LEAST * PARTS else 1) if parts is None else min(parts, rows.n)
+    if parts is not None:
+        parts = min(parts, rows.n)
+    elif rows.n < LEAST * PARTS:
+        parts = 1
     asked = Asked(interactions, by_class, polish, penalty)
     p = classes / classes.sum()
     if rows.n_classes == 1:
@@ -97,7 +99,7 @@ def learn(
 
 
 def _of_any_columns(
-    columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked, parts: int
+    columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked, parts: int | None
 ) -> Averaged:
     """What is learned of canonical rows, of columns some of which may be equal."""
     some = thinned(rows.y, rows.n_classes, MOST_VALUES // rows.n_classes)
@@ -107,7 +109,7 @@ def _of_any_columns(
         thin = replace(thin, cells=np.ascontiguousarray(thin.cells[kept]))
     with _controller().limit(limits=1, user_api="blas"):  # for small products threads only wait
         different = [columns[j] for j in kept]
-        if parts > 1:
+        if parts != 1:
             found = _averaged(different, thin, p, asked, parts)
         else:
             found = Averaged.of_one(_learned(different, thin, p, asked))
@@ -122,7 +124,7 @@ def _of_any_columns(
 
 
 def _averaged(
-    columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked, parts: int
+    columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked, parts: int | None
 ) -> Averaged:
     """What is learned, averaged. Which of near-copies is heard is decided once, on all rows."""
     nearly: dict[int, int] = {}
