@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+from typing import Any
+
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -33,3 +37,26 @@ def _settings_restored():
     yield
     threads._chosen = chosen
     _kernels.use_instruction_set(name)
+
+
+_DRAWN_FROM = pytest.StashKey[dict[ModuleType, list[tuple[np.random.Generator, Any]]]]()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Note the generators of the collected modules, and their states."""
+    modules = {item.module for item in session.items if isinstance(item, pytest.Function)}
+    session.stash[_DRAWN_FROM] = {
+        module: [
+            (value, value.bit_generator.state)
+            for value in vars(module).values()
+            if isinstance(value, np.random.Generator)
+        ]
+        for module in modules
+    }
+
+
+@pytest.fixture(autouse=True)
+def _same_random_numbers(request: pytest.FixtureRequest):
+    """A test draws the same numbers alone, in any order and beside others on several workers."""
+    for generator, state in request.session.stash[_DRAWN_FROM].get(request.module, []):
+        generator.bit_generator.state = state
