@@ -103,7 +103,7 @@ class Part:
             p,
             self.asked,
             among,
-            rows.weight,
+            rows.weight if len(left_out) else None,
         )
 
     def teach(self, *, all_that_gain: bool = False) -> Taught:

@@ -72,7 +72,8 @@ class Rounds:
     among : iterable of (str, str), optional
         The pairs of columns that may be taken, by name; any unless given.
     weight : float64 array (n_rows,), optional
-        Of rows that may weigh nothing here: what they weigh where pairs are counted by all.
+        Weights with which pairs are counted for the final model, where some rows are left out here
+        (weight 0 in `rows`). Not given where none is.
     """
 
     def __init__(
@@ -108,11 +109,10 @@ class Rounds:
         self.weights = self.learn_weights(None)
         self._pairs: Pairs | None = None
         self._of_all: list[PairTerm] = []
-        weight = rows.weight if weight is None else weight
-        self._all_rows = [
-            replace(some, weight=weight[index])
-            for some, index in ((self.counted, self.index), (self.rest.rows, self.others))
-        ]
+        self._all_rows: list[LearningRows] = []
+        if weight is not None:
+            some = (self.counted, self.index), (self.rest.rows, self.others)
+            self._all_rows = [replace(rows, weight=weight[index]) for rows, index in some]
 
     def learn_weights(self, start: Weights | None) -> Weights:
         """Weights of the terms there are, near enough to choose pairs by. γ is chosen again where
@@ -198,15 +198,17 @@ class Rounds:
                 values = pair_values(counted, self.counted, proba)
                 self.terms.add(values, pair=True)
                 self.rest.pairs.append(replace(counted, proba=others))
-                every = list(zip(self._all_rows, (proba, others), strict=True))
-                self._of_all.append(self._pairs.counted(choice, every, len(self.rounds)).term)
+                if self._all_rows:
+                    every = list(zip(self._all_rows, (proba, others), strict=True))
+                    counted = self._pairs.counted(choice, every, len(self.rounds))
+                self._of_all.append(counted.term)
             self.rounds.append(self.weights)
             self.weights = self.learn_weights(self.weights)
             if len(found) < few:
                 return
 
     def of_all(self, n_pairs: int) -> list[PairTerm]:
-        """The first so many pairs as all rows count them, also those that weigh nothing here."""
+        """The first pairs, counted on all rows, including those left out here."""
         return self._of_all[:n_pairs]
 
     def finish(self) -> None:
