@@ -318,6 +318,23 @@ def test_the_only_row_without_a_feature_beside_a_heavy_one(light):
         np.testing.assert_array_equal(found[1], [-np.inf, 0.0])
 
 
+@pytest.mark.parametrize("light", [[1e-3], [1e-3, 2e-3]])
+@pytest.mark.parametrize("kind", ["sparse", "gaps"])
+def test_the_only_row_of_an_absent_level_beside_a_heavy_row(kind, light):
+    """Entries that a sparse matrix does not hold, and gaps, are counted as what is left of a class,
+    which is rounded: a level that no other row of a class has rules the class out."""
+    codes = np.array([[1], [0], *[[1]] * (len(light) - 1), [0], [1]])
+    y = np.array([0] * (1 + len(light)) + [1, 1])
+    w = np.array([30.0, *light, 1.0, 1.0])
+    if kind == "sparse":
+        model, x = CategoricalNB(alpha=0.0), sparse.csr_array(codes)
+    else:
+        model, x = NaiveBayes(alpha=0.0, missing="level"), pd.DataFrame({"a": codes[:, 0]})
+        x["a"] = x["a"].map({0: None, 1: "present"})
+    found = leave_one_out(model.fit(x, y, w), x, y, w)
+    np.testing.assert_array_equal(found[1], [-np.inf, 0.0])
+
+
 ARRAYS = [GaussianNB, MultinomialNB, BernoulliNB, ComplementNB, CategoricalNB]
 
 

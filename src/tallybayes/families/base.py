@@ -50,10 +50,16 @@ def log(probability: Array) -> Array:
     return result
 
 
-def less(whole: Array, part: Array | float) -> Array:
-    """whole − part of weights, elementwise; what can only be rounding is 0."""
+def less(whole: Array, part: Array | float, of: Array | None = None) -> Array:
+    """whole − part of weights, elementwise; what can only be rounding is 0.
+
+    A whole that may itself be what is left `of` a larger weight is rounded beside that.
+    """
     rest: Array = np.asarray(whole - part)
-    rest[rest <= RESIDUE * whole] = 0.0
+    rounding = rest <= RESIDUE * whole
+    if of is not None:
+        rounding |= (rest <= RESIDUE * of) & (rest < 0.5)
+    rest[rounding] = 0.0
     return rest
 
 

@@ -162,8 +162,9 @@ class CellLaw:
         counts, total = self.counts, self.total
         blank = total == 0.0
         if blank.any():
-            counts = np.where(blank, less(self.pooled, weight * np.asarray(self.centre)), counts)
             everyone = np.broadcast_to(total.sum(axis=0), counts.shape[1:])
+            pooled = less(self.pooled, weight * np.asarray(self.centre), everyone)
+            counts = np.where(blank, pooled, counts)
             total = np.where(blank, less(everyone, weight), total)
         return self._log(counts, total, self._base(weight))
 
@@ -185,13 +186,14 @@ class CellLaw:
         """k_ca, n_c and q of class c after a row of class c and cell a is taken out: arrays that
         broadcast to (n_classes, n_cells)."""
         moved = weight * np.asarray(self.centre)
-        counts = less(self.counts, moved)
+        # a cell may be what other cells leave of the total: absent entries, gaps
+        counts = less(self.counts, moved, self.total)
         left = less(np.broadcast_to(self.total, counts.shape), weight)
         gone = left == 0.0
         if gone.any():
-            pooled = less(np.broadcast_to(self.pooled, counts.shape), moved)
-            counts = np.where(gone, pooled, counts)
             everyone = np.broadcast_to(self.total.sum(axis=0), counts.shape)
+            pooled = less(np.broadcast_to(self.pooled, counts.shape), moved, everyone)
+            counts = np.where(gone, pooled, counts)
             left = np.where(gone, less(everyone, weight), left)
         return counts, left, self._base(weight)
 
