@@ -1,0 +1,1 @@
+"""Whether two versions say the same, bit for bit."""
