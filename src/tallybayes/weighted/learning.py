@@ -1,4 +1,4 @@
-"""Learning a weighted model: which columns are heard, what they teach, how much is believed."""
+"""Learning a weighted model: column screening, fitting and shrinkage."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from tallybayes.weighted.doubt import (
 from tallybayes.weighted.duplicates import distinct
 from tallybayes.weighted.learned import Averaged, Learned, nothing_learned
 from tallybayes.weighted.rounds import Asked, Rounds
-from tallybayes.weighted.rows import LearningRows, row_weights
+from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.sampling import thinned
-from tallybayes.weighted.tables import column_tables
-from tallybayes.weighted.told_apart import copied, told_apart
+from tallybayes.weighted.screening import column_tables
+from tallybayes.weighted.told_apart import redundant, told_apart
 
 __all__ = ["learn"]
 
@@ -126,16 +126,16 @@ def _of_any_columns(
 def _averaged(
     columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked, parts: int | None
 ) -> Averaged:
-    """What is learned, averaged. Which of near-copies is heard is decided once, on all rows."""
+    """What is learned, averaged. Which of near-copies is used is decided once, on all rows."""
     nearly: dict[int, int] = {}
-    if not many(len(columns), float(rows.weight.sum())) and copied(columns, rows, p):
-        nearly = told_apart(columns, rows, p, asked).nearly
-    heard = [j for j in range(len(columns)) if j not in nearly]
-    found = averaged([columns[j] for j in heard], rows.among(heard), p, asked, parts)
+    if not many(len(columns), float(rows.weight.sum())):
+        nearly = redundant(columns, rows, p, asked)
+    kept = [j for j in range(len(columns)) if j not in nearly]
+    found = averaged([columns[j] for j in kept], rows.among(kept), p, asked, parts)
     return replace(
         found,
         columns=columns,
-        parts=[part.among(columns, heard) for part in found.parts],
+        parts=[part.among(columns, kept) for part in found.parts],
         nearly=nearly,
     )
 
@@ -152,12 +152,12 @@ def _learned(columns: list[ColumnCells], rows: LearningRows, p: Array, asked: As
         return _of_few_columns(columns, rows, p, asked)
 
     def learner(columns: list[ColumnCells], rows: LearningRows) -> Callable[[float], Learned]:
-        tables = column_tables(columns, p, _weights(columns, rows))
+        tables = column_tables(columns, p, rows)
 
-        def learn(worth: float) -> Learned:
-            kept = [j for j, table in enumerate(tables) if table.gain >= worth]
-            heard = [tables[j] for j in kept]
-            learning = Rounds([columns[j] for j in kept], heard, rows.among(kept), p, asked)
+        def learn(min_gain: float) -> Learned:
+            kept = [j for j, table in enumerate(tables) if table.gain >= min_gain]
+            selected = [columns[j] for j in kept], [tables[j] for j in kept]
+            learning = Rounds(*selected, rows.among(kept), p, asked)
             return learning.learned().among(columns, kept)
 
         return learn
@@ -167,15 +167,11 @@ def _learned(columns: list[ColumnCells], rows: LearningRows, p: Array, asked: As
     return replace(learned, tested=np.arange(rows.n), log_proba=doubt.log_proba)
 
 
-def _weights(columns: list[ColumnCells], rows: LearningRows) -> list[Array]:
-    return row_weights(rows, [column.n_cells for column in columns])
-
-
 def _of_few_columns(
     columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked
 ) -> Learned:
     """The same where columns are few for the rows, so that leave-one-out is enough."""
     learned = told_apart(columns, rows, p, asked)
-    heard = len(columns) - len(learned.nearly)
-    trust = trust_beyond_chance(rows, learned.tested, learned.log_proba, p, heard)
+    n_used = len(columns) - len(learned.nearly)
+    trust = trust_beyond_chance(rows, learned.tested, learned.log_proba, p, n_used)
     return believed(learned, p, trust)

@@ -14,9 +14,10 @@ from tallybayes.weighted.doubt import least_gain, many
 from tallybayes.weighted.learned import Learned
 from tallybayes.weighted.polish import added
 from tallybayes.weighted.rounds import Asked, Rounds
-from tallybayes.weighted.rows import LearningRows, counted_in, row_weights
+from tallybayes.weighted.rows import LearningRows, counted_in
 from tallybayes.weighted.sampling import sampled, thinned
-from tallybayes.weighted.tables import SILENT, column_table, column_tables
+from tallybayes.weighted.screening import column_tables, silenced
+from tallybayes.weighted.tables import SILENT
 
 __all__ = ["Part", "Taught"]
 
@@ -84,21 +85,16 @@ class Part:
         self.every = columns
         self.rows = replace(rows, weight=np.where(kept, rows.weight, 0.0))
         self.columns = columns if kept.all() else counted_in(columns, own)
-        self.tables = column_tables(
-            self.columns, p, row_weights(own, [column.n_cells for column in columns])
-        )
-        n, d = float(own.weight.sum()), len(columns)
-        loud = [table.gain >= least_gain(d, n) + stricter for table in self.tables]
+        tables, d = column_tables(self.columns, p, own), len(columns)
+        min_gain = least_gain(d, float(own.weight.sum())) + stricter
         if many(d, float(rows.weight.sum())):
-            self.heard = [j for j in range(d) if loud[j]]
-        else:  # what says nothing by itself may be in a pair
+            self.heard = [j for j, table in enumerate(tables) if table.gain >= min_gain]
+        else:  # a column that says nothing by itself may be in a pair
             self.heard = list(range(d))
-            for j in range(d):
-                if not loud[j]:
-                    self.tables[j] = column_table(self.columns[j], p, SILENT)
+            tables = silenced(self.columns, tables, p, min_gain)
         self.rounds = Rounds(
             [self.columns[j] for j in self.heard],
-            [self.tables[j] for j in self.heard],
+            [tables[j] for j in self.heard],
             self.rows.among(self.heard),
             p,
             self.asked,

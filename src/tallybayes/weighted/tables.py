@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.neighbours import over_neighbours
 
-__all__ = ["SILENT", "ColumnTable", "TableChoice", "column_table", "column_tables"]
+__all__ = ["SILENT", "ColumnTable", "TableChoice", "column_table"]
 
 Array = NDArray[np.float64]
 
@@ -152,13 +152,3 @@ def column_table(
     smoothed = counts + a * p
     full = np.log(smoothed / (counts.sum(axis=1, keepdims=True) + a) / p)
     return ColumnTable(full, smoothed, choice, gain)
-
-
-def column_tables(
-    columns: list[ColumnCells], p: Array, row_weights: list[Array]
-) -> list[ColumnTable]:
-    """The tables of columns, smoothed as leave-one-out likes best; see `column_table`."""
-    return [
-        column_table(column, p, row_weight=weight)
-        for column, weight in zip(columns, row_weights, strict=True)
-    ]

@@ -1,5 +1,5 @@
 """Learning on all rows where columns are few for them: of columns that say nearly the same, those
-are heard that the whole of the learning is best with."""
+are used that the whole of the learning is best with."""
 
 from __future__ import annotations
 
@@ -11,34 +11,49 @@ from tallybayes.weighted.copies import best_of_copies, near_copies
 from tallybayes.weighted.doubt import least_gain
 from tallybayes.weighted.learned import Learned
 from tallybayes.weighted.rounds import Asked, Rounds
-from tallybayes.weighted.rows import LearningRows, row_weights
-from tallybayes.weighted.tables import SILENT, ColumnTable, column_table, column_tables
+from tallybayes.weighted.rows import LearningRows
+from tallybayes.weighted.screening import column_tables, silenced
 
-__all__ = ["copied", "told_apart"]
+__all__ = ["redundant", "told_apart"]
 
 Array = NDArray[np.float64]
 
 
-def _heard(
-    columns: list[ColumnCells], rows: LearningRows, p: Array
-) -> tuple[list[ColumnTable], list[list[int]]]:
-    """The tables of columns, those that gain too little silent; and groups of near-copies among the
-    others."""
-    tables = column_tables(columns, p, row_weights(rows, [c.n_cells for c in columns]))
-    groups = near_copies(columns, tables, rows)
-    n_told = len(columns) - sum(len(group) - 1 for group in groups)
-    least = least_gain(n_told, float(rows.weight.sum()))
-    loud = [table.gain >= least for table in tables]
-    for j, column in enumerate(columns):
-        if not loud[j]:
-            tables[j] = column_table(column, p, SILENT)
-    told = [[j for j in group if loud[j]] for group in groups]
-    return tables, [group for group in told if len(group) > 1]
+class _Screened:
+    """Columns with their tables, those that gain too little silent; and the groups of near-copies
+    among the others.
+
+    Parameters are those of :func:`told_apart`.
+    """
+
+    def __init__(
+        self, columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked
+    ) -> None:
+        self.columns, self.rows, self.p, self.asked = columns, rows, p, asked
+        tables = column_tables(columns, p, rows)
+        groups = near_copies(columns, tables, rows)
+        n_different = len(columns) - sum(len(group) - 1 for group in groups)
+        min_gain = least_gain(n_different, float(rows.weight.sum()))
+        self.tables = silenced(columns, tables, p, min_gain)
+        informative = [[j for j in group if tables[j].gain >= min_gain] for group in groups]
+        self.groups = [group for group in informative if len(group) > 1]
+
+    def _learn(self, kept: list[int]) -> Learned:
+        columns, tables = [self.columns[j] for j in kept], [self.tables[j] for j in kept]
+        learning = Rounds(columns, tables, self.rows.among(kept), self.p, self.asked)
+        return learning.learned().among(self.columns, kept)
+
+    def learned(self) -> Learned:
+        return best_of_copies(self.groups, self._learn, self.rows)
 
 
-def copied(columns: list[ColumnCells], rows: LearningRows, p: Array) -> bool:
-    """Whether some columns say nearly the same."""
-    return bool(_heard(columns, rows, p)[1])
+def redundant(
+    columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked
+) -> dict[int, int]:
+    """Columns that say nearly the same as another, and that one, beside which they are left out;
+    see `best_of_copies`. Parameters are those of `told_apart`."""
+    screened = _Screened(columns, rows, p, asked)
+    return screened.learned().nearly if screened.groups else {}
 
 
 def told_apart(columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked) -> Learned:
@@ -54,10 +69,4 @@ def told_apart(columns: list[ColumnCells], rows: LearningRows, p: Array, asked: 
         Shares of the classes.
     asked : Asked
     """
-    tables, groups = _heard(columns, rows, p)
-
-    def learn(kept: list[int]) -> Learned:
-        some = [columns[j] for j in kept], [tables[j] for j in kept]
-        return Rounds(*some, rows.among(kept), p, asked).learned().among(columns, kept)
-
-    return best_of_copies(groups, learn, rows)
+    return _Screened(columns, rows, p, asked).learned()
