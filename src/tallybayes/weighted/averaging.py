@@ -261,7 +261,7 @@ def _mean(
         part, one, path, now = members[place], lessons[place], paths[place], q[place]
         corrections = None
         if path is not None and now is not None:
-            corrections = path.of_terms(now, [table.shape for table in one.learned.tables])
+            corrections = path.cells.of_terms(now, [table.shape for table in one.learned.tables])
         return believed(part.result(one, corrections), p, trust)
 
     members, lessons = [*parts, whole], [*taught, of_all]

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.weighted.cells import ColumnCells, coarse
+from tallybayes.weighted.corrected_cells import CorrectedCells
 from tallybayes.weighted.correction_path import CorrectionPath
 from tallybayes.weighted.doubt import least_gain, many
 from tallybayes.weighted.learned import Learned
-from tallybayes.weighted.polish import added
+from tallybayes.weighted.polish import CorrectedRows, added
 from tallybayes.weighted.rounds import Asked, Rounds
 from tallybayes.weighted.rows import LearningRows, counted_in
-from tallybayes.weighted.sampling import sampled, thinned
+from tallybayes.weighted.sampling import thinned
 from tallybayes.weighted.screening import column_tables, silenced
 from tallybayes.weighted.tables import SILENT
 
@@ -26,9 +27,6 @@ Index = NDArray[np.intp]
 
 CELLS = (4, 16)  # in which numbers are corrected, beside their own where these are many more
 MOST_TESTED = 50_000  # rows left out that judge
-MOST_CORRECTIONS = 1_000_000  # cells times classes
-MOST_CORRECTED = 10_000_000  # cells of rows that corrections are learned on
-MOST_STEPS = 50_000_000  # those times classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,42 +114,25 @@ class Part:
 
     def corrections(self, taught: Taught) -> CorrectionPath | None:
         """Of every cell of the terms that say something; None where there is none, or too many."""
-        learned, rows, d = taught.learned, self.rounds.rows, len(self.heard)
-        maps = []
+        learned, rows, maps = taught.learned, self.rounds.rows, []
         for t, table in enumerate(learned.tables):
-            if t < d and learned.choices[t] == SILENT:
-                continue
-            if t < d:
-                column = self.columns[self.heard[t]]
-                some = [n for n in CELLS if 2 * n < column.n_numbers]
-                maps += [(t, coarse(column, n)) for n in some]
+            if t < len(learned.columns):
+                if learned.choices[t] == SILENT:
+                    continue
+                column = learned.columns[t]
+                maps += [(t, coarse(column, n)) for n in CELLS if 2 * n < column.n_numbers]
             maps.append((t, np.arange(len(table), dtype=np.int32)))
-        n_cells = sum(int(cells.max()) + 1 for _, cells in maps)
-        if not maps or n_cells * rows.n_classes > MOST_CORRECTIONS:
+        cells = CorrectedCells(maps, rows.n_classes)
+        if not cells.feasible:
             return None
-        most = max(1, min(MOST_CORRECTED, MOST_STEPS // rows.n_classes) // len(maps))
-        index, stands = sampled(rows.y, rows.weight, rows.n_classes, most)
+        index, stands = cells.learning_rows(rows)
+        numbered, scores = self.rounds.numbered(cells, index), taught.scores[index]
         return CorrectionPath(
-            maps,
-            self.numbered(taught, maps, index),
-            taught.scores[index],
-            rows.y[index],
-            stands,
-            self.numbered(taught, maps, self.tested),
+            cells,
+            CorrectedRows(numbered, scores, rows.y[index], stands, cells.n),
+            self.rounds.numbered(cells, self.tested),
             taught.scores[self.tested],
         )
-
-    def numbered(
-        self, taught: Taught, maps: list[tuple[int, NDArray[np.int32]]], index: Index
-    ) -> NDArray[np.int32]:
-        """The cells of some rows, numbered over `maps`, int32 (n_rows, n_maps); −1 for none."""
-        cells, d = np.ascontiguousarray(self.rounds.rows.cells[:, index]), len(self.heard)
-        found, start = np.empty((len(index), len(maps)), dtype=np.int32), 0
-        for place, (t, cell) in enumerate(maps):
-            code = cells[t] if t < d else taught.learned.pairs[t - d].codes(cells)
-            found[:, place] = np.append(cell + start, -1)[code]
-            start += int(cell.max()) + 1
-        return found
 
     def scores(
         self, taught: Taught, path: CorrectionPath | None, q: Array | None, index: Index
@@ -159,7 +140,7 @@ class Part:
         """S of some rows, corrected, float64 (n_rows, n_classes)."""
         if path is None or q is None:
             return taught.scores[index]
-        return taught.scores[index] + added(q, self.numbered(taught, path.maps, index))
+        return taught.scores[index] + added(q, self.rounds.numbered(path.cells, index))
 
     def result(self, taught: Taught, corrections: list[Array] | None) -> Learned:
         """What was learned, of all columns, corrected, and its pairs counted on all rows.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.weighted.cells import ColumnCells
+from tallybayes.weighted.corrected_cells import CorrectedCells
 from tallybayes.weighted.learned import Learned, tables_of
 from tallybayes.weighted.pair_terms import PairTerm, pair_values
 from tallybayes.weighted.pairs import Pairs
@@ -41,10 +42,6 @@ MOST_PAIRED = 400  # columns among which pairs are looked for
 MOST_ROWS = 25_000  # that weights are learned on
 MOST_VALUES = 100_000_000  # of terms, rows and classes
 MOST_DEVIATIONS = 4_000
-MOST_CORRECTED = 10_000_000  # cells of rows that corrections are learned on
-MOST_STEPS = 50_000_000  # those times classes
-MOST_CORRECTIONS = 1_000_000  # cells times classes
-CHUNK = 4096  # rows whose cells are numbered at a time
 CHANCE = 5.0  # nats that a column has to gain by itself for its cells to be corrected
 
 
@@ -251,27 +248,23 @@ class Rounds:
     def corrected(self, full: list[Array], scores: Array) -> tuple[list[Array], Correction] | None:
         """Corrections of the cells of columns that tell by themselves and of pairs."""
         rows, tables = self.rows, self.rest.tables
-        d = len(tables)
-        told = [t for t in range(len(full)) if t >= d or tables[t].gain > CHANCE]
-        start = np.cumsum([0, *(len(full[t]) for t in told)])
-        if start[-1] * rows.n_classes > MOST_CORRECTIONS or not told:
+        informative = [t for t in range(len(full)) if t >= len(tables) or tables[t].gain > CHANCE]
+        maps = [(t, np.arange(len(full[t]), dtype=np.int32)) for t in informative]
+        cells = CorrectedCells(maps, rows.n_classes)
+        if not cells.feasible:
             return None
-        most = max(1, min(MOST_CORRECTED, MOST_STEPS // rows.n_classes) // len(told))
-        index, stands = sampled(rows.y, rows.weight, rows.n_classes, most)
+        index, stands = cells.learning_rows(rows)
         some = rows if len(index) == rows.n else rows.take(index)
         scores, fold = scores[index], some.folds(FOLDS, SALT)
         if rows.n_classes == 2 and len(index) >= ALL_FOLDS:
-            codes = (self.codes(t, some.cells) for t in told)
+            codes = (self.codes(t, some.cells) for t in informative)
             if hopeless(codes, scores, some.y, stands, fold == 0):
                 return None
-        numbered = self.numbered(told, start, index)
-        found = correction(numbered, scores, some.y, stands, int(start[-1]), fold)
+        numbered = self.numbered(cells, index)
+        found = correction(numbered, scores, some.y, stands, cells.n, fold)
         if found is None:
             return None
-        added = found.cells - found.cells.mean(axis=1, keepdims=True)
-        corrections = [np.zeros(table.shape) for table in full]
-        for t, more in zip(told, np.split(added, start[1:-1]), strict=True):
-            corrections[t] = more
+        corrections = cells.of_terms(found.cells, [table.shape for table in full])
         return corrections, found._replace(tested=index[found.tested])
 
     def codes(self, t: int, cells: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -279,18 +272,6 @@ class Rounds:
         d = len(self.columns)
         return cells[t] if t < d else self.rest.pairs[t - d].term.codes(cells)
 
-    def numbered(
-        self, told: list[int], start: NDArray[np.int_], index: NDArray[np.intp]
-    ) -> NDArray[np.int32]:
-        """The cells of some rows, numbered over the terms told, (n_rows, n_terms); −1 for none."""
-        numbered = np.empty((len(index), len(told)), dtype=np.int32)
-        for begin in range(0, len(index), CHUNK):  # few enough rows to stay at hand
-            part = slice(begin, begin + CHUNK)
-            cells = np.ascontiguousarray(self.rows.cells[:, index[part]])
-            complete = bool((cells >= 0).all())
-            for place, t in enumerate(told):
-                code = self.codes(t, cells)
-                np.add(code, start[place], out=numbered[part, place], casting="same_kind")
-                if not complete:
-                    numbered[part, place][code < 0] = -1
-        return numbered
+    def numbered(self, cells: CorrectedCells, index: NDArray[np.intp]) -> NDArray[np.int32]:
+        """The corrected cells of some rows, (n_some, n_maps); −1 for none."""
+        return cells.numbered(self.codes, self.rows.cells, index)
