@@ -1,7 +1,7 @@
 """A model averaged over several learnings, each without a part of the rows, that these rows judge.
 
 All is learned once without each part of the rows, and once with all. The rows left out took part in
-no choice, so they can decide for all learnings together: how much a column has to gain to be heard,
+no choice, so they can decide for all learnings together: how much a column has to gain to be used,
 where columns are many; whether every pair that gains at all is taken; the ridge of the corrections,
 from strong to weak; and how much of all is believed (a temperature). Half of the model is the mean
 of the learnings without a part, half the one of all rows.
@@ -17,9 +17,9 @@ network ensembles, cross validation, and active learning, NIPS 7, 1995, for squa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,8 @@ from tallybayes.engines.threads import in_threads
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.correction_path import CorrectionPath
 from tallybayes.weighted.doubt import STRICTER, believed, many
-from tallybayes.weighted.learned import Averaged, Learned, nothing_learned
-from tallybayes.weighted.parts import Part, Taught
+from tallybayes.weighted.learned import Averaged, nothing_learned
+from tallybayes.weighted.parts import Part, PartFit
 from tallybayes.weighted.rounds import Asked
 from tallybayes.weighted.row_scores import log_normalised
 from tallybayes.weighted.rows import LearningRows
@@ -45,6 +45,7 @@ OF_ALL = 0.5  # of the model: the learning of all rows
 RIDGES = (30.0, 3.0, 0.3, 0.03)
 HOPELESS = 1.02  # times the least loss of rows left out: a lower ridge is not tried
 TRUSTS = np.sort(np.append(np.exp(np.arange(-1.2, 0.41, 0.1)), 1.0))
+BELOW, ABOVE = np.flatnonzero(np.isclose(TRUSTS, 1.0)).tolist()  # 1, and 1 with rounding
 PENALTY = 10.0  # nats times log² of the temperature: few rows say little about it
 CHANCE, SURE = 2.0, 5.0  # nats over the class shares, between which belief grows from 0 to 1
 ALL_PAIRS = 4.0  # nats that a model with all pairs that gain has to be better by
@@ -57,7 +58,7 @@ WORTH = 1.0  # nats that another ridge has to gain where rows are many
 @dataclass(frozen=True)
 class _Verdict:
     """What rows left out say: their loss and that with the price of the temperature, in nats, and
-    the temperature (its inverse, how much is believed)."""
+    the inverse temperature."""
 
     plain: float
     loss: float
@@ -78,12 +79,15 @@ class _Judge:
 
     def __init__(self, rows: LearningRows, tested: list[Index], p: Array) -> None:
         self.tested = np.concatenate(tested)
-        self.y, self.weight = rows.y[self.tested], rows.weight[self.tested]
-        self.log_p, self.n_classes = np.log(p), rows.n_classes
+        self.y, self.weight, self.log_p = rows.y[self.tested], rows.weight[self.tested], np.log(p)
 
-    def log_proba(self, said: Sequence[Array]) -> Array:
-        """Log-probabilities of the rows, of the scores that each part gives those it left out."""
-        return log_normalised(np.concatenate(said))
+    def log_proba(self, fits: list[PartFit]) -> Array:
+        """Log-probabilities of the rows that these parts leave out."""
+        return self.normalised([fit.scores[fit.part.tested] for fit in fits])
+
+    def normalised(self, scores: Sequence[Array]) -> Array:
+        """Log-probabilities, of the scores that each part gives the rows it leaves out."""
+        return log_normalised(np.concatenate(scores))
 
     def loss(self, log_proba: Array) -> float:
         """Of the first rows."""
@@ -94,64 +98,81 @@ class _Judge:
         return log_normalised(self.log_p + trust * (log_proba - self.log_p))
 
     def verdict(self, log_proba: Array) -> _Verdict:
-        found = np.array([self.loss(self.tempered(log_proba, t)) for t in TRUSTS])
-        found += PENALTY * np.log(TRUSTS) ** 2
-        at = int(np.argmin(found))
-        return _Verdict(self.loss(log_proba), float(found[at]), float(TRUSTS[at]))
+        """At the best temperature. Loss and price are convex in the inverse temperature, so the
+        search goes down from 1 on both sides and ends where they rise."""
+
+        @cache
+        def loss(at: int) -> float:
+            price = PENALTY * float(np.log(TRUSTS[at]) ** 2)
+            return self.loss(self.tempered(log_proba, TRUSTS[at])) + price
+
+        low, high = BELOW, ABOVE
+        while low > 0 and loss(low - 1) <= loss(low):
+            low -= 1
+        while high + 1 < len(TRUSTS) and loss(high + 1) < loss(high):
+            high += 1
+        at = min(range(low, high + 1), key=loss)
+        return _Verdict(self.loss(log_proba), loss(at), float(TRUSTS[at]))
+
+    def trust(self, verdict: _Verdict) -> float:
+        """The inverse temperature, times a share that grows from 0 to 1 with what is gained over
+        the class shares."""
+        gain = self.loss(np.tile(self.log_p, (len(self.tested), 1))) - verdict.loss
+        return verdict.trust * float(np.clip((gain - CHANCE) / (SURE - CHANCE), 0.0, 1.0))
 
 
-class _Walked:
-    """One way to learn, corrected under the ridge that the rows left out like best.
+class _Way:
+    """One way to learn: a fit of each part, and what the rows left out say of them.
 
     Parameters
     ----------
-    parts : list of Part
-    taught : list of Taught
+    fits : list of PartFit
+        Without corrections.
     judge : _Judge
-    log_proba : float64 array (n_tested, n_classes)
-        Of the rows left out, without corrections.
-    price : float
-        In nats.
+    all_that_gain : bool
+        Whether every pair was taken that gains at all.
     """
 
-    def __init__(
-        self,
-        parts: list[Part],
-        taught: list[Taught],
-        judge: _Judge,
-        log_proba: Array,
-        price: float = 0.0,
-    ) -> None:
-        self.parts, self.taught, self.judge, self.price = parts, taught, judge, price
-        self.log_proba, self.verdict = log_proba, judge.verdict(log_proba)
-        self.ridge: float | None = None
-        self.paths: list[CorrectionPath | None] = [None] * len(parts)
-        self.q: list[Array | None] = [None] * len(parts)
+    def __init__(self, fits: list[PartFit], judge: _Judge, *, all_that_gain: bool = False) -> None:
+        self.fits, self.judge, self.all_that_gain = fits, judge, all_that_gain
+        self.log_proba = judge.log_proba(fits)
+        self.verdict = judge.verdict(self.log_proba)
+        self.ridges: tuple[float, ...] = ()
 
     @property
     def loss(self) -> float:
-        return self.verdict.loss + self.price
+        return self.verdict.loss + (ALL_PAIRS if self.all_that_gain else 0.0)
 
-    def walk(self, *, thoroughly: bool) -> None:
-        """Tries one ridge after the other."""
-        both = list(zip(self.parts, self.taught, strict=True))
-        made = in_threads(lambda one: one[0].corrections(one[1]), both)
+    def correct(self, *, thoroughly: bool) -> None:
+        """Corrects the fits under the ridge that the rows left out like best, tried from strong to
+        weak; not at all where they like none."""
+        made = in_threads(PartFit.path, self.fits)
         paths = [path for path in made if path is not None]
         if len(paths) < len(made):
             return
         lowest = min(self.verdict.plain, self.verdict.loss)
-        for ridge in RIDGES:
-            said = in_threads(partial(CorrectionPath.follow, ridge=ridge), paths)
-            log_proba = self.judge.log_proba(said)
+        for tried, ridge in enumerate(RIDGES, 1):
+            scores = in_threads(partial(CorrectionPath.follow, ridge=ridge), paths)
+            log_proba = self.judge.normalised(scores)
             verdict = self.judge.verdict(log_proba)
             now = min(verdict.plain, verdict.loss)
             gained = self.verdict.loss - verdict.loss
             if gained > 0.0:
-                self.ridge, self.verdict, self.log_proba = ridge, verdict, log_proba
-                self.paths, self.q = made, [path.q for path in paths]
+                self.ridges, self.verdict, self.log_proba = RIDGES[:tried], verdict, log_proba
+                both = zip(self.fits, paths, strict=True)
+                self.fits = [fit.corrected(path) for fit, path in both]
             lowest = min(lowest, now)
             if now > HOPELESS * lowest or not (thoroughly or gained > WORTH):
                 return
+
+    def corrected_alike(self, fit: PartFit) -> PartFit:
+        """Another fit, corrected under the same ridge."""
+        path = fit.path() if self.ridges else None
+        if path is None:
+            return fit
+        for ridge in self.ridges:
+            path.follow(ridge)
+        return fit.corrected(path)
 
 
 def averaged(
@@ -176,108 +197,99 @@ def averaged(
         From 2 on. Unless given, 5, and of more than 20,000 rows only the first of them is left out.
     """
     few = rows.n <= FEW
-    folds = PARTS if n_parts is None else n_parts
-    fold = rows.folds(folds, SALT)
-    kept = [fold != f for f in range(1 if n_parts is None and not few else folds)]
+    n_folds = PARTS if n_parts is None else n_parts
+    fold = rows.folds(n_folds, SALT)
+    kept = [fold != f for f in range(1 if n_parts is None and not few else n_folds)]
     everything, among, whole = np.full(rows.n, True), None, None
     if asked.interactions:  # the mean of the parts has no more pairs than all of them may have
-        whole = Part(columns, rows, everything, p, asked)
-        of_all = whole.teach()
-        names = [column.name for column in columns]
-        heard = [names[j] for j in whole.heard]
-        among = [(heard[q.first], heard[q.second]) for q in of_all.learned.pairs]
+        whole = Part(columns, rows, everything, p, asked).fit()
+        names = [column.name for column in whole.learned.columns]
+        among = [(names[pair.first], names[pair.second]) for pair in whole.learned.pairs]
 
     def part(some: NDArray[np.bool_], stricter: float) -> Part:
         return Part(columns, rows, some, p, asked, stricter, among)
 
-    best, stricter = None, 0.0
+    def way(stricter: float) -> _Way:
+        parts = in_threads(partial(part, stricter=stricter), kept)
+        fits = in_threads(Part.fit, parts)
+        return _Way(fits, _Judge(rows, [one.tested for one in parts], p))
+
     wide = few and many(len(columns), float(rows.weight.sum()))
-    for more in STRICTER if wide else (0.0,):
-        parts = in_threads(partial(part, stricter=more), kept)
-        taught = in_threads(lambda one: one.teach(), parts)
-        judge = _Judge(rows, [one.tested for one in parts], p)
-        walked = _Walked(parts, taught, judge, _said(judge, parts, taught))
-        if best is None or walked.loss < best.loss:
-            best, stricter = walked, more
-    assert best is not None
-    all_that_gain = False
+    best, stricter = _least_loss(way, STRICTER if wide else STRICTER[:1])
     ways = [best]
     if few and among is None and asked.interactions != 0:
-        ways += _with_all_pairs(best, judge)
-    for one in best.parts:
-        one.finish()
-    found = None
-    for way in sorted(ways, key=lambda way: way.loss):
-        if found is None or way.loss <= CLEARLY * found.loss + BEHIND:
-            if asked.polish:
-                way.walk(thoroughly=few)
-            if found is None or way.loss < found.loss:
-                found, all_that_gain = way, way is not best
-    assert found is not None
+        ways += _with_all_pairs(best)
+    for one in best.fits:
+        one.part.finish()
+    found = _corrected(ways, thoroughly=few) if asked.polish else min(ways, key=_loss)
+    trust = found.judge.trust(found.verdict)
+    if trust == 0.0:
+        tested = found.judge.tested
+        return Averaged.of_one(replace(nothing_learned(columns, p, len(tested)), tested=tested))
     if whole is None:
-        whole = part(everything, stricter)
-        of_all = whole.teach()
-    if all_that_gain:
-        of_all = whole.teach(all_that_gain=True)
-    return _mean(columns, found, whole, of_all, p)
+        all_rows = part(everything, stricter)
+        whole = all_rows.fit()
+        if found.all_that_gain:
+            whole = all_rows.fit(all_that_gain=True)
+    return _mean(columns, found, whole, p, trust)
 
 
-def _said(judge: _Judge, parts: list[Part], taught: list[Taught]) -> Array:
-    said = [one.scores[part.tested] for part, one in zip(parts, taught, strict=True)]
-    return judge.log_proba(said)
+def _loss(way: _Way) -> float:
+    return way.loss
 
 
-def _with_all_pairs(before: _Walked, judge: _Judge) -> list[_Walked]:
+def _least_loss(way: Callable[[float], _Way], tried: Sequence[float]) -> tuple[_Way, float]:
+    """The best way, by how much a column has to gain beyond the least to be selected, and that."""
+    best, at = way(tried[0]), tried[0]
+    for stricter in tried[1:]:
+        other = way(stricter)
+        if other.loss < best.loss:
+            best, at = other, stricter
+    return best, at
+
+
+def _with_all_pairs(before: _Way) -> list[_Way]:
     """The same with every pair that gains at all, or nothing where the first two parts are clearly
     worse with them."""
-    parts, first = before.parts, before.parts[:2]
-    taught = in_threads(lambda one: one.teach(all_that_gain=True), first)
-    log_proba = _said(judge, first, taught)
+    judge, parts = before.judge, [fit.part for fit in before.fits]
+    refit = partial(Part.fit, all_that_gain=True)
+    fits = in_threads(refit, parts[:2])
+    log_proba = judge.log_proba(fits)
     without = judge.verdict(before.log_proba[: len(log_proba)])
     if judge.verdict(log_proba).loss > HOPELESSLY * without.loss + BEHIND:
         return []
-    taught += in_threads(lambda one: one.teach(all_that_gain=True), parts[2:])
-    return [_Walked(parts, taught, judge, _said(judge, parts, taught), ALL_PAIRS)]
+    return [_Way(fits + in_threads(refit, parts[2:]), judge, all_that_gain=True)]
+
+
+def _corrected(ways: list[_Way], *, thoroughly: bool) -> _Way:
+    """The best way once corrected. A way that is clearly worse is not corrected."""
+    best = None
+    for way in sorted(ways, key=_loss):
+        if best is None or way.loss <= CLEARLY * best.loss + BEHIND:
+            way.correct(thoroughly=thoroughly)
+            if best is None or way.loss < best.loss:
+                best = way
+    assert best is not None
+    return best
 
 
 def _mean(
-    columns: list[ColumnCells], found: _Walked, whole: Part, of_all: Taught, p: Array
+    columns: list[ColumnCells], found: _Way, whole: PartFit, p: Array, trust: float
 ) -> Averaged:
-    """The mean of the parts and of what is learned of all rows, as far as it is believed."""
-    judge, parts, taught = found.judge, found.parts, found.taught
-    gain = judge.loss(np.tile(judge.log_p, (len(judge.tested), 1))) - found.verdict.loss
-    belief = float(np.clip((gain - CHANCE) / (SURE - CHANCE), 0.0, 1.0))
-    trust = found.verdict.trust * belief
-    if trust == 0.0:
-        silent = nothing_learned(columns, p, len(judge.tested))
-        return Averaged.of_one(replace(silent, tested=judge.tested))
-    paths, q = [*found.paths, None], [*found.q, None]
-    if found.ridge is not None and (path := whole.corrections(of_all)) is not None:
-        for ridge in RIDGES[: RIDGES.index(found.ridge) + 1]:
-            path.follow(ridge)
-        paths[-1], q[-1] = path, path.q
-
-    def result(place: int) -> Learned:
-        part, one, path, now = members[place], lessons[place], paths[place], q[place]
-        corrections = None
-        if path is not None and now is not None:
-            corrections = path.cells.of_terms(now, [table.shape for table in one.learned.tables])
-        return believed(part.result(one, corrections), p, trust)
-
-    members, lessons = [*parts, whole], [*taught, of_all]
-    learned = in_threads(result, range(len(members)))
-    shares = np.append(np.full(len(parts), (1.0 - OF_ALL) / len(parts)), OF_ALL)
+    """The mean of the parts and of the fit to all rows, shrunken toward the class shares."""
+    judge, fits = found.judge, [*found.fits, found.corrected_alike(whole)]
+    shares = np.append(np.full(len(found.fits), (1.0 - OF_ALL) / len(found.fits)), OF_ALL)
     log_proba = judge.tempered(found.log_proba, trust)
     own = log_proba[np.arange(len(log_proba)), judge.y]
-    told = np.zeros(log_proba.shape)
-    for part, one, path, now, share in zip(members, lessons, paths, q, shares, strict=True):
-        scores = log_normalised(part.scores(one, path, now, judge.tested))
-        told += share * judge.tempered(scores, trust)
+    mean = np.zeros(log_proba.shape)
+    for fit, share in zip(fits, shares, strict=True):
+        scores = log_normalised(fit.scores_of(judge.tested))
+        mean += share * judge.tempered(scores, trust)
     return Averaged(
         columns=columns,
-        parts=learned,
+        parts=in_threads(lambda fit: believed(fit.result(), p, trust), fits),
         shares=shares,
         tested=judge.tested,
         log_proba=log_proba,
-        gained=np.minimum(-np.log(np.exp(told).sum(axis=1)), -own),
+        gained=np.minimum(-np.log(np.exp(mean).sum(axis=1)), -own),
     )

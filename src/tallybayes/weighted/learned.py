@@ -39,7 +39,8 @@ class Learned:
     offset : float64 array (n_classes,)
         log p + b.
     tested : index array (n_tested,)
-        The learning rows that are predicted: all, but of many rows with corrections a fifth.
+        The learning rows that are predicted: all, but of many rows with corrections a fifth; none
+        of a part of an average, which predicts them as a whole.
     log_proba : float64 array (n_tested, n_classes)
         Normalised log-probabilities of these rows. Each is taken out of the counts of
         every column and pair, exactly, and corrected by what was learned without its fold. What

@@ -1,4 +1,4 @@
-"""One learning of a part of the rows: its terms, and the corrections of their cells."""
+"""A model fitted to a part of the rows: its terms, and the corrections of their cells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tallybayes.weighted.sampling import thinned
 from tallybayes.weighted.screening import column_tables, silenced
 from tallybayes.weighted.tables import SILENT
 
-__all__ = ["Part", "Taught"]
+__all__ = ["Part", "PartFit"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -29,25 +29,9 @@ CELLS = (4, 16)  # in which numbers are corrected, beside their own where these 
 MOST_TESTED = 50_000  # rows left out that judge
 
 
-@dataclass(frozen=True, eq=False)
-class Taught:
-    """What a part has learned, and what it says of all rows.
-
-    Parameters
-    ----------
-    learned : Learned
-        Of the columns that are heard, without corrections.
-    scores : float64 array (n_rows, n_classes)
-        S of the rows it was learned from, each taken out of every count, and of the others.
-    """
-
-    learned: Learned
-    scores: Array
-
-
 class Part:
-    """A learning of some of the rows. The rows left out weigh nothing: they are in no count, and
-    are scored as new rows are.
+    """Some of the rows, to fit a model to. The rows left out weigh nothing: they are in no count,
+    and are scored as new rows are.
 
     Parameters
     ----------
@@ -61,7 +45,7 @@ class Part:
         Shares of the classes.
     asked : Asked
     stricter : float
-        Nats that a column has to gain beyond the least, to be heard.
+        Nats that a column has to gain beyond the least, to be selected.
     among : iterable of (str, str), optional
         The pairs of columns that may be taken, by name; any unless given.
     """
@@ -76,45 +60,70 @@ class Part:
         stricter: float = 0.0,
         among: Iterable[tuple[str, str]] | None = None,
     ) -> None:
-        self.p, self.asked = p, asked._replace(polish=False)
+        self.p, self.asked = p, asked
         left_out = np.flatnonzero(~kept)
         self.tested = left_out[thinned(rows.y[left_out], rows.n_classes, MOST_TESTED)]
         own = rows if kept.all() else rows.take(np.flatnonzero(kept))
-        self.every = columns
-        self.rows = replace(rows, weight=np.where(kept, rows.weight, 0.0))
-        self.columns = columns if kept.all() else counted_in(columns, own)
-        tables, d = column_tables(self.columns, p, own), len(columns)
+        self.all_columns = columns
+        weighted = replace(rows, weight=np.where(kept, rows.weight, 0.0))
+        counted = columns if kept.all() else counted_in(columns, own)
+        tables, d = column_tables(counted, p, own), len(columns)
         min_gain = least_gain(d, float(own.weight.sum())) + stricter
         if many(d, float(rows.weight.sum())):
-            self.heard = [j for j, table in enumerate(tables) if table.gain >= min_gain]
+            self.selected = [j for j, table in enumerate(tables) if table.gain >= min_gain]
         else:  # a column that says nothing by itself may be in a pair
-            self.heard = list(range(d))
-            tables = silenced(self.columns, tables, p, min_gain)
+            self.selected = list(range(d))
+            tables = silenced(counted, tables, p, min_gain)
         self.rounds = Rounds(
-            [self.columns[j] for j in self.heard],
-            [tables[j] for j in self.heard],
-            self.rows.among(self.heard),
+            [counted[j] for j in self.selected],
+            [tables[j] for j in self.selected],
+            weighted.among(self.selected),
             p,
             self.asked,
             among,
             rows.weight if len(left_out) else None,
         )
 
-    def teach(self, *, all_that_gain: bool = False) -> Taught:
-        """What is learned with pairs that gain more than they would by chance, or, after that, with
-        all that gain at all."""
-        if self.asked.interactions != 0 and len(self.heard) > 1:
+    def fit(self, *, all_that_gain: bool = False) -> PartFit:
+        """The terms and weights with pairs that gain more than they would by chance, or, after
+        that, with all that gain at all."""
+        if self.asked.interactions != 0 and len(self.selected) > 1:
             self.rounds.add_pairs(all_that_gain=all_that_gain)
-        learned = self.rounds.present()
-        return Taught(learned, np.ascontiguousarray(self.rounds.scores().T))
+        return PartFit(self, *self.rounds.fitted())
 
     def finish(self) -> None:
-        """Nothing more is taught: what terms say of the rows is given up."""
+        """Frees what is needed for further fits only."""
         self.rounds.finish()
 
-    def corrections(self, taught: Taught) -> CorrectionPath | None:
-        """Of every cell of the terms that say something; None where there is none, or too many."""
-        learned, rows, maps = taught.learned, self.rounds.rows, []
+
+@dataclass(frozen=True, eq=False)
+class PartFit:
+    """What was fitted to a part.
+
+    Parameters
+    ----------
+    part : Part
+    learned : Learned
+        Of the selected columns, without corrections.
+    scores : float64 array (n_rows, n_classes)
+        S without corrections, of the rows that were fitted, each taken out of every count, and of
+        the others.
+    cells : CorrectedCells, optional
+    corrections : float64 array (n_cells, n_classes), optional
+        Of `cells`, in nats.
+    """
+
+    part: Part
+    learned: Learned
+    scores: Array
+    cells: CorrectedCells | None = None
+    corrections: Array | None = None
+
+    def path(self) -> CorrectionPath | None:
+        """Corrections of every cell of the terms that say something; None where there is none, or
+        too many."""
+        part, learned = self.part, self.learned
+        rounds, rows, maps = part.rounds, part.rounds.rows, []
         for t, table in enumerate(learned.tables):
             if t < len(learned.columns):
                 if learned.choices[t] == SILENT:
@@ -126,37 +135,36 @@ class Part:
         if not cells.feasible:
             return None
         index, stands = cells.learning_rows(rows)
-        numbered, scores = self.rounds.numbered(cells, index), taught.scores[index]
+        numbered = rounds.numbered(cells, index)
         return CorrectionPath(
             cells,
-            CorrectedRows(numbered, scores, rows.y[index], stands, cells.n),
-            self.rounds.numbered(cells, self.tested),
-            taught.scores[self.tested],
+            CorrectedRows(numbered, self.scores[index], rows.y[index], stands, cells.n),
+            rounds.numbered(cells, part.tested),
+            self.scores[part.tested],
         )
 
-    def scores(
-        self, taught: Taught, path: CorrectionPath | None, q: Array | None, index: Index
-    ) -> Array:
-        """S of some rows, corrected, float64 (n_rows, n_classes)."""
-        if path is None or q is None:
-            return taught.scores[index]
-        return taught.scores[index] + added(q, self.rounds.numbered(path.cells, index))
+    def corrected(self, path: CorrectionPath) -> PartFit:
+        """The same with the corrections that a path has reached."""
+        return replace(self, cells=path.cells, corrections=path.q)
 
-    def result(self, taught: Taught, corrections: list[Array] | None) -> Learned:
-        """What was learned, of all columns, corrected, and its pairs counted on all rows.
+    def scores_of(self, index: Index) -> Array:
+        """S of some rows, corrected, float64 (n_some, n_classes)."""
+        if self.cells is None or self.corrections is None:
+            return self.scores[index]
+        numbered = self.part.rounds.numbered(self.cells, index)
+        return self.scores[index] + added(self.corrections, numbered)
 
-        Parameters
-        ----------
-        taught : Taught
-        corrections : list of float64 arrays (n_cells, n_classes), optional
-            Of each term.
-        """
-        learned = taught.learned
-        if len(self.tested):
-            columns = [self.every[j] for j in self.heard]
-            learned = replace(
-                learned, columns=columns, pairs=self.rounds.of_all(len(learned.pairs))
-            )
-        learned = replace(learned, corrections=corrections)
-        learned = replace(learned, tables=learned.term_tables(learned.columns, self.p))
-        return learned.among(self.every, self.heard)
+    def result(self) -> Learned:
+        """What was learned, of all columns, corrected, with the counts of all rows."""
+        part, learned, corrections = self.part, self.learned, None
+        if self.cells is not None and self.corrections is not None:
+            shapes = [table.shape for table in learned.tables]
+            corrections = self.cells.of_terms(self.corrections, shapes)
+        learned = replace(
+            learned,
+            columns=[part.all_columns[j] for j in part.selected],
+            pairs=part.rounds.of_all(len(learned.pairs)),
+            corrections=corrections,
+        )
+        learned = replace(learned, tables=learned.term_tables(learned.columns, part.p))
+        return learned.among(part.all_columns, part.selected)

@@ -213,37 +213,48 @@ class Rounds:
         del self.terms
 
     def learned(self) -> Learned:
+        """Adds pairs and corrections, if asked to, and predicts the rows."""
         if self.asked.interactions != 0 and len(self.columns) > 1:
             self.add_pairs()
-        return self.present()
+        learned, scores = self.fitted()
+        full = self._log_ratios()
+        found = self.corrected(full, scores) if self.asked.polish else None
+        if found is None:
+            tested, log_proba = np.arange(self.rows.n), log_normalised(scores)
+            return replace(learned, tested=tested, log_proba=log_proba)
+        corrections, honest = found
+        return replace(
+            learned,
+            corrections=corrections,
+            tables=tables_of(full, self.weights, corrections),
+            tested=honest.tested,
+            log_proba=log_normalised(scores[honest.tested] + honest.left_out),
+        )
 
-    def present(self) -> Learned:
-        """What is learned with the terms there are."""
+    def _log_ratios(self) -> list[Array]:
+        pairs = [pair.term.full for pair in self.rest.pairs]
+        return [table.full for table in self.rest.tables] + pairs
+
+    def fitted(self) -> tuple[Learned, Array]:
+        """The terms there are with their weights, which predict no row yet; and S of all rows,
+        float64 (n_rows, n_classes)."""
         self.weights = self._learn_weights(self.weights, self.weights.scale, nearly=False)
         tables, weights = self.rest.tables, self.weights
         weights.terms[: len(tables)][self.silent] = 0.0
         weights.deviations[:, : len(tables)][:, self.silent] = 0.0
-        pairs = [pair.term for pair in self.rest.pairs]
-        full = [table.full for table in tables] + [pair.full for pair in pairs]
-        scores = np.ascontiguousarray(self.scores().T)
-        tested, corrections = np.arange(self.rows.n), None
-        found = self.corrected(full, scores) if self.asked.polish else None
-        if found is not None:
-            corrections, honest = found
-            tested = honest.tested
-            scores = scores[tested] + honest.left_out
-        return Learned(
+        learned = Learned(
             columns=self.columns,
             choices=[table.choice for table in tables],
-            pairs=pairs,
+            pairs=[pair.term for pair in self.rest.pairs],
             rounds=list(self.rounds),
             weights=weights,
-            corrections=corrections,
-            tables=tables_of(full, weights, corrections),
+            corrections=None,
+            tables=tables_of(self._log_ratios(), weights, None),
             offset=np.log(self.p) + weights.offsets,
-            tested=tested,
-            log_proba=log_normalised(scores),
+            tested=np.arange(0),
+            log_proba=np.empty((0, self.rows.n_classes)),
         )
+        return learned, np.ascontiguousarray(self.scores().T)
 
     def corrected(self, full: list[Array], scores: Array) -> tuple[list[Array], Correction] | None:
         """Corrections of the cells of columns that tell by themselves and of pairs."""
