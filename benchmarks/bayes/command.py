@@ -65,7 +65,7 @@ def over_sets(
 
 
 def run(part: str, quick: bool, missing: list[str]) -> Page | None:
-    """One of the parts; None where there is no data at all."""
+    """The results page of one part, or None if no data set was found."""
     n_folds, rounds = (2, 1) if quick else (5, 5)
     if part == "coverage":
         repeats = 10 if quick else 300
@@ -100,7 +100,9 @@ def main(argv: list[str]) -> int:
     asked = parser().parse_args(argv)
     unknown = [part for part in asked.parts if part not in PARTS]
     if unknown:
-        parser().error(f"there is no part {unknown[0]!r}; parts are {', '.join(PARTS)}")
+        parser().error(
+            f"{unknown[0]!r} is no part of this benchmark; choose from {', '.join(PARTS)}"
+        )
     command = shlex.join(["python", "-m", "benchmarks", "bayes", *argv])
     missing: list[str] = []
     for part in asked.parts or PARTS:

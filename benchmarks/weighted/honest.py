@@ -96,7 +96,7 @@ def measure(rows: Rows, options: Options) -> dict[str, Any]:
 
 
 def run(options: Options) -> Page | None:
-    """The page; None where there is no data."""
+    """The results page, or None if no data set was found."""
     sets, failed = options.over_sets(measure)
     if not sets:
         return None

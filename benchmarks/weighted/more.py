@@ -15,7 +15,7 @@ __all__ = ["run"]
 
 
 def run(options: Options) -> Page | None:
-    """The page; None where there is no data."""
+    """The results page, or None if no data set was found."""
     warm_up(options.models)
     sets = [measure(rows, options) for rows in options.thirteen()]
     if not sets:

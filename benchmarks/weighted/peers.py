@@ -146,7 +146,7 @@ def lines(figures: Figures, names: list[str], metric: str) -> list[list[str]]:
 
 
 def run(options: Options) -> Page | None:
-    """The page; None where there is no data."""
+    """The results page, or None if no data set was found."""
     figures = known()
     sets = renewed(options, figures)
     if not sets:

@@ -67,7 +67,7 @@ def measure(rows: Rows, options: Options) -> dict[str, Any]:
 
 
 def run(options: Options) -> Page | None:
-    """The page; None where there is no data."""
+    """The results page, or None if no data set was found."""
     both = (rows for some in (options.fourteen(), options.thirteen()) for rows in some)
     sets = [measure(rows, options) for rows in both if rows.name in SETS]
     if not sets:

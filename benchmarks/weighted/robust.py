@@ -113,7 +113,7 @@ def change(sets: list[dict[str, Any]], what: str, name: str) -> float:
 
 
 def run(options: Options) -> Page | None:
-    """The page; None where there is no data."""
+    """The results page, or None if no data set was found."""
     sets, failed = options.over_sets(measure)
     if not sets:
         return None

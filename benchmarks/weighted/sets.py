@@ -254,7 +254,7 @@ def page(
 
 
 def run(options: Options) -> Page | None:
-    """The page; None where there is no data."""
+    """The results page, or None if no data set was found."""
     warm_up(options.models)
     sets = [measure(rows, options) for rows in options.fourteen()]
     big = options.letter()
