@@ -92,8 +92,8 @@ using PairTable = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::devic
 
 int presence_without_(const RowEntries& x, const InVector<i64>& own, const InVector<double>& weight,
                       const PairTable& pair, const InVector<double>& rows,
-                      const InVector<double>& yes, const InVector<double>& no, OutVector<double> score, OutVector<double> ruled,
-                      int threads) {
+                      const InVector<double>& yes, const InVector<double>& no,
+                      OutVector<double> score, OutVector<double> ruled, int threads) {
     const Taken taken = taken_of(own, weight, x.n, static_cast<i64>(pair.shape(0)));
     need(pair, 1, x.d, "pair");
     need(pair, 2, 2, "pair");
@@ -249,8 +249,8 @@ void bind_without(nb::module_& m) {
           "score"_a.noconvert(), "length"_a.noconvert(), "threads"_a);
     m.def("presence_without", &presence_without_, "x"_a, "own"_a, "weight"_a, "pair"_a, "rows"_a,
           "yes"_a, "no"_a, "score"_a.noconvert(), "ruled"_a.noconvert(), "threads"_a);
-    m.def("shifted_logs", &shifted_logs_, "table"_a, "own"_a, "weight"_a, "alpha"_a, "whole"_a, "scale"_a, "sign"_a,
-          "sum"_a.noconvert(), "zeros"_a.noconvert(), "threads"_a);
+    m.def("shifted_logs", &shifted_logs_, "table"_a, "own"_a, "weight"_a, "alpha"_a, "whole"_a,
+          "scale"_a, "sign"_a, "sum"_a.noconvert(), "zeros"_a.noconvert(), "threads"_a);
     nb::class_<ComplementScorer>(m, "ComplementScorer")
         .def(nb::init<InTable<double>, InVector<double>, InVector<double>, InVector<double>,
                       InVector<double>, InVector<double>, bool, int>(),

@@ -148,8 +148,9 @@ int each_chunk(i64 n, i64 rows, int threads, Chunk&& chunk) {
 }
 
 // ---- what a row's own class says of its entries ------------------------------------------------
-// score = Σ x·number(cell, column, w, x, sum), or with Log Σ x·log number(…), over the entries of each row, where a cell is the
-// `step` numbers of table (classes, d, step); `sum` is what those calls have added to it.
+// score = Σ x·number(cell, column, w, x, sum), or with Log Σ x·log number(…), over the entries of
+// each row, where a cell is the `step` numbers of table (classes, d, step); `sum` is what those
+// calls have added to it.
 template <bool Log, class Number>
 int entries_without(const Loops& loops, const ReadRows& read, i64 work, const Taken& taken,
                     const double* table, i64 d, i64 step, double* score, double* sum, int threads,
