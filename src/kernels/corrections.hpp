@@ -10,49 +10,19 @@
 namespace tb {
 
 struct CorrectedRows {
+    static constexpr i64 FEWEST = 2048;  // of a task: its sums have to be cleared and added up
     const i32* cells;  // (n, terms)
     const double* S;   // (n, classes)
     const i32* y;
     const double* weight;
     i64 n, terms, classes;
-    i64 step() const { return (n + 7) / 8 > 1024 ? (n + 7) / 8 : 1024; }  // rows of a task
+    i64 step() const { return (n + 7) / 8 > FEWEST ? (n + 7) / 8 : FEWEST; }  // rows of a task
     i64 tasks() const { return (n + step() - 1) / step(); }
     i64 end(i64 task) const { return (task + 1) * step() < n ? (task + 1) * step() : n; }
 };
 
-// The log-loss of some rows; its gradient in Q is added to g. FIXED is the number of classes, if it is
-// known at compile time, or 0.
-template <int FIXED>
-double correction_part(const CorrectedRows& rows, const double* Q, i64 begin, i64 end, double* g) {
-    const i64 K = FIXED ? FIXED : rows.classes, terms = rows.terms;
-    std::vector<double> room(K);
-    double fixed[FIXED ? FIXED : 1];
-    double *z = FIXED ? fixed : room.data(), loss = 0.0;
-    for (i64 i = begin; i < end; ++i) {
-        if (rows.weight[i] == 0.0) continue;
-        const i32* cell = rows.cells + i * terms;
-        for (i64 k = 0; k < K; ++k) z[k] = rows.S[i * K + k];
-        for (i64 t = 0; t < terms; ++t) {
-            if (cell[t] < 0) continue;
-            const double* q = Q + cell[t] * K;
-            for (i64 k = 0; k < K; ++k) z[k] += q[k];
-        }
-        double top = z[0], all = 0.0;
-        for (i64 k = 1; k < K; ++k) top = z[k] > top ? z[k] : top;
-        const double mine = z[rows.y[i]], w = rows.weight[i];
-        for (i64 k = 0; k < K; ++k) all += z[k] = std::exp(z[k] - top);
-        loss += w * (std::log(all) + top - mine);
-        for (i64 k = 0; k < K; ++k) z[k] = w * (z[k] / all - (k == rows.y[i] ? 1.0 : 0.0));
-        for (i64 t = 0; t < terms; ++t) {
-            if (cell[t] < 0) continue;
-            double* into = g + cell[t] * K;
-            for (i64 k = 0; k < K; ++k) into[k] += z[k];
-        }
-    }
-    return loss;
-}
-
-// The same for two classes, by the difference of the second to the first: q and g are (cells,).
+// The log-loss of some rows of two classes, by the difference of the second to the first: q is
+// (cells,), the gradient in it is added to g.
 inline double correction_part_of_two(const CorrectedRows& rows, const double* q, i64 begin, i64 end,
                                      double* g) {
     const i64 terms = rows.terms;
@@ -82,30 +52,60 @@ inline double correction_part_of_two(const CorrectedRows& rows, const double* q,
 }
 
 // Adds up what work(begin, end, sums) says of the tasks, in their order; it returns a number and adds
-// to `size` sums.
-template <class Work>
-double over_tasks(const CorrectedRows& rows, i64 size, double* sums, int allowed, const Work& work) {
+// to `size` sums, which add(sums) takes.
+template <class Real, class Work, class Add>
+double over_tasks(const CorrectedRows& rows, i64 size, int allowed, const Work& work,
+                  const Add& add) {
     const i64 tasks = rows.tasks();
     const int threads = threads_for(rows.n * rows.classes * rows.terms, tasks, allowed);
-    std::vector<std::vector<double>> part(threads);
+    std::vector<std::vector<Real>> part(threads);
     std::vector<double> found(tasks, 0.0);
     double total = 0.0;
     run_in_order(
         tasks, threads,
         [&](i64 task, int thread) {
-            part[thread].assign(size, 0.0);
+            part[thread].assign(size, Real(0));
             found[task] = work(task * rows.step(), rows.end(task), part[thread].data());
         },
         [&](i64 task, int thread) {
             total += found[task];
-            for (i64 j = 0; j < size; ++j) sums[j] += part[thread][j];
+            add(part[thread].data());
         });
     return total;
 }
 
+// The same, added to numbers side by side.
+template <class Work>
+double over_tasks(const CorrectedRows& rows, i64 size, double* sums, int allowed, const Work& work) {
+    return over_tasks<double>(rows, size, allowed, work, [=](const double* part) {
+        for (i64 j = 0; j < size; ++j) sums[j] += part[j];
+    });
+}
+
+// Log-loss and gradient of more than two classes, which are lanes of 32-bit floats.
+inline double correction_of_many(const Loops& loops, const CorrectedRows& rows, const double* Q,
+                                 double* gradient, i64 n_cells, int allowed) {
+    const i64 K = rows.classes, wide = K <= 4 ? 4 : (K + 7) / 8 * 8;
+    std::vector<float> q((n_cells + 1) * wide, 0.0f);
+    for (i64 v = 0; v < n_cells; ++v)
+        for (i64 k = 0; k < K; ++k) q[v * wide + k] = static_cast<float>(Q[v * K + k]);
+    const CellsOfRows all{rows.cells, rows.S,   rows.y,   rows.weight, rows.terms,
+                          K,          q.data(), wide, n_cells};
+    return over_tasks<float>(
+        rows, (n_cells + 1) * wide, allowed,
+        [&](i64 begin, i64 end, float* into) {
+            std::vector<float> z(wide < 8 ? 8 : wide);  // of one row
+            return loops.corrected_rows(all, begin, end, z.data(), into);
+        },
+        [&](const float* part) {
+            for (i64 v = 0; v < n_cells; ++v)
+                for (i64 k = 0; k < K; ++k) gradient[v * K + k] += part[v * wide + k];
+        });
+}
+
 // Log-loss of scores S plus Q over the cells of each row, and its gradient in Q (n_cells, classes).
-inline double correction_gradient(const CorrectedRows& rows, const double* Q, double* gradient,
-                                  i64 n_cells, int allowed) {
+inline double correction_gradient(const Loops& loops, const CorrectedRows& rows, const double* Q,
+                                  double* gradient, i64 n_cells, int allowed) {
     const i64 K = rows.classes;
     if (K == 2) {
         std::vector<double> q(n_cells), g(n_cells, 0.0);
@@ -120,11 +120,7 @@ inline double correction_gradient(const CorrectedRows& rows, const double* Q, do
         }
         return loss;
     }
-    const auto part = K == 3   ? correction_part<3>
-                      : K == 4 ? correction_part<4>
-                               : correction_part<0>;
-    return over_tasks(rows, n_cells * K, gradient, allowed,
-                      [&](i64 begin, i64 end, double* g) { return part(rows, Q, begin, end, g); });
+    return correction_of_many(loops, rows, Q, gradient, n_cells, allowed);
 }
 
 // The diagonal of the Hessian in Q at Q = 0: Σ w·P_k·(1 − P_k) over the rows of a cell.

@@ -62,6 +62,22 @@ struct PairRows {
     i64 n;
 };
 
+struct CellsOfRows {  // the cells of n rows, and scores that they are corrected by, as 32-bit floats
+    const i32* cell;      // (n, terms); −1 for none
+    const double* S;      // (n, classes)
+    const i32* y;
+    const double* weight;
+    i64 terms, classes;
+    const float* Q;  // (cells + 1, wide): classes are padded by zeros, the last row is of no cell
+    i64 wide, none;
+};
+
+struct PairOfMany {  // the cells of a pair of columns of more than two classes, padded by zeros
+    const float *C, *E;    // (cells, wide)
+    const float *t, *one;  // (wide,): t_k, and the same with 1 in place of the zeros
+    i64 wide, classes;
+};
+
 struct Loops {
     void (*moments_into)(i64 d, double n, double n_lo, const double* cells, i64 pad,
                          const double* to, double* t1h, double* t1l, double* t2h, double* t2l);
@@ -100,6 +116,15 @@ struct Loops {
     void (*block_products)(const float* z, i64 step, i64 terms, const float* r, float* lanes);
     void (*pair_ratios)(const PairTable& table, const PairRows& rows, double* ratio);
     void (*pair_gains)(const PairTable& table, const PairRows& rows, double* logs);
+    void (*pair_shares)(const PairOfMany& pair, i64 n, const i32* cell, const i32* y,
+                        const double* weight, const float* P, double* share);
+    void (*sum_cells)(i64 n, i64 wide, const unsigned char* a, const unsigned char* b, i64 width,
+                      const i32* y, const float* weight, const float* own, const float* P,
+                      float* C, float* E, float* O);
+    void (*cell_shares)(const PairOfMany& pair, i64 cells, const float* C, const float* E,
+                        const float* O, const float* removed, double* share);
+    double (*corrected_rows)(const CellsOfRows& rows, i64 begin, i64 end, float* z,
+                             float* gradient);
     bool (*alike)(const i32* y, const double* weight, i64 n, const double* of);
     void (*pooled_mass)(i64 n, i64 K, const double* x, const double* constant, const double* mean,
                         const double* scale, double* mass);

@@ -237,6 +237,7 @@ SparseScore<I> sparse_entry() {
 #include "loops_moments.hpp"
 #include "loops_pairs.hpp"
 #include "loops_weighted.hpp"
+#include "loops_many_classes.hpp"
 #include "loops_without.hpp"
 #include "loops_pooled.hpp"
 
@@ -273,6 +274,10 @@ const Loops* loops() {
         block_products,
         pair_ratios,
         pair_gains,
+        pair_shares,
+        sum_cells,
+        cell_shares,
+        corrected_rows,
         alike,
         pooled_mass,
         pooled_own,

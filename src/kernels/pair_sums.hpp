@@ -147,63 +147,77 @@ private:
     std::vector<double> ratio_;
 };
 
-// The same of any number of classes: the rows of a cell and class j are taken as alike, with
-// P_j = O_j / C_j, and the rest of their P spread over the other classes as E − O is. c and e are C
-// and E summed over neighbouring cells, or themselves; room holds 2·K numbers.
+// Numbers a class, 32-bit floats, padded with `pad` to a multiple of 8.
+inline i64 padded(i64 K) { return (K + 7) / 8 * 8; }
+
 template <class Real>
-double cell_gain(const Loops& loops, const Sums<Real>& sums, const Real* c, const Real* e, i64 cells,
-                 i64 K, const double* t, const double* removed, double* room) {
-    if (K == 2) return CellsOfTwo(sums, cells, removed).gain(loops, c, e, t);
-    double gain = 0.0, *ratio = room, *rest = room + K;
-    for (i64 v = 0; v < cells; ++v) {
-        double m = 0.0, all = 0.0, total = 0.0;
-        for (i64 k = 0; k < K; ++k) m += sums.C[v * K + k];
-        if (!(m > 0.0)) continue;
-        for (i64 k = 0; k < K; ++k) {
-            const i64 at = v * K + k;
-            const double others = m - sums.C[at], mass = sums.E[at] - sums.O[at];
-            rest[k] = mass > 0.0 ? mass : 0.0;
-            const double left = others > 0.0 ? e[at] - rest[k] / others : e[at];
-            ratio[k] = (c[at] + t[k]) / ((left > 0.0 ? left : 0.0) + t[k]);
-            all += rest[k];
-            total += rest[k] * ratio[k];
-        }
-        for (i64 k = 0; k < K; ++k) {
-            const i64 at = v * K + k;
-            const double C = sums.C[at];
-            if (!(C > 0.0)) continue;
-            const double less = C < removed[k] ? C : removed[k], p = sums.O[at] / C;
-            const double count = c[at] - less, left = e[at] - less * p;
-            const double own =
-                ((count > 0.0 ? count : 0.0) + t[k]) / ((left > 0.0 ? left : 0.0) + t[k]);
-            const double mass = all - rest[k];
-            const double other = mass > LEAST ? (total - rest[k] * ratio[k]) / mass : 1.0;
-            const double x = p * own + (p < 1.0 ? 1.0 - p : 0.0) * (other > 0.0 ? other : 0.0);
-            gain += C * std::log((own > LEAST ? own : LEAST) / (x > LEAST ? x : LEAST));
-        }
-    }
-    return gain;
+std::vector<float> lanes_of(const Real* from, i64 rows, i64 K, float pad = 0.0f) {
+    const i64 wide = padded(K);
+    std::vector<float> to(rows * wide, pad);
+    for (i64 i = 0; i < rows; ++i)
+        for (i64 k = 0; k < K; ++k) to[i * wide + k] = static_cast<float>(from[i * K + k]);
+    return to;
 }
 
-// gains (pairs, strengths) of pairs of columns, by cell_gain; codes are (columns, n), t
-// (strengths, classes).
+// C, E and O of the cells of a pair, (cells, wide), as 32-bit floats.
+struct CellSums {
+    const float *C, *E, *O;
+};
+
+// About residual_gain of any number of classes: the rows of a cell and class j are taken as alike, with
+// P_j = O_j / C_j, and the rest of their P spread over the other classes as E − O is. c and e are C
+// and E summed over neighbouring cells, or themselves; share is room for (cells, wide).
+inline double cell_gain(const Loops& loops, const CellSums& sums, const PairOfMany& pair, i64 cells,
+                        const float* removed, double* share) {
+    const i64 n = cells * pair.wide;
+    loops.cell_shares(pair, cells, sums.C, sums.E, sums.O, removed, share);
+    loops.logs(n, share);
+    double gain[4] = {0.0, 0.0, 0.0, 0.0};
+    for (i64 j = 0; j < n; j += 4)
+        for (i64 l = 0; l < 4; ++l) gain[l] += sums.C[j + l] * share[j + l];
+    return (gain[0] + gain[1]) + (gain[2] + gain[3]);
+}
+
+// gains (pairs, strengths) of pairs of columns, about; codes are (columns, n), t (strengths, classes).
 inline void screen_pairs(const Loops& loops, const i32* y, const float* weight, const float* P,
                          i64 n, i64 K, const std::uint8_t* codes, const i64* size,
                          const i32* pairs, i64 n_pairs, const double* t, i64 strengths,
                          double* gains, int allowed) {
     const int threads = threads_for(n_pairs * n * K * 2, n_pairs, allowed);
     const std::vector<double> removed = mean_removed(y, weight, n, K);
+    if (K == 2) {
+        run_tasks(n_pairs, threads, [&](i64 q, int) {
+            const i64 a = pairs[2 * q], b = pairs[2 * q + 1], cells = size[a] * size[b];
+            std::vector<float> summed(8 * cells, 0.0f);
+            const Sums<float> sums(summed.data(), 2 * cells);
+            const JointCell cell{codes + a * n, codes + b * n, size[b]};
+            sum_pair_of_two(y, weight, P, n, cell, cells, sums);
+            CellsOfTwo told(sums, cells, removed.data());
+            for (i64 s = 0; s < strengths; ++s)
+                gains[q * strengths + s] = told.gain(loops, sums.C, sums.E, t + 2 * s);
+        });
+        return;
+    }
+    const i64 wide = padded(K);
+    std::vector<float> shares = lanes_of(P, n, K), own(n);
+    for (i64 i = 0; i < n; ++i) {
+        for (i64 k = 0; k < K; ++k) shares[i * wide + k] *= weight[i];
+        own[i] = shares[i * wide + y[i]];
+    }
+    const std::vector<float> less = lanes_of(removed.data(), 1, K);
+    const std::vector<float> prior = lanes_of(t, strengths, K), below = lanes_of(t, strengths, K, 1.0f);
     run_tasks(n_pairs, threads, [&](i64 q, int) {
         const i64 a = pairs[2 * q], b = pairs[2 * q + 1], cells = size[a] * size[b];
-        std::vector<float> summed(4 * cells * K, 0.0f);
-        std::vector<double> room(2 * K);
-        const Sums<float> sums(summed.data(), cells * K);
-        const JointCell cell{codes + a * n, codes + b * n, size[b]};
-        sum_pair(y, weight, P, n, K, cell, cells, sums);
-        for (i64 s = 0; s < strengths; ++s)
+        std::vector<float> room(3 * cells * wide, 0.0f);
+        std::vector<double> share(cells * wide);
+        float *C = room.data(), *E = C + cells * wide, *O = E + cells * wide;
+        loops.sum_cells(n, wide, codes + a * n, codes + b * n, size[b], y, weight, own.data(),
+                        shares.data(), C, E, O);
+        for (i64 s = 0; s < strengths; ++s) {
+            const PairOfMany pair{C, E, prior.data() + s * wide, below.data() + s * wide, wide, K};
             gains[q * strengths + s] =
-                cell_gain(loops, sums, sums.C, sums.E, cells, K, t + s * K, removed.data(),
-                          room.data());
+                cell_gain(loops, {C, E, O}, pair, cells, less.data(), share.data());
+        }
     });
 }
 

@@ -74,10 +74,21 @@ double estimate(OutArray<double, 3> sums, InArray<double, 2> C, InArray<double, 
              E.shape(0) == C.shape(0) && E.shape(1) == C.shape(1) &&
              strength.shape(0) == C.shape(1) && removed.shape(0) == C.shape(1),
          "shapes differ");
+    const i64 cells = C.shape(0), K = C.shape(1), wide = padded(K);
+    const Sums<double> of(sums.data(), cells * K);
     nb::gil_scoped_release release;
-    std::vector<double> room(2 * C.shape(1));
-    return cell_gain(chosen_loops(), Sums<double>(sums.data(), sums.shape(1) * sums.shape(2)), C.data(), E.data(), C.shape(0), C.shape(1), strength.data(), removed.data(),
-                     room.data());
+    if (K == 2)
+        return CellsOfTwo(of, cells, removed.data())
+            .gain(chosen_loops(), C.data(), E.data(), strength.data());
+    const std::vector<float> counted = lanes_of(of.C, cells, K), expected = lanes_of(of.E, cells, K),
+                             own = lanes_of(of.O, cells, K), c = lanes_of(C.data(), cells, K),
+                             e = lanes_of(E.data(), cells, K), t = lanes_of(strength.data(), 1, K),
+                             below = lanes_of(strength.data(), 1, K, 1.0f),
+                             less = lanes_of(removed.data(), 1, K);
+    std::vector<double> share(cells * wide);
+    return cell_gain(chosen_loops(), {counted.data(), expected.data(), own.data()},
+                     {c.data(), e.data(), t.data(), below.data(), wide, K}, cells, less.data(),
+                     share.data());
 }
 
 double gain(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> weight,

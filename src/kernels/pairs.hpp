@@ -5,6 +5,7 @@
 // and says log((C + t_k) / (E + t_k)) of class k; a row is taken out of both sums, with its whole
 // weight, before it is scored itself. A cell of −1 says nothing.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -14,24 +15,6 @@
 #include "parallel.hpp"
 
 namespace tb {
-
-// ratio_y / Σ_k P_k·ratio_k of a row of class y, ratio_k = (C_k − [k = y]·r + t_k) / (E_k − r·P_k +
-// t_k), r what is removed.
-inline double own_share(const double* c, const double* e, const float* p, const double* t, i64 K,
-                        i32 y, double r) {
-    constexpr i64 LANES = 4;
-    double part[LANES] = {0.0, 0.0, 0.0, 0.0};
-    const auto ratio = [=](i64 k) {
-        return (not_negative(c[k]) + t[k]) / (not_negative(e[k] - r * p[k]) + t[k]);
-    };
-    i64 k = 0;
-    for (; k + LANES <= K; k += LANES)
-        for (i64 j = 0; j < LANES; ++j) part[j] += p[k + j] * ratio(k + j);
-    for (; k < K; ++k) part[0] += p[k] * ratio(k);
-    const double mine = (not_negative(c[y] - r) + t[y]) / (not_negative(e[y] - r * p[y]) + t[y]);
-    const double total = ((part[0] + part[1]) + (part[2] + part[3])) + p[y] * (mine - ratio(y));
-    return (mine > LEAST ? mine : LEAST) / (total > LEAST ? total : LEAST);
-}
 
 // A PairTable of two classes, if all rows of a class weigh alike: only then what is taken out of C is
 // the same for all.
@@ -71,6 +54,12 @@ private:
     std::vector<double> entries_;
 };
 
+// The rows of (n, K) behind whose first number there are `wide` numbers.
+inline i64 n_within(i64 n, i64 K, i64 wide) {
+    const i64 short_of = (wide - K + K - 1) / K;  // at the end
+    return short_of < n ? n - short_of : 0;
+}
+
 // Σ w·log(ratio_y / Σ_k P_k·ratio_k): how much the leave-one-out log-likelihood gains by the cells.
 inline double residual_gain(const Loops& loops, const LabelledRows& rows, const i32* cell,
                             const double* C, const double* E, i64 cells, const double* t) {
@@ -83,13 +72,23 @@ inline double residual_gain(const Loops& loops, const LabelledRows& rows, const 
             return pair.weighted(logs);
         }
     }
+    constexpr i64 STEP = 256;
+    const i64 wide = padded(K);
+    const std::vector<float> counted = lanes_of(C, cells, K), expected = lanes_of(E, cells, K);
+    const std::vector<float> prior = lanes_of(t, 1, K), below = lanes_of(t, 1, K, 1.0f);
+    const PairOfMany pair{counted.data(), expected.data(), prior.data(), below.data(), wide, K};
+    const i64 within = n_within(rows.n, K, wide);
+    std::vector<float> last((rows.n - within) * K + wide, 0.0f);  // rows near the end of P
+    std::copy(rows.P + within * K, rows.P + rows.n * K, last.begin());
     LogSum gain(K);
-    for (i64 i = 0; i < rows.n; ++i) {
-        const i64 v = cell[i];
-        if (v < 0) continue;
-        const i32 y = rows.y[i];
-        const double w = rows.weight[i];
-        gain.add(y, own_share(C + v * K, E + v * K, rows.P + i * K, t, K, y, w), w);
+    double share[STEP];
+    for (i64 begin = 0, end; begin < rows.n; begin = end) {
+        const i64 until = begin < within ? within : rows.n;
+        end = begin + STEP < until ? begin + STEP : until;
+        const float* P = begin < within ? rows.P + begin * K : last.data() + (begin - within) * K;
+        loops.pair_shares(pair, end - begin, cell + begin, rows.y + begin, rows.weight + begin, P,
+                          share);
+        for (i64 i = begin; i < end; ++i) gain.add(rows.y[i], share[i - begin], rows.weight[i]);
     }
     return gain.value();
 }

@@ -57,7 +57,7 @@ double correction(InArray<i32, 2> cells, InArray<double, 2> S, InArray<i32, 1> y
              gradient.shape(0) == Q.shape(0) && gradient.shape(1) == Q.shape(1),
          "shapes differ");
     nb::gil_scoped_release release;
-    return correction_gradient(rows, Q.data(), gradient.data(), Q.shape(0), threads);
+    return correction_gradient(chosen_loops(), rows, Q.data(), gradient.data(), Q.shape(0), threads);
 }
 
 void curvature(InArray<i32, 2> cells, InArray<double, 2> S, InArray<double, 1> weight,

@@ -26,7 +26,7 @@ def rows(seed, n, n_classes, n_cells, weighted, missing=True):
 some = given(
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(1, 60),
-    n_classes=st.integers(1, 4),
+    n_classes=st.integers(1, 4) | st.sampled_from([5, 8, 10, 17, 26, 33, 41]),
     n_cells=st.integers(1, 6),
     weighted=st.booleans(),
 )
@@ -43,11 +43,13 @@ def test_residuals_of_cells(seed, n, n_classes, n_cells, weighted):
     kernel = np.random.default_rng(seed).uniform(size=(n_cells, n_cells)) + np.eye(n_cells)
     less = twin.mean_removed(y, weight, n_classes)
     for c, e in ((C, E), (kernel @ C, kernel @ E)):
-        about = _kernels.cell_gain(sums, c, e, t, less)
-        assert about == pytest.approx(twin.estimate(sums, c, e, t, less), rel=1e-6, abs=1e-6)
+        about, room = _kernels.cell_gain(sums, c, e, t, less), 1e-6 if n_classes == 2 else 1e-3
+        assert about == pytest.approx(twin.estimate(sums, c, e, t, less), rel=room, abs=room)
     gain = _kernels.residual_gain(cells, y, weight, proba, C, E, t)
-    expected = twin.gain(cells, y, weight, proba, C, E, t)
-    assert gain == pytest.approx(expected, rel=1e-11, abs=1e-11)
+    expected, room = twin.gain(cells, y, weight, proba, C, E, t), 1e-11
+    if n_classes != 2 or weighted:  # 32-bit floats
+        room = 1e-6 * n
+    assert gain == pytest.approx(expected, rel=1e-11, abs=room)
     for threads in (1, 3):
         out = np.empty((n_classes, n), dtype=np.float32)
         _kernels.residual_values(cells, y, weight, proba, C, E, t, out, threads)
@@ -192,6 +194,28 @@ def test_instruction_sets_change_nothing_of_pairs():
     assert len(found) == 1
 
 
+def test_instruction_sets_change_nothing_of_many_classes():
+    for n_classes in (3, 10, 41):
+        cells, y, weight, proba, t = rows(3, 333, n_classes, 30, weighted=False)
+        sums = np.zeros((4, 30, n_classes))
+        _kernels.sum_pair(cells, y, weight, proba, sums)
+        C, E = np.ascontiguousarray(sums[0]), np.ascontiguousarray(sums[1])
+        scores, found = np.log(proba.astype(float)), set()
+        codes = np.stack([cells % 5, cells % 6]).astype(np.uint8)
+        size, pair = np.array([5, 6]), np.array([[0, 1]], dtype=np.int32)
+        for name in _kernels.available_instruction_sets():
+            _kernels.use_instruction_set(name)
+            gradient, gains = np.zeros((30, n_classes)), np.empty((1, 1))
+            joint = np.stack([cells, (cells + 1) % 30], axis=1).astype(np.int32)
+            loss = _kernels.correction_gradient(joint, scores, y, weight, C, gradient, 1)
+            gain = _kernels.residual_gain(cells, y, weight, proba, C, E, t)
+            less, light = np.ones(n_classes), weight.astype(np.float32)
+            about = _kernels.cell_gain(sums, C, E, t, less)
+            _kernels.screen_pairs(codes, size, pair, y, light, proba, t[None], gains, 1)
+            found.add((loss, gain, about, float(gains[0, 0]), gradient.tobytes()))
+        assert len(found) == 1
+
+
 @some
 def test_loss_and_gradients(seed, n, n_classes, n_cells, weighted):
     _, y, weight, proba, _ = rows(seed, n, n_classes, n_cells, weighted)
@@ -210,8 +234,9 @@ def test_loss_and_gradients(seed, n, n_classes, n_cells, weighted):
     loss, gradient = twin.correction(cells, by_row, y, weight, q)
     into = np.zeros_like(q)
     found = _kernels.correction_gradient(cells, by_row, y, weight, q, into, 2)
-    assert found == pytest.approx(loss, rel=1e-10, abs=1e-10)
-    np.testing.assert_allclose(into, gradient, rtol=1e-9, atol=1e-9)
+    room = 1e-9 if n_classes == 2 else 1e-6 * n * (1.0 + np.abs(by_row).max())  # 32-bit floats
+    assert found == pytest.approx(loss, rel=1e-10, abs=room)
+    np.testing.assert_allclose(into, gradient, rtol=1e-9, atol=room)
     diagonal = np.zeros_like(q)
     _kernels.correction_curvature(cells, by_row, weight, diagonal, 2)
     expected = twin.curvature(cells, by_row, weight, n_cells)
