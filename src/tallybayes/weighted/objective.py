@@ -32,6 +32,7 @@ PAIR = 0.3
 DEVIATION = 3.0
 OFFSET = 0.01
 CHUNK = 2048  # rows that are multiplied at a time
+FLAT = 0.01  # of the mean curvature of rows: what has less is left out, at most so much in all
 ROUNDING = 1e-5  # of the diagonal of a Hessian in float32
 
 
@@ -192,10 +193,12 @@ class Loss:
         p = self.proba(v, b)
         force, index = 2.0 * DEVIATION * self.scale, np.arange(self.d + 1)
         blocks = np.empty((self.n_classes, self.d + 1, self.d + 1))
-        rows = np.empty((self.d + 1, len(self.y)), dtype=np.float32)
         for c, z in enumerate(self.values):
-            rows[-1] = np.sqrt(p[c] * (1.0 - p[c]) * self.weight)
-            np.multiply(z, rows[-1], out=rows[:-1])
+            curved = p[c] * (1.0 - p[c]) * self.weight
+            some = np.flatnonzero(curved > FLAT * curved.mean())  # of rows told well most are flat
+            rows = np.empty((self.d + 1, len(some)), dtype=np.float32)
+            rows[-1] = np.sqrt(curved[some])
+            np.multiply(z[:, some], rows[-1], out=rows[:-1])
             blocks[c] = rows @ rows.T
         blocks[:, index, index] *= 1.0 + ROUNDING
         blocks[:, index[:-1], index[:-1]] += force
