@@ -9,6 +9,7 @@ from tests.reference.weighted import cells_of, loss, mixed, proba
 
 from tallybayes import get_num_threads, set_num_threads
 from tallybayes.tables import read_table
+from tallybayes.weighted import averaging
 from tallybayes.weighted.learning import learn
 
 
@@ -77,6 +78,20 @@ def test_any_number_of_parts(parts):
     learned = learn(*cells_of(*mixed(120)), parts=parts)
     assert learned.shares.sum() == pytest.approx(1.0)
     assert len(learned.parts) in (1, parts + 1)
+
+
+def test_all_pairs_that_gain_are_not_tried_where_they_cannot_win(monkeypatch):
+    """A model that is less than their price in nats away from telling every row has no use for
+    them."""
+    tried = []
+    monkeypatch.setattr(averaging, "_with_all_pairs", lambda before: tried.append(before) or [])
+    rng = np.random.default_rng(0)
+    for least, table in ((False, {"x": rng.normal(size=300)}), (True, {"x": np.arange(300) % 2})):
+        y = (table["x"] > 0.5).astype(int) if least else rng.integers(0, 2, 300)
+        other = rng.choice(["a", "b", "c"], 300)
+        learn(*cells_of(pd.DataFrame(table | {"other": other, "more": other[::-1]}), y))
+        assert bool(tried) is not least
+        tried.clear()
 
 
 def test_few_columns_whose_rows_are_alike_are_believed():

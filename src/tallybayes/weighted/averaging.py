@@ -129,12 +129,22 @@ class _Way:
     fits : list of PartFit
         Without corrections.
     judge : _Judge
+    whole : PartFit, optional
+        The same of all rows, where it was fitted beside the parts.
     all_that_gain : bool
         Whether every pair was taken that gains at all.
     """
 
-    def __init__(self, fits: list[PartFit], judge: _Judge, *, all_that_gain: bool = False) -> None:
-        self.fits, self.judge, self.all_that_gain = fits, judge, all_that_gain
+    def __init__(
+        self,
+        fits: list[PartFit],
+        judge: _Judge,
+        whole: PartFit | None = None,
+        *,
+        all_that_gain: bool = False,
+    ) -> None:
+        self.fits, self.judge, self.whole = fits, judge, whole
+        self.all_that_gain = all_that_gain
         self.log_proba = judge.log_proba(fits)
         self.verdict = judge.verdict(self.log_proba)
         self.ridges: tuple[float, ...] = ()
@@ -209,23 +219,27 @@ def averaged(
     def part(some: NDArray[np.bool_], stricter: float) -> Part:
         return Part(columns, rows, some, p, asked, stricter, among)
 
-    def way(stricter: float) -> _Way:
-        parts = in_threads(partial(part, stricter=stricter), kept)
-        fits = in_threads(Part.fit, parts)
-        return _Way(fits, _Judge(rows, [one.tested for one in parts], p))
-
     wide = few and many(len(columns), float(rows.weight.sum()))
+    beside = few and not wide and whole is None  # else several parts at a time may be too many
+
+    def way(stricter: float) -> _Way:
+        each = [everything, *kept] if beside else kept
+        fits = in_threads(lambda some: part(some, stricter).fit(), each)
+        of_all = fits.pop(0) if beside else None
+        return _Way(fits, _Judge(rows, [fit.part.tested for fit in fits], p), of_all)
+
     best, stricter = _least_loss(way, STRICTER if wide else STRICTER[:1])
     ways = [best]
-    if few and among is None and asked.interactions != 0:
+    if few and among is None and asked.interactions != 0 and best.loss > ALL_PAIRS:
         ways += _with_all_pairs(best)
-    for one in best.fits:
+    for one in [*best.fits, *([best.whole] if best.whole else [])]:
         one.part.finish()
     found = _corrected(ways, thoroughly=few) if asked.polish else min(ways, key=_loss)
     trust = found.judge.trust(found.verdict)
     if trust == 0.0:
         tested = found.judge.tested
         return Averaged.of_one(replace(nothing_learned(columns, p, len(tested)), tested=tested))
+    whole = whole or found.whole
     if whole is None:
         all_rows = part(everything, stricter)
         whole = all_rows.fit()
@@ -258,7 +272,10 @@ def _with_all_pairs(before: _Way) -> list[_Way]:
     without = judge.verdict(before.log_proba[: len(log_proba)])
     if judge.verdict(log_proba).loss > HOPELESSLY * without.loss + BEHIND:
         return []
-    return [_Way(fits + in_threads(refit, parts[2:]), judge, all_that_gain=True)]
+    left = [*parts[2:], *([before.whole.part] if before.whole else [])]
+    fits += in_threads(refit, left)
+    whole = fits.pop() if before.whole else None
+    return [_Way(fits, judge, whole, all_that_gain=True)]
 
 
 def _corrected(ways: list[_Way], *, thoroughly: bool) -> _Way:
