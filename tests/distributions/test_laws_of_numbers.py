@@ -12,7 +12,9 @@ from scipy.integrate import quad
 from tallybayes import NaiveBayes
 from tallybayes.distributions.laws import ScipyLaw, TransformedLaw, law_of
 from tallybayes.families import Binned, Gaussian, Multinomial, Poisson, Smooth
+from tallybayes.families.number_density import NumberDensity
 from tallybayes.families.transforms import Transform
+from tallybayes.parameters import Description
 
 N = 300
 
@@ -221,6 +223,24 @@ def test_a_group_of_counts(estimate):
     np.testing.assert_allclose(drawn.var(axis=0), group.variance(4), rtol=0.1)
 
 
-def test_a_density_that_is_not_known_is_refused():
-    with pytest.raises(TypeError, match="no distribution for a str"):
-        law_of("density")
+class Even(NumberDensity):
+    """A density that says nothing, and has no law."""
+
+    what = "even"
+
+    def log_density(self, x):
+        return np.zeros((len(x), 2))
+
+    def without(self, x, own, weight):
+        return self.log_density(x)
+
+    def drawn(self, x, rng, n):
+        return np.zeros((n, len(x), 2))
+
+    def described(self):
+        return Description("even", [], np.zeros((2, 0)))
+
+
+def test_a_density_without_a_law_is_refused():
+    with pytest.raises(TypeError, match="no distribution for a Even"):
+        law_of(Even())

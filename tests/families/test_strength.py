@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import mpmath
 import numpy as np
 import pytest
@@ -13,7 +15,8 @@ from tallybayes.families.cells import CellLaw
 from tallybayes.families.class_prior import ClassPrior
 from tallybayes.families.densities import GaussianDensity
 from tallybayes.families.poisson import PoissonDensity
-from tallybayes.families.strength import best_alpha, class_evidence, each, law_score, log_evidence
+from tallybayes.families.strength import best_alpha, class_evidence, each, law_score
+from tallybayes.parameters import ImproperPrior
 from tallybayes.tally import ClassCounts, GridCounts, Moments
 
 mpmath.mp.dps = 60
@@ -40,7 +43,7 @@ def law_of(rows, alpha=1.0):
 )
 def test_evidence_is_the_dirichlet_multinomial(rows, alpha):
     expected = by_mpmath(rows, alpha)
-    found = log_evidence(np.asarray(rows, dtype=float), law_of(rows, alpha))
+    found = law_of(rows, alpha).log_evidence()
     # a difference of log-gammas of about n·log n: that is what rounding is relative to
     size = sum(alpha * len(r) + sum(r) for r in rows)
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-14 * size * np.log(size + 2.0) + 1e-9)
@@ -48,7 +51,7 @@ def test_evidence_is_the_dirichlet_multinomial(rows, alpha):
 
 def test_evidence_of_huge_counts():
     rows = [[1e12, 1e12], [1e12, 0.0]]
-    found = log_evidence(np.array(rows), law_of(rows))
+    found = law_of(rows).log_evidence()
     assert found == pytest.approx(by_mpmath(rows, 1.0), rel=1e-10)
 
 
@@ -58,16 +61,21 @@ def test_evidence_is_the_product_of_sequential_predictions():
     for a in draws:
         total += np.log((counts[a] + alpha) / (counts.sum() + 4 * alpha))
         counts[a] += 1.0
-    assert log_evidence(counts[None], law_of(counts[None], alpha)) == pytest.approx(total)
+    assert law_of(counts[None], alpha).log_evidence() == pytest.approx(total)
 
 
-def test_without_smoothing_evidence_is_impossible_or_empty():
-    assert log_evidence(np.array([[1.0, 0.0]]), law_of([[1, 0]], 0.0)) == -np.inf
-    assert log_evidence(np.zeros((2, 2)), law_of(np.zeros((2, 2)), 0.0)) == 0.0
+def test_there_is_no_evidence_without_a_prior():
+    with pytest.raises(ImproperPrior, match="give an alpha above 0"):
+        law_of([[1, 0]], 0.0).log_evidence()
+    with pytest.raises(ImproperPrior, match="smoothed density"):
+        replace(law_of([[1, 0]]), base=None).log_evidence()
+
+
+def test_what_the_prior_rules_out_has_no_evidence():
     base = np.array([1.0, 0.0])
     rows = np.array([[2.0, 1.0]])
     law = CellLaw(counts=rows, total=np.array([[3.0]]), n_cells=2, strength=1.0, base=base)
-    assert log_evidence(rows, law) == -np.inf
+    assert law.log_evidence() == -np.inf
 
 
 @pytest.mark.parametrize("count", [[0.0, 0.0], [3.0, 4.0, 0.0], [1.0], [1e6, 2.0]])
@@ -104,7 +112,7 @@ def test_the_chosen_alpha_is_best(criterion, seed):
 
     def score(alpha):
         if criterion == "evidence":
-            return log_evidence(rows, law.scaled(alpha))
+            return law.scaled(alpha).log_evidence()
         own = law.scaled(alpha).own_without(np.minimum(rows, 1.0))
         return float((rows[rows > 0.0] * own[rows > 0.0]).sum())
 
@@ -128,7 +136,7 @@ def test_scores_of_many_alphas_are_scores_of_each(criterion, monkeypatch):
     alpha = 10.0 ** np.linspace(-6.0, 3.0, 10)
     found = law_score(criterion, rows, law_of(rows), alpha)
     if criterion == "evidence":
-        expected = [log_evidence(rows, law_of(rows, a)) for a in alpha]
+        expected = [law_of(rows, a).log_evidence() for a in alpha]
     else:
         own = [law_of(rows, a).own_without(np.minimum(rows, 1.0)) for a in alpha]
         expected = [(rows[rows > 0.0] * o[rows > 0.0]).sum() for o in own]

@@ -12,9 +12,6 @@ from numpy.typing import NDArray
 from scipy.special import entr
 
 from tallybayes.distributions.base import Index, stats
-from tallybayes.families.densities import GaussianDensity
-from tallybayes.families.poisson import PoissonDensity
-from tallybayes.families.pooled import Pooled
 from tallybayes.families.transforms import Transform
 from tallybayes.parameters import Density
 
@@ -276,34 +273,22 @@ class BinsLaw(Law):
         return np.asarray(entr(self.probs).sum(axis=1))
 
 
+class _EveryLaw:
+    """Makes the laws of this module; see :class:`tallybayes.parameters.Laws`."""
+
+    scipy = ScipyLaw
+    transformed = TransformedLaw
+    beside_atoms = MixtureLaw
+
+
 def law_of(density: Density) -> Law:
     """The law of a column that is read as a density.
 
     Raises
     ------
     TypeError
-        For a density that is not known here.
+        For a density that has none.
     """
-    if isinstance(density, Pooled):
-        inner = law_of(density.density)
-        assert isinstance(inner, ScipyLaw)
-        return MixtureLaw(inner, density.atoms.values, *density.weights)
-    if isinstance(density, PoissonDensity):
-        if density.family.estimate != "posterior":
-            return ScipyLaw("poisson", mu=density.rate)
-        shape, rate = density.posterior
-        return ScipyLaw("nbinom", n=np.maximum(shape, 1e-300), p=rate / (rate + 1.0))
-    if not isinstance(density, GaussianDensity):
-        raise TypeError(f"there is no distribution for a {type(density).__name__}")
-    centre, variance, freedom = density.predictive
-    scale = np.sqrt(variance)
-    if density.transform is not None and density.transform.kind == "log" and freedom is None:
-        return ScipyLaw("lognorm", s=scale, scale=np.exp(centre))
-    law = (
-        ScipyLaw("norm", loc=centre, scale=scale)
-        if freedom is None
-        else ScipyLaw("t", df=freedom, loc=centre, scale=scale)
-    )
-    if density.transform is None:
-        return law
-    return TransformedLaw(law, density.transform, freedom is None)
+    law = density.distribution(_EveryLaw())
+    assert isinstance(law, Law)
+    return law

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.table_parts import values_of
+from tallybayes.engines.table_parts import NO_PARAMETER, need_no_level, values_of
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import Correlated, Description, gap_patterns
 from tallybayes.tables import Table
+from tallybayes.tally import GridCounts
 
 __all__ = ["CorrelatedPart"]
 
@@ -43,6 +44,15 @@ class CorrelatedPart:
     def described(self) -> Description:
         """The parameters in words."""
         return self.correlated.described()
+
+    def log_evidence(self, grid: GridCounts | None) -> list[float]:
+        """log p(columns | labels) of the rows that have all columns, in nats; raises
+        ImproperPrior."""
+        return [self.correlated.log_evidence()]
+
+    def prior_and_posteriors(self, level: Any) -> Any:
+        need_no_level(self.columns[0], level)
+        raise ValueError(NO_PARAMETER.format(self.columns[0], "in a group of numbers"))
 
     def matrix(self, x: Table) -> Array:
         """Their numbers, float64 (n_rows, n_columns), NaN for gaps.

@@ -17,6 +17,7 @@ from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import UnseenLevel
 from tallybayes.parameters import Cells, Counts, Density, Description, Unseen
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Table, Texts
+from tallybayes.tally import GridCounts
 
 __all__ = [
     "BinsPart",
@@ -50,6 +51,18 @@ def values_of(name: str, column: Any) -> Array:
     if np.isinf(values).any():
         raise_infinite(name, values)
     return values
+
+
+NO_PARAMETER = (
+    "column {!r} is {}: parameters are drawn of levels, of Poisson() and of "
+    "Gaussian(prior=NormalInverseGamma(…))"
+)
+
+
+def need_no_level(name: str, level: Any) -> None:
+    """Raises ValueError where a level is named of a column that has none."""
+    if level is not None:
+        raise ValueError(f"column {name!r} has no levels: leave level= out")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -126,6 +139,16 @@ class LookupPart:
         entries = self.entries(x.columns[self.name])
         return {self.name: np.ascontiguousarray(self.table.T[entries])}
 
+    def log_evidence(self, grid: GridCounts | None) -> list[float]:
+        """log p(column | labels), in nats, of each law that it has; `grid` are the values of a
+        column of numbers. Raises ImproperPrior."""
+        return [self.law.log_evidence()]
+
+    def prior_and_posteriors(self, level: Any) -> Any:
+        """The distributions of a parameter, of a level where the column has levels; raises
+        ImproperPrior."""
+        raise NotImplementedError
+
     def drawn(self, x: Table, rng: Any, n: int) -> Array:
         """What the column adds under parameters drawn from their posterior, (n, n_rows,
         n_classes)."""
@@ -192,6 +215,14 @@ class LevelsPart(LookupPart):
                 f"row {row}, column {self.name!r} holds {level!r}, which "
                 'training did not have. Learn it first, or choose unseen="smooth" or "ignore".'
             )
+
+    def prior_and_posteriors(self, level: Any) -> Any:
+        if str(level) not in self.levels:
+            raise ValueError(
+                f"column {self.name!r} has the levels {self.levels}: name one, got {level!r}"
+            )
+        cell = self.levels.index(str(level)) + self.has_gap
+        return self.law.prior_and_posteriors(cell, f"P({self.name} = {level} | class)")
 
     def described(self) -> Description:
         n = len(self.levels)
@@ -264,6 +295,15 @@ class BinsPart(LookupPart):
             kinds = self.kinds.entries(column)
             entries[kinds > 1] = len(self.edges) + kinds[kinds > 1]
 
+    def log_evidence(self, grid: GridCounts | None) -> list[float]:
+        """Of the bin that each value is in, not of its place in the bin, and of the kinds."""
+        kinds = [] if self.kinds is None else self.kinds.log_evidence(None)
+        return [*super().log_evidence(grid), *kinds]
+
+    def prior_and_posteriors(self, level: Any) -> Any:
+        need_no_level(self.name, level)
+        raise ValueError(NO_PARAMETER.format(self.name, "read in bins"))
+
     def _apart(self, entries: Index) -> tuple[Index, Index]:
         """Entries of the bins, 0 for what is in none, and of the kinds."""
         beyond = entries - (len(self.edges) + 1)
@@ -327,6 +367,18 @@ class DensityPart:
         names = [f"P({name!r})" for name in self.kinds.texts]
         shares = kinds.values[:, 1:]
         return Description(what, [*rows, *names], np.concatenate([values, shares], axis=1))
+
+    def log_evidence(self, grid: GridCounts | None) -> list[float]:
+        """log p(column | labels), in nats, of the density of its numbers, and of the kinds; raises
+        ImproperPrior."""
+        assert grid is not None
+        kinds = [] if self.kinds is None else self.kinds.log_evidence(None)
+        return [self.density.log_evidence_of(grid), *kinds]
+
+    def prior_and_posteriors(self, level: Any) -> Any:
+        """The distributions of a parameter; raises ImproperPrior."""
+        need_no_level(self.name, level)
+        return self.density.prior_and_posteriors(self.name)
 
     @cached_property
     def pooled(self) -> PooledColumns | None:
@@ -425,6 +477,14 @@ class CountsPart:
         """The parameters in words."""
         what, _, values = self.counts.described()
         return Description(what, list(self.columns), values)
+
+    def log_evidence(self, grid: GridCounts | None) -> list[float]:
+        """log p(columns | labels), in nats; raises ImproperPrior."""
+        return [self.counts.log_evidence()]
+
+    def prior_and_posteriors(self, level: Any) -> Any:
+        need_no_level(self.columns[0], level)
+        raise ValueError(NO_PARAMETER.format(self.columns[0], "in a group of counts"))
 
     def matrix(self, x: Table) -> Array:
         """Their numbers, float64 (n_rows, n_columns).

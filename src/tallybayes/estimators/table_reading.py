@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -31,7 +31,6 @@ from tallybayes.families.choice import UNDECLARED, Numbers, ReadAs, can_read_as,
 from tallybayes.families.counts import MultinomialCounts
 from tallybayes.families.densities import GaussianDensity
 from tallybayes.families.gaussian_group import GaussianGroup
-from tallybayes.families.poisson import PoissonDensity
 from tallybayes.families.pooled import Pooled
 from tallybayes.families.priors import Estimate
 from tallybayes.families.strength import (
@@ -165,6 +164,8 @@ class _Reader:
             order = np.argsort(np.array(levels, dtype=object)) if levels else np.empty(0, int)
             levels, counts = [levels[i] for i in order], counts[:, order]
             law = self._yes_no(family, levels, counts)
+            if len(levels) < 2:  # the second level, which has not come yet, is the last cell
+                law = replace(law, prior_cells=law.counts.shape[1])
             what = "Bernoulli"
         else:
             family = family or Categorical(estimate=self.estimate)
@@ -173,6 +174,8 @@ class _Reader:
             if counts.shape[1] > len(levels):  # a cell of levels that are not named
                 law = law.take(np.delete(np.arange(cells.shape[1]), gap + len(levels)))
             what = f"categorical, {n_levels} levels"
+        if family.estimate == "map":
+            law = replace(law, mode=True)
         follows = family.alpha is None and family.prior is None and family.estimate != "mle"
         law, alpha = self._strong(law, law.counts, self.alpha if follows else None)
         part = LevelsPart(
@@ -345,23 +348,12 @@ class _Reader:
     def _strong_density(self, density: Density, grid: GridCounts) -> tuple[Density, float | None]:
         """A density with the strength of its prior chosen, where it is to be; and that strength."""
         criterion, weights = self.criterion, self.row_weights
-        if criterion is None or not grid.counts.any():
-            return density, None
-        under: Callable[[Any, float], Any]
-        column: Any = density
-        inner = density.density if isinstance(density, Pooled) else density
-        if isinstance(inner, GaussianDensity) and inner.family.prior is None:
-            under = type(column).shrunk
-        elif isinstance(density, PoissonDensity) and density.family.follows:
-            under = PoissonDensity.under
-        else:
-            return density, None
-        if under(column, 1.0) is density:
+        if criterion is None or not density.follows or not grid.counts.any():
             return density, None
         alpha = weights.overall * best_alpha(
-            each(lambda a: density_score(criterion, column, under, a, grid, weights))
+            each(lambda a: density_score(criterion, density, a, grid, weights))
         )
-        return under(column, alpha), alpha
+        return density.under(alpha), alpha
 
     # ---- groups ----------------------------------------------------------------------------------
     def read_group(self, names: tuple[str, ...], family: Any) -> dict[str, ColumnReading]:

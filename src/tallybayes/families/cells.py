@@ -24,6 +24,10 @@ from numpy.typing import NDArray
 
 from tallybayes.families.base import less
 from tallybayes.families.draws import log_betas
+from tallybayes.families.posteriors import PriorAndPosteriors
+from tallybayes.families.priors import Beta
+from tallybayes.families.rising import log_counts_evidence
+from tallybayes.parameters import ImproperPrior
 
 __all__ = ["CellLaw", "log_ratio"]
 
@@ -67,6 +71,12 @@ class CellLaw:
         The weight of the one row that a default `base` spreads evenly.
     width : int
         How many neighbours on either side k is spread over.
+    prior_cells : int, optional
+        How many of the cells, the first ones, have a share in the prior; all but a last one for
+        values never seen, by default.
+    mode : bool
+        Whether the probabilities are the mode under a prior, which then has one row more of each
+        cell than S·q.
     """
 
     counts: Array
@@ -78,6 +88,8 @@ class CellLaw:
     centre: Array | float = 1.0
     row: float | Array = 1.0
     width: int = 0
+    prior_cells: int | None = None
+    mode: bool = False
 
     def scaled(self, factor: float) -> CellLaw:
         """The law with a prior `factor` times as strong."""
@@ -210,6 +222,59 @@ class CellLaw:
         mine = counts + law.strength * law.base_with_all()
         rest = np.maximum(total + law.strength - mine, 0.0)
         return log_betas(mine, rest, cells, int(rng.integers(2**63)), n)
+
+    # ---- the prior, and what the rows make of it -------------------------------------------------
+    def log_evidence(self) -> float:
+        """log P(counts) under the prior, in nats, every class by itself.
+
+        Raises
+        ------
+        ImproperPrior
+            Where the counts are smoothed by each other, or not at all.
+        """
+        if self.base is None:
+            raise ImproperPrior(
+                "is read as a smoothed density",
+                "declare Binned() or Gaussian(prior=NormalInverseGamma(…)) for it",
+            )
+        if self.mode:
+            prior = self._concentration()
+            return float(log_counts_evidence(prior, self.counts[:, : len(prior)]).sum())
+        if self.strength == 0.0:
+            raise ImproperPrior(
+                "is not smoothed",
+                "give an alpha above 0, or declare Categorical(prior=Dirichlet(…))",
+            )
+        # without the cell for levels never seen, which stands beside the distribution
+        n = int(self.n_cells)
+        concentration = self.strength * self.base[:n]
+        rows = self.counts[:, :n]
+        rest = self.strength - concentration.sum()
+        if rest > 1e-9 * self.strength:  # a second level that has not come yet
+            concentration, rows = np.append(concentration, rest), np.pad(rows, ((0, 0), (0, 1)))
+        return float(log_counts_evidence(concentration, rows).sum())
+
+    def _concentration(self) -> Array:
+        """The Dirichlet prior of the cells that have a share in it."""
+        n = self.counts.shape[1] - 1 if self.prior_cells is None else self.prior_cells
+        return np.asarray(self.strength * self.base_with_all()[:n] + float(self.mode))
+
+    def prior_and_posteriors(self, cell: int, parameter: str) -> PriorAndPosteriors:
+        """The Beta distributions of the probability of a cell, which is called `parameter`.
+
+        Raises
+        ------
+        ImproperPrior
+            Where the cell, or all others, have no prior.
+        """
+        added = self._concentration()
+        if not (added[cell] > 0.0 and added.sum() > added[cell]):
+            raise ImproperPrior("is not smoothed", "give an alpha above 0, and two levels")
+        prior = Beta(float(added[cell]), float(np.delete(added, cell).sum()))
+        blank = self.total == 0.0  # such a class is like all classes together
+        counts = np.where(blank, self.counts.sum(axis=0), self.counts)
+        posteriors = [prior.updated(k[cell], np.delete(k, cell).sum()) for k in counts]
+        return PriorAndPosteriors(parameter, prior, list(posteriors))
 
     @property
     def pooled(self) -> Array:

@@ -13,8 +13,8 @@ from tallybayes.families.base import less
 from tallybayes.families.cells import log_ratio
 from tallybayes.families.draws import log_dirichlet
 from tallybayes.families.multinomial import Multinomial
-from tallybayes.families.rising import log_rising
-from tallybayes.parameters import Description
+from tallybayes.families.rising import log_counts_evidence, log_rising
+from tallybayes.parameters import Description, ImproperPrior
 from tallybayes.tally import FeatureSums
 
 __all__ = ["MultinomialCounts"]
@@ -64,6 +64,17 @@ class MultinomialCounts:
     def concentration(self) -> Array | None:
         """a_cj of the Dirichlet-multinomial, (n_classes, n_columns); None for a multinomial."""
         return self._smoothed if self._integrated else None
+
+    def log_evidence(self) -> float:
+        """log P of one sequence of words in each class, in nats: no multinomial coefficient."""
+        more = self.family.estimate == "map"
+        added = np.broadcast_to(self.alpha, (self.sums.shape[1],)) + more
+        if not (added > 0.0).all():
+            raise ImproperPrior(
+                "is not smoothed",
+                "give an alpha above 0, or declare Multinomial(prior=Dirichlet(…))",
+            )
+        return float(log_counts_evidence(added, self.sums).sum())
 
     def slopes(self) -> Array | None:
         if self._integrated:

@@ -21,9 +21,11 @@ from tallybayes.families.gaussian import (
     Statistics,
     log_density,
 )
+from tallybayes.families.number_density import NumberDensity
+from tallybayes.families.posteriors import ParameterPrior, PriorAndPosteriors
 from tallybayes.families.priors_of_numbers import NormalInverseGamma
 from tallybayes.families.transforms import Transform, class_moments, transform_of
-from tallybayes.parameters import Description, QuadraticTerms
+from tallybayes.parameters import Description, ImproperPrior, Laws, QuadraticTerms
 from tallybayes.tally import GridCounts, Moments
 
 __all__ = ["GaussianDensity"]
@@ -39,7 +41,7 @@ UNMOVED = 1e-14  # of a variance: a change that no log-density shows
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianDensity:
+class GaussianDensity(NumberDensity):
     """A column as Gaussians, or Student-t where the parameters are integrated out.
 
     Parameters
@@ -98,12 +100,13 @@ class GaussianDensity:
         own, everyone = self.own.learned(g, k, weight), self.everyone.learned(g, 0, weight)
         return replace(self, own=own, everyone=everyone, counted=None)
 
-    def shrunk(self, strength: float) -> GaussianDensity:
-        """The density under a prior about the mean and variance of all classes together, worth
-        `strength` rows; as it is where these have no spread."""
+    @property
+    def follows(self) -> bool:
+        return self.family.prior is None and float(self.everyone.variance[0]) > LEAST
+
+    def under(self, strength: float) -> GaussianDensity:
+        """The density under a prior about the mean and variance of all classes together."""
         mean, variance = float(self.everyone.mean[0]), float(self.everyone.variance[0])
-        if not variance > LEAST:
-            return self
         prior = NormalInverseGamma(
             mean=mean,
             strength=strength,
@@ -124,6 +127,45 @@ class GaussianDensity:
         if prior is None:
             raise ValueError("a Gaussian without a prior has no evidence")
         return float(prior.log_evidence(*self.own).sum())
+
+    def log_evidence_of(self, grid: GridCounts) -> float:
+        if self.family.prior is None:
+            raise ImproperPrior(
+                "is read as a Gaussian without a prior",
+                "declare Gaussian(prior=NormalInverseGamma(…)), or let alpha='auto' with "
+                "criterion='evidence' choose one",
+            )
+        if self.transform is None:
+            return self.log_evidence()
+        rows = grid.counts.sum(axis=0)
+        return self.log_evidence() + float((rows * self.transform.log_slope(grid.values())).sum())
+
+    def prior_and_posteriors(self, column: str) -> PriorAndPosteriors:
+        prior = self.family.prior
+        if not isinstance(prior, NormalInverseGamma):
+            raise ImproperPrior(
+                "is read as a Gaussian without a prior",
+                "declare Gaussian(prior=NormalInverseGamma(…)) for it",
+            )
+        each = np.broadcast_arrays(*prior.posterior(*self.own))
+        of_classes = zip(*(part.tolist() for part in each), strict=True)
+        posteriors: list[ParameterPrior] = [NormalInverseGamma(*four) for four in of_classes]
+        scale = "" if self.transform is None else f" after {self.transform}"
+        return PriorAndPosteriors(f"mean of {column}{scale}", prior, posteriors)
+
+    def distribution(self, laws: Laws) -> Any:
+        centre, variance, freedom = self.predictive
+        scale = np.sqrt(variance)
+        if self.transform is not None and self.transform.kind == "log" and freedom is None:
+            return laws.scipy("lognorm", s=scale, scale=np.exp(centre))
+        law = (
+            laws.scipy("norm", loc=centre, scale=scale)
+            if freedom is None
+            else laws.scipy("t", df=freedom, loc=centre, scale=scale)
+        )
+        if self.transform is None:
+            return law
+        return laws.transformed(law, self.transform, freedom is None)
 
     @property
     def what(self) -> str:
@@ -203,12 +245,6 @@ class GaussianDensity:
             return None
         constant = -0.5 * np.log(2.0 * np.pi * variance)
         return QuadraticTerms(constant, np.zeros_like(centre), centre, np.sqrt(0.5 / variance))
-
-    def pooled(self) -> None:
-        return None
-
-    def pooled_less(self) -> None:
-        return None
 
     def described(self) -> Description:
         centre, variance, freedom = self.predictive

@@ -37,7 +37,7 @@ from tallybayes.families.gaussian import Gaussian
 from tallybayes.families.left_out import LeftOut
 from tallybayes.families.priors_of_vectors import NormalInverseWishart
 from tallybayes.families.rising import log_rising
-from tallybayes.parameters import Description, TriangularTerms, gap_patterns
+from tallybayes.parameters import Description, ImproperPrior, TriangularTerms, gap_patterns
 from tallybayes.tally import CrossMoments
 
 __all__ = ["GaussianGroup"]
@@ -206,11 +206,14 @@ class GaussianGroup:
 
         Raises
         ------
-        ValueError
-            Without a prior: an improper one has no evidence.
+        ImproperPrior
+            Without a prior.
         """
         if self.prior is None:
-            raise ValueError("a Gaussian without a prior has no evidence")
+            raise ImproperPrior(
+                "is read as a Gaussian without a prior",
+                "declare Gaussian(covariance='full', prior=NormalInverseWishart(…))",
+            )
         return float(self.prior.log_evidence(*self.own).sum())
 
     def drawn(self, x: Array, rng: Any, n: int) -> Array:

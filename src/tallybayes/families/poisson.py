@@ -23,11 +23,13 @@ from scipy.special import gammaln, xlog1py, xlogy
 from tallybayes.families.base import less
 from tallybayes.families.draws import log_gamma
 from tallybayes.families.hyperparameters import Estimate, cannot_estimate, check_estimate
+from tallybayes.families.number_density import NumberDensity
+from tallybayes.families.posteriors import ParameterPrior, PriorAndPosteriors
 from tallybayes.families.priors_of_numbers import Gamma
 from tallybayes.families.rising import log_rising
-from tallybayes.parameters import Description, QuadraticTerms
+from tallybayes.parameters import Description, ImproperPrior, Laws, QuadraticTerms
 from tallybayes.schema import Kind
-from tallybayes.tally import Moments
+from tallybayes.tally import GridCounts, Moments
 
 __all__ = ["Poisson", "PoissonDensity"]
 
@@ -82,7 +84,7 @@ class Poisson:
 
 
 @dataclass(frozen=True, eq=False)
-class PoissonDensity:
+class PoissonDensity(NumberDensity):
     """A column as Poisson, or negative binomial where the rates are integrated out.
 
     Parameters
@@ -110,9 +112,13 @@ class PoissonDensity:
         total[k] += weight * x
         return replace(self, n=n, total=total)
 
-    def under(self, alpha: float) -> PoissonDensity:
+    @property
+    def follows(self) -> bool:
+        return self.family.follows
+
+    def under(self, strength: float) -> PoissonDensity:
         """The density with other pseudo-rows at the overall mean."""
-        return replace(self, alpha=alpha)
+        return replace(self, alpha=strength)
 
     @property
     def what(self) -> str:
@@ -161,6 +167,41 @@ class PoissonDensity:
         each -= shape * np.log1p(self.n / rate) + self.total * np.log(rate + self.n)
         return float(each.sum())
 
+    def log_evidence_of(self, grid: GridCounts) -> float:
+        if self.family.prior is None and self.alpha == 0.0:
+            raise ImproperPrior(
+                "is read as Poisson without a prior",
+                "declare Poisson(prior=Gamma(…)), or give an alpha above 0",
+            )
+        rows = grid.counts.sum(axis=0)
+        return self.log_evidence() - float((rows * gammaln(grid.values() + 1.0)).sum())
+
+    def prior_and_posteriors(self, column: str) -> PriorAndPosteriors:
+        prior = self.family.prior
+        shapes, rates = self.posterior
+        if prior is None:
+            rows, events = float(self.n.sum()), float(self.total.sum())
+            overall = events / rows if rows and events else 1.0
+            if not self.alpha > 0.0:
+                raise ImproperPrior(
+                    "is read as Poisson without a prior",
+                    "give Poisson an alpha above 0, or a Gamma prior",
+                )
+            # under "map" alpha is short for the prior's mode, and the density holds one less
+            more = float(self.family.estimate == "map")
+            prior = Gamma(self.alpha * overall + more, self.alpha)
+            shapes = shapes + more
+        posteriors: list[ParameterPrior] = [
+            Gamma(float(a), float(b)) for a, b in zip(shapes, rates, strict=True)
+        ]
+        return PriorAndPosteriors(f"rate of {column}", prior, posteriors)
+
+    def distribution(self, laws: Laws) -> Any:
+        if self.family.estimate != "posterior":
+            return laws.scipy("poisson", mu=self.rate)
+        shape, rate = self.posterior
+        return laws.scipy("nbinom", n=np.maximum(shape, 1e-300), p=rate / (rate + 1.0))
+
     @cached_property
     def posterior(self) -> tuple[Array, Array]:
         """Shape a + T and rate b + n of each class's Gamma posterior, float64 (n_classes,)."""
@@ -190,12 +231,6 @@ class PoissonDensity:
         none = np.zeros_like(self.rate)
         with np.errstate(divide="ignore"):
             return QuadraticTerms(-self.rate, np.log(self.rate), none, none)
-
-    def pooled(self) -> None:
-        return None
-
-    def pooled_less(self) -> None:
-        return None
 
     def described(self) -> Description:
         return Description(self.what, ["rate"], self.rate[:, None])

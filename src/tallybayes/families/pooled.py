@@ -27,7 +27,9 @@ from tallybayes.families.atoms import Atoms
 from tallybayes.families.base import less, sums_of_others
 from tallybayes.families.densities import GaussianDensity
 from tallybayes.families.gaussian import TINY, Gaussian
-from tallybayes.parameters import Description, PooledLess, PooledTerms, QuadraticTerms
+from tallybayes.families.number_density import NumberDensity
+from tallybayes.families.posteriors import PriorAndPosteriors
+from tallybayes.parameters import Description, ImproperPrior, Laws, PooledLess, PooledTerms
 from tallybayes.tally import UNIT_ROWS, GridCounts, Moments, RowWeights
 
 __all__ = ["Pooled"]
@@ -37,7 +39,7 @@ Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Pooled:
+class Pooled(NumberDensity):
     """A density, beside atoms or not, with rows of all classes.
 
     Parameters
@@ -94,15 +96,32 @@ class Pooled:
         counts[k, at] += weight
         return replace(self, atoms=replace(self.atoms, counts=counts))
 
-    def shrunk(self, strength: float) -> Pooled:
-        """The density under a prior; see :meth:`GaussianDensity.shrunk`."""
-        density = self.density.shrunk(strength)
-        return self if density is self.density else replace(self, density=density)
+    @property
+    def follows(self) -> bool:
+        return self.density.follows
+
+    def under(self, strength: float) -> Pooled:
+        return replace(self, density=self.density.under(strength))
 
     def log_evidence(self) -> float:
         """log p(values at no atom) under the density's prior, in nats. The rows of all classes are
         no part of it: they are as many in every reading."""
         return self.density.log_evidence()
+
+    def log_evidence_of(self, grid: GridCounts) -> float:
+        if len(self.atoms):
+            raise ImproperPrior(
+                "is read as a density beside atoms",
+                "declare Binned() or Gaussian(prior=NormalInverseGamma(…)) for it",
+            )
+        return self.density.log_evidence_of(grid)
+
+    def prior_and_posteriors(self, column: str) -> PriorAndPosteriors:
+        return self.density.prior_and_posteriors(column)
+
+    def distribution(self, laws: Laws) -> Any:
+        law = self.density.distribution(laws)
+        return laws.beside_atoms(law, self.atoms.values, *self.weights)
 
     @property
     def what(self) -> str:
@@ -142,9 +161,6 @@ class Pooled:
     def drawn(self, x: Array, rng: Any, n: int) -> Array:
         density = self.density.drawn(x, rng, n)
         return self._mixed(self._mass(x, density, self.atoms.counts, self.density.own.n), self.n)
-
-    def quadratic(self) -> QuadraticTerms | None:
-        return None
 
     def pooled(self) -> PooledTerms | None:
         own = self.density.quadratic()

@@ -13,13 +13,14 @@ MacKay and Peto (1995); Geisser and Eddy (1979).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.cells import CellLaw
 from tallybayes.families.rising import log_counts_evidence, log_rising
+from tallybayes.parameters import Density
 from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 
 __all__ = [
@@ -30,7 +31,6 @@ __all__ = [
     "density_score",
     "each",
     "law_score",
-    "log_evidence",
 ]
 
 Array = NDArray[np.float64]
@@ -40,27 +40,6 @@ CRITERIA: tuple[Criterion, ...] = ("evidence", "loo_likelihood")
 LEAST, MOST, STEPS = -6.0, 3.0, 19  # of log10 α
 FINER, POINTS = 2, 5  # grids about the best point, with so many points on either side of the middle
 CELLS = 1 << 20  # that are scored at once
-
-
-def log_evidence(rows: Array, law: CellLaw) -> float:
-    """log P(rows) under a law's prior, in nats, every class by itself.
-
-    Parameters
-    ----------
-    rows : float64 array (n_classes, n_cells)
-        Rows, or weight, of each cell.
-    law : CellLaw
-        Its strength and base.
-    """
-    if law.strength == 0.0:
-        return -np.inf if rows.any() else 0.0
-    # without the cell for levels never seen, which stands beside the distribution
-    concentration = law.strength * law.base_with_all()[: law.n_cells]
-    rows = rows[:, : law.n_cells]
-    rest = law.strength - concentration.sum()
-    if rest > 1e-9 * law.strength:  # a second level that has not come yet
-        concentration, rows = np.append(concentration, rest), np.pad(rows, ((0, 0), (0, 1)))
-    return float(log_counts_evidence(concentration, rows).sum())
 
 
 def law_score(
@@ -122,8 +101,7 @@ def each(score: Callable[[float], float]) -> Callable[[Array], Array]:
 
 def density_score(
     criterion: Criterion,
-    density: Any,
-    under: Callable[[Any, float], Any],
+    density: Density,
     alpha: float,
     grid: GridCounts,
     row_weights: RowWeights = UNIT_ROWS,
@@ -135,9 +113,8 @@ def density_score(
     Parameters
     ----------
     criterion : {"evidence", "loo_likelihood"}
-    density : density with ``scaled``
-    under : callable (density, strength) -> density
-        The density under a prior of this strength.
+    density : Density
+        One that follows.
     alpha : float
         The strength of the prior, in effective rows.
     grid : GridCounts
@@ -146,8 +123,8 @@ def density_score(
     """
     unit = row_weights.overall
     if criterion == "evidence":
-        return float(under(density.scaled(1.0 / unit), alpha).log_evidence())
-    density = under(density, alpha * unit)
+        return float(density.scaled(1.0 / unit).under(alpha).log_evidence())
+    density = density.under(alpha * unit)
     by_class = np.broadcast_to(row_weights.by_class[:, 0], len(grid.counts))
     values, total = grid.values(), 0.0
     for k, rows in enumerate(grid.counts):

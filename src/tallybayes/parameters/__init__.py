@@ -12,12 +12,14 @@ from tallybayes.parameters.columns import (
     Counts,
     Density,
     Description,
+    Laws,
     PooledLess,
     PooledTerms,
     QuadraticTerms,
     TriangularTerms,
 )
 from tallybayes.parameters.gaps import gap_patterns
+from tallybayes.parameters.improper import ImproperPrior
 from tallybayes.parameters.scores import Linear, Lookup, Parameters, Quadratic, Unseen
 from tallybayes.parameters.without import (
     CellsWithout,
@@ -36,6 +38,8 @@ __all__ = [
     "Counts",
     "Density",
     "Description",
+    "ImproperPrior",
+    "Laws",
     "Linear",
     "Lookup",
     "MomentsWithout",

@@ -8,12 +8,15 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.tally import GridCounts
+
 __all__ = [
     "Cells",
     "Correlated",
     "Counts",
     "Density",
     "Description",
+    "Laws",
     "PooledLess",
     "PooledTerms",
     "QuadraticTerms",
@@ -154,6 +157,28 @@ class Cells(Protocol):
     def scaled(self, factor: float) -> Self:
         """The same under a prior `factor` times as strong."""
 
+    def log_evidence(self) -> float:
+        """log p(counts), in nats; raises ImproperPrior."""
+
+    def prior_and_posteriors(self, cell: int, parameter: str) -> Any:
+        """The distributions of the probability of a cell, which is called `parameter`; raises
+        ImproperPrior."""
+
+
+class Laws(Protocol):
+    """How distributions of numbers are made, one of each class."""
+
+    def scipy(self, name: str, **parameters: Array) -> Any:
+        """One that scipy.stats has, by its name and names of parameters, (n_classes,) each."""
+
+    def transformed(self, law: Any, transform: Any, light: bool) -> Any:
+        """x such that a transform of it has a law of scipy.stats; `light` says whether that is
+        Gaussian."""
+
+    def beside_atoms(self, law: Any, values: Array, atoms: Array, weights: Array) -> Any:
+        """Atoms (n_atoms,) with probabilities (n_classes, n_atoms), beside a mixture of the
+        classes' laws with weights (n_classes, n_classes)."""
+
 
 class Density(Protocol):
     """A column of numbers of a table read as an expression: log p(x | c), in nats."""
@@ -161,6 +186,36 @@ class Density(Protocol):
     @property
     def what(self) -> str:
         """The family, for the schema."""
+
+    @property
+    def follows(self) -> bool:
+        """Whether the strength of its prior is chosen where the model's alpha is."""
+
+    def under(self, strength: float) -> Self:
+        """The density under a prior about all classes together of this strength, in rows; only
+        where it follows."""
+
+    def scaled(self, factor: float) -> Self:
+        """The density of the same rows with `factor` times their weights; only where it
+        follows."""
+
+    def log_evidence(self) -> float:
+        """log p(rows) in nats, up to what no prior changes; only where it follows."""
+
+    def log_evidence_of(self, grid: GridCounts) -> float:
+        """log p(rows) in nats, `grid` being the values; raises ImproperPrior."""
+
+    def prior_and_posteriors(self, column: str) -> Any:
+        """The distributions of a parameter of the column of this name; raises ImproperPrior."""
+
+    def distribution(self, laws: Laws) -> Any:
+        """What a number of each class is distributed as.
+
+        Raises
+        ------
+        TypeError
+            Where no law has that form.
+        """
 
     def log_density(self, x: Array) -> Array:
         """float64 (n_rows, n_classes) of values (n_rows,)."""
@@ -201,6 +256,9 @@ class Counts(Protocol):
         """Σ of contributions under parameters drawn from their posterior, float64 (n, n_rows,
         n_classes)."""
 
+    def log_evidence(self) -> float:
+        """log p(rows) of one sequence of words in each class, in nats; raises ImproperPrior."""
+
     def slopes(self) -> Array | None:
         """w (n_classes, n_columns) where a contribution is w·x, 0 for x = 0; else None."""
 
@@ -217,6 +275,9 @@ class Correlated(Protocol):
     def without(self, x: Array, own: NDArray[np.intp], weight: Array) -> Array:
         """log p(x | c), (n_rows, n_classes), of rows (n_rows, d) without gaps, after each row
         itself is taken out; `own` is its class, `weight` its weight."""
+
+    def log_evidence(self) -> float:
+        """log p(rows that have all columns), in nats; raises ImproperPrior."""
 
     def drawn(self, x: Array, rng: Any, n: int) -> Array:
         """log p(x | c) of rows, NaN for gaps, under parameters drawn from their posterior, float64

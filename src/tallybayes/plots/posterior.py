@@ -1,4 +1,4 @@
-"""What is believed of a parameter before the rows, and after them."""
+"""The prior of a parameter, and its posterior after the rows."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.estimators.beliefs import Belief, beliefs_of
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.families import Beta, Gamma, NormalInverseGamma
+from tallybayes.families.posteriors import ParameterPrior
+from tallybayes.parameters import ImproperPrior
 from tallybayes.plots.asking import class_conditional_of, column_named
 from tallybayes.plots.style import legend, looks_of, name_axis, need_axes, right_if_wide
 
@@ -32,8 +33,8 @@ class PosteriorDisplay:
     prior : Beta, Gamma or NormalInverseGamma
         Of the last, the density of the mean is drawn.
     posteriors : mapping
-        Beliefs of the same kind, by what they are called in the legend.
-    likelihood : belief, optional
+        Distributions of the same kind, by what they are called in the legend.
+    likelihood : Beta, Gamma or NormalInverseGamma, optional
         What the rows alone say: the posterior under a flat prior.
     estimates : mapping, optional
         Numbers to mark, by name.
@@ -57,9 +58,9 @@ class PosteriorDisplay:
     def __init__(
         self,
         *,
-        prior: Belief,
-        posteriors: Mapping[Any, Belief],
-        likelihood: Belief | None = None,
+        prior: ParameterPrior,
+        posteriors: Mapping[Any, ParameterPrior],
+        likelihood: ParameterPrior | None = None,
         estimates: Mapping[str, float] | None = None,
         parameter: str = "θ",
     ) -> None:
@@ -89,7 +90,7 @@ class PosteriorDisplay:
         self.x_ = _grid(self.prior, list(self.posteriors.values()))
         looks = looks_of(max(1, len(self.posteriors)))
 
-        def curve(belief: Belief, **style: Any) -> Any:
+        def curve(belief: ParameterPrior, **style: Any) -> Any:
             return ax.plot(self.x_, _density(belief, self.x_), **style)[0]
 
         self.prior_ = curve(self.prior, color=GREY, linestyle="--")
@@ -146,11 +147,17 @@ class PosteriorDisplay:
         model = estimator._fitted()
         if not isinstance(model, TableModel):
             raise TypeError(
-                f"beliefs are drawn of a NaiveBayes, got {type(estimator).__name__}; "
+                f"posteriors are drawn of a NaiveBayes, got {type(estimator).__name__}; "
                 "PosteriorDisplay.from_counts takes a prior and counts"
             )
         name = column_named(conditional.features, column)
-        parameter, prior, posteriors = beliefs_of(model, name, level)
+        part = next(r.part for r in model.columns_read if r.name == name)
+        try:
+            parameter, prior, posteriors = part.prior_and_posteriors(level)
+        except ImproperPrior as error:
+            raise ValueError(
+                f"column {name!r} has no proper prior to draw: {error.instead}"
+            ) from None
         by_class = dict(zip(conditional.classes.tolist(), posteriors, strict=True))
         return cls(prior=prior, posteriors=by_class, parameter=parameter).plot(ax)
 
@@ -189,7 +196,7 @@ class PosteriorDisplay:
             )
         first, second = counts
         posterior = prior.updated(first, second)
-        likelihood: Belief | None = None
+        likelihood: ParameterPrior | None = None
         estimates: dict[str, float] = {}
         if isinstance(prior, Beta):
             likelihood = Beta(1.0, 1.0).updated(first, second)
@@ -210,7 +217,7 @@ class PosteriorDisplay:
         ).plot(ax)
 
 
-def _density(belief: Belief, x: Array) -> Array:
+def _density(belief: ParameterPrior, x: Array) -> Array:
     if isinstance(belief, NormalInverseGamma):
         return belief.density_of_mean(x)
     with np.errstate(divide="ignore", over="ignore"):
@@ -218,7 +225,7 @@ def _density(belief: Belief, x: Array) -> Array:
     return np.where(np.isfinite(height), height, np.nan)  # without bound at an end
 
 
-def _ends(belief: Belief) -> tuple[float, float]:
+def _ends(belief: ParameterPrior) -> tuple[float, float]:
     if isinstance(belief, NormalInverseGamma):
         wide = WIDE * float(np.sqrt(belief.scale / (belief.shape * belief.strength)))
         return belief.mean - wide, belief.mean + wide
@@ -226,7 +233,7 @@ def _ends(belief: Belief) -> tuple[float, float]:
     return 0.0, belief.mean + WIDE * float(np.sqrt(belief.shape)) / belief.rate
 
 
-def _grid(prior: Belief, posteriors: Sequence[Belief]) -> Array:
+def _grid(prior: ParameterPrior, posteriors: Sequence[ParameterPrior]) -> Array:
     """Where the posteriors are, with the prior's mean; from 0 to 1 for probabilities."""
     if isinstance(prior, Beta):
         return np.linspace(0.0, 1.0, POINTS)

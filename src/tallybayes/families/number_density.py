@@ -1,0 +1,124 @@
+"""What a column of numbers that is read as a density is asked."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.families.posteriors import PriorAndPosteriors
+from tallybayes.parameters import (
+    Description,
+    ImproperPrior,
+    Laws,
+    PooledLess,
+    PooledTerms,
+    QuadraticTerms,
+)
+from tallybayes.tally import GridCounts
+
+__all__ = ["NumberDensity"]
+
+Array = NDArray[np.float64]
+
+
+class NumberDensity(ABC):
+    """A likelihood log p(x | c) of numbers, estimated from the counts of a column.
+
+    A family has to give the four abstract methods and `what`. The others say by default that there
+    is no closed form, no prior and no strength to choose.
+    """
+
+    score_kind = "density"
+
+    @property
+    @abstractmethod
+    def what(self) -> str:
+        """The family and its options in a few words, for the schema."""
+
+    @abstractmethod
+    def log_density(self, x: Array) -> Array:
+        """log p(x | c), float64 (n_rows, n_classes), in nats, of values (n_rows,) without gaps."""
+
+    @abstractmethod
+    def without(self, x: Array, own: NDArray[np.intp], weight: Array) -> Array:
+        """The same after each row itself is taken out; `own` is its class, `weight` its weight."""
+
+    @abstractmethod
+    def drawn(self, x: Array, rng: Any, n: int) -> Array:
+        """log p(x | c) under parameters drawn from their posterior, float64 (n, n_rows,
+        n_classes)."""
+
+    @abstractmethod
+    def described(self) -> Description:
+        """The parameters in words."""
+
+    # ---- forms that are scored without a call into Python ----------------------------------------
+    def quadratic(self) -> QuadraticTerms | None:
+        """log p(x | c) up to a term that all classes share, where it has that form."""
+        return None
+
+    def pooled(self) -> PooledTerms | None:
+        """log p(x | c), where it has that form."""
+        return None
+
+    def pooled_less(self) -> PooledLess | None:
+        """How a row changes it, where it has the form of :meth:`pooled`."""
+        return None
+
+    # ---- the strength of the prior ---------------------------------------------------------------
+    @property
+    def follows(self) -> bool:
+        """Whether the strength of its prior is chosen where the model's alpha is."""
+        return False
+
+    def under(self, strength: float) -> Self:
+        """The density under a prior about all classes together of this strength, in rows."""
+        raise NotImplementedError(f"{self.what} has no prior whose strength is chosen")
+
+    def scaled(self, factor: float) -> Self:
+        """The density of the same rows with `factor` times their weights."""
+        raise NotImplementedError(f"{self.what} has no prior whose strength is chosen")
+
+    def log_evidence(self) -> float:
+        """log p(rows) in nats, up to what no prior changes."""
+        raise NotImplementedError(f"{self.what} has no prior whose strength is chosen")
+
+    # ---- the prior, and what the rows make of it -------------------------------------------------
+    def log_evidence_of(self, grid: GridCounts) -> float:
+        """log p(rows) in nats, `grid` being the values.
+
+        Raises
+        ------
+        ImproperPrior
+            Where there is no proper prior.
+        """
+        raise ImproperPrior(
+            f"is read as a {self.what}, which has no prior",
+            "declare Binned() or Gaussian(prior=NormalInverseGamma(…)) for it",
+        )
+
+    def prior_and_posteriors(self, column: str) -> PriorAndPosteriors:
+        """The distributions of a parameter of the column of this name.
+
+        Raises
+        ------
+        ImproperPrior
+            Where there is no proper prior.
+        """
+        raise ImproperPrior(
+            f"is read as a {self.what}, which has no prior",
+            "declare Poisson() or Gaussian(prior=NormalInverseGamma(…)) for it",
+        )
+
+    def distribution(self, laws: Laws) -> Any:
+        """What a number of each class is distributed as.
+
+        Raises
+        ------
+        TypeError
+            Where no law has that form.
+        """
+        raise TypeError(f"there is no distribution for a {type(self).__name__}")
