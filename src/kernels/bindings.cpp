@@ -355,6 +355,25 @@ struct LaneScorer {
     LaneScorer(InTable<double> first, std::optional<InTable<double>> second,
                InVector<double> offset, i64 fallback_, int threads)
         : table(pack(first, second, offset, threads)), fallback(fallback_) {
+        check_fallback();
+    }
+    LaneScorer(LaneTable table_, i64 fallback_) : table(std::move(table_)), fallback(fallback_) {
+        check_fallback();
+    }
+    static LaneScorer of_columns(nb::list tables, const InVector<double>& offset, i64 fallback,
+                                 int threads) {
+        const i64 K = static_cast<i64>(offset.shape(0));
+        std::vector<InTable<double>> held;
+        std::vector<LaneTable::Columns> columns;
+        for (nb::handle one : tables) {
+            held.push_back(nb::cast<InTable<double>>(one, false));
+            need(held.back(), 0, K, "a table");
+            columns.push_back({held.back().data(), static_cast<i64>(held.back().shape(1))});
+        }
+        nb::gil_scoped_release release;
+        return LaneScorer(LaneTable(K, columns, offset.data(), threads), fallback);
+    }
+    void check_fallback() const {
         if (fallback < 0 || fallback >= table.classes)
             throw nb::value_error("fallback is not a class");
     }
@@ -489,6 +508,7 @@ NB_MODULE(_kernels, m) {
     nb::class_<LaneScorer>(m, "LaneScorer")
         .def(nb::init<InTable<double>, std::optional<InTable<double>>, InVector<double>, i64, int>(),
              "first"_a, "second"_a.none(), "offset"_a, "fallback"_a, "threads"_a)
+        .def_static("of_columns", &LaneScorer::of_columns, "tables"_a, "offset"_a, "fallback"_a, "threads"_a)
         .def("score_codes", &LaneScorer::score_codes_, "x"_a, "start"_a, "joint"_a.none().noconvert(),
              "best"_a.none().noconvert(), "threads"_a)
         .def("score_sparse", &LaneScorer::score_sparse, "indptr"_a, "indices"_a, "data"_a, "rows"_a,

@@ -26,7 +26,6 @@ ClassRows class_rows(const Vector& classes, const Vector& row, double unit) {
 struct Grids {
     std::vector<Table> held;
     std::vector<GridColumn> columns;
-    i64 numbers = 0;
     Grids(nb::list counts, i64 classes) {
         for (nb::handle one : counts) {
             held.push_back(nb::cast<Table>(one, false));
@@ -34,7 +33,6 @@ struct Grids {
             const i64 cells = static_cast<i64>(held.back().shape(1));
             if (cells < 1) throw nb::value_error("a column has at least one cell");
             columns.push_back({held.back().data(), cells});
-            numbers += classes * cells;
         }
     }
     i64 size() const { return static_cast<i64>(columns.size()); }
@@ -48,8 +46,7 @@ std::vector<i64> whole_numbers(const InVector<i64>& a, i64 least, const char* ru
 
 void score_cells(nb::list counts, const Vector& classes, const Vector& row, double unit,
                  double pseudo, const InVector<i64>& sizes, i64 fine, const InVector<i64>& widths,
-                 const Vector& strengths, OutTable<double> bins, OutTable<double> densities,
-                 int threads) {
+                 const Vector& strengths, OutTable<double> bins, OutTable<double> densities) {
     const ClassRows with = class_rows(classes, row, unit);
     const Grids grids(counts, with.classes);
     if (fine < 1 || !(pseudo > 0.0)) throw nb::value_error("bins are from 1 on, pseudo above 0");
@@ -64,10 +61,8 @@ void score_cells(nb::list counts, const Vector& classes, const Vector& row, doub
     const i64 n_sizes = static_cast<i64>(sizes.shape(0));
     nb::gil_scoped_release release;
     const CellScorer scorer(chosen_loops(), with, candidates);
-    const i64 tasks = grids.size();
-    run_tasks(tasks, threads_for(grids.numbers * 100, tasks, threads), [&](i64 j, int) {
+    for (i64 j = 0; j < grids.size(); ++j)
         scorer.score(grids.columns[j], bins.data() + j * n_sizes, densities.data() + j * n_densities);
-    });
 }
 
 // The values of the cells of each column.
@@ -86,7 +81,7 @@ void score_gaussians(nb::list counts, nb::list values, const Vector& classes, co
                      const Table& n, const Table& mean, const Table& squares, const Table& centre,
                      const Table& constant, const Table& scale, const Table& everyone, double rows,
                      double less, double least, const InVector<unsigned char>& exact,
-                     const Vector& enough, OutVector<double> scores, int threads) {
+                     const Vector& enough, OutVector<double> scores) {
     const ClassRows with = class_rows(classes, row, 1.0);
     const Grids grids(counts, with.classes);
     std::vector<Vector> held;
@@ -98,8 +93,8 @@ void score_gaussians(nb::list counts, nb::list values, const Vector& classes, co
     need(exact, 0, d, "exact"), need(enough, 0, d, "enough"), need(scores, 0, d, "scores");
     nb::gil_scoped_release release;
     const GaussianReading as{rows, less, least};
-    const GaussianScorer scorer(with, as);
-    run_tasks(d, threads_for(grids.numbers * 20, d, threads), [&](i64 j, int) {
+    const GaussianScorer scorer(chosen_loops(), with, as);
+    for (i64 j = 0; j < d; ++j) {
         const double* all = everyone.data() + j * 3;
         const GaussianColumn column{x[j],
                                     n.data() + j * K,
@@ -112,20 +107,30 @@ void score_gaussians(nb::list counts, nb::list values, const Vector& classes, co
                                     exact.data()[j] != 0,
                                     enough.data()[j]};
         scores.data()[j] = scorer.score(grids.columns[j], column);
-    });
+    }
 }
 
 void find_atoms(nb::list counts, nb::list values, i64 classes, double row,
-                OutVector<unsigned char> found, int threads) {
+                OutVector<unsigned char> found) {
     const Grids grids(counts, classes);
     std::vector<Vector> held;
     const auto x = cell_values(values, grids, held);
     const i64 d = grids.size();
     need(found, 0, d, "found");
     nb::gil_scoped_release release;
-    run_tasks(d, threads_for(grids.numbers, d, threads), [&](i64 j, int) {
-        found.data()[j] = has_atoms(grids.columns[j], x[j], classes, row);
-    });
+    for (i64 j = 0; j < d; ++j) found.data()[j] = has_atoms(grids.columns[j], x[j], classes, row);
+}
+
+i64 quantile_bins(const Table& counts, const Vector& row, i64 n_bins, OutVector<i32> bin) {
+    const i64 K = static_cast<i64>(counts.shape(0)), cells = static_cast<i64>(counts.shape(1));
+    const ClassRows with = class_rows(row, row, 1.0);
+    need(row, 0, K, "row"), need(bin, 0, cells, "bin");
+    if (cells < 1 || n_bins < 1) throw nb::value_error("cells and bins are from 1 on");
+    nb::gil_scoped_release release;
+    std::vector<i32> found;
+    const i64 n = QuantileBins({counts.data(), cells}, with).cut(n_bins, found);
+    std::copy(found.begin(), found.end(), bin.data());
+    return n;
 }
 
 }  // namespace
@@ -133,10 +138,11 @@ void find_atoms(nb::list counts, nb::list values, i64 classes, double row,
 void bind_choice(nb::module_& m) {
     m.def("score_cells", &score_cells, "counts"_a, "classes"_a, "row"_a, "unit"_a, "pseudo"_a,
           "sizes"_a, "fine"_a, "widths"_a, "strengths"_a, "bins"_a.noconvert(),
-          "densities"_a.noconvert(), "threads"_a);
+          "densities"_a.noconvert());
     m.def("score_gaussians", &score_gaussians, "counts"_a, "values"_a, "classes"_a, "row"_a, "n"_a,
           "mean"_a, "squares"_a, "centre"_a, "constant"_a, "scale"_a, "everyone"_a, "rows"_a,
-          "less"_a, "least"_a, "exact"_a, "enough"_a, "scores"_a.noconvert(), "threads"_a);
+          "less"_a, "least"_a, "exact"_a, "enough"_a, "scores"_a.noconvert());
+    m.def("quantile_bins", &quantile_bins, "counts"_a, "row"_a, "n_bins"_a, "bin"_a.noconvert());
     m.def("find_atoms", &find_atoms, "counts"_a, "values"_a, "classes"_a, "row"_a,
-          "found"_a.noconvert(), "threads"_a);
+          "found"_a.noconvert());
 }

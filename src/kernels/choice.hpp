@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "loop_table.hpp"
-#include "parallel.hpp"
 #include "view.hpp"
 
 namespace tb {
@@ -36,54 +35,73 @@ inline double what_is_left(double whole, double part) {
 
 // The cells of a column that hold rows of a class, class by class.
 struct UsedCells {
-    std::vector<i32> cell, of;   // the class of each
+    std::vector<i32> cell, of;  // the class of each
     std::vector<double> weight;
     std::vector<i64> start;      // (classes + 1,)
     std::vector<double> rows;    // of each class
     double everyone = 0.0;
     i64 size() const { return static_cast<i64>(cell.size()); }
 
-    void clear(i64 classes) {
-        cell.clear(), of.clear(), weight.clear(), everyone = 0.0;
+    // makes room for so many entries
+    void clear(i64 classes, i64 most) {
+        cell.resize(static_cast<std::size_t>(most)), of.resize(cell.size()), weight.resize(cell.size());
         start.assign(static_cast<std::size_t>(classes) + 1, 0);
         rows.assign(static_cast<std::size_t>(classes), 0.0);
+        everyone = 0.0;
     }
-    void add(i64 k, i32 a, double w) {
-        if (start[k + 1] && cell.back() == a) {
-            weight.back() += w;
-        } else {
-            cell.push_back(a), of.push_back(static_cast<i32>(k)), weight.push_back(w);
-            ++start[k + 1];
-        }
-        rows[k] += w;
-    }
-    void close() {
-        for (std::size_t k = 0; k < rows.size(); ++k) start[k + 1] += start[k], everyone += rows[k];
+    void close(i64 entries) {
+        const std::size_t n = static_cast<std::size_t>(entries);
+        cell.resize(n), of.resize(n), weight.resize(n);
+        for (double w : rows) everyone += w;
     }
     void read(const GridColumn& column, i64 classes) {
-        clear(classes);
+        const i64 n = classes * column.cells;
         const double* w = column.counts;
-        for (i64 k = 0; k < classes; ++k, w += column.cells)
-            for (i64 a = 0; a < column.cells; ++a)
-                if (w[a] > 0.0) add(k, static_cast<i32>(a), w[a]);
-        close();
+        i64 e = 0;
+        for (i64 i = 0; i < n; ++i) e += w[i] > 0.0;
+        clear(classes, e), e = 0;
+        for (i64 k = 0; k < classes; ++k, w += column.cells) {
+            for (i64 a = 0; a < column.cells; ++a) {
+                if (!(w[a] > 0.0)) continue;
+                cell[e] = static_cast<i32>(a), of[e] = static_cast<i32>(k), weight[e++] = w[a];
+                rows[k] += w[a];
+            }
+            start[k + 1] = e;
+        }
+        close(e);
     }
     // The same rows in coarser cells; bin (cells of `fine`) ascends.
     void join(const UsedCells& fine, const i32* bin) {
-        clear(static_cast<i64>(fine.rows.size()));
-        for (i64 e = 0; e < fine.size(); ++e) add(fine.of[e], bin[fine.cell[e]], fine.weight[e]);
-        close();
+        const i64 classes = static_cast<i64>(fine.rows.size());
+        clear(classes, fine.size());
+        i64 n = 0;
+        for (i64 k = 0; k < classes; ++k) {
+            i32 last = -1;
+            for (i64 e = fine.start[k]; e < fine.start[k + 1]; ++e) {
+                const i32 b = bin[fine.cell[e]];
+                const bool again = b == last;
+                n += !again;
+                weight[n - 1] = (again ? weight[n - 1] : 0.0) + fine.weight[e];
+                cell[n - 1] = last = b, of[n - 1] = static_cast<i32>(k);
+                rows[k] += fine.weight[e];
+            }
+            start[k + 1] = n;
+        }
+        close(n);
     }
 };
 
-// Bins of equally many effective rows: see quantile_bins in families/bins.py, which counts alike.
+// Bins of equally many effective rows, which are rounded, so that the last bits of a common factor on
+// all weights move no row over a cut. A heavy value separates what lies on its two sides.
 class QuantileBins {
 public:
-    QuantileBins(const UsedCells& used, i64 cells, const ClassRows& with)
-        : weight_(static_cast<std::size_t>(cells), 0.0) {
-        for (i64 e = 0; e < used.size(); ++e)
-            weight_[used.cell[e]] += std::nearbyint(used.weight[e] / with.row[used.of[e]] * 1e9) / 1e9;
-        for (double w : weight_) total_ += w;
+    QuantileBins(const GridColumn& column, const ClassRows& with)
+        : weight_(static_cast<std::size_t>(column.cells), 0.0) {
+        const double* w = column.counts;
+        for (i64 k = 0; k < with.classes; ++k, w += column.cells)
+            for (i64 a = 0; a < column.cells; ++a)
+                if (w[a] > 0.0) weight_[a] += rounded(w[a] / with.row[k]);
+        for (double all : weight_) total_ += all;
     }
 
     // the bin of each cell; how many there are
@@ -114,6 +132,12 @@ public:
     }
 
 private:
+    // to nine decimals; a whole number is one
+    static double rounded(double x) {
+        if (x < 0x1p22 && static_cast<double>(static_cast<i64>(x)) == x) return x;
+        return std::nearbyint(x * 1e9) / 1e9;
+    }
+
     std::vector<double> weight_;
     double total_ = 0.0;
 };
@@ -137,7 +161,7 @@ public:
     void score(const GridColumn& column, double* bins, double* densities) const {
         UsedCells cells, binned;
         cells.read(column, with_.classes);
-        const QuantileBins quantiles(cells, column.cells, with_);
+        const QuantileBins quantiles(column, with_);
         std::vector<std::vector<i32>> known;
         std::vector<i32> bin;
         for (i64 size : candidates_.sizes) {
@@ -166,8 +190,6 @@ private:
         return total;
     }
 
-    static double share(double mine, double rest) { return mine > 0.0 ? mine / (rest + mine) : 0.0; }
-
     static void sum_rows(const UsedCells& used, Numbers& rows) {
         for (i64 e = 0; e < used.size(); ++e) rows[used.cell[e]] += used.weight[e];
     }
@@ -189,16 +211,10 @@ private:
         }
         for (i64 b = 0; b < n; ++b)
             said[b] += each * smoothed + blank * (rows[b] + each) / (used.everyone + S);
-        for (i64 e = 0; e < used.size(); ++e) {
-            const i64 k = used.of[e], b = used.cell[e];
-            const double w = used.weight[e], one = with_.one(k, w);
-            double count = what_is_left(w, one), whole = what_is_left(used.rows[k], one);
-            if (whole == 0.0)
-                count = what_is_left(rows[b], one), whole = what_is_left(used.everyone, one);
-            const double mine = std::max(with_.prior[k] - one, 0.0) * (count + each) / (whole + S);
-            const double full = with_.prior[k] * (w + each) / (used.rows[k] + S);
-            ratio[e] = share(mine, std::max(said[b] - full, 0.0));
-        }
+        const BinShares given{with_.prior, with_.row, used.rows.data(), rows.data(), said.data(),
+                              each, S, used.everyone};
+        loops_.bin_shares(given, used.size(), used.cell.data(), used.of.data(), used.weight.data(),
+                          ratio.data());
         return likelihood(used, ratio);
     }
 
@@ -207,9 +223,9 @@ private:
     struct Kernel {
         std::vector<double> at, sum;
         i64 h;
-        Kernel(i64 n, i64 width) : sum(n, 0.0), h(width) {
+        Kernel(i64 n, i64 width) : at(std::max(n, width + 1), 0.0), sum(n, 0.0), h(width) {
             for (i64 i = 0; i <= h; ++i)
-                at.push_back(1.0 - static_cast<double>(i) / (static_cast<double>(h) + 1.0));
+                at[i] = 1.0 - static_cast<double>(i) / (static_cast<double>(h) + 1.0);
             for (i64 b = 0; b < n; ++b)
                 for (i64 a = std::max<i64>(b - h, 0); a <= std::min(b + h, n - 1); ++a)
                     sum[b] += at[std::abs(a - b)];
@@ -232,7 +248,7 @@ private:
         Numbers rows(n, 0.0), base(n), own_base(E), left(E), one(E), mine(E);
         sum_rows(used, rows);
         for (i64 b = 0; b < n; ++b) base[b] = (rows[b] + even) / (N + u);
-        std::vector<char> gone(E);
+        std::vector<unsigned char> gone(E);
         for (i64 e = 0; e < E; ++e) {
             const i64 k = used.of[e], b = used.cell[e];
             one[e] = with_.one(k, used.weight[e]);
@@ -262,43 +278,52 @@ private:
                 }
             }
         }
-        Numbers spread(E), own(E), pooled(n), all(n), ratio(E);
+        Numbers spread(E), own(E), part(E), pooled(n), all(n), by_base(n), ratio(E);
         for (i64 width : candidates_.widths) {
             const Kernel kernel(n, width);
-            spread_used(used, kernel, spread);
+            spread_used(used, kernel, part, spread);
             kernel.spread(rows, pooled);
-            for (i64 e = 0; e < E; ++e) {
-                const i64 b = used.cell[e];
-                own[e] = what_is_left(gone[e] ? pooled[b] : spread[e], one[e] / kernel.sum[b]);
-            }
+            const DensityOwn left_over{spread.data(), one.data(), gone.data(), pooled.data(),
+                                       kernel.sum.data()};
+            loops_.density_own(left_over, E, used.cell.data(), own.data());
             for (i64 s = 0; s < n_strengths; ++s) {
                 const double S = candidates_.strengths[s];
                 kernel.spread(said[s], all);
-                for (i64 b = 0; b < n; ++b)
-                    all[b] += S * base[b] * smoothed[s] + blank * (pooled[b] + S * base[b]) / (N + S);
-                for (i64 e = 0; e < E; ++e) {
-                    const i64 b = used.cell[e];
-                    const double full = factor[s][e] * (spread[e] + S * base[b]);
-                    ratio[e] = share(mine_by[s][e] * (own[e] + S * own_base[e]),
-                                     std::max(all[b] - full, 0.0));
+                for (i64 b = 0; b < n; ++b) {
+                    by_base[b] = S * base[b];
+                    all[b] += by_base[b] * smoothed[s] + blank * (pooled[b] + by_base[b]) / (N + S);
                 }
+                const DensityShares given{factor[s].data(), spread.data(), mine_by[s].data(),
+                                          own.data(), own_base.data(), by_base.data(), all.data(), S};
+                loops_.density_shares(given, E, used.cell.data(), ratio.data());
                 *out++ = likelihood(used, ratio);
             }
         }
     }
 
-    // k_ca of the used cells
-    static void spread_used(const UsedCells& used, const Kernel& kernel, Numbers& out) {
+    // k_ca of the used cells; `part` is for what each bin gives to one whose weight is 1
+    void spread_used(const UsedCells& used, const Kernel& kernel, Numbers& part, Numbers& out) const {
+        constexpr i64 FEW = 16;
+        const i64 E = used.size();
+        loops_.spread_parts(E, used.cell.data(), used.weight.data(), kernel.sum.data(), part.data());
+        if (kernel.h == 0) {
+            std::copy(part.begin(), part.end(), out.begin());
+            return;
+        }
+        const double* at = kernel.at.data();
+        const i32* cell = used.cell.data();
         for (std::size_t k = 0; k + 1 < used.start.size(); ++k) {
             i64 low = used.start[k];
-            const i64 end = used.start[k + 1];
+            const i64 begin = low, end = used.start[k + 1];
             for (i64 e = low; e < end; ++e) {
-                const i64 a = used.cell[e];
-                while (used.cell[low] < a - kernel.h) ++low;
+                const i64 a = cell[e];
                 double total = 0.0;
-                for (i64 i = low; i < end && used.cell[i] <= a + kernel.h; ++i) {
-                    const i64 b = used.cell[i];
-                    total += kernel.at[std::abs(a - b)] * (used.weight[i] / kernel.sum[b]);
+                if (end - begin <= FEW) {  // bins farther away than h add 0
+                    for (i64 i = begin; i < end; ++i) total += at[std::abs(a - cell[i])] * part[i];
+                } else {
+                    while (cell[low] < a - kernel.h) ++low;
+                    for (i64 i = low; i < end && cell[i] <= a + kernel.h; ++i)
+                        total += at[std::abs(a - cell[i])] * part[i];
                 }
                 out[e] = total;
             }

@@ -46,7 +46,8 @@ struct GaussianReading {
 
 class GaussianScorer {
 public:
-    GaussianScorer(const ClassRows& with, const GaussianReading& as) : with_(with), as_(as) {
+    GaussianScorer(const Loops& loops, const ClassRows& with, const GaussianReading& as)
+        : loops_(loops), with_(with), as_(as) {
         for (i64 k = 0; k < with.classes; ++k) prior_ += with.prior[k];
     }
 
@@ -59,11 +60,11 @@ public:
         for (i64 k = 0; k < K; ++k) scale[k] = with_.prior[k] / (column.n[k] + as_.rows);
         sums_of_others(scale, low_scale, high_scale);
         std::vector<i64> used;
-        Numbers left, ones;
+        Numbers left, ones, logs, share;
         double total = 0.0;
         for (i64 a = 0; a < grid.cells && !(total < column.enough); ++a) {
             const double x = column.values[a];
-            used.clear(), left.clear(), ones.clear();
+            used.clear(), left.clear(), ones.clear(), logs.clear(), share.clear();
             for (i64 k = 0; k < K; ++k)
                 if (grid.counts[k * grid.cells + a] > 0.0) used.push_back(k);
             double top = -std::numeric_limits<double>::infinity();
@@ -75,27 +76,39 @@ public:
             for (i64 k : used) {
                 ones.push_back(with_.one(k, grid.counts[k * grid.cells + a]));
                 bool lost = false;
-                left.push_back(others.log_mass(k, a, ones.back(), lost));
+                const Left own = others.left(k, a, ones.back(), lost);
                 if (lost) return std::numeric_limits<double>::quiet_NaN();
-                if (left.back() > top) top = left.back();
+                left.push_back(own.square);
+                logs.push_back(6.283185307179586 * own.variance), logs.push_back(own.rows);
+            }
+            // log of n times the density
+            loops_.logs(static_cast<i64>(logs.size()), logs.data());
+            for (std::size_t i = 0; i < used.size(); ++i) {
+                left[i] = -0.5 * (logs[2 * i] + left[i]) + logs[2 * i + 1];
+                if (left[i] > top) top = left[i];
             }
             if (!std::isfinite(top)) top = 0.0;
-            for (i64 k = 0; k < K; ++k) mass[k] = std::exp(mass[k] - top);
+            for (i64 k = 0; k < K; ++k) mass[k] -= top;
+            for (double& own : left) own -= top;
+            loops_.exps_of(K, mass.data());
+            loops_.exps_of(static_cast<i64>(left.size()), left.data());
             sums_of_others(mass, low, high);
             for (i64 k = 0; k < K; ++k) mass[k] *= scale[k];
             sums_of_others(mass, low_scaled, high_scaled);
             for (std::size_t i = 0; i < used.size(); ++i) {
                 const i64 k = used[i];
-                const double one = ones[i], mine = std::exp(left[i] - top), n = column.n[k];
+                const double one = ones[i], mine = left[i], n = column.n[k];
                 const double pooled = as_.rows * (low[k] + high[k] + mine) / (others.everyone - one);
                 const double rest =
                     low_scaled[k] + high_scaled[k] + pooled * (low_scale[k] + high_scale[k]);
                 const double own = std::max(with_.prior[k] - one, 0.0) * (mine + pooled) /
                                    (what_is_left(n, one) + as_.rows);
-                double share = std::log(own / (own + rest));
-                if (share != share) share = std::log(with_.prior[k] / prior_);
-                total += grid.counts[k * grid.cells + a] * share;
+                const double ratio = own / (own + rest);
+                share.push_back(ratio == ratio ? ratio : with_.prior[k] / prior_);
             }
+            loops_.logs(static_cast<i64>(share.size()), share.data());
+            for (std::size_t i = 0; i < used.size(); ++i)
+                total += grid.counts[used[i] * grid.cells + a] * share[i];
         }
         return total;
     }
@@ -115,6 +128,10 @@ private:
     bool has_spread(double n, double squares, double typical) const {
         return n - as_.less > HARDLY_ROWS * n && squares > std::max(SPREADLESS * typical, SMALLEST) * n;
     }
+
+    struct Left {  // of a class after a row at x is taken out
+        double variance, square, rows;  // square = (x − mean)² / variance
+    };
 
     // A column, and what the other classes give to the spread within classes.
     struct Others {
@@ -162,13 +179,13 @@ private:
             return {n, mean, squares_about};
         }
 
-        // log of n times the density in class k of cell a, after a row there is taken out
-        double log_mass(i64 k, i64 a, double one, bool& lost) const {
+        // class k after a row of cell a is taken out
+        Left left(i64 k, i64 a, double one, bool& lost) const {
             const double x = column.values[a];
             ClassMoments own = ClassMoments{column.n[k], column.mean[k], column.squares[k]}.without(
                 x, one, lost);
             if (lost) {
-                if (!column.exact) return 0.0;
+                if (!column.exact) return {};
                 own = counted(k, k + 1, own.mean, k, a, one), lost = false;
             }
             const double typical = (all_squares[k] + own.squares) / std::max(rows[k] + own.n, SMALLEST);
@@ -180,7 +197,7 @@ private:
             if (by_all || variance < SMALLEST) {
                 ClassMoments all = column.everyone.without(x, one, lost);
                 if (lost) {
-                    if (!column.exact) return 0.0;
+                    if (!column.exact) return {};
                     all = counted(0, of.with_.classes, all.mean, k, a, one), lost = false;
                 }
                 if (by_all) variance = all.variance();
@@ -190,11 +207,11 @@ private:
             }
             variance = std::max(variance, of.as_.least);
             const double t = x - centre;
-            const double density = -0.5 * (std::log(6.283185307179586 * variance) + t * t / variance);
-            return density + std::log(what_is_left(column.n[k], one));
+            return {variance, t * t / variance, what_is_left(column.n[k], one)};
         }
     };
 
+    const Loops& loops_;
     const ClassRows& with_;
     const GaussianReading& as_;
     double prior_ = 0.0;

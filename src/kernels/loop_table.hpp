@@ -78,6 +78,24 @@ struct PairOfMany {  // the cells of a pair of columns of more than two classes,
     i64 wide, classes;
 };
 
+struct BinShares {
+    const double *prior, *row, *rows;  // of each class: smoothed count, weight of a row, of all
+    const double *all, *said;          // of each bin: its rows, what all classes say
+    double each, strength, everyone;
+};
+
+struct DensityOwn {
+    const double *spread, *one;        // of each entry: its rows, what is taken out
+    const unsigned char* gone;         // of each: whether that leaves none of its class
+    const double *pooled, *sum;        // of each bin: its rows, the sum of its kernel
+};
+
+struct DensityShares {
+    const double *factor, *spread, *mine, *own, *own_base;  // of each entry
+    const double *base, *said;  // of each bin: S times the base, what all classes say
+    double strength;
+};
+
 struct Loops {
     void (*moments_into)(i64 d, double n, double n_lo, const double* cells, i64 pad,
                          const double* to, double* t1h, double* t1l, double* t2h, double* t2l);
@@ -132,6 +150,13 @@ struct Loops {
     void (*pooled_mix)(i64 n, i64 K, double* mass, double* use, const double* share,
                        const double* shift, double* product, double* sum);
     void (*pooled_logs)(i64 n, double* product, double* sum);
+    void (*bin_shares)(const BinShares& given, i64 n, const i32* cell, const i32* of,
+                       const double* weight, double* share);
+    void (*spread_parts)(i64 n, const i32* cell, const double* weight, const double* sum,
+                         double* part);
+    void (*density_own)(const DensityOwn& given, i64 n, const i32* cell, double* own);
+    void (*density_shares)(const DensityShares& given, i64 n, const i32* cell, double* share);
+    void (*exps_of)(i64 n, double* x);
 };
 
 namespace baseline {

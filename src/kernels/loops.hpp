@@ -240,6 +240,7 @@ SparseScore<I> sparse_entry() {
 #include "loops_many_classes.hpp"
 #include "loops_without.hpp"
 #include "loops_pooled.hpp"
+#include "loops_choice.hpp"
 
 namespace tb {
 namespace TB_ISA {
@@ -283,6 +284,11 @@ const Loops* loops() {
         pooled_own,
         pooled_mix,
         pooled_logs,
+        bin_shares,
+        spread_parts,
+        density_own,
+        density_shares,
+        exps_of,
     };
     return &table;
 }

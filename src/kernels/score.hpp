@@ -136,15 +136,7 @@ struct LaneTable {
     LaneTable(i64 classes_, i64 entries_, i64 parts_, const double* const* source,
               const double* offset_, int threads)
         : classes(classes_), entries(entries_), parts(parts_) {
-        // one block where the classes fit, else the widest whose table stays in the cache
-        const i64 lanes = classes <= 32 ? (classes + 7) / 8 * 8
-                          : entries * parts * 32 * 8 <= (i64(1) << 20) ? 32
-                                                                       : 16;
-        width = lanes < 8 ? 8 : lanes;
-        blocks = (classes + width - 1) / width;
-        table.resize(blocks * entries * parts * width);
-        offset.resize(blocks * width);
-        for (i64 k = 0; k < blocks * width; ++k) offset[k] = k < classes ? offset_[k] : NEVER;
+        lay_out(offset_);
         constexpr i64 STEP = 64;
         const i64 steps = (entries + STEP - 1) / STEP;
         run_tasks(blocks * steps, threads_for(blocks * entries * parts * width, blocks * steps, threads),
@@ -159,6 +151,42 @@ struct LaneTable {
                                   *to = k < classes ? source[p][k * entries + e] : 0.0;
                           }
                   });
+    }
+
+    struct Columns {  // (classes, width)
+        const double* table;
+        i64 width;
+    };
+
+    // Tables side by side, an entry of zeros after each.
+    LaneTable(i64 classes_, const std::vector<Columns>& tables, const double* offset_, int threads)
+        : classes(classes_), entries(0), parts(1) {
+        std::vector<i64> start;
+        for (const Columns& t : tables) start.push_back(entries), entries += t.width + 1;
+        lay_out(offset_);
+        constexpr i64 STEP = 8;
+        const i64 n = static_cast<i64>(tables.size()), steps = (n + STEP - 1) / STEP;
+        run_tasks(steps, threads_for(blocks * entries * width, steps, threads), [&](i64 task, int) {
+            for (i64 t = task * STEP; t < n && t < (task + 1) * STEP; ++t)
+                for (i64 k = 0; k < blocks * width; ++k) {
+                    const i64 w = tables[t].width;
+                    double* to = table.get() + (k / width * entries + start[t]) * width + k % width;
+                    for (i64 e = 0; e <= w; ++e, to += width)
+                        *to = k < classes && e < w ? tables[t].table[k * w + e] : 0.0;
+                }
+        });
+    }
+
+    void lay_out(const double* offset_) {
+        // one block where the classes fit, else the widest whose table stays in the cache
+        const i64 lanes = classes <= 32 ? (classes + 7) / 8 * 8
+                          : entries * parts * 32 * 8 <= (i64(1) << 20) ? 32
+                                                                       : 16;
+        width = lanes < 8 ? 8 : lanes;
+        blocks = (classes + width - 1) / width;
+        table.resize(blocks * entries * parts * width);
+        offset.resize(blocks * width);
+        for (i64 k = 0; k < blocks * width; ++k) offset[k] = k < classes ? offset_[k] : NEVER;
     }
     int vectors() const { return static_cast<int>(width / 8); }
     const double* block(i64 b) const { return table.get() + b * entries * parts * width; }

@@ -94,7 +94,6 @@ def score_cells(
     strengths: _F8,
     bins: _F8,
     densities: _F8,
-    threads: int,
 ) -> None: ...
 def score_gaussians(
     counts: list[_F8],
@@ -114,15 +113,14 @@ def score_gaussians(
     exact: NDArray[np.uint8],
     enough: _F8,
     scores: _F8,
-    threads: int,
 ) -> None: ...
+def quantile_bins(counts: _F8, row: _F8, n_bins: int, bin: _I4) -> int: ...
 def find_atoms(
     counts: list[_F8],
     values: list[_F8],
     classes: int,
     row: float,
     found: NDArray[np.uint8],
-    threads: int,
 ) -> None: ...
 def levels_csr(
     indptr: _Real,
@@ -350,6 +348,8 @@ class LaneScorer:
     def __init__(
         self, first: _F8, second: _F8 | None, offset: _F8, fallback: int, threads: int
     ) -> None: ...
+    @staticmethod
+    def of_columns(tables: list[_F8], offset: _F8, fallback: int, threads: int) -> LaneScorer: ...
     def score_codes(
         self, x: _Real, start: _I8, joint: _F8 | None, best: _I8 | None, threads: int
     ) -> _Reply: ...

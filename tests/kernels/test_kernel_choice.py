@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reference.bins import quantile_labels
 from reference.choice import best_reading
+from tallybayes import NaiveBayes, _kernels, get_num_threads, set_num_threads
 from tallybayes.engines.table import collect_table
 from tallybayes.families.choice import UNDECLARED, Numbers, choose
 from tallybayes.tables import Numbers as Column
 from tallybayes.tables import Table
-from tallybayes.tally import GridCounts, Moments
+from tallybayes.tally import GridCounts, Moments, RowWeights
 
 DRAWN = {
     "normal": lambda rng, y: rng.normal(size=len(y)) + y,
@@ -94,19 +96,52 @@ def test_a_column_of_more_values_than_cells():
     assert (found.family, found.likelihood) == (family, pytest.approx(likelihood, rel=1e-9))
 
 
-def test_choices_depend_on_no_other_column_and_on_no_number_of_threads():
+def test_choices_depend_on_no_other_column():
     made = [tallies(kind, 200, 5, "whole", 3) for kind in sorted(DRAWN)]
     classes, weights = made[0][1], made[0][2]
-    columns = [column for column, _, _ in made] * 40  # more than are looked at together
-    empty = Numbers(Moments.zeros(5, np.zeros(1)), GridCounts.zeros(5))
-    columns.insert(3, empty)
+    columns = [column for column, _, _ in made]
+    columns.insert(3, Numbers(Moments.zeros(5, np.zeros(1)), GridCounts.zeros(5)))
     plain = plain_of(weights)
-    alone = [choose([column], classes, 1.0, plain, weights)[0] for column in columns[:12]]
+    alone = [choose([column], classes, 1.0, plain, weights)[0] for column in columns]
     assert alone[3].family == "gaussian"
     assert alone[3].likelihood == 0.0
-    one, two = (choose(columns, classes, 1.0, plain, weights, threads) for threads in (1, 2))
-    assert one == two
-    assert one[:12] == alone
+    assert choose(columns, classes, 1.0, plain, weights) == alone
+
+
+def test_choices_do_not_depend_on_the_number_of_threads():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 150)
+    x = np.column_stack([DRAWN[kind](rng, y) for kind in sorted(DRAWN)] * 2)
+    before, said = get_num_threads(), []
+    try:
+        for threads in (1, 2, 5):
+            set_num_threads(threads)
+            model = NaiveBayes().fit(x, y)
+            said.append((model.schema_.to_csv(), model.predict_joint_log_proba(x).tobytes()))
+    finally:
+        set_num_threads(before)
+    assert said[0] == said[1] == said[2]
+
+
+@given(
+    n_classes=st.sampled_from([1, 3, 20]),
+    n_cells=st.sampled_from([1, 2, 11, 200]),
+    n_bins=st.sampled_from([1, 2, 8, 128]),
+    weight=st.sampled_from(["whole", "any", "light", "large"]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_bins_end_where_those_of_numpy_do(n_classes, n_cells, n_bins, weight, seed):
+    rng = np.random.default_rng(seed)
+    counts = np.floor(rng.exponential(2.0, (n_classes, n_cells)) * rng.integers(0, 2, n_cells))
+    factor = {"whole": 1.0, "light": 1e-3, "large": 1e7, "any": rng.random((n_classes, 1)) + 0.1}
+    counts = counts * factor[weight]
+    by_class = np.broadcast_to(np.asarray(factor[weight]), (n_classes, 1))
+    found = np.empty(n_cells, dtype=np.int32)
+    row = np.ascontiguousarray(by_class[:, 0])
+    n = _kernels.quantile_bins(counts, row, n_bins, found)
+    labels = quantile_labels(counts, n_bins, RowWeights(by_class, float(row.mean())))
+    np.testing.assert_array_equal(np.diff(found) != 0, np.diff(labels) != 0)
+    assert n == found[-1] + 1
 
 
 def test_a_student_t_is_a_candidate_too():

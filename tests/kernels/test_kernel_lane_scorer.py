@@ -294,3 +294,20 @@ def test_the_scorer_keeps_a_copy_of_its_parameters():
     joint, found, _ = sparse_scores(compiled, sparse.csr_array(np.ones((1, 3))), 2)
     assert joint.tolist() == [[3.0, 3.0]]
     assert best_classes(joint, 0)[0].tolist() == found.tolist()
+
+
+@pytest.mark.parametrize("n_classes", [1, 9, 40, 500])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_tables_of_columns_score_as_side_by_side(n_classes, threads):
+    rng = np.random.default_rng(n_classes)
+    widths = rng.integers(1, 9, 200)
+    tables = [np.log(rng.random((n_classes, width))) for width in widths]
+    zeros, offset = np.zeros((n_classes, 1)), rng.normal(size=n_classes)
+    joined = np.concatenate([part for table in tables for part in (table, zeros)], axis=1)
+    start = np.concatenate([[0], np.cumsum(widths + 1)])
+    codes = rng.integers(0, widths + 1, (30, 200)).astype(np.int32)
+    found, expected = np.empty((2, 30, n_classes))
+    scorer = _kernels.LaneScorer.of_columns(tables, offset, 0, threads)
+    scorer.score_codes(codes, start, found, None, threads)
+    _kernels.LaneScorer(joined, None, offset, 0, 1).score_codes(codes, start, expected, None, 1)
+    assert found.tobytes() == expected.tobytes()

@@ -61,13 +61,8 @@ class TableScore:
         return joined
 
     def _scorer(self, tables: list[Array], offset: Array) -> _kernels.LaneScorer:
-        return _kernels.LaneScorer(
-            self._side_by_side(tables),
-            None,
-            np.ascontiguousarray(offset),
-            self.fallback,
-            get_num_threads(),
-        )
+        offset, threads = np.ascontiguousarray(offset), get_num_threads()
+        return _kernels.LaneScorer.of_columns(tables, offset, self.fallback, threads)
 
     def contributions(self, x: Table) -> dict[str, Array]:
         """What each column adds, (n_rows, n_classes), in nats, by name."""

@@ -18,7 +18,7 @@ from tallybayes.engines.table_parts import (
     LevelsPart,
     Part,
 )
-from tallybayes.engines.threads import get_num_threads
+from tallybayes.engines.threads import get_num_threads, in_threads
 from tallybayes.errors import FamilyWarning, warn_user
 from tallybayes.estimators.declarations import Declared
 from tallybayes.estimators.identifiers import is_identifier, warn_of_identifier
@@ -57,6 +57,9 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
+
+COLUMNS = 128
+"""Columns that are looked at together, so that what is computed of them stays small."""
 
 YES = ("True", "yes", "1", "true", "Yes", "y", "t")
 """What a column that has one of its two levels so far may call x = 1."""
@@ -285,9 +288,13 @@ class _Reader:
     def choose(self, names: list[str]) -> dict[str, ReadAs]:
         """What columns of numbers whose family is not declared are best read as."""
         columns = [Numbers(*self._counted_numbers(name)) for name in names]
-        alpha, weights, threads = self.alpha_of_bins, self.row_weights, get_num_threads()
-        found = choose(columns, self.classes, alpha, self.plain, weights, threads)
-        return dict(zip(names, found, strict=True))
+        alpha, weights, plain = self.alpha_of_bins, self.row_weights, self.plain
+        step = max(1, min(COLUMNS, -(-len(columns) // get_num_threads())))
+        found = in_threads(
+            lambda some: choose(some, self.classes, alpha, plain, weights),
+            [columns[start : start + step] for start in range(0, len(columns), step)],
+        )
+        return dict(zip(names, [choice for part in found for choice in part], strict=True))
 
     def undeclared(self, names: list[str]) -> list[str]:
         """The columns of numbers whose family is not declared."""

@@ -7,13 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _kernels
 from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 
 __all__ = ["Bins", "quantile_bins", "supervised_bins"]
 
 Array = NDArray[np.float64]
-
-DECIMALS = 9  # of effective rows
 
 
 class Bins(NamedTuple):
@@ -30,7 +29,7 @@ class Bins(NamedTuple):
     counts: Array
 
 
-def _cut(grid: GridCounts, label: NDArray[np.intp]) -> Bins:
+def _cut(grid: GridCounts, label: NDArray[np.integer]) -> Bins:
     """Bins from a label of each cell; a new bin starts where the label changes."""
     starts = np.ones(len(label), dtype=bool)
     np.not_equal(label[1:], label[:-1], out=starts[1:])
@@ -46,18 +45,12 @@ def quantile_bins(grid: GridCounts, n_bins: int, row_weights: RowWeights = UNIT_
     Bins of equal weight would be narrow around the rows of a class whose rows weigh more, so that
     the cuts alone told the classes apart, and no leave-one-out takes them back.
     """
-    # rounded, so that the last bits of a common factor on all weights move no row over a cut
-    weight = np.round(grid.counts / row_weights.by_class, DECIMALS).sum(axis=0)
-    if not len(weight):
+    if not grid.counts.shape[1]:
         return Bins(np.empty(0), np.zeros((grid.n_classes, 1)))
-    heavy = weight > np.cumsum(weight)[-1] / n_bins
-    light = np.where(heavy, 0.0, weight)
-    room = max(1, n_bins - int(heavy.sum()))
-    middle = np.cumsum(light) - light / 2.0
-    rank = np.floor(room * middle / max(np.cumsum(light)[-1], 1e-300)).astype(np.intp)
-    # a heavy value separates what lies on its two sides
-    side = 2 * np.cumsum(heavy) - heavy
-    return _cut(grid, side * (room + 1) + np.where(heavy, 0, np.minimum(rank, room)))
+    row = np.ascontiguousarray(np.broadcast_to(row_weights.by_class[:, 0], grid.n_classes))
+    bins = np.empty(grid.counts.shape[1], dtype=np.int32)
+    _kernels.quantile_bins(np.ascontiguousarray(grid.counts), row, n_bins, bins)
+    return _cut(grid, bins)
 
 
 def supervised_bins(

@@ -42,9 +42,6 @@ ROUNDING = 1e-9
 BELOW = 1.0 + 1e-8
 """L times this is so far below L that no rounding makes them equal."""
 
-COLUMNS = 256
-"""Columns that are looked at together, so that what is computed of them stays small."""
-
 
 @dataclass(frozen=True)
 class ReadAs:
@@ -83,7 +80,6 @@ def choose(
     alpha: float,
     plain: Gaussian,
     row_weights: RowWeights = UNIT_ROWS,
-    threads: int = 1,
 ) -> list[ReadAs]:
     """What each column of numbers is best read as.
 
@@ -97,14 +93,8 @@ def choose(
     plain : Gaussian
         The Gaussian that is a candidate.
     row_weights : RowWeights
-    threads : int
-        How many may work; the choices do not depend on it.
     """
-    found: list[ReadAs] = []
-    for start in range(0, len(columns), COLUMNS):
-        some = columns[start : start + COLUMNS]
-        found += _Candidates(some, classes, alpha, plain, row_weights, threads).best()
-    return found
+    return _Candidates(columns, classes, alpha, plain, row_weights).best()
 
 
 class _Candidates:
@@ -117,10 +107,9 @@ class _Candidates:
         alpha: float,
         plain: Gaussian,
         row_weights: RowWeights,
-        threads: int,
     ) -> None:
         self.columns, self.classes, self.plain = columns, classes, plain
-        self.row_weights, self.threads = row_weights, threads
+        self.row_weights = row_weights
         self.one = row_weights.overall
         self.pseudo = self.one * max(alpha, LEAST)
         self.filled = [j for j, column in enumerate(columns) if column.grid.counts.any()]
@@ -137,7 +126,7 @@ class _Candidates:
         gaussians = self._gaussians([_better(*pair) for pair in cells])
         atoms = np.empty(len(self.filled), dtype=np.uint8)
         n_classes = len(self.classes)
-        _kernels.find_atoms(self.counts, self.values, n_classes, self.one, atoms, self.threads)
+        _kernels.find_atoms(self.counts, self.values, n_classes, self.one, atoms)
         for j, pair, likelihood, some in zip(self.filled, cells, gaussians, atoms, strict=True):
             grid = self.columns[j].grid
             at_atoms = atom_cells(grid, self.one) if some else None
@@ -166,7 +155,6 @@ class _Candidates:
             np.array(STRENGTHS) * self.one,
             bins,
             densities,
-            self.threads,
         )
         bins[np.isnan(bins)] = -np.inf  # those of fewer bins
         options = [(width, strength) for width in WIDTHS for strength in STRENGTHS]
@@ -216,7 +204,6 @@ class _Candidates:
             np.array([column.grid.shift == 0 for column in columns], dtype=np.uint8),
             np.array([BELOW * other.likelihood for other in others]),
             scores,
-            self.threads,
         )
         # NaN where float64 sums are left with too few digits of the other rows
         return [
