@@ -10,6 +10,7 @@ from tests.reference.weighted import cells_of, loss, mixed, proba
 from tallybayes import get_num_threads, set_num_threads
 from tallybayes.tables import read_table
 from tallybayes.weighted import averaging
+from tallybayes.weighted.correction_path import CorrectionPath
 from tallybayes.weighted.learning import learn
 
 
@@ -92,6 +93,22 @@ def test_all_pairs_that_gain_are_not_tried_where_they_cannot_win(monkeypatch):
         learn(*cells_of(pd.DataFrame(table | {"other": other, "more": other[::-1]}), y))
         assert bool(tried) is not least
         tried.clear()
+
+
+def test_ridges_end_where_hardly_anything_is_left_to_gain(monkeypatch):
+    followed, follow = [], CorrectionPath.follow
+    monkeypatch.setattr(
+        CorrectionPath,
+        "follow",
+        lambda path, ridge: followed.append(ridge) or follow(path, ridge),
+    )
+    rng = np.random.default_rng(0)
+    x, other = np.arange(3000) % 2, rng.choice(["a", "b"], 3000)
+    for noise, some in ((0.0, False), (0.3, True)):
+        y = np.where(rng.random(3000) < noise, 1 - x, x)
+        learn(*cells_of(pd.DataFrame({"x": x, "other": other}), y))
+        assert bool(followed) is some
+        followed.clear()
 
 
 def test_few_columns_whose_rows_are_alike_are_believed():

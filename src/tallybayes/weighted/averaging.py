@@ -49,6 +49,8 @@ BELOW, ABOVE = np.flatnonzero(np.isclose(TRUSTS, 1.0)).tolist()  # 1, and 1 with
 PENALTY = 10.0  # nats times log² of the temperature: few rows say little about it
 CHANCE, SURE = 2.0, 5.0  # nats over the class shares, between which belief grows from 0 to 1
 ALL_PAIRS = 4.0  # nats that a model with all pairs that gain has to be better by
+NEAR = 20.0  # nats left of all: corrections are tried first, and all pairs only after them
+LITTLE = 0.5  # nats left of all: no further ridge is tried
 CLEARLY, BEHIND = 1.1, 4.0  # times the best loss, and nats: what loses more is not corrected
 HOPELESSLY = 1.3  # the same of two parts: all pairs that gain are tried no more
 FEW = 20_000  # rows up to which all of this is tried; of more rows what is near the best is enough
@@ -148,6 +150,7 @@ class _Way:
         self.log_proba = judge.log_proba(fits)
         self.verdict = judge.verdict(self.log_proba)
         self.ridges: tuple[float, ...] = ()
+        self.tried = False
 
     @property
     def loss(self) -> float:
@@ -155,7 +158,10 @@ class _Way:
 
     def correct(self, *, thoroughly: bool) -> None:
         """Corrects the fits under the ridge that the rows left out like best, tried from strong to
-        weak; not at all where they like none."""
+        weak; not at all where they like none. Once."""
+        if self.tried or self.verdict.loss <= LITTLE:
+            return
+        self.tried = True
         made = in_threads(PartFit.path, self.fits)
         paths = [path for path in made if path is not None]
         if len(paths) < len(made):
@@ -172,7 +178,8 @@ class _Way:
                 both = zip(self.fits, paths, strict=True)
                 self.fits = [fit.corrected(path) for fit, path in both]
             lowest = min(lowest, now)
-            if now > HOPELESS * lowest or not (thoroughly or gained > WORTH):
+            hopeless = now > HOPELESS * lowest or not (thoroughly or gained > WORTH)
+            if hopeless or self.verdict.loss <= LITTLE:
                 return
 
     def corrected_alike(self, fit: PartFit) -> PartFit:
@@ -230,6 +237,8 @@ def averaged(
 
     best, stricter = _least_loss(way, STRICTER if wide else STRICTER[:1])
     ways = [best]
+    if asked.polish and best.loss <= NEAR:
+        best.correct(thoroughly=few)
     if few and among is None and asked.interactions != 0 and best.loss > ALL_PAIRS:
         ways += _with_all_pairs(best)
     for one in [*best.fits, *([best.whole] if best.whole else [])]:
