@@ -133,6 +133,7 @@ public:
     void without(i64 v, i32 y, double r, const float* P, double* z) const {
         const i64 K = K_;
         const double *e = E_ + v * K, *full = full_.data() + v * K, *part = part_.data() + v * K;
+        if (r == 0.0) return static_cast<void>(std::copy(full, full + K, z));
         const auto taken = [=](i64 k) { return (r * P[k] < e[k] ? r * P[k] : e[k]) * part[k]; };
         double most = 0.0;
         for (i64 k = 0; k < K; ++k) {

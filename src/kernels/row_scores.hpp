@@ -43,16 +43,16 @@ inline void add_column(const i32* cell, const i32* y, const double* removed, i64
         for (i64 k = 0; k < K; ++k) said[v * K + k] = W[k] * (full[v * K + k] - mean);
     }
     if (K == 2) {  // by cell and class the difference of the second class to the first, halved
-        std::vector<double> apart(cells * 2);
+        std::vector<double> apart(cells * 2), with(cells);
         for (i64 v = 0; v < cells; ++v) {
-            const double with = 0.5 * (full[2 * v + 1] - full[2 * v]);
-            apart[2 * v] = with - 0.5 * more[2 * v];
-            apart[2 * v + 1] = with + 0.5 * more[2 * v + 1];
+            with[v] = 0.5 * (full[2 * v + 1] - full[2 * v]);
+            apart[2 * v] = with[v] - 0.5 * more[2 * v];
+            apart[2 * v + 1] = with[v] + 0.5 * more[2 * v + 1];
         }
         over_cells(cell, n, K, S, allowed, [&](i64 i, i64 v, double* s, double*) {
             const i64 at = 2 * v + y[i];
-            double half = apart[at];
-            if (removed[i] != 1.0) {
+            double half = removed[i] == 0.0 ? with[v] : apart[at];
+            if (removed[i] != 1.0 && removed[i] != 0.0) {
                 const double own = logarithm(C[at] - removed[i], p[y[i]]);
                 const double other = full[2 * v + 1 - y[i]];
                 half = 0.5 * (y[i] == 1 ? own - other : other - own);
@@ -65,7 +65,9 @@ inline void add_column(const i32* cell, const i32* y, const double* removed, i64
     over_cells(cell, n, K, S, allowed, [&](i64 i, i64 v, double* s, double*) {
         const i64 y_i = y[i], at = v * K + y_i;
         const double r = removed[i];
-        const double apart = r == 1.0 ? more[at] : logarithm(C[at] - r, p[y_i]) - full[at];
+        const double apart = r == 1.0   ? more[at]
+                             : r == 0.0 ? 0.0
+                                        : logarithm(C[at] - r, p[y_i]) - full[at];
         const double mean = apart * share;
         for (i64 k = 0; k < K; ++k) s[k] += said[v * K + k] - W[k] * mean;
         s[y_i] += W[y_i] * apart;

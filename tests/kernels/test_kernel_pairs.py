@@ -309,7 +309,9 @@ def test_certain_rows_have_a_small_loss_and_not_none():
 @some
 def test_scores_of_rows(seed, n, n_classes, n_cells, weighted):
     cells, y, weight, proba, t = rows(seed, n, n_classes, n_cells, weighted)
-    rng, removed = np.random.default_rng(seed), weight
+    rng = np.random.default_rng(seed)
+    weight[rng.random(n) < 0.2] = 0.0  # rows that are left out
+    removed = weight
     C, E = (np.ascontiguousarray(s) for s in twin.counted(cells, y, weight, proba, n_cells)[:2])
     W, share = rng.normal(size=n_classes), rng.dirichlet(np.ones(n_classes))
     start = rng.normal(size=(n, n_classes))
