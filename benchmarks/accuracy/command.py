@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
 import time
@@ -17,6 +16,7 @@ from benchmarks.accuracy.models import MODELS, Model
 from benchmarks.accuracy.report import as_json, as_markdown
 from benchmarks.accuracy.verdict import Result
 from benchmarks.machine import machine_record
+from benchmarks.pages import write_page
 
 __all__ = ["main"]
 
@@ -146,12 +146,8 @@ def main(argv: list[str]) -> int:
     whole = not (asked.only or asked.models or asked.quick or missing)
     output = asked.output or (RESULTS if whole else None)
     if output is not None:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(page, encoding="utf-8")
         record = as_json(results, ran, command=command, machine=machine, folds=folds)
-        text = json.dumps(record, indent=1, ensure_ascii=False)
-        output.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
-        say(f"written: {output} and {output.with_suffix('.json').name}")
+        write_page(output, page, record)
     failed = [(r.name, s) for r in results for s in r.scores.values() if s.failed]
     for name, scores in failed:
         say(f"failed: {scores.model} on {name}: {scores.failed}")

@@ -15,6 +15,7 @@ from benchmarks.accuracy.verdict import (
     geometric_mean,
     loss_ratio,
 )
+from benchmarks.pages import heading
 from benchmarks.speed.report import table, yes
 
 __all__ = ["as_json", "as_markdown"]
@@ -29,12 +30,7 @@ def header(
     """How and where the numbers were measured."""
     versions = ", ".join(f"{name} {machine[name]}" for name in machine["packages"])
     lines = [
-        "# Accuracy beside other naive Bayes",
-        "",
-        f"- Command: `{command}`",
-        f"- Date: {machine['date']}",
-        f"- Machine: {machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
-        f"{machine['system']}; load at the start {machine['load_at_start'][0]}",
+        *heading("Accuracy beside other naive Bayes", command, machine),
         f"- Versions: python {machine['python']}, {versions}",
     ]
     if partly:

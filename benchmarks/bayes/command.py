@@ -116,9 +116,5 @@ def main(argv: list[str]) -> int:
         partly = "Few folds and rounds (`--quick`)" if asked.quick else ""
         if lacking:
             partly = "; ".join(filter(None, [partly, f"No data for {', '.join(lacking)}"]))
-        print(page.markdown(command, machine, partly))
-        folder = asked.output or (None if partly else RESULTS)
-        if folder is not None:
-            page.write(folder, command, machine, partly)
-            say(f"written: {page.name}.md and {page.name}.json")
+        page.publish(asked.output or (None if partly else RESULTS), command, machine, partly)
     return 1 if missing else 0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.pages import heading, write_page
 from benchmarks.speed.report import table
 
 __all__ = ["Page"]
@@ -38,12 +38,7 @@ class Page:
     def markdown(self, command: str, machine: dict[str, Any], partly: str) -> str:
         versions = ", ".join(f"{name} {machine[name]}" for name in machine["packages"])
         lines = [
-            f"# {self.title}",
-            "",
-            f"- Command: `{command}`",
-            f"- Date: {machine['date']}",
-            f"- Machine: {machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
-            f"{machine['system']}; load at the start {machine['load_at_start'][0]}",
+            *heading(self.title, command, machine),
             f"- Versions: python {machine['python']}, {versions}",
             "",
         ]
@@ -54,11 +49,12 @@ class Page:
             lines += ["", about, "", *table(head, rows)]
         return "\n".join(lines) + "\n"
 
-    def write(self, folder: Path, command: str, machine: dict[str, Any], partly: str) -> None:
-        """Writes the page and its numbers into a folder."""
-        folder.mkdir(parents=True, exist_ok=True)
-        page = folder / f"{self.name}.md"
-        page.write_text(self.markdown(command, machine, partly), encoding="utf-8")
-        record = {"command": command, "machine": machine, "verdicts": self.verdicts, **self.record}
-        text = json.dumps(record, indent=1, ensure_ascii=False)
-        page.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
+    def publish(
+        self, folder: Path | None, command: str, machine: dict[str, Any], partly: str
+    ) -> None:
+        """Prints the page and, where a folder is given, writes it and its numbers there."""
+        page = self.markdown(command, machine, partly)
+        print(page)
+        if folder is not None:
+            told = {"command": command, "machine": machine, "verdicts": self.verdicts}
+            write_page(folder / f"{self.name}.md", page, told | self.record)

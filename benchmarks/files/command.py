@@ -41,8 +41,7 @@ def main(argv: list[str]) -> int:
     page, stood = attack(times, options.seed)
     partly = "" if times >= bar else f"{times:,} of {bar:,}"
     command = shlex.join(["python", "-m", "benchmarks", "files", *argv])
-    page.write(options.out, command, machine, partly)
-    say("\n".join(page.verdicts))
+    page.publish(options.out, command, machine, partly)
     return int(not stood)
 
 

@@ -170,11 +170,8 @@ def main(argv: list[str]) -> int:
     command = shlex.join(["python", "-m", "benchmarks", "first", *argv])
     whole_run = asked.columns == COLUMNS and not asked.only
     partly = "" if whole_run else "Some cases, or few columns"
-    page = as_page(found)
-    print(page.markdown(command, machine, partly))
     folder = asked.output or (RESULTS if whole_run else None)
-    if folder is not None:
-        page.write(folder, command, machine, partly)
+    as_page(found).publish(folder, command, machine, partly)
     return 0 if all(case.equal for case in found.values()) else 1
 
 

@@ -251,10 +251,6 @@ def main(argv: list[str]) -> int:
     partly = f"A table of {asked.rows:,} rows only" if asked.rows < FULL else ""
     if missing:
         partly = "; ".join(filter(None, [partly, f"No data for {', '.join(missing)}"]))
-    print(result.markdown(command, machine, partly))
-    folder = asked.output or (None if partly else RESULTS)
-    if folder is not None:
-        result.write(folder, command, machine, partly)
-        say(f"written: {result.name}.md and {result.name}.json")
+    result.publish(asked.output or (None if partly else RESULTS), command, machine, partly)
     wrong = found["difference"] > BOUND or not all(c.met for c in compared)
     return 1 if wrong or missing else 0

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import OtherWork, machine_record
+from benchmarks.pages import heading, write_page
 from benchmarks.scale.data import TARGET, generate
 
 __all__ = ["main"]
@@ -153,9 +154,7 @@ def main(argv: list[str]) -> int:
             "rows": rows,
             "runs": {case.name: vars(taken) for case, taken in found},
         }
-        output.write_text(page, encoding="utf-8")
-        text = json.dumps(record, indent=1, ensure_ascii=False)
-        output.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
+        write_page(output, page, record)
     for case in bad:
         print(f"wrong count: {case}", file=sys.stderr)
     return 1 if bad else 0
@@ -178,12 +177,7 @@ def as_markdown(
         "",
     ]
     lines = [
-        "# The command line on a large CSV",
-        "",
-        f"- Command: `{command}`",
-        f"- Date: {machine['date']}",
-        f"- Machine: {machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
-        f"{machine['system']}; load at the end {machine['load_at_start'][0]}",
+        *heading("The command line on a large CSV", command, machine, load_at="end"),
         f"- Versions: python {machine['python']}, pyarrow {version('pyarrow')}, tallybayes "
         f"{machine['tallybayes']}",
         f"- Data: {size / 1e6:,.0f} MB, {rows:,} rows of 11 columns (numbers, categories, a date, "

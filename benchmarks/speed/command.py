@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from benchmarks.machine import machine_record
+from benchmarks.pages import write_page
 from benchmarks.speed.case import Options
 from benchmarks.speed.measure import all_cases, measure
 from benchmarks.speed.report import as_json, as_markdown
@@ -84,12 +84,7 @@ def main(argv: list[str]) -> int:
     whole = asked.only is None and not asked.quick and asked.terms == "zipf"
     output = asked.output or (RESULTS if whole else None)
     if output is not None:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(page, encoding="utf-8")
-        record = as_json(outcomes, command, machine, options)
-        text = json.dumps(record, indent=1, ensure_ascii=False)
-        output.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
-        print(f"written: {output} and {output.with_suffix('.json').name}", file=sys.stderr)
+        write_page(output, page, as_json(outcomes, command, machine, options))
     bad = [outcome for outcome in outcomes if outcome.wrong or outcome.failed]
     for outcome in bad:
         trouble = "wrong answer" if outcome.wrong else "not measured"

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from benchmarks.memory import HOW
+from benchmarks.pages import heading
 from benchmarks.speed.case import Options, Outcome
 from benchmarks.timing import Times
 
@@ -59,12 +60,7 @@ def header(command: str, machine: dict[str, Any], options: Options) -> list[str]
     threads = ", ".join(f"{kind} {n}" for kind, n in machine["threads_scikit_learn"].items())
     versions = ", ".join(f"{name} {machine[name]}" for name in ("python", *machine["packages"]))
     lines = [
-        "# Speed beside scikit-learn",
-        "",
-        f"- Command: `{command}`",
-        f"- Date: {machine['date']}",
-        f"- Machine: {machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
-        f"{machine['system']}; load at the start {machine['load_at_start'][0]}",
+        *heading("Speed beside scikit-learn", command, machine),
         f"- Versions: {versions}",
         f"- Instruction set of the kernels: {machine['instruction_set']}",
         f"- Threads: tallybayes {machine['threads_tallybayes']}; scikit-learn as installed "

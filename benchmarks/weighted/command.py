@@ -132,9 +132,5 @@ def main(argv: list[str]) -> int:
         if lacking and part in WITH_MODELS:
             page.verdicts.append(f"- left out, as not installed: {', '.join(lacking)}")
         said = "; ".join(partly)
-        print(page.markdown(command, machine, said))
-        folder = asked.output or (None if partly else RESULTS)
-        if folder is not None:
-            page.write(folder, command, machine, said)
-            say(f"written: {page.name}.md and {page.name}.json")
+        page.publish(asked.output or (None if partly else RESULTS), command, machine, said)
     return 1 if options.missing else 0

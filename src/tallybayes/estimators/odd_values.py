@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import FamilyWarning, UnseenWarning, warn_user
-from tallybayes.tables import Column, Mixed, Numbers, Table, Texts
+from tallybayes.errors import FamilyWarning, TallyWarning, UnseenWarning, warn_user
+from tallybayes.tables import Mixed, Numbers, Table, Texts
 from tallybayes.tables.columns import values_of
 
 __all__ = ["Watched", "warn_of_odd_values"]
@@ -35,11 +35,9 @@ class Watched(NamedTuple):
         """Whether a row as a dict may hold an odd value that was not warned of. It is then read as
         a table, which tells for sure."""
         return any(
-            (FamilyWarning, name) not in warned and not _is_count(row.get(name))
-            for name in self.counts
-        ) or any(
-            (UnseenWarning, name) not in warned and not _is_boolean(row.get(name))
-            for name in self.booleans
+            (kind.warning, name) not in warned and not kind.fits(row.get(name))
+            for kind, names in zip(KINDS, self, strict=True)
+            for name in names
         )
 
 
@@ -64,34 +62,14 @@ def warn_of_odd_values(table: Table, watched: Watched, warned: set[Hashable]) ->
     warned : set
         What the model has warned of already; see :func:`~tallybayes.errors.warn_user`.
     """
-    for name in watched.counts:
-        column = table.columns.get(name)
-        row = _first_fraction(column)
-        if column is not None and row is not None:
-            warn_user(
-                f"row {row}, column {name!r} holds {_value(column, row)}, which is no whole "
-                "number, but the column is declared Poisson, which is a family of counts: give "
-                "counts, or declare Gaussian() before training",
-                FamilyWarning,
-                warned=warned,
-                about=name,
-            )
-    for name in watched.booleans:
-        column = table.columns.get(name)
-        row = _first_other(column)
-        if column is not None and row is not None:
-            warn_user(
-                f"row {row}, column {name!r} holds {_value(column, row)!r}, but training had only "
-                "True and False in it: it is read as a level that was not seen. Give a boolean, 0 "
-                "or 1, or None for a gap",
-                UnseenWarning,
-                warned=warned,
-                about=name,
-            )
-
-
-def _value(column: Column, row: int) -> Any:
-    return values_of(column.take(slice(row, row + 1)))[0]
+    for kind, names in zip(KINDS, watched, strict=True):
+        for name in names:
+            column = table.columns.get(name)
+            row = kind.first(column)
+            if column is not None and row is not None:
+                value = values_of(column.take(slice(row, row + 1)))[0]
+                said = kind.message.format(row=row, name=name, value=value)
+                warn_user(said, kind.warning, warned=warned, about=name)
 
 
 def _first_fraction(column: Any) -> int | None:
@@ -114,3 +92,33 @@ def _first_other(column: Any) -> int | None:
 def _first(found: NDArray[np.bool_]) -> int | None:
     """The first row where it is so."""
     return int(np.argmax(found)) if found.any() else None
+
+
+class _Kind(NamedTuple):
+    """Odd values of a kind: whether a value of a dict is none, the first row of a column that holds
+    one, and what is said of it."""
+
+    fits: Callable[[Any], bool]
+    first: Callable[[Any], int | None]
+    message: str
+    warning: type[TallyWarning]
+
+
+KINDS = (
+    _Kind(
+        _is_count,
+        _first_fraction,
+        "row {row}, column {name!r} holds {value}, which is no whole number, but the column is "
+        "declared Poisson, which is a family of counts: give counts, or declare Gaussian() before "
+        "training",
+        FamilyWarning,
+    ),
+    _Kind(
+        _is_boolean,
+        _first_other,
+        "row {row}, column {name!r} holds {value!r}, but training had only True and False in it: "
+        "it is read as a level that was not seen. Give a boolean, 0 or 1, or None for a gap",
+        UnseenWarning,
+    ),
+)
+"""The kinds of the columns of :class:`Watched`, in its order."""
