@@ -59,7 +59,7 @@ int pack_tile(const Loops& loops, const TypedMatrix<T>& x, i64 r0, i64 rows, i64
         double* to = tile + j * TILE;
         for (i64 r = 0; r < rows; ++r) {
             const T value = from[r * x.row];
-            seen |= !(value * T(0) == T(0)) | (value < T(0)) << 1;
+            seen |= (value * T(0) == T(0) ? 0 : 1) | (value < T(0) ? 2 : 0);
             to[r] = static_cast<double>(value);
         }
         for (i64 r = rows; r < TILE; ++r) to[r] = 0.0;
