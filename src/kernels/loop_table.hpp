@@ -9,12 +9,13 @@ typedef unsigned long u64;
 static_assert(sizeof(i32) == 4 && sizeof(i64) == 8, "LP64 is assumed");
 
 constexpr i64 TILE = 32;  // rows of a scoring tile
+constexpr i64 RUN = 256;  // rows of a class, at most, whose moments are summed at a time
 constexpr i64 BLOCK = 64;  // rows of a block of weighted terms
 enum SparseKind { SPARSE_LINEAR = 0, SPARSE_BINARY = 1, SPARSE_QUADRATIC = 2 };
 
 template <class T>
-using MomentsRows = void (*)(const T* x, i64 stride, i64 n, i64 d, i64 pad, const i32* slot,
-                             const unsigned char* shifted, const double* w, double* cells);
+using MomentsRows = void (*)(const T* x, i64 stride, const i32* row, i64 n, i64 ahead, bool first,
+                             i64 d, i64 pad, bool shifted, const double* w, double* cells);
 template <class T>
 using SumsRows = void (*)(const T* x, i64 stride, i64 n, i64 d, const i32* slot, const double* w,
                           double* sums);

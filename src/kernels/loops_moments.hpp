@@ -6,7 +6,7 @@
 // sum and dot product", SIAM J. Sci. Comput. 26(6), 2005, algorithms 3.1 to 3.5). The error of a
 // product is itself a number, so a fused multiply-add and Dekker's splitting return the same bits.
 #pragma once
-#ifdef __FMA__
+#if defined(__FMA__) || defined(__AVX512F__)
 #include <immintrin.h>  // its functions are always inlined: none is emitted
 #endif
 
@@ -15,9 +15,10 @@ namespace TB_ISA {
 namespace {
 
 // ---- L doubles at a time ---------------------------------------------------------------------
-template <class Wide, class Narrow>
+template <class Wide, class Narrow, class Integer>
 struct Registers {
     typedef Wide type;
+    typedef Integer bits;
     static Wide read(const double* p) {
         Wide v;
         __builtin_memcpy(&v, p, sizeof v);
@@ -26,6 +27,9 @@ struct Registers {
     static Wide read(const float* p) {
         Narrow v;
         __builtin_memcpy(&v, p, sizeof v);
+#ifdef __AVX512F__  // in one instruction, where the compiler takes four
+        if constexpr (sizeof(Wide) == 64) return _mm512_maskz_cvtps_pd(0xff, v);
+#endif
         return __builtin_convertvector(v, Wide);
     }
     static void write(double* p, Wide v) { __builtin_memcpy(p, &v, sizeof v); }
@@ -37,17 +41,21 @@ typedef double double8 __attribute__((vector_size(64)));
 typedef float float2 __attribute__((vector_size(8)));
 typedef float float4 __attribute__((vector_size(16)));
 typedef float float8 __attribute__((vector_size(32)));
+typedef i64 bits2 __attribute__((vector_size(16)));
+typedef i64 bits4 __attribute__((vector_size(32)));
+typedef i64 bits8 __attribute__((vector_size(64)));
 template <int L>
 struct Lanes;
 template <>
-struct Lanes<8> : Registers<double8, float8> {};
+struct Lanes<8> : Registers<double8, float8, bits8> {};
 template <>
-struct Lanes<4> : Registers<double4, float4> {};
+struct Lanes<4> : Registers<double4, float4, bits4> {};
 template <>
-struct Lanes<2> : Registers<double2, float2> {};
+struct Lanes<2> : Registers<double2, float2, bits2> {};
 template <>
 struct Lanes<1> {
     typedef double type;
+    typedef i64 bits;
     static double read(const double* p) { return *p; }
     static double read(const float* p) { return static_cast<double>(*p); }
     static void write(double* p, double v) { *p = v; }
@@ -102,86 +110,256 @@ inline dd multiply(dd a, dd b) {
 }
 
 // ---- counting --------------------------------------------------------------------------------
+template <int L, class Change>
+inline typename Lanes<L>::type by_bits(typename Lanes<L>::type v, Change change) {
+    typename Lanes<L>::bits i;
+    __builtin_memcpy(&i, &v, sizeof v);
+    i = change(i);
+    __builtin_memcpy(&v, &i, sizeof v);
+    return v;
+}
+template <int L>
+inline typename Lanes<L>::type absolute(typename Lanes<L>::type v) {
+    return by_bits<L>(v, [](auto i) { return i & 0x7fffffffffffffff; });
+}
+// The power of two of a number that is not negative: 2^floor(log2 v).
+template <int L>
+inline typename Lanes<L>::type power(typename Lanes<L>::type v) {
+    return by_bits<L>(v, [](auto i) { return i & 0x7ff0000000000000; });
+}
+// At least the square root of a power of two, by half its exponent, and at most 1.07 times that.
+template <int L>
+inline typename Lanes<L>::type root(typename Lanes<L>::type v) {
+    return by_bits<L>(v, [](auto i) { return (i + 0x3ff0000000000000) >> 1; });
+}
+template <int L>
+inline bool all_zero(typename Lanes<L>::type v) {
+    double lane[L];
+    Lanes<L>::write(lane, v);
+    bool zero = true;
+    for (int l = 0; l < L; ++l) zero &= lane[l] == 0.0;
+    return zero;
+}
+// The larger of two numbers that are not negative, by their bits.
+template <int L>
+inline typename Lanes<L>::type larger(typename Lanes<L>::type a, typename Lanes<L>::type b) {
+    typename Lanes<L>::bits j;
+    __builtin_memcpy(&j, &b, sizeof b);
+    return by_bits<L>(a, [j](auto i) { return i > j ? i : j; });
+}
+
+// a·b − t in one rounding, where p = fl(a·b) and p − t is exact.
+template <class V>
+inline V product_less(V a, V b, V p, V t) {
+#ifdef __FMA__
+    (void)p;
+    return product_error(a, b, t);
+#else
+    return (p - t) + product_error(a, b, p);
+#endif
+}
+
+template <class T>
+struct Run {  // some rows of a class, at most RUN, with weights of one sign
+    const T* x;
+    i64 stride;
+    const i32* row;
+    i64 n;
+    i64 ahead;       // how far from each row the one lies that is soon read in its place
+    bool first;      // of the class in its chunk
+    const double* w;
+    double negative;  // −1 where the weights are, else 1
+    double root;      // of the largest weight, nearly, as root()
+};
+
+// What a row of weight w adds to the sums of L columns: u = w(x−b) and square = u(x−b), and what
+// belongs to each of them since x − b and u were rounded.
+template <int L>
+struct Terms {
+    typename Lanes<L>::type w, t, u, square, u_rest, square_rest;
+};
+template <int L, bool Weighted, bool Shifted, class T>
+inline Terms<L> terms_of(const T* x, double weight, typename Lanes<L>::type shift) {
+    using V = typename Lanes<L>::type;
+    const V value = Lanes<L>::read(x);
+    Terms<L> a{};
+    V rest{};
+    a.t = value;
+    if (Shifted) {
+        a.t = value - shift;
+        rest = sum_error(value, -shift, a.t);
+    }
+    if (Weighted) {
+        a.w = Lanes<L>::all(weight);
+        a.u = a.w * a.t;
+        if (Shifted) a.u_rest = a.w * rest;
+        a.square_rest = (product_error(a.w, a.t, a.u) + a.u_rest) * a.t;
+    } else {
+        a.u = a.t;
+        a.u_rest = rest;
+        if (Shifted) a.square_rest = rest * a.t;
+    }
+    if (Shifted) a.square_rest += a.u * rest;
+    a.square = a.u * a.t;
+    return a;
+}
+
+template <int L>
+struct Sums {  // about a start each: the sums of u and of its squares, and of their rounding errors
+    typename Lanes<L>::type first, first_rest, second, second_rest, lost;
+};
+
+// Adds the rows of a run to G registers of L columns. Where an addition starts from a number above
+// its term, its error takes two steps and no comparison (algorithm 1.1). What is `lost` as the
+// errors of squares are summed is kept where `Careful`.
+template <int L, int G, bool Weighted, bool Shifted, bool Careful, class T>
+inline void add_rows(const Run<T>& run, i64 j, const typename Lanes<L>::type* shift,
+                     Sums<L>* sums) {
+    using V = typename Lanes<L>::type;
+    Sums<L> s[G];
+    for (int g = 0; g < G; ++g) s[g] = sums[g];
+    for (i64 i = 0; i < run.n; ++i) {
+        const T* x = run.x + run.row[i] * run.stride + j;
+        const double weight = Weighted ? run.w[run.row[i]] : 1.0;
+        for (int g = 0; g < G; ++g) {
+            __builtin_prefetch(x + run.ahead + g * L, 0, 2);
+            const Terms<L> a = terms_of<L, Weighted, Shifted>(x + g * L, weight, shift[g]);
+            V before = s[g].first;
+            s[g].first += a.u;
+            V added = s[g].first - before;
+            V rest = Weighted ? product_less(a.w, a.t, a.u, added) : a.u - added;
+            s[g].first_rest += Shifted ? rest + a.u_rest : rest;
+            before = s[g].second;
+            s[g].second += a.square;
+            added = s[g].second - before;
+            rest = product_less(a.u, a.t, a.square, added);
+            if (Weighted || Shifted) rest += a.square_rest;
+            before = s[g].second_rest;
+            s[g].second_rest += rest;
+            if (Careful) s[g].lost += sum_error(before, rest, s[g].second_rest);
+        }
+    }
+    for (int g = 0; g < G; ++g) sums[g] = s[g];
+}
+
+template <int L, int G, bool Weighted, bool Shifted, class T>
+inline void largest_square(const Run<T>& run, i64 j, const typename Lanes<L>::type* shift,
+                           typename Lanes<L>::type* largest) {
+    typename Lanes<L>::type top[G];
+    for (int g = 0; g < G; ++g) top[g] = Lanes<L>::all(0.0);
+    for (i64 i = 0; i < run.n; ++i) {
+        const T* x = run.x + run.row[i] * run.stride + j;
+        const double weight = Weighted ? run.w[run.row[i]] : 1.0;
+        for (int g = 0; g < G; ++g) {
+            const Terms<L> a = terms_of<L, Weighted, Shifted>(x + g * L, weight, shift[g]);
+            top[g] = larger<L>(absolute<L>(a.square), top[g]);
+        }
+    }
+    for (int g = 0; g < G; ++g) largest[g] = top[g];
+}
+
+// Adds a run to the sums of its class, of G registers of L columns.
+//
+// Sums start at a power of two. Squares only add to theirs, so its start need not be above more
+// than one of them; and since the sum shows in the end whether it was, the start may be a guess,
+// from the squares of the run before. Where it was too small, or so large that digits are lost, the
+// largest square is looked for and the run is added anew, with care: the error of a far row's
+// square is as large as the squares of ordinary rows, whose last places it would swallow. A start is
+// at least 2^-840: the error of a product below 2^-900 would depend on how it was found, but
+// vanishes beside that.
+template <int L, int G, bool Weighted, bool Shifted, class T>
+inline void moments_columns(const Run<T>& run, i64 j, double* cells, i64 pad) {
+    using V = typename Lanes<L>::type;
+    const V least = Lanes<L>::all(0x1p-840), none = Lanes<L>::all(0.0), one = Lanes<L>::all(1.0);
+    V shift[G], start[G], missed[G];
+    Sums<L> sums[G];
+    for (int g = 0; g < G; ++g) {
+        const double* cell = cells + j + g * L;
+        shift[g] = Shifted ? Lanes<L>::read(cell) : none;
+        start[g] = larger<L>(power<L>(Lanes<L>::read(cell + 5 * pad)) * 8.0, least);
+        missed[g] = one;
+    }
+    for (bool sure = run.first, done = false; !done; sure = true) {
+        done = true;
+        if (sure) {
+            V largest[G];
+            largest_square<L, G, Weighted, Shifted>(run, j, shift, largest);
+            for (int g = 0; g < G; ++g)
+                start[g] = missed[g] != none ? larger<L>(power<L>(largest[g]), least) : start[g];
+        }
+        for (int g = 0; g < G; ++g)
+            sums[g] = {root<L>(start[g]) * (4.0 * run.n * run.root), none, start[g] * run.negative,
+                       none, none};
+        if (sure)
+            add_rows<L, G, Weighted, Shifted, true>(run, j, shift, sums);
+        else
+            add_rows<L, G, Weighted, Shifted, false>(run, j, shift, sums);
+        for (int g = 0; g < G; ++g) {
+            sums[g].first -= root<L>(start[g]) * (4.0 * run.n * run.root);
+            sums[g].second -= start[g] * run.negative;
+            if (sure) {  // a column does not change because another was added anew
+                sums[g].lost = missed[g] != none ? sums[g].lost : none;
+                continue;
+            }
+            const V sum = absolute<L>(sums[g].second);
+            missed[g] = sum < start[g] ? larger<L>(sum * 16.0, least) < start[g] ? one : none : one;
+            done &= all_zero<L>(missed[g]);
+        }
+    }
+    const auto add = [&](V sum, V rest, double* to) {
+        const V before = Lanes<L>::read(to), after = before + sum;
+        rest += sum_error(before, sum, after);
+        Lanes<L>::write(to, after);
+        Lanes<L>::write(to + pad, Lanes<L>::read(to + pad) + rest);
+    };
+    for (int g = 0; g < G; ++g) {
+        double* cell = cells + j + g * L;
+        add(sums[g].first, sums[g].first_rest, cell + pad);
+        add(sums[g].second, sums[g].second_rest + sums[g].lost, cell + 3 * pad);
+        Lanes<L>::write(cell + 5 * pad, absolute<L>(sums[g].second));
+    }
+}
+
+// The columns that G registers of L lanes leave over, by fewer and then by narrower ones.
+template <int L, int G, bool Weighted, bool Shifted, class T>
+inline void moments_of_run(const Run<T>& run, i64 j, i64 d, double* cells, i64 pad) {
+    for (; j + L * G <= d; j += L * G)
+        moments_columns<L, G, Weighted, Shifted>(run, j, cells, pad);
+    if constexpr (L * G > 1)
+        if (j < d)
+            moments_of_run<(G > 1 ? L : L / 2), 1, Weighted, Shifted>(run, j, d, cells, pad);
+}
+
+// Some rows of a class, at most RUN and with weights of one sign, into sums about the shift b of
+// the class: S1 += w(x−b), S2 += w(x−b)². Its cells, `pad` apart, are b, the halves of S1 and of S2,
+// and the squares of its last run; `first` says that there was none in this chunk.
+template <class T, bool Weighted>
+void moments_rows(const T* x, i64 stride, const i32* row, i64 n, i64 ahead, bool first, i64 d,
+                  i64 pad, bool shifted, const double* w, double* cells) {
+    Run<T> run{x, stride, row, n, ahead, first, w, 1.0, 1.0};
+    if (Weighted) {
+        double largest = 0.0;
+        for (i64 i = 0; i < n; ++i) largest = larger<1>(absolute<1>(w[row[i]]), largest);
+        run.negative = w[row[0]] < 0.0 ? -1.0 : 1.0;
+        run.root = root<1>(power<1>(largest));
+    }
+    if (shifted)
+        moments_of_run<W, 2, Weighted, true>(run, 0, d, cells, pad);
+    else
+        moments_of_run<W, 2, Weighted, false>(run, 0, d, cells, pad);
+}
+
 // A sum of a chunk has three parts, `pad` cells apart: the sum itself, the rounding errors of its
 // additions, and those of its terms. The errors stand apart because those of a far row's term are
 // as large as the terms of ordinary rows, whose last places they would swallow.
-template <int L, bool Inexact = true, bool Squares = false>
+template <int L>
 inline void add_term(typename Lanes<L>::type term, typename Lanes<L>::type rest, double* sum,
                      i64 pad) {
     using V = typename Lanes<L>::type;
     const V before = Lanes<L>::read(sum), after = before + term;
     Lanes<L>::write(sum, after);
-    V error;
-    if (Squares) {  // neither is negative: the larger is known, and half the steps will do (3.3)
-        const V larger = before > term ? before : term, other = before > term ? term : before;
-        error = other - (after - larger);
-    } else {
-        error = sum_error(before, term, after);
-    }
-    Lanes<L>::write(sum + pad, Lanes<L>::read(sum + pad) + error);
-    if (Inexact) Lanes<L>::write(sum + 2 * pad, Lanes<L>::read(sum + 2 * pad) + rest);
-}
-
-// w(x−b) and w(x−b)² of L columns into the sums of a class; cells as of moments_rows. Without a
-// shift b is 0, which gives the same bits.
-template <int L, class T, bool Weighted, bool Shifted>
-inline void moments_terms(const T* x, double weight, double* TB_RESTRICT cells, i64 pad) {
-    using V = typename Lanes<L>::type;
-    V t = Lanes<L>::read(x), rest{};
-    if (Shifted) {
-        const V value = t, shift = -Lanes<L>::read(cells);
-        t = value + shift, rest = sum_error(value, shift, t);
-    }
-    if (Weighted) {
-        const V w = Lanes<L>::all(weight), u = w * t;
-        V u_rest = product_error(w, t, u);
-        if (Shifted) u_rest += w * rest;
-        const V square = u * t;
-        V square_rest = product_error(u, t, square) + u_rest * t;
-        if (Shifted) square_rest += u * rest;
-        add_term<L>(u, u_rest, cells + pad, pad);
-        add_term<L>(square, square_rest, cells + 4 * pad, pad);
-    } else {
-        const V square = t * t;
-        constexpr bool exact = !Shifted && sizeof(T) == 4;  // the square of a float32 is a float64
-        V square_rest{};
-        if (!exact) square_rest = product_error(t, t, square);
-        if (Shifted) {  // added as weight 1 adds them, which gives the same bits
-            const V cross = t * rest;
-            square_rest = square_rest + cross + cross;
-        }
-        add_term<L, Shifted>(t, rest, cells + pad, pad);
-        add_term<L, !exact, true>(square, square_rest, cells + 4 * pad, pad);
-    }
-}
-
-// The columns that whole registers of L lanes leave over, by ever narrower ones.
-template <int L, class T, bool Weighted, bool Shifted>
-inline void moments_row(const T* x, i64 j, i64 d, double weight, double* cells, i64 pad) {
-    for (; j + L <= d; j += L)
-        moments_terms<L, T, Weighted, Shifted>(x + j, weight, cells + j, pad);
-    if constexpr (L > 1)
-        if (j < d) moments_row<L / 2, T, Weighted, Shifted>(x, j, d, weight, cells, pad);
-}
-
-// Rows of a chunk into sums about each class's own shift b: S1 += w(x−b), S2 += w(x−b)². The cells
-// of a class are b and the parts of S1 and S2, seven times `pad`. A row is fetched some 3 kB before
-// it is read: the additions of a row take so long that the processor by itself looks ahead too late.
-template <class T, bool Weighted>
-void moments_rows(const T* x, i64 stride, i64 n, i64 d, i64 pad, const i32* slot,
-                  const unsigned char* shifted, const double* w, double* cells) {
-    constexpr i64 LINE = 64 / sizeof(T);
-    const i64 ahead = (48 * LINE / d + 1) * stride;
-    for (i64 i = 0; i < n; ++i, x += stride) {
-        for (i64 j = 0; j < d; j += LINE) __builtin_prefetch(x + ahead + j);
-        if (Weighted && w[i] == 0.0) continue;
-        double* of_class = cells + static_cast<i64>(slot[i]) * (7 * pad);
-        const double weight = Weighted ? w[i] : 1.0;
-        if (shifted[slot[i]])
-            moments_row<W, T, Weighted, true>(x, 0, d, weight, of_class, pad);
-        else
-            moments_row<W, T, Weighted, false>(x, 0, d, weight, of_class, pad);
-    }
+    Lanes<L>::write(sum + pad, Lanes<L>::read(sum + pad) + sum_error(before, term, after));
+    Lanes<L>::write(sum + 2 * pad, Lanes<L>::read(sum + 2 * pad) + rest);
 }
 
 // One row of cross_rows: u·t_b of the columns b < end, u the weighted difference of column a.
@@ -225,21 +403,14 @@ void cross_rows(const double* x, i64 n, i64 d, const i32* slot, const double* w,
     }
 }
 
-// A sum of three parts. The error of a product is exact down to 2^-1022 only, below which it would
-// depend on how it was found: what is near is left out.
-inline dd whole_sum(const double* part, i64 pad) {
-    const double terms = part[2 * pad];
-    const bool tiny = terms < 0x1p-900 && terms > -0x1p-900;
-    return add(two_sum(part[0], part[pad]), dd{tiny ? 0.0 : terms, 0.0});
-}
-
 // Adds the sums of a chunk (one class, d columns, weight n + n_lo), taken about its shift, to totals
 // about `to`:  S1 += s1 + n·δ,  S2 += s2 + 2·δ·s1 + n·δ²,  δ = shift − to (exact as a double-double).
 void moments_into(i64 d, double n, double n_lo, const double* TB_RESTRICT cells, i64 pad,
                   const double* TB_RESTRICT to, double* TB_RESTRICT t1h, double* TB_RESTRICT t1l,
                   double* TB_RESTRICT t2h, double* TB_RESTRICT t2l) {
     for (i64 j = 0; j < d; ++j) {
-        const dd s1 = whole_sum(cells + pad + j, pad), s2 = whole_sum(cells + 4 * pad + j, pad);
+        const double* cell = cells + j;
+        const dd s1 = two_sum(cell[pad], cell[2 * pad]), s2 = two_sum(cell[3 * pad], cell[4 * pad]);
         const dd delta = two_sum(cells[j], -to[j]);
         dd first = add(multiply(delta, dd{n, n_lo}), s1);
         dd second = add(multiply(add(first, s1), delta), s2);  // 2·s1 + n·δ is first + s1

@@ -234,7 +234,7 @@ void moments_without(const Loops& loops, const TypedMatrix<T>& x, const MomentTa
     };
     each_chunk(x.n, ROWS, threads, [&](i64 r0, i64 r1, int thread) {
         Local& local = locals[thread];
-        each_row_tile(x, r0, r1 - r0, 0, x.d, local.pack, [&](const auto* from, i64 stride, i64 i, i64 n) {
+        each_row_tile(x, r0, r1 - r0, 0, x.d, PACK_ROWS, local.pack, [&](const auto* from, i64 stride, i64 i, i64 n) {
             for (i64 r = 0; r < n; ++r) {
                 double* row = local.row.get();
                 for (i64 j = 0; j < x.d; ++j) row[j] = static_cast<double>(from[r * stride + j]);

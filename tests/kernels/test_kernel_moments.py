@@ -104,6 +104,39 @@ def test_weights_of_1_give_the_bits_of_no_weights(isa, dtype):
             assert a.tobytes() == b.tobytes()
 
 
+@pytest.mark.parametrize("weights", [None, "whole"])
+@pytest.mark.parametrize("isa", _kernels.available_instruction_sets())
+def test_a_column_is_summed_the_same_whatever_stands_beside_it(isa, weights):
+    """A far row comes where ordinary squares are expected: only its own column is summed anew."""
+    _kernels.use_instruction_set(isa)
+    rng = np.random.default_rng(9)
+    x = rng.lognormal(size=(3000, 15))
+    codes = rng.integers(0, 2, size=3000).astype(np.int32)
+    w = None if weights is None else WEIGHTS[weights](rng, 3000)
+    plain, _ = dense_moments(x, codes, w, 2, np.ones(15))
+    for j in range(15):
+        far = x.copy()
+        far[2500, j] = 1e12
+        tally, _ = dense_moments(far, codes, w, 2, np.ones(15))
+        for a, b in zip(tally.sums, plain.sums, strict=True):
+            assert np.delete(a, j, axis=1).tobytes() == np.delete(b, j, axis=1).tobytes()
+
+
+@pytest.mark.parametrize("isa", _kernels.available_instruction_sets())
+def test_weights_of_both_signs_among_many_rows_are_exact(isa):
+    _kernels.use_instruction_set(isa)
+    rng = np.random.default_rng(10)
+    x, w = rng.integers(-40, 40, size=(5000, 3)), rng.integers(-3, 4, size=5000)
+    x[4000] = 2**20
+    codes = rng.integers(0, 2, size=5000).astype(np.int32)
+    tally, fault = dense_moments(x.astype(float), codes, w.astype(float), 2, np.zeros(3))
+    assert fault == 0
+    for k in range(2):
+        rows, of_class = x[codes == k], w[codes == k]
+        assert (tally.s1_hi[k] + tally.s1_lo[k] == of_class @ rows).all()
+        assert (tally.s2_hi[k] + tally.s2_lo[k] == of_class @ rows**2).all()
+
+
 @pytest.mark.parametrize("form", ["dense", *FORMATS])
 @pytest.mark.parametrize(
     ("n", "d", "n_classes"),

@@ -68,18 +68,19 @@ def to_moments(tally):
 
 def chunk_shift(values):
     """What a chunk of a class is summed about: 0 where that is near enough, else the median of its
-    first three rows. `values` are float64 (n_rows,)."""
+    first three rows, of two the one that is nearer to 0. `values` are float64 (n_rows,)."""
     first = np.sort(np.asarray(values[:3], dtype=np.float64))
     if len(first) < 3:
-        return float(values[0])
+        return float(min(values, key=abs))
     near = abs(first[1]) <= 2.0**16 * (first[2] - first[0])
     return 0.0 if near else float(first[1])
 
 
 def chunk_error(n_rows):
     """The error of a compensated sum of n products, relative to the sum of their absolute values:
-    Ogita, Rump and Oishi (2005), equation 5.8, with room for the rounding of x − b."""
-    return (n_rows + 4) ** 2 * UNIT**2
+    Ogita, Rump and Oishi (2005), equation 5.8, with room for the rounding of x − b and for a start
+    of up to 16 times the sum."""
+    return 64 * (n_rows + 4) ** 2 * UNIT**2
 
 
 def chunk_bounds(x, codes, weights, n_classes):
@@ -87,9 +88,9 @@ def chunk_bounds(x, codes, weights, n_classes):
     before the sums are moved to the origin.
 
     A chunk of m rows of a class is summed about b, :func:`chunk_shift`. Each of the two sums has an
-    error of at most (m + 4)²·2⁻¹⁰⁶ times the sum of the absolute values of its terms,
+    error of at most (m + 4)²·2⁻¹⁰⁰ times the sum of the absolute values of its terms,
     A1 = Σ|w||x−b| and A2 = Σ|w|(x−b)². A sum of squares about the mean takes in both: s2 − s1²/n is
-    off by (m + 4)²·2⁻¹⁰⁶·(A2 + 2·|s1|·A1/n), at most three times that of A2 for weights of one
+    off by (m + 4)²·2⁻¹⁰⁰·(A2 + 2·|s1|·A1/n), at most three times that of A2 for weights of one
     sign.
 
     Returns
