@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -83,18 +85,20 @@ class CoarseColumns:
         cube = sums[:2].reshape(2, a, b, -1)
         if width > 1.0 and self.is_number[i]:
             cube = np.matmul(
-                _kernel(a, self.numbers[fine][i], width), cube.reshape(2, a, -1)
+                _kernel(a, int(self.numbers[fine][i]), width), cube.reshape(2, a, -1)
             ).reshape(cube.shape)
         if width > 1.0 and self.is_number[j]:
-            cube = np.matmul(_kernel(b, self.numbers[fine][j], width), cube)
+            cube = np.matmul(_kernel(b, int(self.numbers[fine][j]), width), cube)
         flat = cube.reshape(2, a * b, -1)
         return flat[0], flat[1]
 
 
+@lru_cache(maxsize=256)
 def _kernel(n: int, n_numbers: int, width: float) -> Array:
     """Triangular weights between the n cells of a column, of which the first are of numbers; each
     other, a level or the gap, is by itself."""
     kernel = np.eye(n)
     numbers = np.arange(n_numbers, dtype=np.float64)
     kernel[:n_numbers, :n_numbers] = spread(numbers, width)
+    kernel.flags.writeable = False
     return kernel
