@@ -186,7 +186,8 @@ class GaussianDensity(NumberDensity):
     @cached_property
     def _has_spread(self) -> NDArray[np.bool_]:
         """Which classes have a variance of their own, (n_classes,)."""
-        return self.family.has_spread(self.own, self._within.typical)
+        has = self._within.has
+        return self.family.has_spread(self.own, self._within.typical) if has is None else has
 
     @cached_property
     def all_have_spread(self) -> bool:
@@ -200,8 +201,8 @@ class GaussianDensity(NumberDensity):
         has, n, squares = self._has_spread, self.own.n, self.own.squares
         freedom = np.where(has, n - self.family.divisor_less, 0.0)
         parts = np.where(has, squares, 0.0), freedom, squares, n
-        *spread, rows = (sums_of_others(part) for part in parts)
-        return Spread(*spread), rows
+        squares_of, freedom_of, typical, rows = (sums_of_others(part) for part in parts)
+        return Spread(squares_of, freedom_of, typical), rows
 
     def _epsilon(self, everyone: Statistics) -> Array:
         return np.asarray(self.family.var_smoothing * everyone.variance)

@@ -133,6 +133,7 @@ class Spread(NamedTuple):
     squares: Array  # Σ(x − mean)² of the classes that have spread
     freedom: Array  # what it is divided by, Σ(n − ddof) of these classes
     typical: Array  # Σ(x − mean)² / n of all classes, by which a class has spread or not
+    has: NDArray[np.bool_] | None = None  # which of these classes have, where they are all known
 
     def variance(self, everyone: Statistics) -> Array:
         """The pooled variance within classes; that of all classes together where none has any."""
@@ -286,6 +287,7 @@ class Gaussian:
             np.where(has, squares, 0.0).sum(axis=-1, keepdims=True),
             np.where(has, n - self.divisor_less, 0.0).sum(axis=-1, keepdims=True),
             typical,
+            has,
         )
 
     def predictive(
@@ -333,7 +335,7 @@ class Gaussian:
         if within is None:
             lacks, borrowed = few, everyone.variance
         else:
-            lacks = ~self.has_spread(own, within.typical)
+            lacks = ~(self.has_spread(own, within.typical) if within.has is None else within.has)
             borrowed = np.where(blank, everyone.variance, within.variance(everyone))
             some = ~blank & (within.freedom > 0.0)
             rows = np.where(some, np.maximum(within.freedom + 1.0, 2.0), rows)
