@@ -34,6 +34,7 @@ _HOME = {
     "get_num_threads": "tallybayes.engines.threads",
     "leave_one_out": "tallybayes.estimators.validation",
     "load": "tallybayes.estimators.files",
+    "register_family": "tallybayes.families.registry",
     "set_num_threads": "tallybayes.engines.threads",
     "update": "tallybayes.bayes",
 }
@@ -53,6 +54,7 @@ __all__ = [
     "get_num_threads",
     "leave_one_out",
     "load",
+    "register_family",
     "set_num_threads",
     "update",
 ]
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
     from tallybayes.estimators.naive_bayes import NaiveBayes
     from tallybayes.estimators.validation import cross_validate, leave_one_out
     from tallybayes.estimators.weighted import WeightedNaiveBayes
+    from tallybayes.families.registry import register_family
 
 
 def __getattr__(name: str) -> Any:

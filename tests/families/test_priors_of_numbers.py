@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import integrate, optimize, stats
 
 from tallybayes.families import Gamma, Gaussian, NormalInverseGamma, Poisson
+from tallybayes.families.class_statistics import Predictive, Statistics, log_density
 from tallybayes.families.densities import GaussianDensity
-from tallybayes.families.gaussian import Predictive, Statistics, log_density
 from tallybayes.families.poisson import PoissonDensity
 from tallybayes.tally import Moments
 

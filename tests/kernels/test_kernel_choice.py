@@ -13,7 +13,8 @@ from reference.bins import quantile_labels
 from reference.choice import best_reading
 from tallybayes import NaiveBayes, _kernels, get_num_threads, set_num_threads
 from tallybayes.engines.table import collect_table
-from tallybayes.families.choice import UNDECLARED, Numbers, choose
+from tallybayes.families.choice import UNDECLARED, choose
+from tallybayes.families.column_family import NumberCounts
 from tallybayes.tables import Numbers as Column
 from tallybayes.tables import Table
 from tallybayes.tally import GridCounts, Moments, RowWeights
@@ -47,7 +48,7 @@ def tallies(kind, n, n_classes, weight, seed):
     [grid] = [t for t in tally.groups if isinstance(t, GridCounts)]
     count = tally.classes.count
     classes = (count + 1.0) / (count.sum() + n_classes) * count.sum()
-    return Numbers(moments, grid), classes, tally.classes.row_weights
+    return NumberCounts(moments, grid), classes, tally.classes.row_weights
 
 
 def plain_of(weights):
@@ -100,7 +101,7 @@ def test_choices_depend_on_no_other_column():
     made = [tallies(kind, 200, 5, "whole", 3) for kind in sorted(DRAWN)]
     classes, weights = made[0][1], made[0][2]
     columns = [column for column, _, _ in made]
-    columns.insert(3, Numbers(Moments.zeros(5, np.zeros(1)), GridCounts.zeros(5)))
+    columns.insert(3, NumberCounts(Moments.zeros(5, np.zeros(1)), GridCounts.zeros(5)))
     plain = plain_of(weights)
     alone = [choose([column], classes, 1.0, plain, weights)[0] for column in columns]
     assert alone[3].family == "gaussian"

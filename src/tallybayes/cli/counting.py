@@ -23,7 +23,6 @@ from tallybayes.errors import StaleWarning
 from tallybayes.estimators.naive_bayes import NaiveBayes
 from tallybayes.estimators.table_classifier import TableClassifier
 from tallybayes.estimators.weighted import WeightedNaiveBayes
-from tallybayes.families import Bernoulli, Categorical
 
 __all__ = ["Counting"]
 
@@ -59,8 +58,7 @@ class Counting:
         self.kinds: dict[str, Kind | None] = {self.target: "text"}
         for name, family in self.families.items():
             if family is not None:
-                is_text = isinstance(family, Categorical | Bernoulli)
-                self.kinds[name] = "text" if is_text else "number or date"
+                self.kinds[name] = "text" if family.reads == "levels" else "number or date"
         self.names: list[str] | None = None
         self.sample: Sample
 

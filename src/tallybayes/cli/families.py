@@ -10,21 +10,17 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from tallybayes.cli.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
-from tallybayes.families import Bernoulli, Binned, Categorical, Gaussian, Poisson, Smooth
+from tallybayes.families.registry import family_names, family_of_name
 
-__all__ = ["FAMILIES", "column_families"]
+__all__ = ["column_families", "named_families"]
 
-FAMILIES: dict[str, Any] = {
-    "gaussian": Gaussian,
-    "categorical": Categorical,
-    "bernoulli": Bernoulli,
-    "poisson": Poisson,
-    "binned": Binned,
-    "smooth": Smooth,
-    "none": None,
-}
 MINIMUM = {"bins": 1}
-SHAPE = re.compile(r"(?P<name>.+?)=\s*(?P<family>\w+)\s*(?:\((?P<given>.*)\))?\s*", re.DOTALL)
+SHAPE = re.compile(r"(?P<name>.+?)=\s*(?P<family>[\w-]+)\s*(?:\((?P<given>.*)\))?\s*", re.DOTALL)
+
+
+def named_families() -> list[str]:
+    """The names that a column can be given."""
+    return [*family_names(alone=True), "none"]
 
 
 def column_families(given: list[str] | None) -> dict[str, Any]:
@@ -35,15 +31,15 @@ def column_families(given: list[str] | None) -> dict[str, Any]:
     Failure
         With the code for usage, naming the families, or the parameters of the family.
     """
-    families = {}
+    families, known = {}, named_families()
     for text in given or []:
         found = SHAPE.fullmatch(text)
         family = "" if found is None else found["family"].lower()
-        if found is None or family not in FAMILIES:
-            hint = suggestion(family, FAMILIES) if family else ""
+        if found is None or family not in known:
+            hint = suggestion(family, known) if family else ""
             raise Failure(
                 f"--column {text!r} is not NAME=FAMILY, or NAME=FAMILY(parameter=value), with a "
-                f"family of {listed(FAMILIES)} (none leaves the column out).{hint}",
+                f"family of {listed(known)} (none leaves the column out).{hint}",
                 USAGE,
             )
         if found["name"] in families:
@@ -54,7 +50,7 @@ def column_families(given: list[str] | None) -> dict[str, Any]:
 
 def _family(text: str, name: str, given: str | None) -> Any:
     """One family with its parameters."""
-    kind = FAMILIES[name]
+    kind = None if name == "none" else family_of_name(name)
     if kind is None:
         if given:
             raise Failure(f"--column {text!r}: none has no parameters", USAGE)

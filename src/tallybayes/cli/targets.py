@@ -42,11 +42,12 @@ def need_columns(source: Source, target: str, families: dict[str, Any], columns:
     need_target(source, target, columns)
     for name in families:
         if name not in columns:
-            from tallybayes.cli.families import FAMILIES
+            from tallybayes.cli.families import named_families
 
             raise Failure(
                 f"--column names {name!r}, which {source.name} does not have; its columns "
-                f"are {listed(columns)} (families: {listed(FAMILIES)})." + suggestion(name, columns)
+                f"are {listed(columns)} (families: {listed(named_families())})."
+                + suggestion(name, columns)
             )
     if target in families:
         raise Failure(f"--column {target} is the target, which has no family: leave it out")

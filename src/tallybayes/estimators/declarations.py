@@ -10,32 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.families import (
-    Bernoulli,
-    Binned,
-    Categorical,
-    Gaussian,
-    Multinomial,
-    NormalInverseWishart,
-    Poisson,
-    Smooth,
-)
+from tallybayes.families.column_family import ColumnFamily
+from tallybayes.families.registry import family_names, family_of_name
 from tallybayes.schema import Kind
 from tallybayes.tables import Empty, Table
 from tallybayes.tables.objects import as_text
 
 __all__ = [
-    "NUMBER_FAMILIES",
-    "TEXT_FAMILIES",
     "Declared",
     "declared",
     "names_declared",
     "need_family",
 ]
-
-TEXT_FAMILIES = (Categorical, Bernoulli)
-NUMBER_FAMILIES = (Gaussian, Poisson, Binned, Smooth)
-GROUP_FAMILIES = (Multinomial,)
 
 KINDS: dict[type, tuple[str, ...]] = {
     bool: ("boolean",),
@@ -89,10 +75,7 @@ class Declared:
     @property
     def together(self) -> dict[tuple[str, ...], Kind]:
         """What is counted of each group."""
-        return {
-            names: "cross" if isinstance(family, Gaussian) else "sums"
-            for names, family in self.groups.items()
-        }
+        return {names: family.together for names, family in self.groups.items()}
 
     @property
     def correlated(self) -> set[str]:
@@ -140,32 +123,33 @@ class Declared:
         return name in self.families and self.families[name] is None
 
     def is_text(self, name: str) -> bool:
-        return isinstance(self.families.get(name), TEXT_FAMILIES)
+        return self._reads(name) == "levels"
 
     def is_number(self, name: str) -> bool:
-        return isinstance(self.families.get(name), NUMBER_FAMILIES) or name in self.grouped
+        return self._reads(name) == "numbers" or name in self.grouped
+
+    def _reads(self, name: str) -> str | None:
+        family = self.families.get(name)
+        return None if family is None else family.reads
 
     def least(self, name: str) -> int:
         """What its numbers may be: 0 anything, 1 not negative, 2 positive."""
         family = self.families.get(name)
-        if isinstance(family, Gaussian) and family.transform == "log":
-            return 2
-        counts = name in self.grouped and name not in self.correlated
-        return int(isinstance(family, Poisson) or counts)
+        if family is None:
+            family = next((f for names, f in self.groups.items() if name in names), None)
+        return 0 if family is None else int(family.least)
 
     def levels(self, name: str) -> list[str] | None:
         """The declared levels of a column, as texts."""
         family = self.families.get(name)
-        if not isinstance(family, Categorical) or family.levels is None:
+        if family is None or family.levels is None:
             return None
         return [as_text(level) for level in family.levels]
 
     def most_levels(self, name: str) -> int | None:
         """How many levels a column may have, where that is limited."""
-        levels = self.levels(name)
-        if levels is not None:
-            return len(levels)
-        return 2 if isinstance(self.families.get(name), Bernoulli) else None
+        family = self.families.get(name)
+        return None if family is None else family.most_levels
 
 
 def _kinds_of(key: Any) -> tuple[str, ...] | None:
@@ -214,27 +198,16 @@ def names_declared(columns: Any) -> list[str]:
 
 def need_family(key: Any, family: Any) -> None:
     """Raises ValueError where columns= gives a key something that is no family for it."""
-    if isinstance(family, Bernoulli) and family.threshold is not None:
+    if family is None:
+        return
+    if not isinstance(family, ColumnFamily):
         raise ValueError(
-            f"columns= gives {key!r} a Bernoulli with a threshold, which is for BernoulliNB: give "
-            "the table a column of two levels"
+            f"columns= gives {key!r} the family {family!r}: give {_families(alone=True)} from "
+            f"tallybayes.families, {_families(alone=False)} for a tuple of columns, or None to "
+            "leave the column out"
         )
-    if isinstance(family, GROUP_FAMILIES) and not isinstance(key, tuple):
-        raise ValueError(
-            f"columns= gives {key!r} a {type(family).__name__}, which is for a group of columns: "
-            "name them in a tuple, ('w1', 'w2')"
-        )
-    if isinstance(family, Gaussian) and family.full:
-        _need_group_of_numbers(key)
-    if family is not None and not isinstance(
-        family, TEXT_FAMILIES + NUMBER_FAMILIES + GROUP_FAMILIES
-    ):
-        raise ValueError(
-            f"columns= gives {key!r} the family {family!r}: give Categorical, Bernoulli, Gaussian, "
-            "Poisson, Binned or Smooth from tallybayes.families, Multinomial for a tuple of "
-            "columns, or None to leave the column out"
-        )
-    if isinstance(family, Categorical) and family.levels is not None:
+    family.check(key)
+    if family.levels is not None:
         levels = [as_text(level) for level in family.levels]
         if len(set(levels)) < len(levels):
             twice = next(level for level in levels if levels.count(level) > 1)
@@ -242,6 +215,20 @@ def need_family(key: Any, family: Any) -> None:
                 f"columns= gives {key!r} the level {twice!r} twice, among {levels}: 1, 1.0 and '1' "
                 "are one level of a table; name each once"
             )
+    if not family.alone and not isinstance(key, tuple):
+        raise ValueError(
+            f"columns= gives {key!r} a {type(family).__name__}, which is for a group of columns: "
+            "name them in a tuple, ('w1', 'w2')"
+        )
+    if family.together == "cross":
+        _need_group_of_numbers(key)
+
+
+def _families(*, alone: bool) -> str:
+    """The families of single columns, or of groups."""
+    found = [family for name in family_names() if (family := family_of_name(name)) is not None]
+    names = [family.__name__ for family in found if family.alone == alone]
+    return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _need_group_of_numbers(key: Any) -> None:
@@ -265,8 +252,8 @@ def _need_group_of_numbers(key: Any) -> None:
 
 def is_group(family: Any, named: list[str]) -> bool:
     """Whether columns with this family are read together."""
-    full = isinstance(family, Gaussian) and family.full
-    return isinstance(family, GROUP_FAMILIES) or (full and len(named) > 1)
+    together = family is not None and family.together is not None
+    return together and (not family.alone or len(named) > 1)
 
 
 def declared(columns: Any, names: list[str]) -> Declared:
@@ -303,10 +290,9 @@ def declared(columns: Any, names: list[str]) -> Declared:
                 )
         if is_group(family, named):
             groups[tuple(named)] = family
-            if isinstance(family, Gaussian) and isinstance(family.prior, NormalInverseWishart):
-                family.prior.of(len(named))  # refused now, if it is for other columns
+            family.check_group(len(named))
         else:
-            if isinstance(family, Gaussian):
+            if family is not None:
                 family = family.of_one_column()
             by_name.update(dict.fromkeys(named, family))
     grouped = [name for names in groups for name in names]

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from tallybayes.estimators.calibration import Calibration, Isotonic, Temperature
 from tallybayes.estimators.declarations import (
-    NUMBER_FAMILIES,
-    TEXT_FAMILIES,
     Declared,
     need_family,
 )
@@ -18,7 +16,6 @@ from tallybayes.estimators.file_values import constructed, field_values, plain, 
 from tallybayes.estimators.table_model import Chosen, TableModel
 from tallybayes.estimators.table_reading import Reading, need_two_levels
 from tallybayes.estimators.table_rows import Names
-from tallybayes.families import Gaussian, Multinomial
 from tallybayes.persistence.checks import (
     anything,
     each,
@@ -124,18 +121,15 @@ def restore_table(model: TableModel, given: Any) -> None:
 def _single(key: Any, family: Any) -> Any:
     """The family of a column by itself."""
     constructed(need_family, "table", key, family)
-    full = isinstance(family, Gaussian) and family.full
-    need(not full and not isinstance(family, Multinomial), f"{key!r} has a family of groups")
+    need(family is None or family.together is None, f"{key!r} has a family of groups")
     return family
 
 
 def _together(names: tuple[str, ...], family: Any) -> Any:
     """The family of a group."""
     constructed(need_family, "table", names, family)
-    full = isinstance(family, Gaussian) and family.full
-    need(full or isinstance(family, Multinomial), f"{names!r} has a family of single columns")
-    if full and family.prior is not None:
-        constructed(family.prior.of, f"the prior of {names!r}", len(names))
+    need(family is not None and family.together is not None, f"{names!r} has a family of groups")
+    constructed(family.check_group, f"the prior of {names!r}", len(names))
     return family
 
 
@@ -151,9 +145,8 @@ def _need_declared(model: TableModel, what: Declared) -> None:
             continue
         name = names[0]
         family = what.families.get(name)
-        reads = TEXT_FAMILIES if group.kind == "levels" else NUMBER_FAMILIES
         need(
-            family is None or isinstance(family, reads),
+            family is None or (family.reads == "levels") == (group.kind == "levels"),
             f"{name!r} is counted as what a {type(family).__name__} reads",
         )
         declared = what.levels(name)

@@ -10,29 +10,24 @@ import numpy as np
 
 from tallybayes import families
 from tallybayes.estimators.declarations import KINDS
+from tallybayes.families.column_family import ColumnFamily
+from tallybayes.families.registry import family_of_class, name_of_family
 from tallybayes.persistence.checks import Unfit, need, text
 
 __all__ = ["field_values", "plain", "restored"]
 
-FAMILIES = {
-    family.__name__: family
-    for family in (
-        families.Bernoulli,
+PRIORS = {
+    prior.__name__: prior
+    for prior in (
         families.Beta,
-        families.Binned,
-        families.Categorical,
         families.Complement,
         families.Dirichlet,
         families.Gamma,
-        families.Gaussian,
-        families.Multinomial,
         families.NormalInverseGamma,
         families.NormalInverseWishart,
-        families.Poisson,
-        families.Smooth,
     )
 }
-"""What a file can name, families and their priors; nothing else is ever looked up by a name."""
+"""What a file can name besides the families of columns; nothing else is looked up by a name."""
 
 FAMILY = "tallybayes.family"  # the key that marks a family among parameters
 TYPE = "tallybayes.type"  # marks a type among the keys of columns=
@@ -47,8 +42,13 @@ def field_values(value: Any) -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     """Parameters with each family as a dict of its name and fields."""
-    if type(value) in FAMILIES.values():
+    if type(value) in PRIORS.values() or name_of_family(type(value)) is not None:
         return {FAMILY: type(value).__name__, **plain(field_values(value))}
+    if isinstance(value, ColumnFamily):
+        raise TypeError(
+            f"the family {type(value).__name__} has no name that a model file could say: give it "
+            "one with tallybayes.register_family, here and where the file is read"
+        )
     if isinstance(value, dict):
         return {plain(key): plain(v) for key, v in value.items()}
     if isinstance(value, list):
@@ -94,7 +94,7 @@ def constructed(make: Callable[..., Any], where: str, *args: Any, **kwargs: Any)
 def _family(given: dict[str, Any], where: str) -> Any:
     held = dict(given)
     name = text(held.pop(FAMILY), f"the family of {where}")
-    family: Any = FAMILIES.get(name)
+    family: Any = PRIORS.get(name) or family_of_class(name)
     need(family is not None, f"{where} names the family {name!r}, which this version does not have")
     known = {field.name for field in fields(family)}
     for key in held:

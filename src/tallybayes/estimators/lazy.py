@@ -62,11 +62,9 @@ def _need_strength(name: str, value: Any) -> None:
 
 def _need_family(name: str, family: Any) -> None:
     """Raises ValueError for a family that needs more than the counts of what was asked for."""
+    if family is not None and family.together is None and not family.needs_values:
+        return
     if isinstance(family, Categorical):
-        prior = family.prior
-        alike = prior is None or prior.base is None or isinstance(prior.base, str)
-        if alike or family.levels is not None:
-            return
         raise ValueError(
             f"columns= gives {name!r} a Dirichlet with a probability for each level, but not the "
             "levels: declare them, Categorical(levels=[…], prior=…)"

@@ -25,7 +25,6 @@ from tallybayes.estimators.table_reading import (
 )
 from tallybayes.estimators.table_rows import Names
 from tallybayes.estimators.weighting import Weighting
-from tallybayes.families import Poisson
 from tallybayes.families.choice import ReadAs
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally
@@ -168,7 +167,7 @@ class TableModel(Model):
 
     def _watched(self) -> Watched:
         families = self.reading.declared.families
-        counts = [name for name, family in families.items() if isinstance(family, Poisson)]
+        counts = [name for name, family in families.items() if family is not None and family.whole]
         booleans = [
             name
             for name, held in self.holds.items()

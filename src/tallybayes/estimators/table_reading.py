@@ -24,14 +24,12 @@ from tallybayes.estimators.declarations import Declared
 from tallybayes.estimators.identifiers import is_identifier, warn_of_identifier
 from tallybayes.estimators.mixed_columns import A_NUMBER
 from tallybayes.estimators.tiny_columns import tiny_columns, warn_of_tiny
-from tallybayes.families import Bernoulli, Binned, Categorical, Gaussian, Poisson, Smooth
-from tallybayes.families.binned import BinnedReading
+from tallybayes.families import Categorical, Gaussian
 from tallybayes.families.cells import CellLaw
-from tallybayes.families.choice import UNDECLARED, Numbers, ReadAs, can_read_as, choose, read_as
+from tallybayes.families.choice import UNDECLARED, ReadAs, can_read_as, choose, read_as
+from tallybayes.families.column_family import Context, CountedLevels, NumberCounts
 from tallybayes.families.counts import MultinomialCounts
-from tallybayes.families.densities import GaussianDensity
 from tallybayes.families.gaussian_group import GaussianGroup
-from tallybayes.families.pooled import Pooled
 from tallybayes.families.priors import Estimate
 from tallybayes.families.strength import (
     CRITERIA,
@@ -60,9 +58,6 @@ Array = NDArray[np.float64]
 
 COLUMNS = 128
 """Columns that are looked at together, so that what is computed of them stays small."""
-
-YES = ("True", "yes", "1", "true", "Yes", "y", "t")
-"""What a column that has one of its two levels so far may call x = 1."""
 
 
 class Reading(NamedTuple):
@@ -140,6 +135,7 @@ class _Reader:
         self.alpha = self.row_weights.overall if chosen else float(alpha)
         self.alpha_of_bins = 1.0 if chosen else float(alpha)
         one = self.row_weights.overall
+        self.context = Context(classes, self.alpha, self.alpha_of_bins, self.row_weights)
         self.plain = replace(UNDECLARED, ddof=one, pooled_rows=one, estimate=self.estimate)
         self.here = {c.key: (c, t) for c, t in zip(tally.schema.groups, tally.groups, strict=True)}
 
@@ -163,32 +159,18 @@ class _Reader:
         ):
             warn_of_identifier(name, counts, self.warned)
             return ColumnReading(name, "texts", "left out", "all texts are different", None)
-        if isinstance(family, Bernoulli):
-            order = np.argsort(np.array(levels, dtype=object)) if levels else np.empty(0, int)
-            levels, counts = [levels[i] for i in order], counts[:, order]
-            law = self._yes_no(family, levels, counts)
-            if len(levels) < 2:  # the second level, which has not come yet, is the last cell
-                law = replace(law, prior_cells=law.counts.shape[1])
-            what = "Bernoulli"
-        else:
-            family = family or Categorical(estimate=self.estimate)
-            cells, gap = self._with_gap(counts)
-            law = family.law(cells, n_levels + gap, self.alpha)
-            if counts.shape[1] > len(levels):  # a cell of levels that are not named
-                law = law.take(np.delete(np.arange(cells.shape[1]), gap + len(levels)))
-            what = f"categorical, {n_levels} levels"
-        if family.estimate == "map":
-            law = replace(law, mode=True)
-        follows = family.alpha is None and family.prior is None and family.estimate != "mle"
-        law, alpha = self._strong(law, law.counts, self.alpha if follows else None)
+        family = family or Categorical(estimate=self.estimate)
+        counted = CountedLevels(levels, counts, n_levels, self._gaps(counts))
+        levels, law, what, grows = family.likelihood(counted, self.context)
+        law, alpha = self._strong(law, law.counts, self.alpha if family.follows else None)
         part = LevelsPart(
             name=name,
             law=law,
             levels=levels,
             has_gap=self.missing == "level",
             unseen=getattr(family, "unseen", None) or self.unseen,
-            follows=follows,
-            grows=isinstance(family, Categorical) and family.prior is None,
+            follows=family.follows,
+            grows=grows,
         )
         why = "declared" if name in self.declared.families else "texts are levels"
         return ColumnReading(name, "texts", what + self._told(alpha), why, part, alpha)
@@ -231,33 +213,14 @@ class _Reader:
         columns, _ = self.here.get(((name,), "levels"), (None, None))
         return columns.n_all if isinstance(columns, SomeLevels) else len(levels)
 
-    def _with_gap(self, counts: Array) -> tuple[Array, int]:
-        """Counts with a cell for levels never seen and, where gaps are a level, one for them; and
-        1 where there is one."""
-        counts = np.concatenate([counts, np.zeros((len(counts), 1))], axis=1)
-        if self.missing == "level":
-            gaps = self.rows - counts.sum(axis=1)
-            gaps[gaps <= 2.0**-40 * self.rows] = 0.0
-            counts = np.concatenate([gaps[:, None], counts], axis=1)
-        return counts, int(self.missing == "level")
-
-    def _yes_no(self, family: Bernoulli, levels: list[str], counts: Array) -> CellLaw:
-        """The law of a column of two levels, of which one may not have come yet."""
-        yes, no = (float(a) for a in family.smoothing(self.alpha))
-        cells, _ = self._with_gap(counts)
-        n_levels = cells.shape[1] - 1
-        gap = [0.5 * (yes + no)] if self.missing == "level" else []
-        pseudo = [no, yes] if len(levels) == 2 else [yes if v in YES else no for v in levels]
-        pseudo = [*gap, *pseudo]
-        strength = yes + no + sum(gap)
-        rest = np.array([*pseudo, (strength - sum(pseudo)) if len(levels) < 2 else yes])
-        return CellLaw(
-            counts=cells,
-            total=cells.sum(axis=1, keepdims=True),
-            n_cells=max(n_levels, 2),
-            strength=strength,
-            base=rest / strength if strength > 0.0 else np.full(len(rest), 0.5),
-        )
+    def _gaps(self, counts: Array) -> Array | None:
+        """The weight of missing values in each class, where they are a level; `counts` are those
+        of all values."""
+        if self.missing != "level":
+            return None
+        gaps = self.rows - counts.sum(axis=1)
+        gaps[gaps <= 2.0**-40 * self.rows] = 0.0
+        return np.asarray(gaps)
 
     # ---- numbers ---------------------------------------------------------------------------------
     def _kinds(self, name: str, there: Array) -> KindsPart | None:
@@ -266,28 +229,30 @@ class _Reader:
         texts, counts = self._counted_levels(name)
         if self.missing == "ignore" and not texts:
             return None
-        cells, gap = self._with_gap(np.concatenate([there[:, None], counts], axis=1))
-        law = Categorical(alpha=self.alpha).law(cells, 1 + len(texts) + gap)
+        counts = np.concatenate([there[:, None], counts], axis=1)
+        levels = [A_NUMBER, *texts]
+        counted = CountedLevels(levels, counts, len(levels), self._gaps(counts))
+        law = Categorical().likelihood(counted, self.context).law
         return KindsPart(
             name=name,
             law=law,
-            levels=[A_NUMBER, *texts],
+            levels=levels,
             has_gap=self.missing == "level",
             unseen=self.unseen,
         )
 
-    def _counted_numbers(self, name: str) -> tuple[Moments, GridCounts]:
+    def _counted_numbers(self, name: str) -> NumberCounts:
         moments = self.here[(name,), "moments"][1]
         assert isinstance(moments, Moments)
         if ((name,), "grid") not in self.here:
-            return moments, GridCounts.zeros(len(self.rows))
+            return NumberCounts(moments, GridCounts.zeros(len(self.rows)))
         grid = self.here[(name,), "grid"][1]
         assert isinstance(grid, GridCounts)
-        return moments, grid
+        return NumberCounts(moments, grid)
 
     def choose(self, names: list[str]) -> dict[str, ReadAs]:
         """What columns of numbers whose family is not declared are best read as."""
-        columns = [Numbers(*self._counted_numbers(name)) for name in names]
+        columns = [self._counted_numbers(name) for name in names]
         alpha, weights, plain = self.alpha_of_bins, self.row_weights, self.plain
         step = max(1, min(COLUMNS, -(-len(columns) // get_num_threads())))
         found = in_threads(
@@ -310,22 +275,14 @@ class _Reader:
         ]
 
     def _numbers(self, name: str) -> ColumnReading:
-        moments, grid = self._counted_numbers(name)
+        counted = self._counted_numbers(name)
+        moments, grid = counted
         only_moments = ((name,), "grid") not in self.here
         there = moments.n[:, 0] if only_moments else grid.counts.sum(axis=1)
         family = self.declared.families.get(name)
-        reading: Density | BinnedReading
         why = "declared"
-        if isinstance(family, Poisson):
-            reading = family.read(moments, self.alpha)
-        elif isinstance(family, Gaussian):
-            reading = (
-                Pooled.read(family, moments, grid)
-                if family.pooled_rows
-                else GaussianDensity.read(family, moments, grid)
-            )
-        elif isinstance(family, Binned | Smooth):
-            reading = family.read(grid, self.classes, self.alpha_of_bins, self.row_weights)
+        if family is not None:
+            reading = family.likelihood(counted, self.context)
         else:
             choice = self.choices.get(name) or self.choose([name])[name]
             reading = read_as(
@@ -336,11 +293,9 @@ class _Reader:
         kinds = self._kinds(name, there)
         part: Part
         alpha: float | None
-        if isinstance(reading, BinnedReading):
-            additive = reading.law.base is not None  # a smoothed density has a strength of its own
-            follows = additive and getattr(family, "alpha", None) is None
-            smoothing = self.alpha_of_bins * self.row_weights.overall if follows else None
-            law, alpha = self._strong(reading.law, reading.law.counts, smoothing)
+        if reading.score_kind == "cells":
+            law, alpha = self._strong(reading.law, reading.law.counts, reading.alpha)
+            follows = reading.alpha is not None
             part = BinsPart(name=name, law=law, edges=reading.edges, kinds=kinds, follows=follows)
         else:
             reading, alpha = self._strong_density(reading, grid)
@@ -365,7 +320,7 @@ class _Reader:
     # ---- groups ----------------------------------------------------------------------------------
     def read_group(self, names: tuple[str, ...], family: Any) -> dict[str, ColumnReading]:
         """The columns of a group, by name."""
-        if isinstance(family, Gaussian):
+        if family.together == "cross":
             return self._correlated(names, family)
         if (names, "sums") in self.here:
             tally = self.here[names, "sums"][1]
@@ -399,26 +354,29 @@ def need_two_levels(tally: TableTally, declared: Declared) -> None:
         if columns.kind != "levels" or columns.names is None or columns.levels is None:
             continue
         name, levels = columns.names[0], columns.levels[0].tolist()
-        if isinstance(declared.families.get(name), Bernoulli) and len(levels) > 2:
+        most = declared.most_levels(name)
+        if most is not None and declared.levels(name) is None and len(levels) > most:
+            family = type(declared.families[name]).__name__
             raise ValueError(
-                f"column {name!r} is declared Bernoulli, which has two levels, but it holds "
-                f"{sorted(levels)}: declare it Categorical(), or clean it"
+                f"column {name!r} is declared {family}, which has at most {most} levels, but it "
+                f"holds {sorted(levels)}: declare it Categorical(), or clean it"
             )
 
 
 def warn_of_fractions(tally: TableTally, declared: Declared, warned: set[Hashable]) -> None:
-    """Warns of columns that are declared Poisson and hold numbers that are no counts, once a
-    fit."""
+    """Warns of columns of counts that hold other numbers, once a fit."""
     for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
         if not isinstance(group, GridCounts) or columns.names is None:
             continue
-        if not isinstance(declared.families.get(columns.names[0]), Poisson):
+        family = declared.families.get(columns.names[0])
+        if family is None or not family.whole:
             continue
         values = group.values()
         fractions = values[(values != np.floor(values)) & group.counts.any(axis=0)]
         if len(fractions):
             warn_user(
-                f"column {columns.names[0]!r} is declared Poisson, which is a family of counts, "
+                f"column {columns.names[0]!r} is declared {type(family).__name__}, which is a "
+                "family of counts, "
                 f"but it holds {fractions[0]:.6g}, which is no whole number: declare Gaussian(), "
                 "or give counts",
                 FamilyWarning,
@@ -434,7 +392,7 @@ def warn_of_tiny_numbers(tally: TableTally, declared: Declared, warned: set[Hash
         for columns, group in zip(tally.schema.groups, tally.groups, strict=True)
         if isinstance(group, Moments)
         and columns.names is not None
-        and isinstance(declared.families.get(columns.names[0]), Gaussian)
+        and getattr(declared.families.get(columns.names[0]), "needs_squares", False)
         and len(tiny_columns(group))
     ]
     warn_of_tiny(tiny, warned)

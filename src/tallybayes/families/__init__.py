@@ -7,13 +7,16 @@ from tallybayes.families.bernoulli import Bernoulli
 from tallybayes.families.binned import Binned
 from tallybayes.families.categorical import Categorical
 from tallybayes.families.class_prior import ClassPrior
+from tallybayes.families.column_family import LevelFamily, NumberFamily
 from tallybayes.families.complement import Complement
 from tallybayes.families.gaussian import Gaussian
 from tallybayes.families.multinomial import Multinomial
+from tallybayes.families.number_density import NumberDensity
 from tallybayes.families.poisson import Poisson
 from tallybayes.families.priors import Beta, Dirichlet
 from tallybayes.families.priors_of_numbers import Gamma, NormalInverseGamma
 from tallybayes.families.priors_of_vectors import NormalInverseWishart
+from tallybayes.families.registry import register_family
 from tallybayes.families.smooth import Smooth
 
 __all__ = [
@@ -27,9 +30,13 @@ __all__ = [
     "Family",
     "Gamma",
     "Gaussian",
+    "LevelFamily",
     "Multinomial",
     "NormalInverseGamma",
     "NormalInverseWishart",
+    "NumberDensity",
+    "NumberFamily",
     "Poisson",
     "Smooth",
+    "register_family",
 ]

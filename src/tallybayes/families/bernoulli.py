@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.base import class_blocks, log
+from tallybayes.families.cells import CellLaw
+from tallybayes.families.column_family import Context, CountedLevels, LevelFamily, LevelReading
 from tallybayes.families.hyperparameters import Estimate, cannot_estimate, check_estimate, hold
 from tallybayes.families.priors import Beta
 from tallybayes.parameters import Linear, PresenceWithout
@@ -26,9 +28,12 @@ __all__ = ["Bernoulli"]
 
 Array = NDArray[np.float64]
 
+YES = ("True", "yes", "1", "true", "Yes", "y", "t")
+"""What a column that has one of its two levels so far may call x = 1."""
+
 
 @dataclass(frozen=True, eq=False)
-class Bernoulli:
+class Bernoulli(LevelFamily):
     """Bernoulli likelihood with additive smoothing.
 
     Parameters
@@ -46,6 +51,7 @@ class Bernoulli:
     """
 
     kind: ClassVar[Kind] = "sums"
+    most_levels: ClassVar[int] = 2
     alpha: float | Array | None = None
     threshold: float | None = None
     prior: Beta | None = None
@@ -55,6 +61,42 @@ class Bernoulli:
         check_estimate(self, Beta, each=True)
         if self.threshold is not None:
             hold(self, "", None, "threshold")
+
+    # ---- as the family of a column of two levels -------------------------------------------------
+    @property
+    def follows(self) -> bool:
+        return self.alpha is None and self.prior is None and self.estimate != "mle"
+
+    def check(self, key: Any) -> None:
+        if self.threshold is not None:
+            raise ValueError(
+                f"columns= gives {key!r} a Bernoulli with a threshold, which is for BernoulliNB: "
+                "give the table a column of two levels"
+            )
+
+    def likelihood(self, counted: CountedLevels, context: Context) -> LevelReading:
+        """Of levels in order, of which one may not have come yet."""
+        named, gap = counted.levels, counted.gaps is not None
+        order = np.argsort(np.array(named, dtype=object)) if named else np.empty(0, int)
+        levels = [named[i] for i in order]
+        cells = counted._replace(levels=levels, counts=counted.counts[:, order]).cells()
+        yes, no = (float(a) for a in self.smoothing(context.alpha))
+        of_gap = [0.5 * (yes + no)] if gap else []
+        pseudo = [no, yes] if len(levels) == 2 else [yes if v in YES else no for v in levels]
+        pseudo = [*of_gap, *pseudo]
+        strength = yes + no + sum(of_gap)
+        one_to_come = len(levels) < 2
+        rest = np.array([*pseudo, (strength - sum(pseudo)) if one_to_come else yes])
+        law = CellLaw(
+            counts=cells,
+            total=cells.sum(axis=1, keepdims=True),
+            n_cells=max(cells.shape[1] - 1, 2),
+            strength=strength,
+            base=rest / strength if strength > 0.0 else np.full(len(rest), 0.5),
+            prior_cells=cells.shape[1] if one_to_come else None,
+            mode=self.estimate == "map",
+        )
+        return LevelReading(levels, law, "Bernoulli", grows=False)
 
     def smoothing(self, alpha: float = 1.0) -> tuple[float | Array, float | Array]:
         """What is added to the counts of 1 and of 0; `alpha` where the family says nothing."""

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from tallybayes.families.bins import Bins, quantile_bins, supervised_bins
 from tallybayes.families.cells import CellLaw
+from tallybayes.families.column_family import BinnedReading, Context, NumberCounts, NumberFamily
 from tallybayes.families.hyperparameters import hold_choice, smoothing_number, whole_number
 from tallybayes.families.loo import law_likelihood
 from tallybayes.schema import Kind
 from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 
-__all__ = ["CANDIDATES", "LEAST", "Binned", "BinnedReading", "best_bins"]
+__all__ = ["CANDIDATES", "LEAST", "Binned", "best_bins"]
 
 Array = NDArray[np.float64]
 
@@ -26,29 +27,8 @@ CANDIDATES = (2, 4, 8, 16, 32, 64, 128)
 LEAST = 1e-10  # smoothing with which bins are compared, at least
 
 
-@dataclass(frozen=True, eq=False)
-class BinnedReading:
-    """A column of numbers as bins and their law.
-
-    Parameters
-    ----------
-    edges : float64 array (n_bins − 1,)
-        x is in the bin that counts the edges at or below it.
-    law : CellLaw
-    likelihood : float
-        L of :mod:`tallybayes.families.loo`.
-    what : str
-        The family, for the schema.
-    """
-
-    edges: Array
-    law: CellLaw
-    likelihood: float
-    what: str
-
-
 @dataclass(frozen=True)
-class Binned:
+class Binned(NumberFamily):
     """Smoothed counts in bins.
 
     Parameters
@@ -73,6 +53,14 @@ class Binned:
         hold_choice(self, "cuts", Literal["quantile", "supervised"])
         if self.alpha is not None:
             object.__setattr__(self, "alpha", smoothing_number("Binned", self.alpha))
+
+    @property
+    def follows(self) -> bool:
+        return self.alpha is None
+
+    def likelihood(self, counts: NumberCounts, context: Context) -> BinnedReading:
+        alpha = context.alpha_of_bins
+        return self.read(counts.grid, context.classes, alpha, context.row_weights)
 
     def read(
         self,
@@ -122,7 +110,8 @@ class Binned:
     ) -> BinnedReading:
         alpha = row_weights.overall * alpha if self.alpha is None else self.alpha
         what = f"binned, {bins.counts.shape[1]} bins"
-        return BinnedReading(bins.edges, _law(bins.counts, alpha), likelihood, what)
+        follows = alpha if self.follows else None
+        return BinnedReading(bins.edges, _law(bins.counts, alpha), likelihood, what, follows)
 
 
 class BestBins(NamedTuple):

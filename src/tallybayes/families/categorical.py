@@ -15,7 +15,7 @@ N_j). A row has one level, so with the probabilities integrated out it is predic
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from tallybayes.families.base import log
 from tallybayes.families.cells import CellLaw
+from tallybayes.families.column_family import Context, CountedLevels, LevelFamily, LevelReading
 from tallybayes.families.hyperparameters import (
     Estimate,
     cannot_estimate,
@@ -68,7 +69,7 @@ def _levels(given: Any) -> tuple[Hashable, ...]:
 
 
 @dataclass(frozen=True)
-class Categorical:
+class Categorical(LevelFamily):
     """Categorical likelihood with additive smoothing, or under a Dirichlet prior.
 
     Parameters
@@ -106,6 +107,27 @@ class Categorical:
             raise ValueError(
                 "the mode under a marginal base is undefined; use estimate='mean' with it"
             )
+
+    @property
+    def needs_values(self) -> bool:
+        """Whether a prior has a probability for each level, which are not declared."""
+        prior = self.prior
+        alike = prior is None or prior.base is None or isinstance(prior.base, str)
+        return not alike and self.levels is None
+
+    @property
+    def follows(self) -> bool:
+        return self.alpha is None and self.prior is None and self.estimate != "mle"
+
+    def likelihood(self, counted: CountedLevels, context: Context) -> LevelReading:
+        cells, gap = counted.cells(), int(counted.gaps is not None)
+        law = self.law(cells, counted.n_levels + gap, context.alpha)
+        if counted.counts.shape[1] > len(counted.levels):  # a cell of levels that are not named
+            law = law.take(np.delete(np.arange(cells.shape[1]), gap + len(counted.levels)))
+        if self.estimate == "map":
+            law = replace(law, mode=True)
+        what = f"categorical, {counted.n_levels} levels"
+        return LevelReading(counted.levels, law, what, grows=self.prior is None)
 
     def smoothing(self, n_levels: int, alpha: float = 1.0) -> tuple[float, Array | None]:
         """Strength S and base q of (k_a + S·q_a) / (n + S); q is None for the marginal shares.

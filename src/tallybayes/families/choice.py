@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,15 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.families.atoms import any_nearly_constant, atom_cells
 from tallybayes.families.base import log
-from tallybayes.families.binned import CANDIDATES, LEAST, Binned, BinnedReading
-from tallybayes.families.gaussian import Gaussian, Statistics
+from tallybayes.families.binned import CANDIDATES, LEAST, Binned
+from tallybayes.families.class_statistics import Statistics
+from tallybayes.families.column_family import BinnedReading, NumberCounts
+from tallybayes.families.gaussian import Gaussian
 from tallybayes.families.pooled import Pooled
 from tallybayes.families.smooth import FINE_BINS, STRENGTHS, WIDTHS, Smooth
 from tallybayes.tally import UNIT_ROWS, GridCounts, Moments, RowWeights
 
-__all__ = ["UNDECLARED", "Numbers", "ReadAs", "can_read_as", "choose", "read_as"]
+__all__ = ["UNDECLARED", "ReadAs", "can_read_as", "choose", "read_as"]
 
 Array = NDArray[np.float64]
 
@@ -67,15 +69,8 @@ class ReadAs:
     strength: float = 0.0
 
 
-class Numbers(NamedTuple):
-    """The tallies of one column of numbers."""
-
-    moments: Moments
-    grid: GridCounts
-
-
 def choose(
-    columns: Sequence[Numbers],
+    columns: Sequence[NumberCounts],
     classes: Array,
     alpha: float,
     plain: Gaussian,
@@ -85,7 +80,7 @@ def choose(
 
     Parameters
     ----------
-    columns : sequence of Numbers
+    columns : sequence of NumberCounts
     classes : float64 array (n_classes,)
         Class counts, smoothed as the class prior is.
     alpha : float
@@ -102,7 +97,7 @@ class _Candidates:
 
     def __init__(
         self,
-        columns: Sequence[Numbers],
+        columns: Sequence[NumberCounts],
         classes: Array,
         alpha: float,
         plain: Gaussian,
@@ -173,7 +168,7 @@ class _Candidates:
         # excuse for one that does not fit
         rows = UNPOOLED * self.one
 
-        def one_by_one(column: Numbers) -> float:
+        def one_by_one(column: NumberCounts) -> float:
             alone = replace(Pooled.read(plain, *column), rows=rows)
             return alone.likelihood(column.grid, self.classes, self.row_weights)
 

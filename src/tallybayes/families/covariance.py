@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.gaussian import TINY, ZERO_VARIANCE, Recount, Statistics
+from tallybayes.families.class_statistics import TINY, ZERO_VARIANCE, Recount, Statistics
 from tallybayes.families.rising import log_rising
 
 __all__ = ["Scatter", "Shape", "log_density", "log_of_distance", "shaped"]

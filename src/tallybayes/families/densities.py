@@ -5,28 +5,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.base import sums_of_others
-from tallybayes.families.draws import log_gamma
-from tallybayes.families.gaussian import (
+from tallybayes.families.class_statistics import (
     TINY,
     Cells,
-    Gaussian,
     Predictive,
     Spread,
     Statistics,
     log_density,
 )
+from tallybayes.families.draws import log_gamma
 from tallybayes.families.number_density import NumberDensity
 from tallybayes.families.posteriors import ParameterPrior, PriorAndPosteriors
 from tallybayes.families.priors_of_numbers import NormalInverseGamma
 from tallybayes.families.transforms import Transform, class_moments, transform_of
 from tallybayes.parameters import Description, ImproperPrior, Laws, QuadraticTerms
 from tallybayes.tally import GridCounts, Moments
+
+if TYPE_CHECKING:
+    from tallybayes.families.gaussian import Gaussian
 
 __all__ = ["GaussianDensity"]
 

@@ -34,36 +34,36 @@ scale s² (1 + 1/n). Murphy (2007), Conjugate Bayesian analysis of the Gaussian 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.families.class_statistics import (
+    FEW,
+    TINY,
+    ZERO_VARIANCE,
+    Cells,
+    Predictive,
+    Spread,
+    Statistics,
+    log_density,
+)
+from tallybayes.families.column_family import Context, NumberCounts, NumberFamily
+from tallybayes.families.densities import GaussianDensity
 from tallybayes.families.hyperparameters import Estimate, check_estimate, number
+from tallybayes.families.number_density import NumberDensity
+from tallybayes.families.pooled import Pooled
 from tallybayes.families.priors_of_numbers import NormalInverseGamma
 from tallybayes.families.priors_of_vectors import NormalInverseWishart
-from tallybayes.families.rising import log_rising
 from tallybayes.parameters import MomentsWithout, Quadratic
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, Moments
 
-__all__ = ["Gaussian", "MeanVariance", "Predictive", "Spread", "Statistics", "log_density"]
+__all__ = ["Gaussian", "MeanVariance"]
 
 Array = NDArray[np.float64]
-
-ZERO_VARIANCE = 1e-9  # share of the column's variance that stands for a variance of 0
-FEW = 2.0**-40  # share of the rows: fractional weights add up to ddof rows and a little
-TINY = float(np.finfo(np.float64).tiny)
-
-FEWER_DIGITS = 2.0**16
-"""By this factor a difference may be less precise than what it is taken of; beyond it the rows that
-are left are read from the tally again."""
-
-Cells = tuple[NDArray[np.intp], ...]
-Recount = Callable[[Cells], tuple[Array, Array, Array]]
-"""n, mean and sum of squares of some entries of an array, by their indices, without a row."""
 
 
 class MeanVariance(NamedTuple):
@@ -74,95 +74,8 @@ class MeanVariance(NamedTuple):
     epsilon: Array  # () or (n_features,)
 
 
-class Statistics(NamedTuple):
-    """Weight, mean and sum of squares about it: arrays of one shape."""
-
-    n: Array
-    mean: Array
-    squares: Array
-
-    @property
-    def variance(self) -> Array:
-        """Σ(x − mean)² / n, 0 without rows."""
-        return np.asarray(np.maximum(self.squares, 0.0) / np.maximum(self.n, 1e-300))
-
-    def learned(self, x: float, k: int, weight: float) -> Statistics:
-        """The statistics (n_classes,) after a row of value x and class k is added; its weight is
-        above 0."""
-        n, mean, squares = (float(part[k]) for part in self)
-        total = n + weight
-        apart = x - mean if n > 0.0 else 0.0
-        grown = Statistics(*(part.copy() for part in self))
-        grown.n[k] = total
-        grown.mean[k] = mean + apart * weight / total if n > 0.0 else x
-        grown.squares[k] = squares + apart * apart * weight * n / total if n > 0.0 else 0.0
-        return grown
-
-    def without(self, x: Array, weight: Array | float, recount: Recount) -> Statistics:
-        """The statistics after a row of value x and this weight is taken out.
-
-        A row that carries nearly all of the sum of squares, or of the weight, leaves no digits of
-        what the others have: such entries are counted again.
-        """
-        rest, lost = self.less(x, weight)
-        if lost.any():
-            at = np.nonzero(lost)
-            rest = Statistics(*(np.array(np.broadcast_to(part, lost.shape)) for part in rest))
-            for part, exact in zip(rest, recount(at), strict=True):
-                part[at] = exact
-        return Statistics(rest.n, rest.mean, np.maximum(rest.squares, 0.0))
-
-    def less(self, x: Array, weight: Array | float) -> tuple[Statistics, NDArray[np.bool_]]:
-        """The same in float64 arithmetic, and which entries are left with too few digits."""
-        left = np.asarray(self.n - weight)
-        left[left <= 2.0**-40 * np.broadcast_to(self.n, left.shape)] = 0.0
-        some = np.where(left > 0.0, left, 1.0)
-        apart = x - self.mean
-        mean = np.where(left > 0.0, self.mean - apart * weight / some, self.mean)
-        taken = apart**2 * weight * self.n / some
-        squares = np.where(left > 0.0, self.squares - taken, 0.0)
-        far = np.abs(apart)  # known to as many places as the mean is
-        digits = far / np.maximum(far + np.abs(self.mean), TINY)
-        lost = (taken > FEWER_DIGITS * squares * digits) | (self.n > FEWER_DIGITS * left)
-        return Statistics(left, mean, squares), lost & (left > 0.0) & (weight != 0.0)
-
-
-class Spread(NamedTuple):
-    """The spread within classes: arrays of one shape."""
-
-    squares: Array  # Σ(x − mean)² of the classes that have spread
-    freedom: Array  # what it is divided by, Σ(n − ddof) of these classes
-    typical: Array  # Σ(x − mean)² / n of all classes, by which a class has spread or not
-    has: NDArray[np.bool_] | None = None  # which of these classes have, where they are all known
-
-    def variance(self, everyone: Statistics) -> Array:
-        """The pooled variance within classes; that of all classes together where none has any."""
-        some = self.freedom > 0.0
-        pooled = self.squares / np.where(some, self.freedom, 1.0)
-        return np.where(some, pooled, everyone.variance)
-
-
-class Predictive(NamedTuple):
-    """What a value is expected to be: Gaussian, or Student-t where `freedom` is given."""
-
-    centre: Array
-    variance: Array  # squared scale
-    freedom: Array | None = None
-
-
-def log_density(x: Array, predictive: Predictive) -> Array:
-    """log p(x), in nats; shapes broadcast."""
-    centre, variance, freedom = predictive
-    apart = (x - centre) ** 2 / variance
-    if freedom is None:
-        return np.asarray(-0.5 * (np.log(2.0 * np.pi * variance) + apart))
-    half = 0.5 * (freedom + 1.0)
-    constant = log_rising(0.5 * freedom, 0.5) - 0.5 * np.log(np.pi * freedom * variance)
-    return np.asarray(constant - half * np.log1p(apart / freedom))
-
-
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(NumberFamily):
     """Gaussian likelihood.
 
     Parameters
@@ -198,6 +111,7 @@ class Gaussian:
     """
 
     kind: ClassVar[Kind] = "moments"
+    needs_squares: ClassVar[bool] = True
     var_smoothing: float = 1e-9
     relative_to: Literal["largest", "feature"] = "largest"
     ddof: float = 0.0
@@ -236,6 +150,28 @@ class Gaussian:
                 f"pooled_rows={self.pooled_rows:g} is for a single column that is read as it is: "
                 "leave out transform= and covariance='full', or pooled_rows"
             )
+
+    # ---- as a family of columns of a table -------------------------------------------------------
+    @property
+    def together(self) -> Kind | None:
+        return "cross" if self.full else None
+
+    @property
+    def least(self) -> int:
+        return 2 if self.transform == "log" else 0
+
+    @property
+    def needs_values(self) -> bool:
+        return self.transform is not None
+
+    def check_group(self, n_columns: int) -> None:
+        if isinstance(self.prior, NormalInverseWishart):
+            self.prior.of(n_columns)
+
+    def likelihood(self, counts: NumberCounts, context: Context) -> NumberDensity:
+        if self.pooled_rows:
+            return Pooled.read(self, counts.moments, counts.grid)
+        return GaussianDensity.read(self, counts.moments, counts.grid)
 
     @property
     def full(self) -> bool:

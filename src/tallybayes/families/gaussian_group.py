@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,12 +33,14 @@ from scipy.linalg import solve_triangular
 
 from tallybayes.families.covariance import Scatter, Shape, log_of_distance, shaped
 from tallybayes.families.draws import log_gamma
-from tallybayes.families.gaussian import Gaussian
 from tallybayes.families.left_out import LeftOut
 from tallybayes.families.priors_of_vectors import NormalInverseWishart
 from tallybayes.families.rising import log_rising
 from tallybayes.parameters import Description, ImproperPrior, TriangularTerms, gap_patterns
 from tallybayes.tally import CrossMoments
+
+if TYPE_CHECKING:
+    from tallybayes.families.gaussian import Gaussian
 
 __all__ = ["GaussianGroup"]
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.families.class_statistics import Cells, Statistics
 from tallybayes.families.covariance import Scatter, log_density, log_of_distance
-from tallybayes.families.gaussian import Cells, Statistics
 from tallybayes.tally import CrossMoments, Moments
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.base import class_blocks
+from tallybayes.families.column_family import ColumnFamily
 from tallybayes.families.hyperparameters import Estimate, cannot_estimate, check_estimate
 from tallybayes.families.priors import Dirichlet
 from tallybayes.parameters import Linear, SumsWithout
@@ -32,7 +33,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Multinomial:
+class Multinomial(ColumnFamily):
     """Multinomial likelihood with additive smoothing.
 
     Parameters
@@ -47,6 +48,7 @@ class Multinomial:
     """
 
     kind: ClassVar[Kind] = "sums"
+    alone: ClassVar[bool] = False
     alpha: float | Array | None = None
     prior: Dirichlet | None = None
     estimate: Estimate = "mean"
@@ -57,8 +59,15 @@ class Multinomial:
             raise ValueError("a marginal base is for one column of levels: use Categorical")
 
     @property
+    def together(self) -> Kind:
+        return "sums"
+
+    @property
+    def least(self) -> int:
+        return 1
+
+    @property
     def follows(self) -> bool:
-        """Whether the model's alpha is what smooths it."""
         return self.alpha is None and self.prior is None and self.estimate != "mle"
 
     def smoothing(self, n_features: int, alpha: float = 1.0) -> float | Array:

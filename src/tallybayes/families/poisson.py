@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 
 from tallybayes.families.base import less
+from tallybayes.families.column_family import Context, NumberCounts, NumberFamily
 from tallybayes.families.draws import log_gamma
 from tallybayes.families.hyperparameters import Estimate, cannot_estimate, check_estimate
 from tallybayes.families.number_density import NumberDensity
@@ -38,7 +39,7 @@ Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Poisson:
+class Poisson(NumberFamily):
     """Poisson likelihood for a column of whole numbers from 0 on.
 
     A fraction is read, its factorial by the gamma function, with a ``FamilyWarning`` when it is
@@ -56,6 +57,7 @@ class Poisson:
     """
 
     kind: ClassVar[Kind] = "moments"
+    whole: ClassVar[bool] = True
     alpha: float | None = None
     prior: Gamma | None = None
     estimate: Estimate = "mean"
@@ -69,9 +71,19 @@ class Poisson:
             )
 
     @property
+    def least(self) -> int:
+        return 1
+
+    @property
+    def needs_values(self) -> bool:
+        return False
+
+    @property
     def follows(self) -> bool:
-        """Whether the model's alpha is what smooths it."""
         return self.alpha is None and self.prior is None and self.estimate != "mle"
+
+    def likelihood(self, counts: NumberCounts, context: Context) -> PoissonDensity:
+        return self.read(counts.moments, context.alpha)
 
     def read(self, moments: Moments, alpha: float) -> PoissonDensity:
         """The density of one column; `alpha` is the model's."""

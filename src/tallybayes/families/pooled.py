@@ -18,19 +18,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.atoms import Atoms
 from tallybayes.families.base import less, sums_of_others
+from tallybayes.families.class_statistics import TINY
 from tallybayes.families.densities import GaussianDensity
-from tallybayes.families.gaussian import TINY, Gaussian
 from tallybayes.families.number_density import NumberDensity
 from tallybayes.families.posteriors import PriorAndPosteriors
 from tallybayes.parameters import Description, ImproperPrior, Laws, PooledLess, PooledTerms
 from tallybayes.tally import UNIT_ROWS, GridCounts, Moments, RowWeights
+
+if TYPE_CHECKING:
+    from tallybayes.families.gaussian import Gaussian
 
 __all__ = ["Pooled"]
 

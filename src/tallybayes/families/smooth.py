@@ -15,9 +15,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.binned import BinnedReading
 from tallybayes.families.bins import Bins, quantile_bins
 from tallybayes.families.cells import CellLaw
+from tallybayes.families.column_family import BinnedReading, Context, NumberCounts, NumberFamily
 from tallybayes.families.hyperparameters import hold, whole_number
 from tallybayes.families.loo import law_likelihood
 from tallybayes.schema import Kind
@@ -49,7 +49,7 @@ def spread_of(cell: int, n: int, width: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Smooth:
+class Smooth(NumberFamily):
     """A smoothed density.
 
     Parameters
@@ -77,6 +77,10 @@ class Smooth:
             hold(self, "from 0 on, in rows", None, "strength")
             if self.strength < 0.0:
                 raise ValueError(f"Smooth takes a strength from 0 on, got {self.strength!r}")
+
+    def likelihood(self, counts: NumberCounts, context: Context) -> BinnedReading:
+        alpha = context.alpha_of_bins
+        return self.read(counts.grid, context.classes, alpha, context.row_weights)
 
     def read(
         self,

@@ -8,6 +8,8 @@
     Hypothesis strategies for small tables of every kind of column. Needs Hypothesis.
 :mod:`tallybayes.testing.checks`
     Properties of an estimator, one function each.
+:mod:`tallybayes.testing.families`
+    Properties of a family of columns of numbers.
 
 Nothing in tallybayes imports this package.
 """

@@ -38,8 +38,8 @@ def run(
         typer.Option(
             metavar="NAME=FAMILY",
             help="How to model a column: categorical, or none to leave it out. With --plain also "
-            "gaussian, bernoulli, poisson, binned or smooth, with parameters as in "
-            "'age=binned(bins=16)'. May be repeated.",
+            "other families, such as gaussian or poisson, with parameters as in "
+            "'age=binned(bins=16)'; an unknown name lists them. May be repeated.",
         ),
     ] = None,
     interactions: Annotated[

@@ -1,0 +1,166 @@
+"""Families by name, and families of other packages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy.special import i0e, i1e
+
+import tallybayes
+from tallybayes import NaiveBayes
+from tallybayes.families import Gaussian, LevelFamily, NumberDensity, NumberFamily, registry
+from tallybayes.parameters import Description
+from tallybayes.testing.families import check_number_family
+
+
+@dataclass(frozen=True)
+class VonMises(NumberFamily):
+    """Angles in radians: log p(x | c) = κ cos(x − μ_c) − log 2πI₀(κ), of a known κ."""
+
+    kappa: float = 2.0
+
+    def likelihood(self, counts, context):
+        values = counts.grid.values()
+        waves = np.stack([np.cos(values), np.sin(values)], axis=1)
+        return VonMisesDensity(self.kappa, counts.grid, counts.grid.counts @ waves)
+
+
+@dataclass(frozen=True, eq=False)
+class VonMisesDensity(NumberDensity):
+    kappa: float
+    grid: object
+    sums: np.ndarray
+    what = "von Mises"
+
+    def _scores(self, x, sums):
+        """Of sums (…, n_classes, 2)."""
+        none = ~sums.any(axis=-1)
+        mean = np.arctan2(sums[..., 1], sums[..., 0])
+        score = self.kappa * (np.cos(x[:, None] - mean) - 1.0) - np.log(
+            2.0 * np.pi * i0e(self.kappa)
+        )
+        return np.where(none, -np.log(2.0 * np.pi), score)
+
+    def log_density(self, x):
+        return self._scores(x, self.sums)
+
+    def without(self, x, own, weight):
+        on_grid = self.grid.value_of(x)
+        sums = np.repeat(self.sums[None], len(x), axis=0)
+        rows = np.arange(len(x))
+        wave = np.stack([np.cos(on_grid), np.sin(on_grid)], axis=1)
+        sums[rows, own] -= weight[:, None] * wave
+        return self._scores(x, sums)
+
+    def drawn(self, x, rng, n):
+        precise = self.kappa * np.hypot(*self.sums.T) * i1e(self.kappa) / i0e(self.kappa)
+        turn = rng.vonmises(0.0, precise, (n, len(self.sums)))
+        mean = np.arctan2(self.sums[:, 1], self.sums[:, 0]) + turn
+        apart = np.cos(x[None, :, None] - mean[:, None, :])
+        return self.kappa * (apart - 1.0) - np.log(2.0 * np.pi * i0e(self.kappa))
+
+    def described(self):
+        mean = np.arctan2(self.sums[:, 1], self.sums[:, 0])
+        return Description("von Mises", ["mean direction"], mean[:, None])
+
+
+@pytest.fixture
+def _own_registry(monkeypatch):
+    monkeypatch.setattr(registry, "_FAMILIES", dict(registry._FAMILIES))
+
+
+@pytest.mark.usefixtures("_own_registry")
+def test_a_family_of_another_package_keeps_the_promises_of_a_table():
+    tallybayes.register_family("von-mises", VonMises)
+    rng = np.random.default_rng(0)
+    y = np.repeat(["north", "south"], 40)
+    x = rng.vonmises(np.where(y == "north", 0.5, 2.5), 2.0)
+    check_number_family("von-mises", VonMises(), x, y)
+    model = NaiveBayes({"x": VonMises()}).fit([{"x": v} for v in x.tolist()], y)
+    assert model.predict([{"x": 0.5}, {"x": 0.5 + 2.0 * np.pi}]).tolist() == ["north"] * 2
+    assert model.schema_.loc[0, "family"] == "von Mises"
+
+
+@pytest.mark.usefixtures("_own_registry")
+def test_the_command_line_takes_a_registered_family():
+    from tallybayes.cli.families import column_families
+
+    tallybayes.register_family("von-mises", VonMises)
+    assert column_families(["x=von-mises(kappa=3)"]) == {"x": VonMises(kappa=3)}
+
+
+def test_an_unregistered_family_is_not_saved(tmp_path):
+    model = NaiveBayes({"x": VonMises()}).fit([{"x": 0.1}, {"x": 0.2}], ["a", "b"])
+    with pytest.raises(TypeError, match="register_family"):
+        model.save(tmp_path / "model.tally")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("_own_registry")
+def test_an_entry_point_is_a_family(monkeypatch):
+    class Point:
+        name = "von-mises"
+
+        @staticmethod
+        def load():
+            return VonMises
+
+    registry._others.cache_clear()
+    monkeypatch.setattr(registry, "entry_points", lambda group: [Point()])
+    try:
+        assert registry.family_names()[-1] == "von-mises"
+        assert registry.family_of_name("von-mises") is VonMises
+        assert registry.name_of_family(VonMises) == "von-mises"
+        assert registry.family_of_class("VonMises") is VonMises
+    finally:
+        registry._others.cache_clear()
+
+
+class Loose(NumberFamily):
+    """Not a dataclass."""
+
+
+@dataclass(frozen=True)
+class Named(Gaussian):
+    """Registered under bad names."""
+
+
+@dataclass(frozen=True)
+class Poisson(LevelFamily):
+    """A class that is called as another one."""
+
+
+@pytest.mark.usefixtures("_own_registry")
+@pytest.mark.parametrize(
+    ("name", "family", "error", "message"),
+    [
+        ("gaussian", Named, ValueError, "is taken"),
+        ("none", Named, ValueError, "is taken"),
+        ("Named", Named, ValueError, "lower-case"),
+        ("two words", Named, ValueError, "lower-case"),
+        (7, Named, ValueError, "lower-case"),
+        ("named", Named(), TypeError, "a class derived from"),
+        ("named", dict, TypeError, "a class derived from"),
+        ("loose", Loose, TypeError, "not a frozen dataclass"),
+        ("events", Poisson, ValueError, "another family is called Poisson"),
+    ],
+)
+def test_what_is_not_a_family_is_refused(name, family, error, message):
+    before = dict(registry._FAMILIES)
+    with pytest.raises(error, match=message):
+        tallybayes.register_family(name, family)
+    assert before == registry._FAMILIES
+
+
+@pytest.mark.usefixtures("_own_registry")
+def test_registering_twice_changes_nothing():
+    assert tallybayes.register_family("gaussian", Gaussian) is Gaussian
+    assert registry.family_names().count("gaussian") == 1
+
+
+def test_the_names_of_columns_families():
+    names = registry.family_names()
+    assert names[:4] == ["gaussian", "categorical", "bernoulli", "poisson"]
+    assert set(names) - set(registry.family_names(alone=True)) == {"multinomial"}
