@@ -163,4 +163,5 @@ def test_registering_twice_changes_nothing():
 def test_the_names_of_columns_families():
     names = registry.family_names()
     assert names[:4] == ["gaussian", "categorical", "bernoulli", "poisson"]
+    assert "negative-binomial" in names
     assert set(names) - set(registry.family_names(alone=True)) == {"multinomial"}

@@ -11,6 +11,7 @@ from tallybayes.families.column_family import LevelFamily, NumberFamily
 from tallybayes.families.complement import Complement
 from tallybayes.families.gaussian import Gaussian
 from tallybayes.families.multinomial import Multinomial
+from tallybayes.families.negative_binomial import NegativeBinomial
 from tallybayes.families.number_density import NumberDensity
 from tallybayes.families.poisson import Poisson
 from tallybayes.families.priors import Beta, Dirichlet
@@ -32,6 +33,7 @@ __all__ = [
     "Gaussian",
     "LevelFamily",
     "Multinomial",
+    "NegativeBinomial",
     "NormalInverseGamma",
     "NormalInverseWishart",
     "NumberDensity",

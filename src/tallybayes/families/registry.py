@@ -20,6 +20,7 @@ from tallybayes.families.categorical import Categorical
 from tallybayes.families.column_family import ColumnFamily
 from tallybayes.families.gaussian import Gaussian
 from tallybayes.families.multinomial import Multinomial
+from tallybayes.families.negative_binomial import NegativeBinomial
 from tallybayes.families.poisson import Poisson
 from tallybayes.families.smooth import Smooth
 
@@ -32,6 +33,7 @@ _FAMILIES: dict[str, type[ColumnFamily]] = {
     "categorical": Categorical,
     "bernoulli": Bernoulli,
     "poisson": Poisson,
+    "negative-binomial": NegativeBinomial,
     "binned": Binned,
     "smooth": Smooth,
     "multinomial": Multinomial,

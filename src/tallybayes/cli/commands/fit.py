@@ -38,7 +38,7 @@ def run(
         typer.Option(
             metavar="NAME=FAMILY",
             help="How to model a column: categorical, or none to leave it out. With --plain also "
-            "other families, such as gaussian or poisson, with parameters as in "
+            "other families, such as gaussian or negative-binomial, with parameters as in "
             "'age=binned(bins=16)'; an unknown name lists them. May be repeated.",
         ),
     ] = None,
