@@ -130,7 +130,7 @@ inline typename Lanes<L>::type power(typename Lanes<L>::type v) {
 // At least the square root of a power of two, by half its exponent, and at most 1.07 times that.
 template <int L>
 inline typename Lanes<L>::type root(typename Lanes<L>::type v) {
-    return by_bits<L>(v, [](auto i) { return (i + 0x3ff0000000000000) >> 1; });
+    return by_bits<L>(v, [](auto i) { return (i >> 1) + 0x1ff8000000000000; });
 }
 template <int L>
 inline bool all_zero(typename Lanes<L>::type v) {
