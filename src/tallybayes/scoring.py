@@ -23,7 +23,6 @@ __all__ = [
     "best_class",
     "joint_log_likelihood",
     "log_evidence",
-    "log_posterior",
     "posterior",
     "warn_ruled_out",
 ]
@@ -59,13 +58,6 @@ def posterior(score: CompiledScore, x: Any, log_prior: Array, *, log: bool = Fal
     scores = score.joint(x)
     ruled_out = _kernels.normalise(scores, log_prior, not log, None, get_num_threads())
     warn_ruled_out(ruled_out, len(scores))
-    return scores
-
-
-def log_posterior(scores: Array) -> Array:
-    """Joint log-likelihoods (n_rows, n_classes) normalised in place, in nats; each row has a class
-    that is not ruled out."""
-    _kernels.normalise(scores, np.zeros(scores.shape[1]), False, None, get_num_threads())
     return scores
 
 

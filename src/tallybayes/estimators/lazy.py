@@ -23,7 +23,7 @@ from tallybayes.estimators.odd_values import Watched, warn_of_odd_values
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.table_reading import Reading
 from tallybayes.estimators.table_rows import Names, rows_to_score
-from tallybayes.families import Categorical, Gaussian, Poisson
+from tallybayes.families import Categorical
 from tallybayes.families.choice import UNDECLARED
 from tallybayes.parameters import Unseen
 from tallybayes.tables import Column, Numbers, Table, Texts, read_table
@@ -69,8 +69,6 @@ def _need_family(name: str, family: Any) -> None:
             f"columns= gives {name!r} a Dirichlet with a probability for each level, but not the "
             "levels: declare them, Categorical(levels=[…], prior=…)"
         )
-    if isinstance(family, Poisson) or (isinstance(family, Gaussian) and family.transform is None):
-        return
     raise ValueError(
         f"columns= gives {name!r} the family {family!r}: LazyNaiveBayes reads Categorical, "
         "Gaussian without a transform, and Poisson, whose counts or moments one statement brings. "
@@ -319,7 +317,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         records = isinstance(rows, list | tuple)
         names = list(columns)
         x = rows_to_score(table, names, names, holds, what, records=records)
-        counts = [name for name in names if isinstance(what.families.get(name), Poisson)]
+        counts = [n for n in names if (f := what.families.get(n)) is not None and f.whole]
         booleans = [name for name in names if holds[name].booleans and self.unseen != "error"]
         warn_of_odd_values(x, Watched(tuple(counts), tuple(booleans)), self._warned)
         return x
