@@ -3,6 +3,7 @@ without one."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from tallybayes.families.class_statistics import (
     log_density,
 )
 from tallybayes.families.draws import log_gamma
+from tallybayes.families.gaussian_columns import GaussianColumns
 from tallybayes.families.number_density import NumberDensity
 from tallybayes.families.posteriors import ParameterPrior, PriorAndPosteriors
 from tallybayes.families.priors_of_numbers import NormalInverseGamma
@@ -101,6 +103,15 @@ class GaussianDensity(NumberDensity):
         g = x if self.transform is None else float(self._in(np.array([x]))[0][0])
         own, everyone = self.own.learned(g, k, weight), self.everyone.learned(g, 0, weight)
         return replace(self, own=own, everyone=everyone, counted=None)
+
+    @property
+    def side_by_side(self) -> Hashable | None:
+        return self.family if self.transform is None else None
+
+    @staticmethod
+    def following(densities: Sequence[GaussianDensity]) -> GaussianColumns:
+        own, everyone = zip(*((d.own, d.everyone) for d in densities), strict=True)
+        return GaussianColumns(densities[0].family, own, everyone)
 
     @property
     def follows(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -67,6 +68,19 @@ class NumberDensity(ABC):
     def pooled_less(self) -> PooledLess | None:
         """How a row changes it, where it has the form of :meth:`pooled`."""
         return None
+
+    # ---- rows that come one by one ---------------------------------------------------------------
+    @property
+    def side_by_side(self) -> Hashable | None:
+        """Columns of equal values follow rows together, in the object of :meth:`following`; None
+        where each does so by itself, or not at all."""
+        return None
+
+    @staticmethod
+    def following(densities: Sequence[Any]) -> Any:
+        """Columns side by side, with ``learn(columns, x, k, weight)`` and ``log_density(columns,
+        x)``, both of one row that has values in some of them."""
+        raise NotImplementedError
 
     # ---- the strength of the prior ---------------------------------------------------------------
     @property

@@ -13,7 +13,7 @@ from tallybayes.estimators.live.cells import LiveCells, Touched
 from tallybayes.estimators.mixed_columns import A_NUMBER
 from tallybayes.tables.objects import as_scalar, as_text
 
-__all__ = ["Outgrown", "can_follow", "live_column"]
+__all__ = ["Outgrown", "Together", "can_follow", "columns_together", "live_column"]
 
 Array = NDArray[np.float64]
 
@@ -49,6 +49,8 @@ def _scalar(value: Any) -> Any:
 
 class LevelsColumn:
     """A column of levels, or what each value of a column of numbers is."""
+
+    density = None
 
     def __init__(self, part: LevelsPart, cells: LiveCells) -> None:
         self.name, self.unseen, self.has_gap = part.name, part.unseen, part.has_gap
@@ -109,6 +111,7 @@ class NumbersColumn:
     """A column of numbers in cells, or as a density; texts may stand beside the numbers."""
 
     def __init__(self, part: BinsPart | DensityPart, cells: LiveCells) -> None:
+        self.group: tuple[Together, int] | None = None  # and the column's number in it
         self.name, self.cells = part.name, cells
         self.kinds = None if part.kinds is None else LevelsColumn(part.kinds, cells)
         self.density: Any = None
@@ -149,10 +152,66 @@ class NumbersColumn:
             number = self._touch(value, touched)
         except ValueError:
             raise Outgrown from None
-        if number is not None and self.density is not None:
+        if number is None or self.density is None:
+            return
+        if self.group is not None:
+            together, j = self.group
+            together.note(j, number)
+        else:
             self.density = self.density.learned(number, k, weight)
 
     def ask(self, value: Any, touched: Touched, scores: Array) -> None:
         number = self._touch(value, touched)
-        if number is not None and self.density is not None:
+        if number is None or self.density is None:
+            return
+        if self.group is not None:
+            together, j = self.group
+            together.note(j, number)
+        else:
             scores += self.density.log_density(np.array([number]))[0]
+
+
+class Together:
+    """Columns of numbers whose densities follow rows side by side.
+
+    Parameters
+    ----------
+    columns : list of NumbersColumn
+    """
+
+    def __init__(self, columns: list[NumbersColumn]) -> None:
+        densities = [column.density for column in columns]
+        self.following = densities[0].following(densities)
+        self.at: list[int] = []
+        self.x: list[float] = []
+        for j, column in enumerate(columns):
+            column.group = self, j
+
+    def note(self, column: int, x: float) -> None:
+        """A value of the row at hand."""
+        self.at.append(column)
+        self.x.append(x)
+
+    def forget(self) -> None:
+        """Begins a row."""
+        self.at, self.x = [], []
+
+    def learn(self, k: int, weight: float) -> None:
+        """Learns what was noted of a row."""
+        if self.at:
+            self.following.learn(self.at, self.x, k, weight)
+
+    def ask(self, scores: Array) -> None:
+        """Adds what was noted of a row to its scores."""
+        if self.at:
+            scores += self.following.log_density(self.at, self.x)
+
+
+def columns_together(columns: list[LevelsColumn | NumbersColumn]) -> list[Together]:
+    """The columns whose densities follow rows side by side."""
+    alike: dict[Any, list[NumbersColumn]] = {}
+    for column in columns:
+        key = None if column.density is None else column.density.side_by_side
+        if key is not None:
+            alike.setdefault(key, []).append(column)  # type: ignore[arg-type]
+    return [Together(some) for some in alike.values()]

@@ -18,7 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.estimators.live.cells import LiveCells, Touched
-from tallybayes.estimators.live.columns import Outgrown, can_follow, live_column
+from tallybayes.estimators.live.columns import (
+    Outgrown,
+    can_follow,
+    columns_together,
+    live_column,
+)
 from tallybayes.estimators.table_model import Chosen, TableModel
 from tallybayes.tally import ClassCounts
 
@@ -56,6 +61,7 @@ class LiveScore:
         self.found = 0
         self.cells = LiveCells(len(self.rank))
         self.columns = [live_column(part, self.cells) for part in model.score.parts]
+        self.together = columns_together(self.columns)
 
     # ---- learning --------------------------------------------------------------------------------
     def learn(self, row: Mapping[str, Any], label: Any, weight: float) -> None:
@@ -76,8 +82,12 @@ class LiveScore:
         row = _with_text_keys(row)
         with self.lock:
             touched = Touched()
+            for group in self.together:
+                group.forget()
             for column in self.columns:
                 column.learn(row.get(column.name), k, weight, touched)
+            for group in self.together:
+                group.learn(k, weight)
             self.cells.add(touched, k, weight)
             self.classes.count[k] += weight
             self.classes.squared_weights[k] += weight * abs(weight)
@@ -98,9 +108,13 @@ class LiveScore:
         self.found = sum(column.name in row for column in self.columns)
         with self.lock:
             touched = Touched()
+            for group in self.together:
+                group.forget()
             scores = np.array(self.prior.log(self.classes))
             for column in self.columns:
                 column.ask(row.get(column.name), touched, scores)
+            for group in self.together:
+                group.ask(scores)
             scores += self.cells.log_prob(touched)
         return scores
 
