@@ -6,6 +6,7 @@ numbers, or bytes, so that most files pass the outer checks and reach the inner 
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import struct
@@ -172,7 +173,7 @@ def _tweaked(value: Any, rng: Random) -> Any:
         some = list(value)
         rng.choice((some.pop, lambda i: some.insert(i, some[i]), lambda i: some.reverse()))(at)
         return some
-    return rng.choice(ODD_VALUES)
+    return copy.deepcopy(rng.choice(ODD_VALUES))
 
 
 def _change_value(parts: Parts, rng: Random) -> None:
@@ -184,7 +185,7 @@ def _change_value(parts: Parts, rng: Random) -> None:
     at, key = rng.choice(places)
     how = rng.random()
     if how < 0.4:
-        at[key] = rng.choice(ODD_VALUES)
+        at[key] = copy.deepcopy(rng.choice(ODD_VALUES))  # another change may go into it
     elif how < 0.7:
         at[key] = _tweaked(at[key], rng)
     elif how < 0.85:
