@@ -122,7 +122,8 @@ class NumbersColumn:
             self.start, self.edges = cells.start[self.law], part.edges.tolist()
 
     def _touch(self, value: Any, touched: Touched) -> float | None:
-        """Notes the cells that a value is in; returns it if it is a number.
+        """Notes the cells that a value is in, or a number beside those of like columns; returns
+        a number whose density follows rows by itself.
 
         Raises
         ------
@@ -145,6 +146,11 @@ class NumbersColumn:
             self.kinds.ask_level(A_NUMBER, touched)
         if self.density is None:
             self.cells.touch(self.law, self.start + bisect_right(self.edges, scalar), touched)
+            return None
+        if self.group is not None:
+            together, j = self.group
+            together.note(j, scalar)
+            return None
         return scalar
 
     def learn(self, value: Any, k: int, weight: float, touched: Touched) -> None:
@@ -152,22 +158,12 @@ class NumbersColumn:
             number = self._touch(value, touched)
         except ValueError:
             raise Outgrown from None
-        if number is None or self.density is None:
-            return
-        if self.group is not None:
-            together, j = self.group
-            together.note(j, number)
-        else:
+        if number is not None:
             self.density = self.density.learned(number, k, weight)
 
     def ask(self, value: Any, touched: Touched, scores: Array) -> None:
         number = self._touch(value, touched)
-        if number is None or self.density is None:
-            return
-        if self.group is not None:
-            together, j = self.group
-            together.note(j, number)
-        else:
+        if number is not None:
             scores += self.density.log_density(np.array([number]))[0]
 
 
