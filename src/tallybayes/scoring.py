@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.base import CompiledScore
+from tallybayes.engines.contract import CompiledScore
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import RuledOutWarning, warn_user
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from tallybayes import LazyNaiveBayes, NaiveBayes
-from tallybayes.engines.sql import Bound, Written, quoted
+from tallybayes.engines.sql.statement import Bound, Written, quoted
 from tallybayes.errors import IncompatibleTallies, UnseenLevel
 from tallybayes.families import Bernoulli, Binned, Categorical, Dirichlet, Gaussian, Poisson
 from tallybayes.families.choice import UNDECLARED

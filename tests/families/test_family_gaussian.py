@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 
 from reference import centre_moments, count_moments
 from reference.rational import rounded
-from tallybayes.engines.memory import MemoryEngine
+from tallybayes.engines.memory.arrays import MemoryEngine
 from tallybayes.families import Gaussian
 from tallybayes.schema import Columns
 from tallybayes.tally import ClassCounts, Moments

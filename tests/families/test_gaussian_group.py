@@ -7,8 +7,8 @@ import pytest
 from scipy import optimize
 from scipy.stats import invwishart, multivariate_normal, multivariate_t
 
-from tallybayes.engines.memory import MemoryEngine
-from tallybayes.engines.table_correlated import CorrelatedPart
+from tallybayes.engines.memory.arrays import MemoryEngine
+from tallybayes.engines.memory.correlated_scores import CorrelatedPart
 from tallybayes.families import Gaussian, NormalInverseGamma, NormalInverseWishart
 from tallybayes.families.densities import GaussianDensity
 from tallybayes.families.gaussian_group import GaussianGroup

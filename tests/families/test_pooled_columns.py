@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.engines.pooled import PooledColumns
+from tallybayes.engines.memory.pooled_columns import PooledColumns
 from tallybayes.families.atoms import Atoms
 from tallybayes.families.choice import UNDECLARED
 from tallybayes.families.densities import GaussianDensity

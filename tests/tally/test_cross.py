@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.engines.memory import MemoryEngine
+from tallybayes.engines.memory.arrays import MemoryEngine
 from tallybayes.errors import IncompatibleTallies, NegativeTally
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import ClassCounts, CrossMoments, TableTally

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import tallybayes as tb
 from tallybayes import persistence
-from tallybayes.engines.memory import MemoryEngine
+from tallybayes.engines.memory.arrays import MemoryEngine
 from tallybayes.estimators import files
 from tallybayes.tally import ClassCounts, effective_row_weight, effective_rows
 from tallybayes.testing.strategies import Frame, batches, columns, frames

@@ -13,7 +13,7 @@ from scipy.special import entr, gammaln
 from tallybayes.distributions.base import ClassConditional, Index, shown, stats
 from tallybayes.distributions.counts import Multinomial, totals_of
 from tallybayes.distributions.laws import Law
-from tallybayes.engines.table_parts import CountsPart, LevelsPart, Part
+from tallybayes.engines.memory.column_scores import CountsPart, LevelsPart, Part
 from tallybayes.tables import Empty, Mixed, Numbers, Table, Texts, read_table
 from tallybayes.tables.columns import texts_of
 

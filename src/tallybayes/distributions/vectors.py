@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import psi
 
 from tallybayes.distributions.base import ArrayConditional, Index, stats
-from tallybayes.engines.table_correlated import CorrelatedPart
+from tallybayes.engines.memory.correlated_scores import CorrelatedPart
 from tallybayes.families.rising import log_rising
 from tallybayes.tables import Empty, Table
 

@@ -1,1 +1,1 @@
-"""Where counting and scoring happen: memory here; databases and clusters later."""
+"""Where counting and scoring happen: in memory, or in a database."""

@@ -189,8 +189,13 @@ def _column(model: TableModel, what: str, part: Any) -> Any:
         NumberColumn,
     )
     from tallybayes.distributions.laws import BinsLaw, law_of
-    from tallybayes.engines.table_correlated import CorrelatedPart
-    from tallybayes.engines.table_parts import BinsPart, CountsPart, DensityPart, LevelsPart
+    from tallybayes.engines.memory.column_scores import (
+        BinsPart,
+        CountsPart,
+        DensityPart,
+        LevelsPart,
+    )
+    from tallybayes.engines.memory.correlated_scores import CorrelatedPart
 
     classes = model.schema.classes
     if isinstance(part, CountsPart):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
-from tallybayes.engines.faults import raise_not_binary
+from tallybayes.engines.memory.value_errors import raise_not_binary
 from tallybayes.estimators.generative import GenerativeClassifier
 from tallybayes.estimators.sums import SumsClassifier
 from tallybayes.families import Bernoulli

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.table_parts import CountsPart, DensityPart, LevelsPart
+from tallybayes.engines.memory.column_scores import CountsPart, DensityPart, LevelsPart
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Table, Texts

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from tallybayes import scoring
-from tallybayes.engines.duckdb import Condition, DuckDBSource
-from tallybayes.engines.sql import LevelsAsked, NumbersAsked, SourceColumn
+from tallybayes.engines.sql.duckdb import Condition, DuckDBSource
+from tallybayes.engines.sql.statement import LevelsAsked, NumbersAsked, SourceColumn
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.estimators.base import class_prior_of
 from tallybayes.estimators.declarations import Declared, declared, names_declared

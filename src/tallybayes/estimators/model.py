@@ -13,9 +13,9 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.base import CompiledScore
-from tallybayes.engines.memory import MemoryEngine
-from tallybayes.engines.without import CompiledWithout, compile_without
+from tallybayes.engines.contract import CompiledScore
+from tallybayes.engines.memory.arrays import MemoryEngine
+from tallybayes.engines.memory.leave_one_out import CompiledWithout, compile_without
 from tallybayes.families import ClassPrior
 from tallybayes.families.class_prior import PriorWithout
 from tallybayes.labels import joined_labels

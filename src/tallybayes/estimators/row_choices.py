@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.cells import cells_without
-from tallybayes.engines.table_parts import BinsPart, LookupPart
+from tallybayes.engines.memory.column_scores import BinsPart, LookupPart
+from tallybayes.engines.memory.lookup_leave_one_out import cells_without
 from tallybayes.errors import NegativeTally
 from tallybayes.estimators.calibration import Calibration, Method, fitted_calibration
 from tallybayes.estimators.table_model import TableModel

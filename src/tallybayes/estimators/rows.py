@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from tallybayes.engines.memory import readable
+from tallybayes.engines.memory.arrays import readable
 from tallybayes.estimators.array_api import as_numpy
 from tallybayes.tables import Table
 

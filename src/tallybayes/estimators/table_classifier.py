@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
-from tallybayes.engines.table import collect_table, merged_tables
+from tallybayes.engines.memory.tables import collect_table, merged_tables
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.array_api import as_numpy

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.table_parts import LookupPart
-from tallybayes.engines.table_score import TableScore
+from tallybayes.engines.memory.column_scores import LookupPart
+from tallybayes.engines.memory.table_score import TableScore
 from tallybayes.estimators.calibration import Calibration
 from tallybayes.estimators.comparing import same
 from tallybayes.estimators.explanation import Explanation, explained

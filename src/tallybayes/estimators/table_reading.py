@@ -9,8 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.table_correlated import CorrelatedPart
-from tallybayes.engines.table_parts import (
+from tallybayes.engines.memory.column_scores import (
     BinsPart,
     CountsPart,
     DensityPart,
@@ -18,6 +17,7 @@ from tallybayes.engines.table_parts import (
     LevelsPart,
     Part,
 )
+from tallybayes.engines.memory.correlated_scores import CorrelatedPart
 from tallybayes.engines.threads import get_num_threads, in_threads
 from tallybayes.errors import FamilyWarning, warn_user
 from tallybayes.estimators.declarations import Declared

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from tallybayes.engines.memory import MemoryEngine
+from tallybayes.engines.memory.arrays import MemoryEngine
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import ClassCounts, TableTally, Tally
 

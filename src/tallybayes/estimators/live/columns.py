@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.table_parts import BinsPart, DensityPart, LevelsPart
+from tallybayes.engines.memory.column_scores import BinsPart, DensityPart, LevelsPart
 from tallybayes.estimators.live.cells import LiveCells, Touched
 from tallybayes.estimators.mixed_columns import A_NUMBER
 from tallybayes.tables.objects import as_scalar, as_text

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.memory import MemoryEngine
+from tallybayes.engines.memory.arrays import MemoryEngine
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.schema import Columns, Kind, Schema
 from tallybayes.tables import Mixed, Numbers, Table, Texts

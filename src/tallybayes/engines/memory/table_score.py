@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.pooled import PooledColumns
-from tallybayes.engines.table_correlated import CorrelatedPart
-from tallybayes.engines.table_parts import DensityPart, LookupPart, Part, values_of
+from tallybayes.engines.memory.column_scores import DensityPart, LookupPart, Part, values_of
+from tallybayes.engines.memory.correlated_scores import CorrelatedPart
+from tallybayes.engines.memory.pooled_columns import PooledColumns
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.tables import Table
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.sql import LevelsAsked, NumbersAsked
-from tallybayes.engines.table import level_group, raise_too_large
+from tallybayes.engines.memory.tables import level_group, raise_too_large
+from tallybayes.engines.sql.statement import LevelsAsked, NumbersAsked
 from tallybayes.errors import UnseenLevel
 from tallybayes.schema import Columns, Schema, SomeLevels
 from tallybayes.tally import ClassCounts, LevelCounts, Moments, TableTally, Tally
@@ -137,7 +137,7 @@ def tally_of(
     levels: Sequence[LevelsAsked],
     numbers: Sequence[NumbersAsked],
 ) -> TableTally:
-    """The tally that the rows of :func:`tallybayes.engines.sql.count_statement` are.
+    """The tally that the rows of :func:`tallybayes.engines.sql.statement.count_statement` are.
 
     Raises
     ------

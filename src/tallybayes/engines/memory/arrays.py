@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tallybayes import _kernels
-from tallybayes.engines.base import Counted
-from tallybayes.engines.faults import raise_fault, raise_unseen
+from tallybayes.engines.contract import Counted
+from tallybayes.engines.memory.value_errors import raise_fault, raise_unseen
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import Linear, Lookup, Parameters, Quadratic
 from tallybayes.schema import Columns

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.table_parts import NO_PARAMETER, need_no_level, values_of
+from tallybayes.engines.memory.column_scores import NO_PARAMETER, need_no_level, values_of
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import Correlated, Description, gap_patterns
 from tallybayes.tables import Table

@@ -14,9 +14,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tallybayes import _kernels
-from tallybayes.engines.cells import CellTables, cells_without, raise_unlearned, weight_groups
-from tallybayes.engines.faults import raise_fault
-from tallybayes.engines.memory import readable
+from tallybayes.engines.memory.arrays import readable
+from tallybayes.engines.memory.lookup_leave_one_out import (
+    CellTables,
+    cells_without,
+    raise_unlearned,
+    weight_groups,
+)
+from tallybayes.engines.memory.value_errors import raise_fault
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import (
     CellsWithout,

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from tallybayes.engines.sql import (
+from tallybayes.engines.sql.result_tally import tally_of
+from tallybayes.engines.sql.statement import (
     Bound,
     LevelsAsked,
     NumbersAsked,
@@ -23,7 +24,6 @@ from tallybayes.engines.sql import (
     count_statement,
     quoted,
 )
-from tallybayes.engines.sql_tally import tally_of
 from tallybayes.tally import TableTally
 
 __all__ = ["Condition", "DuckDBSource"]

@@ -1,0 +1,1 @@
+"""Counting and scoring arrays and tables in memory, with the compiled kernels."""

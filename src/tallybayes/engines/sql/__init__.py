@@ -1,0 +1,1 @@
+"""Counting in a database: one SQL statement for all that is asked."""
