@@ -5,26 +5,20 @@ from __future__ import annotations
 import operator
 import os
 from dataclasses import replace
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from tallybayes import families, persistence
 from tallybayes.errors import ModelFileError
-from tallybayes.estimators.bernoulli import BernoulliNB
-from tallybayes.estimators.categorical import CategoricalNB
-from tallybayes.estimators.complement import ComplementNB
 from tallybayes.estimators.declared import declared_levels
 from tallybayes.estimators.file_choices import plain_choices, restore_choices
 from tallybayes.estimators.file_tables import plain_table, restore_table
 from tallybayes.estimators.file_tallies import labels, plain_groups, restored_tally
 from tallybayes.estimators.file_values import constructed, field_values, plain, restored
-from tallybayes.estimators.gaussian import GaussianNB
 from tallybayes.estimators.model import Model
-from tallybayes.estimators.multinomial import MultinomialNB
-from tallybayes.estimators.naive_bayes import NaiveBayes
+from tallybayes.estimators.registry import Form, form_of_class, form_of_name
 from tallybayes.estimators.table_model import TableModel
-from tallybayes.estimators.weighted import WeightedNaiveBayes
 from tallybayes.estimators.weighted_model import WeightedModel
 from tallybayes.estimators.weighting_files import plain_weighting, restored_weighting
 from tallybayes.persistence.checks import (
@@ -42,42 +36,13 @@ from tallybayes.persistence.checks import (
     whole,
 )
 from tallybayes.replacing import Replace
-from tallybayes.schema import Columns, Kind
+from tallybayes.schema import Columns
 from tallybayes.tally import TableTally
 
 __all__ = ["load", "load_with_extra", "save"]
 
 EXTRA = "_extra"  # the attribute of a loaded estimator that holds what the file had beside it
 
-
-class Form(NamedTuple):
-    """An estimator that a file can hold.
-
-    Parameters
-    ----------
-    estimator : type
-    kind : str, optional
-        What it counts; None for tables, which count each column in its own way.
-    family : type, optional
-    """
-
-    estimator: Any
-    kind: Kind | None = None
-    family: Any = None
-
-
-FORMS = {
-    form.estimator.__name__: form
-    for form in (
-        Form(BernoulliNB, "sums", families.Bernoulli),
-        Form(CategoricalNB, "levels", families.Categorical),
-        Form(ComplementNB, "sums", families.Complement),
-        Form(GaussianNB, "moments", families.Gaussian),
-        Form(MultinomialNB, "sums", families.Multinomial),
-        Form(NaiveBayes),
-        Form(WeightedNaiveBayes),
-    )
-}
 
 HEADER = record(
     {
@@ -113,7 +78,7 @@ def header_and_arrays(estimator: Any, extra: dict[str, Any] | None) -> tuple[Any
     extra = estimator.__dict__.get(EXTRA) if extra is None else extra
     model: Model = estimator._fitted()
     name = type(estimator).__name__
-    if name not in FORMS or type(estimator) is not FORMS[name].estimator:
+    if form_of_class(type(estimator)) is None:
         raise ModelFileError(
             f"a model file cannot hold a {name}, a class that tallybayes does not have: save an "
             "estimator of tallybayes itself, or pickle the model"
@@ -213,10 +178,10 @@ def load_with_extra(
 
 def _loaded(header: dict[str, Any], arrays: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """A model and its `extra` from what a file holds."""
-    if header["estimator"] not in FORMS:
+    form = form_of_name(header["estimator"])
+    if form is None:
         name = header["estimator"][:100]
         raise Unfit(f"it holds a {name}, which this version of tallybayes does not have")
-    form = FORMS[header["estimator"]]
     estimator = _estimator(form, header)
     tally = restored_tally(header, arrays)
     family = restored(header["family"], "family")
@@ -253,10 +218,11 @@ def _estimator(form: Form, header: dict[str, Any]) -> Any:
     """The estimator with its parameters, which are checked where they are used."""
     parameters = restored(header["parameters"], "parameters")
     need(isinstance(parameters, dict), "parameters is a dict")
-    known = form.estimator._parameter_names()
+    estimator_type = form.estimator
+    known = estimator_type._parameter_names()
     for name in parameters:
         need(name in known, f"parameters has {str(name)[:100]!r}, which this version lacks")
-    estimator = form.estimator(**parameters)
+    estimator = estimator_type(**parameters)
     is_table = form.kind is None  # which has its columns from the model
     if not is_table:
         estimator.n_features_in_ = header["n_features_in"]
@@ -285,13 +251,13 @@ def _need_form(form: Form, tally: TableTally, family: Any, n_features: int, leve
     """Raises where tally and family are not what the estimator has."""
     need(not tally.schema.by_name, "a model of an array has its columns by number")
     columns = tally.schema.groups[0]
-    need(columns.kind == form.kind, f"a {form.estimator.__name__} counts {form.kind}")
+    need(columns.kind == form.kind, f"a {form.name} counts {form.kind}")
     need(columns.n_features == n_features, "n_features_in is the number of columns")
     need(not columns.open and not columns.dates, "columns of an array are closed, and no dates")
     threshold = columns.threshold is not None
-    need(threshold == (form.estimator is BernoulliNB), "BernoulliNB alone has a threshold")
+    need(threshold == form.has_threshold, "BernoulliNB alone has a threshold")
     need(type(family) is form.family, f"the family is a {form.family.__name__}")
-    if form.estimator is CategoricalNB:
+    if form.kind == "levels":
         _need_levels(levels, columns)
     alpha: Any = getattr(family, "alpha", None)
     fits = np.ndim(alpha) == 0 or np.shape(alpha) == (n_features,)

@@ -1,0 +1,65 @@
+"""The estimators by name: for model files, which import a class when a file holds one."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from tallybayes import families
+from tallybayes.schema import Kind
+
+__all__ = ["Form", "form_of_class", "form_of_name"]
+
+
+class Form(NamedTuple):
+    """An estimator that a model file can hold.
+
+    Parameters
+    ----------
+    name : str
+        Of its class.
+    home : str
+        The module that has it.
+    kind : str, optional
+        What it counts; None for tables, which count each column in its own way.
+    family : type, optional
+        The family of arrays that its tally is read by.
+    has_threshold : bool
+        Whether numbers are counted by whether they are above a threshold.
+    """
+
+    name: str
+    home: str
+    kind: Kind | None = None
+    family: Any = None
+    has_threshold: bool = False
+
+    @property
+    def estimator(self) -> Any:
+        """The class, imported when it is first asked for."""
+        return getattr(import_module(f"tallybayes.estimators.{self.home}"), self.name)
+
+
+_FORMS = {
+    form.name: form
+    for form in (
+        Form("BernoulliNB", "bernoulli", "sums", families.Bernoulli, has_threshold=True),
+        Form("CategoricalNB", "categorical", "levels", families.Categorical),
+        Form("ComplementNB", "complement", "sums", families.Complement),
+        Form("GaussianNB", "gaussian", "moments", families.Gaussian),
+        Form("MultinomialNB", "multinomial", "sums", families.Multinomial),
+        Form("NaiveBayes", "naive_bayes"),
+        Form("WeightedNaiveBayes", "weighted"),
+    )
+}
+
+
+def form_of_name(name: str) -> Form | None:
+    """The estimator whose class has this name; None where there is none."""
+    return _FORMS.get(name)
+
+
+def form_of_class(estimator: type) -> Form | None:
+    """The estimator of this very class; None of any other, subclasses among them."""
+    form = _FORMS.get(estimator.__name__)
+    return form if form is not None and form.estimator is estimator else None
