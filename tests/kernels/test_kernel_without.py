@@ -11,6 +11,7 @@ from scipy import sparse
 from reference import LAYOUTS, without
 from reference.inputs import with_index
 from tallybayes import _kernels
+from tallybayes.engines.memory.lookup_leave_one_out import raise_unlearned
 from tallybayes.errors import NegativeTally
 
 ALPHAS = {"none": [0.0], "one": [1.0], "small": [1e-10], "huge": [1e10], "each": None}
@@ -228,7 +229,7 @@ def test_a_code_that_was_not_learned_is_refused():
     x, own = np.array([[1], [3]]), np.zeros(2, dtype=np.int64)
     assert _kernels.codes_without(x, start, np.zeros((1, 3)), own, scores, 1)
     with pytest.raises(NegativeTally, match="row 1, column 0 holds the level 3"):
-        lookup_leave_one_out.raise_unlearned(x, start)
+        raise_unlearned(x, start)
 
 
 # ---- Bayes' rule ---------------------------------------------------------------------------------
