@@ -1,0 +1,323 @@
+// Rows into scores, one at a time: from a Python dict to a class, without a frame.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "bind/modules.hpp"
+#include "bind/row_values.hpp"
+#include "count/cross.hpp"
+#include "score/pooled.hpp"
+
+using namespace nb::literals;
+
+namespace {
+
+using namespace tb;
+
+using InRotation = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+struct ScoredColumn {
+    nb::object name;
+    enum Kind { levels, bins, quadratic, pooled, function } kind = function;
+    nb::dict entry;              // text → entry of the table; of numbers, the texts beside them
+    i64 unseen = 0;              // levels: the entry of a text it does not hold, −1 to refuse
+    std::vector<double> edges;   // bins
+    std::vector<double> table;   // levels and bins: (entries, classes), entry 0 the gap
+    std::vector<double> beside;  // densities: (entries, classes), of the gap, a number and texts
+    std::vector<double> constant, slope, mean, scale, gap;  // densities: (classes,) each
+    std::vector<double> low, high, shift, there;  // pooled: of atoms, and (classes,) each
+    double share = 0.0;          // pooled
+    nb::object call;             // function
+    int least = ANY;             // what its numbers may be
+    bool dates = false;          // whether its numbers are dates
+};
+
+struct ScoredGroup {  // columns that are scored together
+    std::vector<ScoredColumn> members;
+    std::vector<double> mean, rotation, constant, freedom, row;
+    nb::object call;  // of rows with gaps, NaN
+    i64 classes = 0;
+
+    Triangular terms() const {
+        return {mean.data(), rotation.data(), constant.data(),
+                freedom.empty() ? nullptr : freedom.data(), classes,
+                static_cast<i64>(members.size())};
+    }
+};
+
+class RowScorer {
+public:
+    RowScorer(InVector<double> log_prior, i64 fallback, nb::list dates, nb::object convert,
+              nb::object as_text)
+        : reader_{convert, as_text}, prior_(values_of(log_prior)), fallback_(fallback) {
+        for (nb::handle name : dates) dates_[name] = nb::none();
+    }
+
+    void add_levels(nb::object name, nb::dict entry, i64 unseen, InTable<double> table) {
+        ScoredColumn& column = add(name, ScoredColumn::levels);
+        column.entry = entry, column.unseen = unseen;
+        take(column, table);
+    }
+    void add_bins(nb::object name, InVector<double> edges, InTable<double> table, nb::dict texts) {
+        ScoredColumn& column = add(name, ScoredColumn::bins);
+        column.edges = values_of(edges), column.entry = texts;
+        take(column, table);
+        if (table.shape(0) < edges.shape(0) + 2 + texts.size()) throw nb::value_error("edges do not fit the table");
+    }
+    // constant + slope·x − ((x − mean)·scale)²; x = 0 has no slope, which may be −inf
+    void add_quadratic(nb::object name, InVector<double> constant, InVector<double> slope, InVector<double> mean,
+                       InVector<double> scale, InVector<double> gap, int least, nb::dict texts, InTable<double> beside) {
+        ScoredColumn& column = add(name, ScoredColumn::quadratic);
+        column.least = least;
+        take_texts(column, texts, beside);
+        take(column, constant, slope, mean, scale, gap);
+    }
+    // a density beside atoms; see PooledTerms
+    void add_pooled(nb::object name, InVector<double> low, InVector<double> high, InTable<double> atoms, InVector<double> constant,
+                    InVector<double> mean, InVector<double> scale, InVector<double> shift, double share, InVector<double> gap,
+                    InVector<double> there, int least, nb::dict texts, InTable<double> beside) {
+        ScoredColumn& column = add(name, ScoredColumn::pooled);
+        column.least = least;
+        take_texts(column, texts, beside);
+        take(column, constant, shift, mean, scale, gap);
+        take(column, atoms);
+        if (low.shape(0) != high.shape(0) || atoms.shape(0) != low.shape(0) ||
+            there.shape(0) != prior_.size())
+            throw nb::value_error("the atoms do not fit the table");
+        column.low = values_of(low), column.high = values_of(high);
+        column.shift = values_of(shift), column.there = values_of(there), column.share = share;
+    }
+    // anything else: a function from a number to a score for each class
+    void add_function(nb::object name, nb::object function, InVector<double> gap, int least,
+                      nb::dict texts, InTable<double> beside) {
+        ScoredColumn& column = add(name, ScoredColumn::function);
+        column.least = least;
+        take_texts(column, texts, beside);
+        take(column, gap, gap, gap, gap, gap);
+        column.call = function;
+    }
+
+    // a triangular score of several columns; `function` takes the list of their values, NaN for
+    // gaps, and gives a score for each class
+    void add_group(nb::list names, InTable<double> mean, InRotation rotation, InTable<double> constant,
+                   std::optional<InVector<double>> freedom, nb::object function) {
+        const std::size_t K = prior_.size(), d = nb::len(names);
+        const bool fits = mean.shape(0) == K && mean.shape(1) == d && constant.shape(0) == K &&
+                          constant.shape(1) == d && rotation.shape(0) == K &&
+                          rotation.shape(1) == d && rotation.shape(2) == d &&
+                          (!freedom || freedom->shape(0) == K);
+        if (!fits) throw nb::value_error("the group has other classes or columns");
+        ScoredGroup group;
+        for (nb::handle name : names) {
+            group.members.emplace_back();
+            group.members.back().name = nb::borrow(name);
+        }
+        group.mean.assign(mean.data(), mean.data() + mean.size());
+        group.rotation.assign(rotation.data(), rotation.data() + rotation.size());
+        group.constant.assign(constant.data(), constant.data() + constant.size());
+        if (freedom) group.freedom = values_of(*freedom);
+        group.row.resize(d), group.call = function, group.classes = static_cast<i64>(K);
+        groups_.push_back(std::move(group));
+    }
+
+    const std::vector<double>& score(nb::dict row) {
+        const std::size_t K = prior_.size();
+        scores_ = prior_;
+        found = 0;
+        for (auto& column : columns_) {
+            const nb::handle held = value_at(row, column.name);
+            found += held.is_valid();
+            const Value value = reader_.read(held);
+            const bool number = column.kind != ScoredColumn::levels;
+            const bool beside = number && value.what == Value::text;
+            if (beside || !number || column.kind == ScoredColumn::bins) {
+                const i64 entry = beside    ? text_of(column, value)
+                                  : !number ? entry_of(column, value)
+                                            : bin_of(column, value);
+                const auto& table =
+                    number && column.kind != ScoredColumn::bins ? column.beside : column.table;
+                const double* shares = table.data() + static_cast<std::size_t>(entry) * K;
+                for (std::size_t k = 0; k < K; ++k) scores_[k] += shares[k];
+            } else {
+                const double x = number_of(column, value);
+                if (x == x && column.kind == ScoredColumn::function) {
+                    const auto shares = nb::cast<std::vector<double>>(column.call(x));
+                    if (shares.size() != K) throw nb::value_error("one score a class is needed");
+                    for (std::size_t k = 0; k < K; ++k) scores_[k] += shares[k];
+                    continue;
+                }
+                if (x == x && column.kind == ScoredColumn::pooled) {
+                    const PooledTerms terms{
+                        column.low.data(),   column.high.data(),  column.table.data(),
+                        static_cast<i64>(column.low.size()),      column.constant.data(),
+                        column.mean.data(),  column.scale.data(), column.shift.data(),
+                        column.share,        static_cast<i64>(K)};
+                    shares_.resize(K);
+                    terms.score(x, shares_.data());
+                    for (std::size_t k = 0; k < K; ++k) scores_[k] += shares_[k] + column.there[k];
+                    continue;
+                }
+                for (std::size_t k = 0; k < K; ++k) {
+                    if (x != x) {
+                        scores_[k] += column.gap[k];
+                    } else {
+                        const double t = (x - column.mean[k]) * column.scale[k];
+                        const double slope = x == 0.0 ? 0.0 : x * column.slope[k];
+                        scores_[k] += column.constant[k] + slope - t * t;
+                    }
+                }
+            }
+        }
+        for (auto& group : groups_) found += add_group_scores(group, row);
+        if (row.size() > found && has_other_keys(row)) return score(with_text_keys(row));
+        return scores_;
+    }
+    // P(c | x) as a list; empty where every class rules the row out
+    nb::list posterior(nb::dict row) {
+        score(row);
+        const double top = *std::max_element(scores_.begin(), scores_.end());
+        nb::list shares;
+        if (top == -std::numeric_limits<double>::infinity()) return shares;
+        double total = 0.0;
+        for (double& s : scores_) total += s = std::exp(s - top);
+        for (double s : scores_) shares.append(s / total);
+        return shares;
+    }
+    std::size_t found = 0;  // how many columns the last row had
+
+    // the best class, or −1 − fallback where every class rules the row out
+    i64 best(nb::dict row) {
+        const auto& scores = score(row);
+        const auto top = std::max_element(scores.begin(), scores.end());
+        if (*top == -std::numeric_limits<double>::infinity()) return -1 - fallback_;
+        return static_cast<i64>(top - scores.begin());
+    }
+
+private:
+    // how many of a group's columns the row has
+    std::size_t add_group_scores(ScoredGroup& group, nb::dict& row) {
+        std::size_t found = 0, there = 0;
+        for (std::size_t j = 0; j < group.members.size(); ++j) {
+            const nb::handle held = value_at(row, group.members[j].name);
+            found += held.is_valid();
+            group.row[j] = number_of(group.members[j], reader_.read(held));
+            there += group.row[j] == group.row[j];
+        }
+        if (there == group.row.size()) {
+            group.terms().score(group.row.data(), scores_.data(), nullptr);
+        } else if (there) {
+            nb::list values;
+            for (double x : group.row) values.append(x);
+            const auto shares = nb::cast<std::vector<double>>(group.call(values));
+            if (shares.size() != scores_.size()) throw nb::value_error("one score a class is needed");
+            for (std::size_t k = 0; k < shares.size(); ++k) scores_[k] += shares[k];
+        }
+        return found;
+    }
+    ScoredColumn& add(nb::object name, ScoredColumn::Kind kind) {
+        columns_.emplace_back();
+        columns_.back().name = name;
+        columns_.back().kind = kind;
+        columns_.back().dates = dates_.contains(name);
+        return columns_.back();
+    }
+    void take(ScoredColumn& column, const InTable<double>& table) const {
+        if (table.shape(1) != prior_.size()) throw nb::value_error("the table has other classes");
+        column.table.assign(table.data(), table.data() + table.size());
+    }
+    void take_texts(ScoredColumn& column, const nb::dict& texts, const InTable<double>& beside) const {
+        if (beside.shape(1) != prior_.size()) throw nb::value_error("the table has other classes");
+        column.entry = texts;
+        column.beside.assign(beside.data(), beside.data() + beside.size());
+    }
+    void take(ScoredColumn& column, const InVector<double>& constant, const InVector<double>& slope,
+              const InVector<double>& mean, const InVector<double>& scale, const InVector<double>& gap) const {
+        for (auto* a : {&constant, &slope, &mean, &scale, &gap})
+            if (a->shape(0) != prior_.size()) throw nb::value_error("the density has other classes");
+        column.constant = values_of(constant), column.slope = values_of(slope);
+        column.mean = values_of(mean), column.scale = values_of(scale);
+        column.gap = values_of(gap);
+    }
+    i64 entry_of(ScoredColumn& column, const Value& value) const {
+        if (value.what == Value::gap) return 0;
+        PyObject* found = PyDict_GetItemWithError(column.entry.ptr(), reader_.text_of(value).ptr());
+        if (found) return PyLong_AsLong(found);
+        if (PyErr_Occurred()) throw nb::python_error();
+        if (column.unseen < 0)
+            throw nb::key_error(nb::cast<std::string>(nb::str(column.name)).c_str());
+        return column.unseen;
+    }
+    // the entry of a text beside numbers; one that is not known may be a number itself
+    i64 text_of(const ScoredColumn& column, const Value& value) const {
+        PyObject* found = PyDict_GetItemWithError(column.entry.ptr(), value.text_value.ptr());
+        if (!found && PyErr_Occurred()) throw nb::python_error();
+        if (!found) (void)number_of(column, value);
+        const i64 entry = PyLong_AsLong(found);
+        const auto& table = column.kind == ScoredColumn::bins ? column.table : column.beside;
+        if (static_cast<std::size_t>(entry + 1) * prior_.size() > table.size())
+            throw nb::value_error("the table has no such entry");
+        return entry;
+    }
+    double number_of(const ScoredColumn& column, const Value& value) const {
+        if (value.what == Value::gap) return GAP;
+        if (value.what == Value::text || !is_finite(value.number_value)) {
+            const std::string name = nb::cast<std::string>(nb::str(column.name));
+            throw nb::value_error(
+                ("column '" + name + "' of the row holds a text or an infinite number, but it is "
+                 "counted as numbers").c_str());
+        }
+        if (value.is_date != column.dates)
+            throw nb::value_error("a date, or no date, where the model has learned the other");
+        const double x = value.number_value;
+        if (column.least != ANY && (x < 0.0 || (column.least == POSITIVE && x == 0.0))) {
+            const std::string name = nb::cast<std::string>(nb::str(column.name));
+            throw nb::value_error(("column '" + name + "' of the row holds a number that its family "
+                                   "does not take: it must be " +
+                                   (column.least == POSITIVE ? "above 0" : "0 or more"))
+                                      .c_str());
+        }
+        return x;
+    }
+    i64 bin_of(const ScoredColumn& column, const Value& value) const {
+        const double x = number_of(column, value);
+        if (x != x) return 0;
+        return 1 + (std::upper_bound(column.edges.begin(), column.edges.end(), x) - column.edges.begin());
+    }
+
+    Reader reader_;
+    std::vector<double> prior_, scores_, shares_;
+    i64 fallback_;
+    nb::dict dates_;  // the names of columns of dates
+    std::vector<ScoredColumn> columns_;
+    std::vector<ScoredGroup> groups_;
+};
+
+}  // namespace
+
+void bind_row_scorer(nb::module_& m) {
+    nb::class_<RowScorer>(m, "RowScorer")
+        .def(nb::init<InVector<double>, i64, nb::list, nb::object, nb::object>(), "log_prior"_a,
+             "fallback"_a, "dates"_a, "convert"_a, "as_text"_a)
+        .def("add_levels", &RowScorer::add_levels, "name"_a, "entry"_a, "unseen"_a, "table"_a)
+        .def("add_bins", &RowScorer::add_bins, "name"_a, "edges"_a, "table"_a, "texts"_a)
+        .def("add_quadratic", &RowScorer::add_quadratic, "name"_a, "constant"_a, "slope"_a,
+             "mean"_a, "scale"_a, "gap"_a, "least"_a, "texts"_a, "beside"_a)
+        .def("add_pooled", &RowScorer::add_pooled, "name"_a, "low"_a, "high"_a, "atoms"_a,
+             "constant"_a, "mean"_a, "scale"_a, "shift"_a, "share"_a, "gap"_a, "there"_a,
+             "least"_a, "texts"_a, "beside"_a)
+        .def("add_function", &RowScorer::add_function, "name"_a, "function"_a, "gap"_a,
+             "least"_a, "texts"_a, "beside"_a)
+        .def("add_group", &RowScorer::add_group, "names"_a, "mean"_a, "rotation"_a, "constant"_a,
+             "freedom"_a.none(), "function"_a)
+        .def("posterior", &RowScorer::posterior, "row"_a)
+        .def("best", &RowScorer::best, "row"_a)
+        .def_ro("found", &RowScorer::found);
+}

@@ -1,0 +1,73 @@
+// The binding of the kernel that turns texts into codes: Arrow streams in, arrays and lists out.
+#include "bind/modules.hpp"
+#include "count/strings.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <limits>
+#include <memory>
+
+#include "core/parallel.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using namespace tb;
+
+struct Encoded {
+    ArrowColumn column;
+    TextRanks ranks;
+    Buffer<i32> codes;
+
+    explicit Encoded(ArrowArrayStream* stream) : column(stream), codes(column.rows()) {
+        if (column.format != "u" && column.format != "U" && column.format != "vu")
+            throw nb::type_error("a column of texts is needed");
+        if (column.rows() > std::numeric_limits<i32>::max())
+            throw nb::value_error("a column of texts has 2^31 rows or more: give it in parts");
+    }
+};
+
+nb::object text_of(const Text& text) {
+    PyObject* decoded = PyUnicode_DecodeUTF8(text.at, static_cast<Py_ssize_t>(text.size), nullptr);
+    if (!decoded) throw nb::python_error();
+    return nb::steal(decoded);
+}
+
+nb::list encode_texts_(const nb::list& streams, int threads) {
+    std::vector<std::unique_ptr<Encoded>> all;
+    i64 rows = 0;
+    for (nb::handle stream : streams) {
+        void* p = PyCapsule_GetPointer(stream.ptr(), "arrow_array_stream");
+        if (!p) throw nb::python_error();
+        all.push_back(std::make_unique<Encoded>(static_cast<ArrowArrayStream*>(p)));
+        rows += all.back()->column.rows();
+    }
+    const i64 tasks = static_cast<i64>(all.size());
+    {
+        nb::gil_scoped_release release;
+        run_tasks(tasks, threads_for(rows * 8, tasks, threads), [&](i64 task, int) {
+            Encoded& e = *all[static_cast<std::size_t>(task)];
+            encode_texts(e.column, e.ranks, e.codes.get());
+        });
+    }
+    nb::list out;
+    for (auto& e : all) {
+        nb::list levels;
+        for (auto& text : e->ranks.texts) levels.append(text_of(text));
+        const std::size_t n = static_cast<std::size_t>(e->column.rows());
+        auto* kept = new Buffer<i32>(std::move(e->codes));
+        nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Buffer<i32>*>(p); });
+        out.append(nb::make_tuple(
+            nb::ndarray<nb::numpy, i32, nb::ndim<1>>(kept->get(), {n}, owner), levels));
+    }
+    return out;
+}
+
+}  // namespace
+
+void bind_strings(nb::module_& m) {
+    m.def("encode_texts", &encode_texts_, "streams"_a, "threads"_a);
+}

@@ -1,0 +1,81 @@
+// The binding of the kernels for learning weights and corrections.
+#include "bind/arrays.hpp"
+#include "bind/given.hpp"
+#include "bind/modules.hpp"
+#include "weighted/cell_offsets.hpp"
+#include "weighted/loss.hpp"
+
+using namespace nb::literals;
+
+namespace {
+
+using namespace tb;
+
+double softmax(InArray<double, 2> S, InArray<i32, 1> y, InArray<double, 1> weight,
+               OutArray<float, 2> R, int threads) {
+    need(S.shape(1) == y.shape(0) && weight.shape(0) == y.shape(0) && R.shape(0) == S.shape(0) &&
+             R.shape(1) == S.shape(1),
+         "shapes differ");
+    nb::gil_scoped_release release;
+    return softmax_residuals(S.data(), y.data(), weight.data(), S.shape(1), S.shape(0), R.data(),
+                             threads);
+}
+
+double weighted(nb::ndarray<const float, nb::ndim<3>, nb::device::cpu> Z, InArray<double, 2> v,
+                InArray<double, 1> offset, InArray<i32, 1> y, InArray<double, 1> weight,
+                OutArray<double, 2> in_v, OutArray<double, 1> in_b, int threads) {
+    const i64 layers = Z.shape(0), terms = Z.shape(1), n = Z.shape(2), K = v.shape(0);
+    need(layers == K || (layers == 1 && K == 2), "layers and classes differ");
+    need(n <= 1 || Z.stride(2) == 1, "the values of a term are not side by side");
+    need(v.shape(1) == Z.shape(1) && offset.shape(0) == v.shape(0) && in_v.shape(0) == v.shape(0) &&
+             in_v.shape(1) == Z.shape(1) && in_b.shape(0) == v.shape(0),
+         "shapes differ");
+    need(y.shape(0) == Z.shape(2) && weight.shape(0) == Z.shape(2), "rows differ");
+    const WeightedTerms all{Z.data(), Z.stride(0), Z.stride(1),   layers,   terms,        n, K,
+                            v.data(), offset.data(), y.data(), weight.data()};
+    nb::gil_scoped_release release;
+    return weighted_loss(chosen_loops(), all, in_v.data(), in_b.data(), threads);
+}
+
+CorrectedRows corrected(const InArray<i32, 2>& cells, const InArray<double, 2>& S,
+                        const i32* y, const InArray<double, 1>& weight) {
+    need(cells.shape(0) == S.shape(0) && weight.shape(0) == S.shape(0), "rows differ");
+    return {cells.data(),
+            S.data(),
+            y,
+            weight.data(),
+            static_cast<i64>(cells.shape(0)),
+            static_cast<i64>(cells.shape(1)),
+            static_cast<i64>(S.shape(1))};
+}
+
+double correction(InArray<i32, 2> cells, InArray<double, 2> S, InArray<i32, 1> y,
+                  InArray<double, 1> weight, InArray<double, 2> Q, OutArray<double, 2> gradient,
+                  int threads) {
+    const CorrectedRows rows = corrected(cells, S, y.data(), weight);
+    need(y.shape(0) == S.shape(0) && Q.shape(1) == S.shape(1) &&
+             gradient.shape(0) == Q.shape(0) && gradient.shape(1) == Q.shape(1),
+         "shapes differ");
+    nb::gil_scoped_release release;
+    return correction_gradient(chosen_loops(), rows, Q.data(), gradient.data(), Q.shape(0), threads);
+}
+
+void curvature(InArray<i32, 2> cells, InArray<double, 2> S, InArray<double, 1> weight,
+               OutArray<double, 2> diagonal, int threads) {
+    const CorrectedRows rows = corrected(cells, S, nullptr, weight);
+    need(diagonal.shape(1) == S.shape(1), "shapes differ");
+    nb::gil_scoped_release release;
+    correction_curvature(rows, diagonal.data(), diagonal.shape(0), threads);
+}
+
+}  // namespace
+
+void bind_weights(nb::module_& m) {
+    m.def("softmax_residuals", &softmax, "S"_a, "y"_a, "weight"_a, "R"_a, "threads"_a);
+    m.def("weighted_loss", &weighted, "Z"_a, "v"_a, "offset"_a, "y"_a, "weight"_a, "in_v"_a,
+          "in_b"_a, "threads"_a);
+    m.def("correction_gradient", &correction, "cells"_a, "S"_a, "y"_a, "weight"_a, "Q"_a,
+          "gradient"_a, "threads"_a);
+    m.def("correction_curvature", &curvature, "cells"_a, "S"_a, "weight"_a, "diagonal"_a,
+          "threads"_a);
+}

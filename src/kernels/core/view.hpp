@@ -1,0 +1,121 @@
+// What a kernel sees of an array: element type, shape and strides. No copy, no Python object.
+#pragma once
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <new>
+#include <utility>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+#include "simd/loop_table.hpp"
+
+namespace tb {
+
+enum class Type { f64, f32, i8, i16, i32_, i64_, u8, u16, u32, u64_ };
+
+struct Matrix {  // n rows, d columns; strides in elements
+    const void* data;
+    Type type;
+    i64 n, d, row, column;
+};
+
+template <class T>
+struct TypedMatrix {
+    const T* data;
+    i64 n, d, row, column;
+    const T* at(i64 i, i64 j) const { return data + i * row + j * column; }
+};
+
+// Calls f with the matrix typed. Every element type of numpy's real numbers is accepted.
+template <class F>
+decltype(auto) with_type(const Matrix& m, F&& f) {
+    auto typed = [&](auto tag) {
+        using T = decltype(tag);
+        return TypedMatrix<T>{static_cast<const T*>(m.data), m.n, m.d, m.row, m.column};
+    };
+    switch (m.type) {
+    case Type::f64: return f(typed(double{}));
+    case Type::f32: return f(typed(float{}));
+    case Type::i8: return f(typed(std::int8_t{}));
+    case Type::i16: return f(typed(std::int16_t{}));
+    case Type::i32_: return f(typed(i32{}));
+    case Type::i64_: return f(typed(i64{}));
+    case Type::u8: return f(typed(std::uint8_t{}));
+    case Type::u16: return f(typed(std::uint16_t{}));
+    case Type::u32: return f(typed(std::uint32_t{}));
+    default: return f(typed(u64{}));
+    }
+}
+
+// Memory aligned for vector loads; freed with the object. Not initialised.
+template <class T>
+class Buffer {
+public:
+    Buffer() = default;
+    explicit Buffer(i64 size) { resize(size); }
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+    Buffer(Buffer&& other) noexcept { swap(other); }
+    Buffer& operator=(Buffer&& other) noexcept {
+        swap(other);
+        return *this;
+    }
+    ~Buffer() { std::free(data_); }
+    void resize(i64 size) {
+        if (size <= capacity_) return;
+        // a large table is read all over: huge pages spare it most misses of the address cache
+        const std::size_t need = static_cast<std::size_t>(size) * sizeof(T);
+        const std::size_t page = need >= (std::size_t(1) << 22) ? std::size_t(1) << 21 : 64;
+        const std::size_t bytes = (need + page - 1) / page * page;
+#ifdef TB_EXACT_BUFFERS  // the sanitizers see an overrun only beyond what was allocated
+        void* fresh = nullptr;
+        if (posix_memalign(&fresh, page, need ? need : 1)) throw std::bad_alloc();
+#else
+        void* fresh = std::aligned_alloc(page, bytes ? bytes : page);
+        if (!fresh) throw std::bad_alloc();
+#endif
+#if defined(MADV_HUGEPAGE) && !defined(TB_EXACT_BUFFERS)
+        if (page > 64) madvise(fresh, bytes, MADV_HUGEPAGE);
+#endif
+        std::free(data_);
+        data_ = static_cast<T*>(fresh);
+        capacity_ = size;
+    }
+    T* get() const { return data_; }
+    T& operator[](i64 i) const { return data_[i]; }
+
+private:
+    void swap(Buffer& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(capacity_, other.capacity_);
+    }
+    T* data_ = nullptr;
+    i64 capacity_ = 0;
+};
+
+inline bool is_finite(double x) {
+    return x >= -std::numeric_limits<double>::max() && x <= std::numeric_limits<double>::max();
+}
+
+// hi + lo += x, with the rounding error of the sum kept in lo.
+inline void add_exactly(double& hi, double& lo, double x) {
+    const double s = hi + x, t = s - hi;
+    lo += (hi - (s - t)) + (x - t);
+    hi = s;
+}
+
+// What a kernel found wrong with its input; the caller looks the place up and words the error.
+enum Fault : int { FINE = 0, NOT_FINITE = 1, NEGATIVE = 2, NOT_INTEGER = 4, OUT_OF_RANGE = 8 };
+
+// What the values of a matrix have to be.
+enum class Demand { finite, non_negative };
+
+inline int fault_of(double x, Demand demand) {
+    if (!is_finite(x)) return NOT_FINITE;
+    return demand == Demand::non_negative && x < 0 ? NEGATIVE : FINE;
+}
+
+}  // namespace tb

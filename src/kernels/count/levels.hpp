@@ -1,0 +1,184 @@
+// Counting and looking up integer codes: column j has the levels 0 … n_levels[j]−1.
+#pragma once
+#include <atomic>
+#include <vector>
+
+#include "count/dense.hpp"
+
+namespace tb {
+
+constexpr i64 HUGE_CODE = i64(1) << 62;  // stands for every code too large for a table
+
+// A code as an integer; what is no whole number, or negative, is a fault and reads as 0.
+template <class T>
+inline i64 code_of(T value, int& fault) {
+    if constexpr (std::is_floating_point_v<T>) {
+        if (!(value >= T(0) && value < T(9007199254740992.0))) {
+            if (!is_finite(static_cast<double>(value)))
+                fault |= NOT_FINITE;
+            else if (value < T(0))
+                fault |= NEGATIVE;
+            else
+                return HUGE_CODE;
+            return 0;
+        }
+        const i64 code = static_cast<i64>(value);
+        if (static_cast<T>(code) != value) fault |= NOT_INTEGER;
+        return code;
+    } else if constexpr (std::is_signed_v<T>) {
+        if (value < 0) {
+            fault |= NEGATIVE;
+            return 0;
+        }
+        return static_cast<i64>(value);
+    } else {
+        const u64 code = static_cast<u64>(value);
+        return code >> 62 ? HUGE_CODE : static_cast<i64>(code);
+    }
+}
+
+// highest[j] = the largest code of column j (−1 without rows).
+template <class T>
+int highest_codes(const TypedMatrix<T>& x, i64* highest, int threads) {
+    struct Local {
+        Buffer<i64> highest;
+        int fault = FINE;
+    };
+    const i64 chunks = (x.n + CHUNK_ROWS - 1) / CHUNK_ROWS;
+    threads = threads_for(x.n * x.d, chunks, threads);
+    std::vector<Local> locals(threads);
+    for (auto& local : locals) {
+        local.highest.resize(x.d);
+        for (i64 j = 0; j < x.d; ++j) local.highest[j] = -1;
+    }
+    const bool by_column = x.row == 1 && x.column != 1;
+    run_tasks(chunks, threads, [&](i64 chunk, int thread) {
+        Local& local = locals[thread];
+        const i64 r0 = chunk * CHUNK_ROWS;
+        const i64 r1 = r0 + CHUNK_ROWS < x.n ? r0 + CHUNK_ROWS : x.n;
+        int fault = FINE;
+        i64* TOP = local.highest.get();
+        auto see = [&](i64 i, i64 j) {
+            const i64 code = code_of(*x.at(i, j), fault);
+            if (code > TOP[j]) TOP[j] = code;
+        };
+        if (by_column)
+            for (i64 j = 0; j < x.d; ++j)
+                for (i64 i = r0; i < r1; ++i) see(i, j);
+        else
+            for (i64 i = r0; i < r1; ++i)
+                for (i64 j = 0; j < x.d; ++j) see(i, j);
+        local.fault |= fault;
+    });
+    int fault = FINE;
+    for (i64 j = 0; j < x.d; ++j) highest[j] = -1;
+    for (auto& local : locals) {
+        fault |= local.fault;
+        for (i64 j = 0; j < x.d; ++j)
+            if (local.highest[j] > highest[j]) highest[j] = local.highest[j];
+    }
+    return fault;
+}
+
+// Adds the level counts of every class: counts (classes, cells), column j at start[j]. A code at or
+// beyond its column's end is OUT_OF_RANGE, so one may guess the number of levels and count at once.
+template <class T>
+int count_levels(const TypedMatrix<T>& x, const i32* codes, const double* weights, i64 classes,
+                 const i64* start, double* counts, int threads) {
+    const i64 d = x.d, cells = start[d];
+    // whole numbers are exact in any order: each thread keeps one table; weights are summed by
+    // chunks that the shape decides and merged in order
+    i64 rows = weights ? classes * cells / (d ? d : 1) : CHUNK_ROWS;
+    if (rows < CHUNK_ROWS) rows = CHUNK_ROWS;
+    if (!weights && rows > (i64(1) << 30)) rows = i64(1) << 30;
+    const i64 chunks = (x.n + rows - 1) / rows;
+    struct Local {
+        Buffer<std::uint32_t> whole;
+        Buffer<double> weighted;
+        i64 rows = 0;
+        int fault = FINE;
+    };
+    threads = threads_for(x.n * d, chunks, threads);
+    // a table per thread must not cost more than the counting itself
+    while (threads > 1 && classes * cells > x.n * d * 4) --threads;
+    std::vector<Local> locals(threads);
+    const i64 size = classes * cells;
+    auto clear = [&](Local& local) {
+        for (i64 i = 0; i < size; ++i) local.whole[i] = 0;
+    };
+    auto flush = [&](Local& local) {
+        for (i64 i = 0; i < size; ++i) counts[i] += static_cast<double>(local.whole[i]);
+        clear(local);
+        local.rows = 0;
+    };
+    for (auto& local : locals) {
+        if (weights) {
+            local.weighted.resize(size);
+        } else {
+            local.whole.resize(size);
+            clear(local);
+        }
+    }
+    int fault = FINE;
+    auto count_chunk = [&](Local& local, auto* table, i64 r0, i64 r1, auto weight) {
+        int bad = FINE;
+        for (i64 i = r0; i < r1; ++i) {
+            if (codes[i] < 0 || codes[i] >= classes)
+                throw std::out_of_range("a class code is out of range");
+            auto* row = table + codes[i] * cells;
+            const auto w = weight(i);
+            for (i64 j = 0; j < d; ++j) {
+                const i64 code = code_of(*x.at(i, j), bad);
+                if (code >= start[j + 1] - start[j])
+                    bad |= OUT_OF_RANGE;
+                else
+                    row[start[j] + code] += w;
+            }
+        }
+        local.fault |= bad;
+    };
+    run_in_order(
+        chunks, threads,
+        [&](i64 chunk, int thread) {
+            Local& local = locals[thread];
+            const i64 r0 = chunk * rows, r1 = r0 + rows < x.n ? r0 + rows : x.n;
+            if (weights) {
+                for (i64 i = 0; i < size; ++i) local.weighted[i] = 0.0;
+                count_chunk(local, local.weighted.get(), r0, r1, [&](i64 i) { return weights[i]; });
+            } else {
+                count_chunk(local, local.whole.get(), r0, r1, [](i64) { return 1u; });
+                local.rows += r1 - r0;
+            }
+        },
+        [&](i64, int thread) {
+            Local& local = locals[thread];
+            fault |= local.fault;
+            if (weights && !fault)
+                for (i64 i = 0; i < size; ++i) counts[i] += local.weighted[i];
+            else if (!weights && local.rows > (i64(1) << 31))
+                flush(local);
+        });
+    if (!weights && !fault)
+        for (auto& local : locals) flush(local);
+    return fault;
+}
+
+// entry[i·d + j] = start[j] + code, or the last entry of the column (its unseen level) for a code
+// that the table does not know. Columns of the table have n_levels + 1 entries.
+template <class T>
+int table_entries(const TypedMatrix<T>& x, i64 r0, i64 r1, const i64* start, i32* entry,
+                  bool& unseen) {
+    int fault = FINE;
+    bool beyond = false;
+    for (i64 i = r0; i < r1; ++i)
+        for (i64 j = 0; j < x.d; ++j) {
+            const i64 code = code_of(*x.at(i, j), fault);
+            const i64 last = start[j + 1] - start[j] - 1;
+            beyond |= code >= last;
+            *entry++ = static_cast<i32>(start[j] + (code < last ? code : last));
+        }
+    unseen |= beyond;
+    return fault;
+}
+
+}  // namespace tb

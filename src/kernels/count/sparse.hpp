@@ -1,0 +1,226 @@
+// Counting the rows of a sparse matrix: sums and moments.
+//
+// CSR rows are grouped by class first, so that each class is summed into one vector that stays in
+// the cache, and no thread shares a cell with another. CSC columns are summed one by one.
+#pragma once
+#include <cmath>
+#include <vector>
+
+#include "core/parallel.hpp"
+#include "core/view.hpp"
+
+namespace tb {
+
+constexpr i64 SEGMENT_ROWS = 16384;
+
+template <class T, class I>
+struct Compressed {  // major = rows for CSR, columns for CSC
+    const I* indptr;
+    const I* indices;
+    const T* data;
+    i64 major, minor;
+};
+
+struct Rule {  // what is done to a value before it is summed
+    const double* threshold;  // Σ w·[x > threshold] where given
+    Demand demand;
+};
+
+// How one value enters the cells of a class (or of a column).
+struct SumCells {
+    static constexpr int parts = 1;  // arrays of cells
+    static void add(double* const* cell, i64 at, double x, double w) { cell[0][at] += w * x; }
+    static void merge(double* const* to, double* const* from, i64 n) {
+        for (i64 j = 0; j < n; ++j) to[0][j] += from[0][j];
+    }
+};
+
+// Σ w·x and Σ w·x² about zero as double-doubles: cells hi and lo of each.
+struct MomentCells {
+    static constexpr int parts = 4;
+    static double product_error(double a, double b, double p) { return std::fma(a, b, -p); }
+    static void add(double* const* c, i64 at, double x, double w) {
+        const double u = w * x, ue = product_error(w, x, u);
+        add_exactly(c[0][at], c[1][at], u);
+        c[1][at] += ue;
+        const double q = u * x, qe = product_error(u, x, q) + ue * x;
+        add_exactly(c[2][at], c[3][at], q);
+        c[3][at] += qe;
+    }
+    static void merge(double* const* to, double* const* from, i64 n) {
+        for (i64 j = 0; j < n; ++j)
+            for (int p = 0; p < 4; p += 2) {
+                add_exactly(to[p][j], to[p + 1][j], from[p][j]);
+                to[p + 1][j] += from[p + 1][j];
+            }
+    }
+};
+
+template <class Cells, class T>
+inline int add_value(double* const* cell, i64 at, T value, double w, const Rule& rule) {
+    double x = static_cast<double>(value);
+    const int fault = fault_of(x, rule.demand);
+    if (rule.threshold) {
+        if (!(x > *rule.threshold)) return fault;
+        x = 1.0;
+    }
+    Cells::add(cell, at, x, w);
+    return fault;
+}
+
+// CSR: out[p] is (classes, d). Rows of one class are taken in their order.
+template <class Cells, class T, class I>
+int count_csr(const Compressed<T, I>& x, const i32* codes, const double* weights, i64 classes,
+              const Rule& rule, double* const* out, int threads) {
+    const i64 n = x.major, d = x.minor;
+    std::vector<i64> begin(static_cast<std::size_t>(classes) + 1, 0);
+    for (i64 i = 0; i < n; ++i) {
+        if (codes[i] < 0 || codes[i] >= classes)
+            throw std::out_of_range("a class code is out of range");
+        ++begin[codes[i] + 1];
+    }
+    for (i64 k = 0; k < classes; ++k) begin[k + 1] += begin[k];
+    Buffer<i64> order(n);
+    {
+        std::vector<i64> at(begin.begin(), begin.end() - 1);
+        for (i64 i = 0; i < n; ++i) order[at[codes[i]]++] = i;
+    }
+    struct Segment {
+        i64 k, from, to;
+        bool alone;
+    };
+    std::vector<Segment> segments;
+    for (i64 k = 0; k < classes; ++k)
+        for (i64 a = begin[k]; a < begin[k + 1]; a += SEGMENT_ROWS) {
+            const i64 b = a + SEGMENT_ROWS < begin[k + 1] ? a + SEGMENT_ROWS : begin[k + 1];
+            segments.push_back({k, a, b, begin[k + 1] - begin[k] <= SEGMENT_ROWS});
+        }
+    struct Local {
+        Buffer<double> cells[Cells::parts];
+        int fault = FINE;
+    };
+    const i64 tasks = static_cast<i64>(segments.size());
+    threads = threads_for(n ? static_cast<i64>(x.indptr[n]) - static_cast<i64>(x.indptr[0]) : 0,
+                          tasks, threads);
+    std::vector<Local> locals(threads);
+    int fault = FINE;
+    run_in_order(
+        tasks, threads,
+        [&](i64 t, int thread) {
+            const Segment& segment = segments[t];
+            Local& local = locals[thread];
+            double* cell[Cells::parts];
+            for (int p = 0; p < Cells::parts; ++p) {
+                if (segment.alone) {
+                    cell[p] = out[p] + segment.k * d;
+                } else {
+                    local.cells[p].resize(d);
+                    cell[p] = local.cells[p].get();
+                    for (i64 j = 0; j < d; ++j) cell[p][j] = 0.0;
+                }
+            }
+            int bad = FINE;
+            for (i64 r = segment.from; r < segment.to; ++r) {
+                const i64 i = order[r];
+                const double w = weights ? weights[i] : 1.0;
+                const I end = x.indptr[i + 1];
+                for (I p = x.indptr[i]; p < end; ++p) {
+                    const i64 j = static_cast<i64>(x.indices[p]);
+                    if (static_cast<u64>(j) >= static_cast<u64>(d)) {
+                        bad |= OUT_OF_RANGE;
+                        continue;
+                    }
+                    bad |= add_value<Cells>(cell, j, x.data[p], w, rule);
+                }
+            }
+            local.fault |= bad;
+        },
+        [&](i64 t, int thread) {
+            const Segment& segment = segments[t];
+            Local& local = locals[thread];
+            fault |= local.fault;
+            if (fault || segment.alone) return;
+            double *to[Cells::parts], *from[Cells::parts];
+            for (int p = 0; p < Cells::parts; ++p)
+                to[p] = out[p] + segment.k * d, from[p] = local.cells[p].get();
+            Cells::merge(to, from, d);
+        });
+    return fault;
+}
+
+// CSC: the same sums, one column at a time.
+template <class Cells, class T, class I>
+int count_csc(const Compressed<T, I>& x, const i32* codes, const double* weights, i64 classes,
+              const Rule& rule, double* const* out, int threads) {
+    const i64 d = x.major, n = x.minor;
+    constexpr i64 COLUMNS = 256;
+    const i64 tasks = (d + COLUMNS - 1) / COLUMNS;
+    struct Local {
+        Buffer<double> cells[Cells::parts];
+    };
+    threads = threads_for((d ? static_cast<i64>(x.indptr[d]) : 0) + d * classes, tasks, threads);
+    std::vector<Local> locals(threads);
+    std::atomic<int> fault{FINE};
+    run_tasks(tasks, threads, [&](i64 t, int thread) {
+        Local& local = locals[thread];
+        double* cell[Cells::parts];
+        for (int p = 0; p < Cells::parts; ++p) {
+            local.cells[p].resize(classes);
+            cell[p] = local.cells[p].get();
+        }
+        int bad = FINE;
+        const i64 last = (t + 1) * COLUMNS < d ? (t + 1) * COLUMNS : d;
+        for (i64 j = t * COLUMNS; j < last; ++j) {
+            for (int p = 0; p < Cells::parts; ++p)
+                for (i64 k = 0; k < classes; ++k) cell[p][k] = 0.0;
+            const I end = x.indptr[j + 1];
+            for (I p = x.indptr[j]; p < end; ++p) {
+                const i64 i = static_cast<i64>(x.indices[p]);
+                if (static_cast<u64>(i) >= static_cast<u64>(n)) {
+                    bad |= OUT_OF_RANGE;
+                    continue;
+                }
+                if (codes[i] < 0 || codes[i] >= classes)
+                    throw std::out_of_range("a class code is out of range");
+                bad |= add_value<Cells>(cell, codes[i], x.data[p], weights ? weights[i] : 1.0, rule);
+            }
+            for (i64 k = 0; k < classes; ++k) {
+                double *to[Cells::parts], *from[Cells::parts];
+                for (int p = 0; p < Cells::parts; ++p)
+                    to[p] = out[p] + k * d + j, from[p] = cell[p] + k;
+                Cells::merge(to, from, 1);
+            }
+        }
+        if (bad) fault |= bad;
+    });
+    return fault;
+}
+
+// Level counts of the stored values of a CSR matrix of codes; absent values are the caller's.
+template <class T, class I, class Code>
+int count_levels_csr(const Compressed<T, I>& x, const i32* codes, const double* weights,
+                     i64 classes, const i64* start, double* counts, Code&& code_of) {
+    const i64 d = x.minor, cells = start[d];
+    int fault = FINE;
+    for (i64 i = 0; i < x.major; ++i) {
+        if (codes[i] < 0 || codes[i] >= classes)
+            throw std::out_of_range("a class code is out of range");
+        double* row = counts + codes[i] * cells;
+        const double w = weights ? weights[i] : 1.0;
+        for (I p = x.indptr[i]; p < x.indptr[i + 1]; ++p) {
+            const i64 j = static_cast<i64>(x.indices[p]);
+            if (static_cast<u64>(j) >= static_cast<u64>(d)) {
+                fault |= OUT_OF_RANGE;
+                continue;
+            }
+            const i64 code = code_of(x.data[p], fault);
+            if (code >= start[j + 1] - start[j])
+                fault |= OUT_OF_RANGE;
+            else
+                row[start[j] + code] += w;
+        }
+    }
+    return fault;
+}
+
+}  // namespace tb

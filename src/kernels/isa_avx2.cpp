@@ -1,3 +1,0 @@
-#define TB_ISA avx2
-#define TB_WIDTH 4
-#include "loops.hpp"

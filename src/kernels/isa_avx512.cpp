@@ -1,3 +1,0 @@
-#define TB_ISA avx512
-#define TB_WIDTH 8
-#include "loops.hpp"

@@ -1,3 +1,0 @@
-#define TB_ISA baseline
-#define TB_WIDTH 2
-#include "loops.hpp"

@@ -1,0 +1,3 @@
+#define TB_ISA avx2
+#define TB_WIDTH 4
+#include "simd/loops.hpp"

@@ -1,0 +1,3 @@
+#define TB_ISA avx512
+#define TB_WIDTH 8
+#include "simd/loops.hpp"

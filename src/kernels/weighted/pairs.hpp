@@ -1,0 +1,209 @@
+// Pairs of columns: what their joint cells say that the present model does not.
+//
+// With P the present leave-one-out probabilities (n rows, K classes), cell v of a pair has
+//   C[v, k] = Σ w·[y = k],  E[v, k] = Σ w·P[i, k]        over the rows in it,
+// and says log((C + t_k) / (E + t_k)) of class k; a row is taken out of both sums, with its whole
+// weight, before it is scored itself. A cell of −1 says nothing.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "core/parallel.hpp"
+#include "simd/log_sum.hpp"
+#include "weighted/pair_sums.hpp"
+
+namespace tb {
+
+// A PairTable of two classes, if all rows of a class weigh alike: only then what is taken out of C is
+// the same for all.
+class AlikePair {
+public:
+    AlikePair(const Loops& loops, const i32* y, const double* weight, i64 n, const double* C,
+              const double* E, i64 cells, const double* t) {
+        for (i64 k = 0; k < 2; ++k)
+            for (i64 i = 0; i < n; ++i)
+                if (y[i] == k) {
+                    of_[k] = weight[i];
+                    break;
+                }
+        alike_ = loops.alike(y, weight, n, of_);
+        if (!alike_) return;
+        for (i64 k = 0; k < 2; ++k) table_.r[k] = of_[k];
+        table_.least = t[0] < t[1] ? t[0] : t[1];
+        entries_.assign(8 * (cells ? cells : 1), 1.0);
+        for (i64 at = 0; at < 2 * cells; ++at) {
+            const i64 y = at & 1, other = at ^ 1;
+            const double entry[4] = {not_negative(C[at] - table_.r[y]) + t[y],
+                                     not_negative(C[other]) + t[1 - y], E[at] + t[y],
+                                     E[other] + t[1 - y]};
+            for (i64 j = 0; j < 4; ++j) entries_[4 * at + j] = entry[j];
+        }
+        table_.entries = entries_.data();
+    }
+    AlikePair(const AlikePair&) = delete;
+    bool alike() const { return alike_; }
+    const PairTable& table() const { return table_; }
+    double weighted(const double* logs) const { return of_[0] * logs[0] + of_[1] * logs[1]; }
+
+private:
+    bool alike_ = false;
+    double of_[2] = {0.0, 0.0};
+    PairTable table_{};
+    std::vector<double> entries_;
+};
+
+// The rows of (n, K) behind whose first number there are `wide` numbers.
+inline i64 n_within(i64 n, i64 K, i64 wide) {
+    const i64 short_of = (wide - K + K - 1) / K;  // at the end
+    return short_of < n ? n - short_of : 0;
+}
+
+// Σ w·log(ratio_y / Σ_k P_k·ratio_k): how much the leave-one-out log-likelihood gains by the cells.
+inline double residual_gain(const Loops& loops, const LabelledRows& rows, const i32* cell,
+                            const double* C, const double* E, i64 cells, const double* t) {
+    const i64 K = rows.classes;
+    if (K == 2) {
+        const AlikePair pair(loops, rows.y, rows.weight, rows.n, C, E, cells, t);
+        if (pair.alike()) {
+            double logs[2];
+            loops.pair_gains(pair.table(), {cell, rows.y, rows.P, rows.n}, logs);
+            return pair.weighted(logs);
+        }
+    }
+    constexpr i64 STEP = 256;
+    const i64 wide = padded(K);
+    const std::vector<float> counted = lanes_of(C, cells, K), expected = lanes_of(E, cells, K);
+    const std::vector<float> prior = lanes_of(t, 1, K), below = lanes_of(t, 1, K, 1.0f);
+    const PairOfMany pair{counted.data(), expected.data(), prior.data(), below.data(), wide, K};
+    const i64 within = n_within(rows.n, K, wide);
+    std::vector<float> last((rows.n - within) * K + wide, 0.0f);  // rows near the end of P
+    std::copy(rows.P + within * K, rows.P + rows.n * K, last.begin());
+    LogSum gain(K);
+    double share[STEP];
+    for (i64 begin = 0, end; begin < rows.n; begin = end) {
+        const i64 until = begin < within ? within : rows.n;
+        end = begin + STEP < until ? begin + STEP : until;
+        const float* P = begin < within ? rows.P + begin * K : last.data() + (begin - within) * K;
+        loops.pair_shares(pair, end - begin, cell + begin, rows.y + begin, rows.weight + begin, P,
+                          share);
+        for (i64 i = begin; i < end; ++i) gain.add(rows.y[i], share[i - begin], rows.weight[i]);
+    }
+    return gain.value();
+}
+
+// The joint cell of rows, by the coarser cell that each column's cells are in; −1 where one is.
+inline void joint_cells(const i32* first, const i32* second, i64 n, const i32* a, const i32* b,
+                        i32 width, i32* joint, int allowed) {
+    const i64 step = 1 << 15, tasks = (n + step - 1) / step;
+    run_tasks(tasks, threads_for(n, tasks, allowed), [&](i64 task, int) {
+        const i64 end = (task + 1) * step < n ? (task + 1) * step : n;
+        for (i64 i = task * step; i < end; ++i) {
+            const i32 u = first[i], v = second[i];
+            const i32 p = u < 0 ? -1 : a[u], q = v < 0 ? -1 : b[v];
+            joint[i] = p < 0 || q < 0 ? -1 : p * width + q;
+        }
+    });
+}
+
+constexpr double NEAR = 0.25;
+
+// log(1 − x) for 0 ≤ x ≤ NEAR, to 1e-11: −2·artanh(x / (2 − x)) by its series.
+inline double log_rest(double x) {
+    const double s = x / (2.0 - x), z = s * s;
+    return -2.0 * s *
+           (1.0 + z * (1.0 / 3 + z * (1.0 / 5 + z * (1.0 / 7 + z * (1.0 / 9 + z * (1.0 / 11))))));
+}
+
+// What the cells of a pair say of each class, log((C_k + t_k) / (E_k + t_k)), with all rows and with
+// a row taken out.
+class PairLogs {
+public:
+    PairLogs(const double* C, const double* E, i64 cells, i64 K, const double* t)
+        : C_(C), E_(E), t_(t), K_(K), full_(cells * K), own_(cells * K), part_(cells * K) {
+        for (i64 j = 0; j < cells * K; ++j) {
+            const double with = C[j] + t[j % K], expected = E[j] + t[j % K];
+            full_[j] = std::log(with / expected);
+            own_[j] = std::log((not_negative(C[j] - 1.0) + t[j % K]) / expected);
+            part_[j] = 1.0 / expected;
+        }
+    }
+    // z_k = log((C − [k = y]·r + t_k) / (E − r·P_k + t_k)) in cell v, r what is removed of a row.
+    void without(i64 v, i32 y, double r, const float* P, double* z) const {
+        const i64 K = K_;
+        const double *e = E_ + v * K, *full = full_.data() + v * K, *part = part_.data() + v * K;
+        if (r == 0.0) return static_cast<void>(std::copy(full, full + K, z));
+        const auto taken = [=](i64 k) { return (r * P[k] < e[k] ? r * P[k] : e[k]) * part[k]; };
+        double most = 0.0;
+        for (i64 k = 0; k < K; ++k) {
+            const double x = taken(k);
+            most = x > most ? x : most;
+            z[k] = full[k] - log_rest(x);
+        }
+        for (i64 k = 0; most > NEAR && k < K; ++k)
+            if (taken(k) > NEAR) z[k] = full[k] - std::log1p(-taken(k));
+        const i64 at = v * K + y;
+        if (r == 1.0)
+            z[y] += own_[at] - full_[at];
+        else
+            z[y] += std::log((not_negative(C_[at] - r) + t_[y]) * part_[at]) - full_[at];
+    }
+
+private:
+    const double *C_, *E_, *t_;
+    i64 K_;
+    std::vector<double> full_, own_, part_;
+};
+
+// Half of what cells say of the second class less the first of rows [begin, end), of two classes.
+inline void half_apart(const Loops& loops, const AlikePair& pair, const i32* cell, const i32* y,
+                       const float* P, i64 begin, i64 end, double* half) {
+    const i64 n = end - begin;
+    loops.pair_ratios(pair.table(), {cell + begin, y + begin, P + 2 * begin, n}, half);
+    loops.logs(n, half);
+    for (i64 i = 0; i < n; ++i) half[i] *= y[begin + i] == 1 ? 0.5 : -0.5;
+}
+
+// What each row's cell says of each class with so much of the row taken out, centred over classes:
+// (classes, n).
+inline void residual_values(const Loops& loops, const i32* y, const double* removed,
+                            const float* P, i64 n, i64 K, const i32* cell, const double* C,
+                            const double* E, i64 cells, const double* t, float* values,
+                            int allowed) {
+    const i64 step = 4096, tasks = (n + step - 1) / step;
+    if (K == 2) {
+        const AlikePair pair(loops, y, removed, n, C, E, cells, t);
+        if (pair.alike()) {
+            run_tasks(tasks, threads_for(n * 4, tasks, allowed), [&](i64 task, int) {
+                const i64 begin = task * step, end = begin + step < n ? begin + step : n;
+                std::vector<double> half(end - begin);
+                half_apart(loops, pair, cell, y, P, begin, end, half.data());
+                for (i64 i = begin; i < end; ++i) {
+                    values[i] = static_cast<float>(-half[i - begin]);
+                    values[n + i] = static_cast<float>(half[i - begin]);
+                }
+            });
+            return;
+        }
+    }
+    const PairLogs logs(C, E, cells, K, t);
+    run_tasks(tasks, threads_for(n * K * 8, tasks, allowed), [&](i64 task, int) {
+        std::vector<double> z(K, 0.0);
+        const i64 end = (task + 1) * step < n ? (task + 1) * step : n;
+        for (i64 i = task * step; i < end; ++i) {
+            const i64 v = cell[i];
+            if (v < 0) {
+                for (i64 k = 0; k < K; ++k) values[k * n + i] = 0.0f;
+                continue;
+            }
+            logs.without(v, y[i], removed[i], P + i * K, z.data());
+            double mean = 0.0;
+            for (i64 k = 0; k < K; ++k) mean += z[k];
+            mean /= static_cast<double>(K);
+            for (i64 k = 0; k < K; ++k) values[k * n + i] = static_cast<float>(z[k] - mean);
+        }
+    });
+}
+
+}  // namespace tb
