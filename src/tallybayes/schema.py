@@ -63,13 +63,18 @@ class Columns:
         """What tells the groups of a table's schema apart."""
         return self.names, self.kind
 
+    @property
+    def n_all(self) -> int | None:
+        """How many levels a table's column has, where only some of them are named."""
+        return None
+
     def name_of(self, column: int) -> str:
         """A column as errors call it: its name where it has one, else its number."""
         return str(column) if self.names is None else f"{column} ({self.names[column]!r})"
 
     def join(self, other: Columns) -> Columns:
         """The columns that hold both: the larger number of levels, this one's origin."""
-        if isinstance(self, SomeLevels) or isinstance(other, SomeLevels):
+        if self.n_all is not None or other.n_all is not None:
             raise IncompatibleTallies(
                 f"column {(self.names or '?')[0]!r} names some of its levels only, as a question "
                 "asked for them: such counts cannot be merged; ask the joined source"
@@ -155,7 +160,7 @@ class SomeLevels(Columns):
         How many levels the column has, named or not.
     """
 
-    n_all: int
+    n_all: int = 0
 
     def _parts(self) -> list[bytes]:
         return [*super()._parts(), f"some of {self.n_all}".encode()]

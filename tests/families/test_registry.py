@@ -11,6 +11,7 @@ from scipy.special import i0e, i1e
 import tallybayes
 from tallybayes import NaiveBayes
 from tallybayes.families import Gaussian, LevelFamily, NumberDensity, NumberFamily, registry
+from tallybayes.families.number_density import TunableDensity
 from tallybayes.parameters import Description
 from tallybayes.testing.families import check_number_family
 
@@ -165,3 +166,18 @@ def test_the_names_of_columns_families():
     assert names[:4] == ["gaussian", "categorical", "bernoulli", "poisson"]
     assert "negative-binomial" in names
     assert set(names) - set(registry.family_names(alone=True)) == {"multinomial"}
+
+
+@pytest.mark.parametrize("made", [Loose, Poisson])
+def test_a_family_without_a_likelihood_cannot_be_made(made):
+    with pytest.raises(TypeError, match="likelihood"):
+        made()
+
+
+def test_a_density_whose_strength_is_chosen_has_what_the_choice_asks():
+    class Half(TunableDensity):
+        def under(self, strength):
+            return self
+
+    assert {"scaled", "log_evidence"} <= Half.__abstractmethods__
+    assert "under" not in Half.__abstractmethods__

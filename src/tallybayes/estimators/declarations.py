@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.families.column_family import ColumnFamily
-from tallybayes.families.registry import family_names, family_of_name
+from tallybayes.families.registry import family_names, family_of_name, is_family
 from tallybayes.schema import Kind
 from tallybayes.tables import Empty, Table
 from tallybayes.tables.objects import as_text
@@ -200,7 +199,7 @@ def need_family(key: Any, family: Any) -> None:
     """Raises ValueError where columns= gives a key something that is no family for it."""
     if family is None:
         return
-    if not isinstance(family, ColumnFamily):
+    if not is_family(family):
         raise ValueError(
             f"columns= gives {key!r} the family {family!r}: give {_families(alone=True)} from "
             f"tallybayes.families, {_families(alone=False)} for a tuple of columns, or None to "

@@ -10,8 +10,7 @@ import numpy as np
 
 from tallybayes import families
 from tallybayes.estimators.declarations import KINDS
-from tallybayes.families.column_family import ColumnFamily
-from tallybayes.families.registry import family_of_class, name_of_family
+from tallybayes.families.registry import family_of_class, is_family, name_of_family
 from tallybayes.persistence.checks import Unfit, need, text
 
 __all__ = ["field_values", "plain", "restored"]
@@ -44,7 +43,7 @@ def plain(value: Any) -> Any:
     """Parameters with each family as a dict of its name and fields."""
     if type(value) in PRIORS.values() or name_of_family(type(value)) is not None:
         return {FAMILY: type(value).__name__, **plain(field_values(value))}
-    if isinstance(value, ColumnFamily):
+    if is_family(value):
         raise TypeError(
             f"the family {type(value).__name__} has no name that a model file could say: give it "
             "one with tallybayes.register_family, here and where the file is read"

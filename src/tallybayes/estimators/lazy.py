@@ -23,7 +23,6 @@ from tallybayes.estimators.odd_values import Watched, warn_of_odd_values
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.table_reading import Reading
 from tallybayes.estimators.table_rows import Names, rows_to_score
-from tallybayes.families import Categorical
 from tallybayes.families.choice import UNDECLARED
 from tallybayes.parameters import Unseen
 from tallybayes.tables import Column, Numbers, Table, Texts, read_table
@@ -64,7 +63,7 @@ def _need_family(name: str, family: Any) -> None:
     """Raises ValueError for a family that needs more than the counts of what was asked for."""
     if family is not None and family.together is None and not family.needs_values:
         return
-    if isinstance(family, Categorical):
+    if family is not None and family.needs_levels:
         raise ValueError(
             f"columns= gives {name!r} a Dirichlet with a probability for each level, but not the "
             "levels: declare them, Categorical(levels=[…], prior=…)"

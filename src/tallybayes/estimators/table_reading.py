@@ -30,6 +30,7 @@ from tallybayes.families.choice import UNDECLARED, ReadAs, can_read_as, choose, 
 from tallybayes.families.column_family import Context, CountedLevels, NumberCounts
 from tallybayes.families.counts import MultinomialCounts
 from tallybayes.families.gaussian_group import GaussianGroup
+from tallybayes.families.number_density import NumberDensity
 from tallybayes.families.priors import Estimate
 from tallybayes.families.strength import (
     CRITERIA,
@@ -39,8 +40,7 @@ from tallybayes.families.strength import (
     each,
     law_score,
 )
-from tallybayes.parameters import Density, Unseen
-from tallybayes.schema import SomeLevels
+from tallybayes.parameters import Unseen
 from tallybayes.tally import CrossMoments, FeatureSums, GridCounts, LevelCounts, Moments, TableTally
 
 __all__ = [
@@ -211,7 +211,9 @@ class _Reader:
     def _number_of_levels(self, name: str, levels: list[str]) -> int:
         """N_j: those declared or found, named or not."""
         columns, _ = self.here.get(((name,), "levels"), (None, None))
-        return columns.n_all if isinstance(columns, SomeLevels) else len(levels)
+        if columns is None or columns.n_all is None:
+            return len(levels)
+        return columns.n_all
 
     def _gaps(self, counts: Array) -> Array | None:
         """The weight of missing values in each class, where they are a level; `counts` are those
@@ -307,15 +309,17 @@ class _Reader:
             holds, what = "numbers and texts", f"{what}, {n} level{'s'[: n != 1]} beside"
         return ColumnReading(name, holds, what, why, part, alpha)
 
-    def _strong_density(self, density: Density, grid: GridCounts) -> tuple[Density, float | None]:
+    def _strong_density(
+        self, density: NumberDensity, grid: GridCounts
+    ) -> tuple[NumberDensity, float | None]:
         """A density with the strength of its prior chosen, where it is to be; and that strength."""
-        criterion, weights = self.criterion, self.row_weights
-        if criterion is None or not density.follows or not grid.counts.any():
+        criterion, weights, tunable = self.criterion, self.row_weights, density.tunable
+        if criterion is None or tunable is None or not grid.counts.any():
             return density, None
         alpha = weights.overall * best_alpha(
-            each(lambda a: density_score(criterion, density, a, grid, weights))
+            each(lambda a: density_score(criterion, tunable, a, grid, weights))
         )
-        return density.under(alpha), alpha
+        return tunable.under(alpha), alpha
 
     # ---- groups ----------------------------------------------------------------------------------
     def read_group(self, names: tuple[str, ...], family: Any) -> dict[str, ColumnReading]:

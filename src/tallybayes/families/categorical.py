@@ -110,6 +110,10 @@ class Categorical(LevelFamily):
 
     @property
     def needs_values(self) -> bool:
+        return self.needs_levels
+
+    @property
+    def needs_levels(self) -> bool:
         """Whether a prior has a probability for each level, which are not declared."""
         prior = self.prior
         alike = prior is None or prior.base is None or isinstance(prior.base, str)

@@ -8,6 +8,7 @@ name, :func:`tallybayes.register_family`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -98,6 +99,11 @@ class ColumnFamily:
         return True
 
     @property
+    def needs_levels(self) -> bool:
+        """Whether it needs all levels of a column, which are not declared."""
+        return False
+
+    @property
     def follows(self) -> bool:
         """Whether the model's alpha is what smooths it."""
         return False
@@ -162,11 +168,12 @@ class LevelReading(NamedTuple):
     grows: bool
 
 
-class LevelFamily(ColumnFamily):
+class LevelFamily(ColumnFamily, ABC):
     """A family of columns of levels."""
 
     reads = "levels"
 
+    @abstractmethod
     def likelihood(self, counted: CountedLevels, context: Context) -> LevelReading:
         """What the column says, from its counts.
 
@@ -175,7 +182,6 @@ class LevelFamily(ColumnFamily):
         counted : CountedLevels
         context : Context
         """
-        raise NotImplementedError
 
 
 # ---- columns of numbers --------------------------------------------------------------------------
@@ -219,11 +225,12 @@ class BinnedReading:
     alpha: float | None = None
 
 
-class NumberFamily(ColumnFamily):
+class NumberFamily(ColumnFamily, ABC):
     """A family of columns of numbers."""
 
     reads = "numbers"
 
+    @abstractmethod
     def likelihood(self, counts: NumberCounts, context: Context) -> NumberDensity | BinnedReading:
         """What the column says, from its counts.
 
@@ -232,4 +239,3 @@ class NumberFamily(ColumnFamily):
         counts : NumberCounts
         context : Context
         """
-        raise NotImplementedError

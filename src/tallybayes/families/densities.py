@@ -22,7 +22,7 @@ from tallybayes.families.class_statistics import (
 )
 from tallybayes.families.draws import log_gamma
 from tallybayes.families.gaussian_columns import GaussianColumns
-from tallybayes.families.number_density import NumberDensity
+from tallybayes.families.number_density import LearningDensity, TunableDensity
 from tallybayes.families.posteriors import ParameterPrior, PriorAndPosteriors
 from tallybayes.families.priors_of_numbers import NormalInverseGamma
 from tallybayes.families.transforms import Transform, class_moments, transform_of
@@ -45,7 +45,7 @@ UNMOVED = 1e-14  # of a variance: a change that no log-density shows
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianDensity(NumberDensity):
+class GaussianDensity(TunableDensity, LearningDensity):
     """A column as Gaussians, or Student-t where the parameters are integrated out.
 
     Parameters
@@ -114,8 +114,9 @@ class GaussianDensity(NumberDensity):
         return GaussianColumns(densities[0].family, own, everyone)
 
     @property
-    def follows(self) -> bool:
-        return self.family.prior is None and float(self.everyone.variance[0]) > LEAST
+    def tunable(self) -> GaussianDensity | None:
+        free = self.family.prior is None and float(self.everyone.variance[0]) > LEAST
+        return self if free else None
 
     def under(self, strength: float) -> GaussianDensity:
         """The density under a prior about the mean and variance of all classes together."""

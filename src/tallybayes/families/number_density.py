@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +20,7 @@ from tallybayes.parameters import (
 )
 from tallybayes.tally import GridCounts
 
-__all__ = ["NumberDensity"]
+__all__ = ["LearningDensity", "NumberDensity", "TunableDensity"]
 
 Array = NDArray[np.float64]
 
@@ -30,9 +30,15 @@ class NumberDensity(ABC):
 
     A family has to give the four abstract methods and `what`. The others say by default that there
     is no closed form, no prior and no strength to choose.
+
+    Attributes
+    ----------
+    follows_rows : bool
+        Whether it is a :class:`LearningDensity`.
     """
 
     score_kind = "density"
+    follows_rows = False
 
     @property
     @abstractmethod
@@ -69,36 +75,11 @@ class NumberDensity(ABC):
         """How a row changes it, where it has the form of :meth:`pooled`."""
         return None
 
-    # ---- rows that come one by one ---------------------------------------------------------------
-    @property
-    def side_by_side(self) -> Hashable | None:
-        """Columns of equal values follow rows together, in the object of :meth:`following`; None
-        where each does so by itself, or not at all."""
-        return None
-
-    @staticmethod
-    def following(densities: Sequence[Any]) -> Any:
-        """Columns side by side, with ``learn(columns, x, k, weight)`` and ``log_density(columns,
-        x)``, both of one row that has values in some of them."""
-        raise NotImplementedError
-
     # ---- the strength of the prior ---------------------------------------------------------------
     @property
-    def follows(self) -> bool:
-        """Whether the strength of its prior is chosen where the model's alpha is."""
-        return False
-
-    def under(self, strength: float) -> Self:
-        """The density under a prior about all classes together of this strength, in rows."""
-        raise NotImplementedError(f"{self.what} has no prior whose strength is chosen")
-
-    def scaled(self, factor: float) -> Self:
-        """The density of the same rows with `factor` times their weights."""
-        raise NotImplementedError(f"{self.what} has no prior whose strength is chosen")
-
-    def log_evidence(self) -> float:
-        """log p(rows) in nats, up to what no prior changes."""
-        raise NotImplementedError(f"{self.what} has no prior whose strength is chosen")
+    def tunable(self) -> TunableDensity | None:
+        """The density, where the strength of its prior is chosen when the model's alpha is."""
+        return None
 
     # ---- the prior, and what the rows make of it -------------------------------------------------
     def log_evidence_of(self, grid: GridCounts) -> float:
@@ -136,3 +117,43 @@ class NumberDensity(ABC):
             Where no law has that form.
         """
         raise TypeError(f"there is no distribution for a {type(self).__name__}")
+
+
+class TunableDensity(NumberDensity):
+    """A density under a prior whose strength can be chosen."""
+
+    @property
+    def tunable(self) -> TunableDensity | None:
+        return self
+
+    @abstractmethod
+    def under(self, strength: float) -> Self:
+        """The density under a prior about all classes together of this strength, in rows."""
+
+    @abstractmethod
+    def scaled(self, factor: float) -> Self:
+        """The density of the same rows with `factor` times their weights."""
+
+    @abstractmethod
+    def log_evidence(self) -> float:
+        """log p(rows) in nats, up to what no prior changes."""
+
+
+class LearningDensity(NumberDensity):
+    """A density that follows rows one by one, without reading the counts of the column again."""
+
+    follows_rows = True
+
+    @abstractmethod
+    def learned(self, x: float, k: int, weight: float) -> Self:
+        """The density after a row of value x and class k is added."""
+
+    @property
+    def side_by_side(self) -> Hashable | None:
+        """Columns of equal values follow rows together; None where each does so by itself.
+
+        Such a density has a static method ``following(densities)``: the columns side by side, with
+        ``learn(columns, x, k, weight)`` and ``log_density(columns, x)``, both of one row that has
+        values in some of them.
+        """
+        return None

@@ -24,7 +24,7 @@ from tallybayes.families.base import less
 from tallybayes.families.column_family import Context, NumberCounts, NumberFamily
 from tallybayes.families.draws import log_gamma
 from tallybayes.families.hyperparameters import Estimate, cannot_estimate, check_estimate
-from tallybayes.families.number_density import NumberDensity
+from tallybayes.families.number_density import LearningDensity, TunableDensity
 from tallybayes.families.posteriors import ParameterPrior, PriorAndPosteriors
 from tallybayes.families.priors_of_numbers import Gamma
 from tallybayes.families.rising import log_rising
@@ -96,7 +96,7 @@ class Poisson(NumberFamily):
 
 
 @dataclass(frozen=True, eq=False)
-class PoissonDensity(NumberDensity):
+class PoissonDensity(TunableDensity, LearningDensity):
     """A column as Poisson, or negative binomial where the rates are integrated out.
 
     Parameters
@@ -125,8 +125,8 @@ class PoissonDensity(NumberDensity):
         return replace(self, n=n, total=total)
 
     @property
-    def follows(self) -> bool:
-        return self.family.follows
+    def tunable(self) -> PoissonDensity | None:
+        return self if self.family.follows else None
 
     def under(self, strength: float) -> PoissonDensity:
         """The density with other pseudo-rows at the overall mean."""

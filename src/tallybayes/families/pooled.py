@@ -27,7 +27,7 @@ from tallybayes.families.atoms import Atoms
 from tallybayes.families.base import less, sums_of_others
 from tallybayes.families.class_statistics import TINY
 from tallybayes.families.densities import GaussianDensity
-from tallybayes.families.number_density import NumberDensity
+from tallybayes.families.number_density import LearningDensity, TunableDensity
 from tallybayes.families.posteriors import PriorAndPosteriors
 from tallybayes.parameters import Description, ImproperPrior, Laws, PooledLess, PooledTerms
 from tallybayes.tally import UNIT_ROWS, GridCounts, Moments, RowWeights
@@ -42,7 +42,7 @@ Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Pooled(NumberDensity):
+class Pooled(TunableDensity, LearningDensity):
     """A density, beside atoms or not, with rows of all classes.
 
     Parameters
@@ -100,8 +100,8 @@ class Pooled(NumberDensity):
         return replace(self, atoms=replace(self.atoms, counts=counts))
 
     @property
-    def follows(self) -> bool:
-        return self.density.follows
+    def tunable(self) -> Pooled | None:
+        return None if self.density.tunable is None else self
 
     def under(self, strength: float) -> Pooled:
         return replace(self, density=self.density.under(strength))

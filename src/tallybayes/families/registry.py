@@ -24,7 +24,14 @@ from tallybayes.families.negative_binomial import NegativeBinomial
 from tallybayes.families.poisson import Poisson
 from tallybayes.families.smooth import Smooth
 
-__all__ = ["family_names", "family_of_class", "family_of_name", "name_of_family", "register_family"]
+__all__ = [
+    "family_names",
+    "family_of_class",
+    "family_of_name",
+    "is_family",
+    "name_of_family",
+    "register_family",
+]
 
 GROUP = "tallybayes.families"
 
@@ -132,6 +139,11 @@ def family_of_class(name: str) -> type[ColumnFamily] | None:
         if family is not None and family.__name__ == name:
             return family
     return None
+
+
+def is_family(value: object) -> bool:
+    """Whether something is a family of columns, registered or not."""
+    return isinstance(value, ColumnFamily)
 
 
 def name_of_family(family: type) -> str | None:

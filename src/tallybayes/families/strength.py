@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.cells import CellLaw
+from tallybayes.families.number_density import TunableDensity
 from tallybayes.families.rising import log_counts_evidence, log_rising
-from tallybayes.parameters import Density
 from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 
 __all__ = [
@@ -101,7 +101,7 @@ def each(score: Callable[[float], float]) -> Callable[[Array], Array]:
 
 def density_score(
     criterion: Criterion,
-    density: Density,
+    density: TunableDensity,
     alpha: float,
     grid: GridCounts,
     row_weights: RowWeights = UNIT_ROWS,
@@ -113,8 +113,7 @@ def density_score(
     Parameters
     ----------
     criterion : {"evidence", "loo_likelihood"}
-    density : Density
-        One that follows.
+    density : TunableDensity
     alpha : float
         The strength of the prior, in effective rows.
     grid : GridCounts

@@ -188,19 +188,8 @@ class Density(Protocol):
         """The family, for the schema."""
 
     @property
-    def follows(self) -> bool:
-        """Whether the strength of its prior is chosen where the model's alpha is."""
-
-    def under(self, strength: float) -> Self:
-        """The density under a prior about all classes together of this strength, in rows; only
-        where it follows."""
-
-    def scaled(self, factor: float) -> Self:
-        """The density of the same rows with `factor` times their weights; only where it
-        follows."""
-
-    def log_evidence(self) -> float:
-        """log p(rows) in nats, up to what no prior changes; only where it follows."""
+    def follows_rows(self) -> bool:
+        """Whether it can learn rows one by one."""
 
     def log_evidence_of(self, grid: GridCounts) -> float:
         """log p(rows) in nats, `grid` being the values; raises ImproperPrior."""

@@ -25,7 +25,7 @@ class Outgrown(Exception):
 def can_follow(part: Any) -> bool:
     """Whether a part can follow rows one by one."""
     if isinstance(part, DensityPart):
-        return hasattr(part.density, "learned")
+        return bool(part.density.follows_rows)
     return isinstance(part, LevelsPart | BinsPart)
 
 
