@@ -2,8 +2,8 @@
 
 Linux keeps the highest resident size of a process (VmHWM) and can set this mark back to the present
 size, so that the peak of a single call is seen, in whichever process it runs. Large arrays are
-mapped by the allocator afresh and returned at once; memory below its mapping threshold (at most
-32 MiB) may be reused without showing. Elsewhere nothing is measured, and the report says so.
+mapped by the allocator from scratch and returned at once; memory below its mapping threshold (at
+most 32 MiB) may be reused without showing. Elsewhere nothing is measured, and the report says so.
 """
 
 from __future__ import annotations

@@ -171,7 +171,8 @@ def interleaved(peer: Call, ours: Call, effort: Effort) -> tuple[Times, Times]:
 
 
 def once_each(prepare: Callable[[], Call], effort: Effort) -> Times:
-    """Times calls that can be made once only: each is prepared afresh, outside of the time."""
+    """Times calls that can be made once only: each is prepared from scratch, outside of the
+    time."""
     times, meter = Times(), PeakMeter()
     budget = effort.budget / 5.0
     began = time.perf_counter()

@@ -151,7 +151,7 @@ save(figure, "1_underflow.png")
 # the product 0, rightly. The program raises "prob underflow!" for it.
 
 # %%
-title("Slip 2: a true zero, λ = 0, is no underflow")
+title("Slip 2: a true zero, λ = 0, is not an underflow")
 unsmoothed = CategoricalNB(alpha=0, class_alpha=0, levels=levels).fit(X_train, y_train)
 scores = unsmoothed.predict_joint_log_proba(X_test)
 zeros = int(np.isneginf(scores).any(axis=1).sum())

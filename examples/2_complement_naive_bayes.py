@@ -101,9 +101,9 @@ print(f"multinomial naive Bayes says {multinomial_label}")
 # %% [markdown]
 # ## What it is for: classes of unequal size
 #
-# Texts of two classes, 10 % and 90 %, drawn from two multinomials over 60 words that differ a
+# Documents of two classes, 10 % and 90 %, drawn from two multinomials over 60 words that differ a
 # little. Multinomial naive Bayes multiplies the prior in, and leans to the larger class; the
-# complement does without a prior. Recall is the share of a class's texts that are found.
+# complement does without a prior. Recall is the share of a class's documents that are found.
 
 # %%
 rng = np.random.default_rng(20)
@@ -114,7 +114,7 @@ word_shares = base * tilt / (base * tilt).sum(axis=1, keepdims=True)
 
 
 def texts(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Word counts of n texts of 10 to 40 words, one in ten of class 0."""
+    """Word counts of n documents of 10 to 40 words, one in ten of class 0."""
     labels = (np.arange(n) % 10 > 0).astype(int)
     lengths = rng.integers(10, 41, size=n)
     drawn = [rng.multinomial(k, word_shares[c]) for k, c in zip(lengths, labels, strict=True)]
@@ -126,7 +126,7 @@ X_test, y_test = texts(4000)
 
 
 def recalls(classifier, train=X_train, test=X_test) -> np.ndarray:
-    """The recall of both classes on the test texts."""
+    """The recall of both classes on the test documents."""
     return recall_score(y_test, classifier.fit(train, y_train).predict(test), average=None)
 
 
@@ -158,10 +158,10 @@ print(f"two classes, the same labels as multinomial with a uniform prior: {same}
 # ## Rennie's corrections one by one
 #
 # Each has a reason in real text. Words come in bursts: log(1 + f) in place of the count f. Words
-# that are everywhere say little: weights for rare words. Long texts should not rule: texts of equal
-# length. Words that go together count twice: weights of equal size, `norm=True`.
+# that are everywhere say little: weights for rare words. Long documents should not rule: documents
+# of equal length. Words that go together count twice: weights of equal size, `norm=True`.
 #
-# The texts here have one of these troubles, bursts: one word of each is repeated. So the first
+# The documents here have one of these troubles, bursts: one word of each is repeated. So the first
 # correction helps, and the others, whose reasons are lacking, do not: weights for rare words even
 # raise the bursts. Measure before you take them all.
 
@@ -173,7 +173,7 @@ topics = topic * tilts / (topic * tilts).sum(axis=1, keepdims=True)
 
 
 def bursty_texts(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Word counts of texts with common words, words of the topic, and one that is repeated."""
+    """Word counts of documents with common words, words of the topic, and one that is repeated."""
     labels = (np.arange(n) % 10 > 0).astype(int)
     rows = []
     for c in labels:
@@ -200,7 +200,7 @@ steps = {
     "+ equal length": recalls(ComplementNB(), *even),
     "+ norm=True": recalls(ComplementNB(norm=True), *even),
 }
-title("Recall, Rennie's corrections one after the other, on texts with bursts")
+title("Recall, Rennie's corrections one after the other, on documents with bursts")
 table(
     ["", "recall of the 10 %", "recall of the 90 %", "mean"],
     [[name, *recall, recall.mean()] for name, recall in steps.items()],

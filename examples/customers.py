@@ -1,4 +1,5 @@
-"""A made table as shops have them: numbers, categories, yes/no, a date, gaps; who will renew?
+"""A made table as shops have them: numbers, categories, yes/no, a date, missing values; who will
+renew?
 
     python examples/customers.py january.csv 3000 1
 

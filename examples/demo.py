@@ -46,8 +46,10 @@ def head(path: Path, lines: int) -> None:
 
 
 def customers() -> None:
-    """A table with numbers, categories, a date and gaps."""
-    title("A table as it comes: numbers, categories, a date, gaps; no encoding, no options")
+    """A table with numbers, categories, a date and missing values."""
+    title(
+        "A table as it comes: numbers, categories, a date, missing values; no encoding, no options"
+    )
     january, february = Path("january.csv"), Path("february.csv")
     write(january, 3000, seed=1)
     write(february, 1000, seed=2)

@@ -60,7 +60,8 @@ class DataSet:
 
     @cached_property
     def table(self) -> tuple[Any, Any]:
-        """X, a pandas frame of numbers and texts with gaps as NaN, and y, an array of texts.
+        """X, a pandas frame of numbers and strings with missing values as NaN, and y, an array of
+        strings.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Reading the files of the data sets: a frame of numbers and texts, and the class of each row."""
+"""Reading the files of the data sets: a frame of numbers and strings, and the class of each row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ADULT = [
 
 
 def _csv(file: Any, gap: str, **options: Any) -> pd.DataFrame:
-    """A delimited file in which exactly the text `gap` is a gap."""
+    """A delimited file in which exactly the string `gap` is a missing value."""
     return pd.read_csv(file, na_values=[gap], keep_default_na=False, **options)
 
 
@@ -65,7 +65,8 @@ def bank(member: str) -> Callable[[list[Path]], tuple[pd.DataFrame, Any]]:
 
 
 def arff(path: Path, target: str) -> tuple[pd.DataFrame, Any]:
-    """An ARFF file: nominal attributes as texts, the others as numbers, ``?`` as a gap."""
+    """An ARFF file: nominal attributes as strings, the others as numbers, ``?`` as a missing
+    value."""
     frame = _arff_frame(path)
     return _split(frame, frame.columns[0 if target == "first" else -1])
 
@@ -122,9 +123,9 @@ def read(name: str, paths: list[Path], target: str) -> tuple[pd.DataFrame, Any]:
     Returns
     -------
     X : pandas.DataFrame
-        Numbers, and texts of pandas' str type; gaps are NaN.
+        Numbers, and strings of pandas' str type; missing values are NaN.
     y : object array (n_rows,)
-        Classes as texts.
+        Classes as strings.
     """
     if paths[0].suffix == ".arff":
         return arff_with_class(paths[0]) if target == "class" else arff(paths[0], target)

@@ -101,7 +101,7 @@ def main(argv: list[str]) -> int:
     unknown = [part for part in asked.parts if part not in PARTS]
     if unknown:
         parser().error(
-            f"{unknown[0]!r} is no part of this benchmark; choose from {', '.join(PARTS)}"
+            f"{unknown[0]!r} is not part of this benchmark; choose from {', '.join(PARTS)}"
         )
     command = shlex.join(["python", "-m", "benchmarks", "bayes", *argv])
     missing: list[str] = []

@@ -40,7 +40,7 @@ def _digits(n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
 
 
 def frame(n_classes: int = 2) -> tuple[pd.DataFrame, np.ndarray]:
-    """Numbers, texts, booleans, dates and gaps, and labels that they depend on."""
+    """Numbers, strings, booleans, dates and missing values, and labels that they depend on."""
     rng = np.random.default_rng(5)
     y = rng.integers(0, n_classes, N_ROWS)
     age = rng.normal(30.0 + 10.0 * y, 6.0).round()
@@ -152,4 +152,4 @@ KINDS: dict[str, Callable[[], Kind]] = {
     "weighted-classes": _weighted(3, interactions=1, polish=True),
     "weighted-parts": _weighted(2, interactions=2, parts=3),
 }
-"""By name. Each call makes the model afresh."""
+"""By name. Each call makes the model from scratch."""

@@ -68,7 +68,7 @@ def continuous(rng: np.random.Generator, y: Any, d: int) -> Any:
 
 
 def texts(rng: np.random.Generator, y: Any, d: int) -> Any:
-    """Texts of ten levels."""
+    """Strings of ten levels."""
     return np.array([f"level {i}" for i in range(10)])[rng.integers(0, 10, (len(y), d))]
 
 

@@ -189,8 +189,8 @@ def page(found: dict[str, Any], compared: list[Any], rows: int) -> Page:
     if compared:
         tables.append(
             (
-                "Lazy beside fitted: 300 questions, a tenth of their cells gaps, a tenth of their "
-                "texts never seen.",
+                "Lazy beside fitted: 300 questions, a tenth of their cells missing, "
+                "a tenth of their strings never seen.",
                 ["data set", "table", "rows", "largest difference", "counts equal"],
                 [
                     [c.name, c.when, f"{c.rows:,}", f"{c.difference:.1e}", yes_or_no(c.counts)]

@@ -22,7 +22,8 @@ def _bell(what: str) -> str:
 
 
 def make(connection: Any, rows: int) -> None:
-    """Makes the table: five columns of levels, three of numbers, gaps in two, three classes."""
+    """Makes the table: five columns of levels, three of numbers, missing values in two, three
+    classes."""
     connection.execute(
         f"""
         CREATE OR REPLACE TABLE {TABLE} AS

@@ -56,7 +56,7 @@ def _counts(tally: Any) -> dict[tuple[str, str], list[float]]:
 
 
 def _asked(x: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """300 rows, a tenth of the cells gaps, a tenth of the texts never seen."""
+    """300 rows, a tenth of the cells missing values, a tenth of the strings never seen."""
     asked = x.sample(300, replace=True, random_state=0).reset_index(drop=True)
     for name in asked:
         numbers = pd.api.types.is_numeric_dtype(asked[name])

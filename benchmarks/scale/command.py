@@ -181,7 +181,7 @@ def as_markdown(
         f"- Versions: python {machine['python']}, pyarrow {version('pyarrow')}, tallybayes "
         f"{machine['tallybayes']}",
         f"- Data: {size / 1e6:,.0f} MB, {rows:,} rows of 11 columns (numbers, categories, a date, "
-        "quoted texts, gaps) and a target of two classes, made from a fixed seed",
+        "quoted strings, missing values) and a target of two classes, made from a fixed seed",
         "",
         "Each command runs as a process of its own, from its start to its end. Peak memory is the "
         "largest resident size of the process as the kernel tells it, Python and all libraries "

@@ -1,4 +1,5 @@
-"""A CSV of any size: numbers, categories, counts, dates, quoted texts and gaps; two classes.
+"""A CSV of any size: numbers, categories, counts, dates, quoted strings and missing values; two
+classes.
 
 The same size and seed give the same rows. The file is made in a temporary folder and never kept.
 """

@@ -12,7 +12,7 @@ __all__ = ["Call", "Case", "Dataset", "MemoryBar", "Options", "Outcome", "Part",
 
 Call = Callable[[], Any]
 
-SMALLEST = 1 << 20  # a peak below 1 MiB counts as 1 MiB: less is not told apart from noise
+SMALLEST = 1 << 20  # a peak below 1 MiB counts as 1 MiB: less is not distinguished from noise
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Options:
     quick : bool
         Smaller data.
     terms : {"zipf", "uniform"}
-        How often the terms of texts occur.
+        How often the terms of documents occur.
     """
 
     quick: bool = False

@@ -39,7 +39,10 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--quick", action="store_true", help="smaller cases, as a smoke test")
     options.add_argument("--runs", type=int, metavar="N", help="runs of a case (ours at least 5)")
     options.add_argument(
-        "--terms", choices=("zipf", "uniform"), default="zipf", help="frequency of terms in texts"
+        "--terms",
+        choices=("zipf", "uniform"),
+        default="zipf",
+        help="frequency of terms in documents",
     )
     options.add_argument(
         "--output",

@@ -61,7 +61,7 @@ def is_refitting(kind: type) -> Callable[[Dataset], None]:
 
 
 def cases(options: Options) -> Iterator[Case]:
-    """A table of numbers, texts, level codes and a mixed table."""
+    """A table of numbers, strings, level codes and a mixed table."""
     small = options.quick
     n = {
         "gaussian": 100_000 if small else 1_000_000,

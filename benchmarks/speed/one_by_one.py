@@ -26,7 +26,7 @@ REACH = 0.02
 
 
 class Stream(Dataset):
-    """Rows for ours and for river: the same numbers, and in ours half of them as texts if mixed.
+    """Rows for ours and for river: the same numbers, and in ours half of them as strings if mixed.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Stream(Dataset):
 
 
 def stream(rows: int, mixed: bool) -> Stream:
-    """Normal numbers in two classes; in mixed rows five columns are texts of eight levels."""
+    """Normal numbers in two classes; in mixed rows five columns are strings of eight levels."""
     rng = np.random.default_rng(SEED)
     y = rng.integers(0, 2, rows)
     values = rng.normal(0.0, 1.0, (rows, NUMBERS)) + 0.4 * y[:, None]
@@ -59,7 +59,9 @@ def stream(rows: int, mixed: bool) -> Stream:
         for row, codes in zip(values.tolist(), level[:, half:].tolist(), strict=True)
     ]
     ours = [dict(zip(names, row, strict=True)) for row in cells]
-    note = f"{half} normal numbers and {half} texts of {LEVELS} levels, as dicts; river: 10 numbers"
+    note = (
+        f"{half} normal numbers and {half} strings of {LEVELS} levels, as dicts; river: 10 numbers"
+    )
     return Stream(ours, numbers, y.tolist(), note)
 
 
@@ -114,7 +116,7 @@ def cases(options: Options) -> Iterator[Case]:
     peer = "river's GaussianNB"
     for name, mixed in (("mixed", True), ("numbers", False)):
         recipe = Recipe(f"one-by-one/{name}", partial(stream, rows, mixed))
-        what = "5 numbers and 5 texts" if mixed else "10 numbers"
+        what = "5 numbers and 5 strings" if mixed else "10 numbers"
         calls: dict[str, tuple[str, Callable[[Any], Call], Callable[[Any], Call], float]] = {
             "learn": (
                 f"learn_one of {rows:,} dicts, {what}",

@@ -1,6 +1,6 @@
 """Tables for the speed cases: Adult repeated to a million rows, or one that looks like it.
 
-The same rows as pandas with categories, as pandas with texts, and as polars; labels are int64.
+The same rows as pandas with categories, as pandas with strings, and as polars; labels are int64.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ __all__ = ["FORMATS", "table"]
 SEED = 20_240_505
 GENERATED_ROWS = 50_000
 GAPS = 0.05
-LEVELS = (8, 16, 7, 14, 6, 5, 2, 41)  # of Adult's texts
+LEVELS = (8, 16, 7, 14, 6, 5, 2, 41)  # of Adult's strings
 
 
 def generated() -> tuple[pd.DataFrame, Any]:
-    """Eight columns of texts and six of numbers, as Adult has, in two classes."""
+    """Eight columns of strings and six of numbers, as Adult has, in two classes."""
     rng = np.random.default_rng(SEED)
     y = (rng.random(GENERATED_ROWS) < 0.24).astype(np.int64)
     X: dict[str, Any] = {}
@@ -62,9 +62,9 @@ def as_polars(X: pd.DataFrame) -> Any:
 
 
 FORMATS: dict[str, tuple[Callable[[pd.DataFrame], Any], str]] = {
-    "category": (as_categories, "pandas, texts as category"),
-    "str": (lambda X: X, "pandas, texts as str"),
-    "polars": (as_polars, "polars, texts as String"),
+    "category": (as_categories, "pandas, strings as category"),
+    "str": (lambda X: X, "pandas, strings as str"),
+    "polars": (as_polars, "polars, strings as String"),
 }
 
 
@@ -74,5 +74,7 @@ def table(rows: int, kind: str) -> Dataset:
     times = -(-rows // len(X))
     X = pd.concat([X] * times, ignore_index=True).iloc[:rows]
     convert, what = FORMATS[kind]
-    note = f"{origin}, repeated to {rows:,} rows of {X.shape[1]} columns, gaps kept; {what}"
+    note = (
+        f"{origin}, repeated to {rows:,} rows of {X.shape[1]} columns, missing values kept; {what}"
+    )
     return Dataset(convert(X), np.tile(y, times)[:rows], note)

@@ -1,4 +1,4 @@
-"""Peers that take a table with texts: the quickest usual pipeline of each."""
+"""Peers that take a table with strings: the quickest usual pipeline of each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["PEERS"]
 
 
 def split(X: Any) -> tuple[list[str], list[str]]:
-    """Names of the columns of numbers, and of texts, in pandas or polars."""
+    """Names of the columns of numbers, and of strings, in pandas or polars."""
     import narwhals as nw
 
     schema = nw.from_native(X, eager_only=True).collect_schema()
@@ -29,7 +29,7 @@ def split(X: Any) -> tuple[list[str], list[str]]:
 
 
 def codes() -> Any:
-    """Texts as codes from 1 on; 0 is a gap, or a text that training did not have."""
+    """Strings as codes from 1 on; 0 is a missing value, or a string that training did not have."""
     encoder = OrdinalEncoder(
         handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-1
     )
@@ -37,7 +37,7 @@ def codes() -> Any:
 
 
 def encoder(X: Any, numbers: Any, texts: Any) -> ColumnTransformer:
-    """Numbers first, then texts, as one dense array."""
+    """Numbers first, then strings, as one dense array."""
     names = split(X)
     return ColumnTransformer(
         [("numbers", numbers, names[0]), ("texts", texts, names[1])], sparse_threshold=0.0
@@ -87,7 +87,7 @@ class MixedNaiveBayes(Pipeline):
         coded = self.encoder_.fit_transform(X)
         texts = list(range(n_numbers, coded.shape[1]))
         levels = (coded[:, n_numbers:].max(axis=0) + 1).astype(int)
-        # it is no estimator of scikit-learn, so that it cannot end a pipeline
+        # it is not an estimator of scikit-learn, so that it cannot end a pipeline
         self.model_ = MixedNB(categorical_features=texts, max_categories=levels).fit(coded, y)
         return self
 

@@ -1,4 +1,4 @@
-"""Cases of tables: texts, numbers and gaps, straight from a frame."""
+"""Cases of tables: strings, numbers and missing values, straight from a frame."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def quietly(prepare: Callable[[Dataset], Call]) -> Callable[[Dataset], Call]:
 
 
 def reading(data: Dataset) -> Call:
-    """Turning the frame into plain columns, texts into codes: a part of fit and of predict."""
+    """Turning the frame into plain columns, strings into codes: a part of fit and of predict."""
     return partial(read_table, data.X, get_num_threads())
 
 

@@ -1,4 +1,4 @@
-"""Cases of texts: counts of terms as CSR, of few classes and of many."""
+"""Cases of documents: counts of terms as CSR, of few classes and of many."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from benchmarks.speed.checks import same_fit, same_predict
 __all__ = ["cases"]
 
 SEED = 20_240_503
-DISTINCT = 80  # different terms that a text has on average
+DISTINCT = 80  # different terms that a document has on average
 TOPICAL = 0.3  # share of its words that follow the class's own order of terms
 FAMILIES = ("MultinomialNB", "ComplementNB", "BernoulliNB")
 BARS = {20: {"fit": 4.0, "predict": 3.0}, 1000: {"fit": 80.0, "predict": 4.0}}
@@ -34,7 +34,7 @@ def frequencies(terms: int, how: str) -> NDArray[np.float64]:
 
 
 def words_for(distinct: int, frequency: NDArray[np.float64]) -> int:
-    """How many words a text needs to have so many different terms on average."""
+    """How many words a document needs to have so many different terms on average."""
     rotated = np.roll(frequency, len(frequency) // 2)
     frequency = (1.0 - TOPICAL) * frequency + TOPICAL * rotated
 
@@ -48,7 +48,7 @@ def texts(rows: int, terms: int, classes: int, how: str) -> Dataset:
     """Counts of terms, CSR, float64, int32 indices.
 
     A word is a term drawn by its frequency. Which term has which frequency is one random order for
-    all texts; for a share of the words it is that order, rotated by class.
+    all documents; for a share of the words it is that order, rotated by class.
     """
     rng = np.random.default_rng(SEED)
     frequency = frequencies(terms, how)
@@ -81,7 +81,7 @@ def texts(rows: int, terms: int, classes: int, how: str) -> Dataset:
 
 
 def cases(options: Options) -> Iterator[Case]:
-    """fit and predict of the three families of texts, with few classes and with many."""
+    """fit and predict of the three families of documents, with few classes and with many."""
     rows, terms = (20_000, 10_000) if options.quick else (200_000, 100_000)
     for promised, bars in BARS.items():
         classes = min(promised, 200) if options.quick else promised

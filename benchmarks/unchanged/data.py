@@ -1,4 +1,5 @@
-"""Ten tables with what breaks models: gaps, twins, constants, weights, rare classes, odd values."""
+"""Ten tables with what breaks models: missing values, twins, constants, weights, rare classes, odd
+values."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def _of_scikit_learn(load: Any) -> Rows:
 
 
 def _mixed(rng: np.random.Generator, n: int) -> Rows:
-    """Numbers, whole numbers, texts, booleans and dates, with gaps and texts among numbers."""
+    """Numbers, whole numbers, strings, booleans and dates, with missing values and strings among
+    numbers."""
     y = rng.choice(["no", "perhaps", "yes"], n, p=[0.6, 0.1, 0.3])
     yes = y == "yes"
     X = pd.DataFrame(

@@ -107,7 +107,7 @@ def _of_one(model: Any, rows: Rows, array: bool) -> Iterator[tuple[str, Any]]:
 
 
 def _or_refusal(call: Callable[..., Any], *args: Any) -> Any:
-    """What a call returns, or the refusal as a text."""
+    """What a call returns, or the refusal as a string."""
     try:
         return call(*args)
     except (AttributeError, ValueError, TypeError) as error:

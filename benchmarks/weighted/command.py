@@ -99,7 +99,7 @@ def main(argv: list[str]) -> int:
     unknown = [part for part in parts if part not in (*PARTS, *MEASURED_ONCE)]
     if unknown:
         known = ", ".join((*PARTS, *MEASURED_ONCE))
-        parser().error(f"--only: {unknown[0]!r} is no part of this benchmark; choose from {known}")
+        parser().error(f"--only: {unknown[0]!r} is not part of this benchmark; choose from {known}")
     if asked.models is None and not set(parts).isdisjoint(MEASURED_ONCE):
         parser().error("--only peers replaces figures of the models that --models names: name some")
     if asked.rounds is not None and asked.rounds < 1:

@@ -36,7 +36,7 @@ def one_column(rng: np.random.Generator, quick: bool) -> Table:
 
 
 def one_level(rng: np.random.Generator, quick: bool) -> Table:
-    """A text and a number that never change."""
+    """A string and a number that never change."""
     X = pd.DataFrame({"text": ["same"] * 600, "number": np.ones(600)})
     return X, np.where(rng.random(600) < 0.3, "a", "b")
 
@@ -48,7 +48,7 @@ def one_level_beside(rng: np.random.Generator, quick: bool) -> Table:
 
 
 def separating(rng: np.random.Generator, quick: bool) -> Table:
-    """A number and a text, each of which tells the class without error."""
+    """A number and a string, each of which tells the class without error."""
     x = rng.normal(size=2_000)
     y = np.where(x > 0.0, "a", "b")
     return pd.DataFrame({"number": x, "text": np.char.add("of ", y)}), y

@@ -1,4 +1,5 @@
-"""Mixed rows of two classes whose true probabilities are known: numbers, levels, gaps, pairs."""
+"""Mixed rows of two classes whose true probabilities are known: numbers, levels, missing values,
+pairs."""
 
 from __future__ import annotations
 
@@ -16,19 +17,19 @@ Array = NDArray[np.float64]
 WORLD = 20_261  # the seed of the truth, which is the same however many rows are drawn
 LEVELS = (2, 3, 4, 6, 8, 12, 16, 25, 40, 100)
 GAPS = 0.05
-EVERY = 3  # each third column has gaps
+EVERY = 3  # each third column has missing values
 
 WHAT = (
     "generated rows of two classes: half the columns numbers (normal, lognormal, mostly 0, whole, "
-    "and one that nearly repeats another), half texts of 2 to 100 levels, as pandas' str; each "
-    f"third column has {GAPS:.0%} gaps; three true pairs: number × number, number × text, text × "
-    "text; a third of the columns say nothing"
+    "and one that nearly repeats another), half strings of 2 to 100 levels, as pandas' str; each "
+    f"third column has {GAPS:.0%} missing values; three true pairs: "
+    "number × number, number × string, string × text; a third of the columns say nothing"
 )
 
 
 @dataclass(frozen=True)
 class Mixed:
-    """Rows, and the probability of "yes" that each was drawn with, before gaps."""
+    """Rows, and the probability of "yes" that each was drawn with, before missing values."""
 
     X: pd.DataFrame
     y: Any
@@ -36,7 +37,7 @@ class Mixed:
 
     @property
     def floor(self) -> float:
-        """The log-loss of the truth, in nats a row: of the values before gaps."""
+        """The log-loss of the truth, in nats a row: of the values before missing values."""
         right = np.where(self.y == "yes", self.p, 1.0 - self.p)
         return float(-np.log(right).mean())
 

@@ -148,8 +148,8 @@ def run(options: Options) -> Page | None:
     ]
     told.append(
         "the column that is duplicated is the one that says most by itself; a near-duplicate is a "
-        f"number plus normal noise of {NEAR:g} standard deviations, or a text of which {NEAR:.0%} "
-        f"of the rows have another row's value; noise and near-duplicates are drawn "
+        f"number plus normal noise of {NEAR:g} standard deviations, or a string of which "
+        f"{NEAR:.0%} of the rows have another row's value; noise and near-duplicates are drawn "
         f"{REPEATS} times; {options.folds} stratified folds"
     )
     told += failed

@@ -125,7 +125,7 @@ class UnseenLevel(ValueError):
 
 
 class ModelFileError(ValueError):
-    """A file is no whole and unaltered tallybayes model that this version can read."""
+    """A file is not a whole and unaltered tallybayes model that this version can read."""
 
 
 class TallyWarning(UserWarning):
@@ -137,7 +137,7 @@ class LeftOutWarning(TallyWarning):
 
 
 class MixedColumnWarning(TallyWarning):
-    """A column of numbers holds some texts, which become levels beside the numbers."""
+    """A column of numbers holds some strings, which become levels beside the numbers."""
 
 
 class UnderflowWarning(TallyWarning):
@@ -161,7 +161,7 @@ class LeakWarning(TallyWarning):
 
 
 class UninformativeWarning(TallyWarning):
-    """No column tells the classes apart better than chance could."""
+    """No column separates the classes better than chance could."""
 
 
 class SmoothingWarning(TallyWarning):

@@ -40,8 +40,8 @@ class Columns:
         For moments and cross moments: the fixed origin c of Σ(x−c) and Σ(x−c)², or of
         Σ(x−c)(x−c)ᵀ.
     open : bool
-        For levels of a table's column: levels may be added and are joined by value. Gaps are not
-        counted: they are what is left of the class counts.
+        For levels of a table's column: levels may be added and are joined by value. Missing values
+        are not counted: they are what is left of the class counts.
     dates : bool
         For moments and grid of a table's column: its numbers are days since 1970, which join with
         no other numbers.
@@ -60,7 +60,7 @@ class Columns:
 
     @property
     def key(self) -> tuple[tuple[str, ...] | None, str]:
-        """What tells the groups of a table's schema apart."""
+        """What distinguishes the groups of a table's schema."""
         return self.names, self.kind
 
     @property
@@ -198,7 +198,7 @@ def _need_one_way(mine: tuple[Columns, ...], theirs: tuple[Columns, ...]) -> Non
             kinds = {g.kind for g in (group, their_group)}
             others, advice = "numbers", "all as numbers"
             if "levels" in kinds:
-                others, advice = "texts", "declare it as Categorical() in columns="
+                others, advice = "strings", "declare it as Categorical() in columns="
             raise IncompatibleTallies(
                 f"column {name!r} holds dates in one part and {others} in another: give all of it "
                 f"as dates, or {advice}"

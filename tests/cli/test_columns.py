@@ -134,7 +134,7 @@ def test_a_family_for_numbers_waits_for_the_first_value(run, tmp_path):
 @pytest.mark.parametrize("block", [64, 1 << 20])
 def test_a_number_among_texts_has_one_spelling(run, tmp_path, block):
     cells = ["3.0", "3", "3.00", "2.50", "2.5", "x", "007", "7", "-0.0", "1e3", "true", "TRUE"]
-    cells += ["x"] * 8  # so that the column is mainly texts
+    cells += ["x"] * 8  # so that the column is mainly strings
     lines = ["c,y", *(f"{c},{'ab'[i % 2]}" for i, c in enumerate(cells * 9))]
     (tmp_path / "t.csv").write_text("\n".join(lines))
     run("fit", "--plain", "t.csv", "-t", "y", "--no-estimate", "--block", block)
@@ -170,7 +170,7 @@ def test_decimal_commas(run, tmp_path):
     assert "line 2" in line
     assert "not a number" in line
     assert (
-        "cannot be told apart"
+        "cannot be distinguished"
         in run("predict", "t.tally", name, "--decimal", ",", "--delimiter", ",", code=2).line
     )
     assert "neither . nor ," in run("predict", "t.tally", name, "--decimal", "x", code=2).line

@@ -309,7 +309,7 @@ def identifiers(run, tmp_path):
 
 def test_a_column_that_is_left_out_is_told_once(run, identifiers):
     assert identifiers.err == ""
-    assert "all texts are different" in identifiers.out
+    assert "all strings are different" in identifiers.out
     assert "no value was seen" in identifiers.out
     for words in (("predict", "t.csv"), ("evaluate", "t.csv"), ("explain", "t.csv", "--row", 0)):
         result = run(words[0], "t.tally", *words[1:])

@@ -26,25 +26,25 @@ NUMBERS = [f"{i}.5" for i in range(30)]
 )
 def test_texts_that_look_like_something_else_are_named(run, tmp_path, cells, said):
     (line,) = notes(run, tmp_path, cells)
-    assert line.startswith("note: column 'x' was read as texts ")
+    assert line.startswith("note: column 'x' was read as strings ")
     assert said in line
 
 
 def test_texts_among_numbers_are_named_with_the_first_line(run, tmp_path):
     cells = [*NUMBERS, "no answer", "1.5", "it's", "no answer"]
     (line,) = notes(run, tmp_path, cells)
-    assert "column 'x': line 32 holds 'no answer', and 1 other text comes later" in line
+    assert "column 'x': line 32 holds 'no answer', and 1 other string comes later" in line
     assert line.endswith("add --null 'x=no answer' --null 'x=it'\\''s'")
     cells[5] = "true"  # which is read as the number 1
     assert "line 32 holds 'no answer'" in notes(run, tmp_path, cells)[0]
     (line,) = notes(run, tmp_path, [*NUMBERS, "a", "b", "c", "d"])
-    assert line.endswith("texts are levels beside the numbers")
+    assert line.endswith("strings are levels beside the numbers")
 
 
 def test_numbers_too_many_to_be_levels_are_named(run, tmp_path):
     cells = [f"{i}.5" if i % 2 else "abcde"[i % 5] for i in range(9000)] + ["a"]
     (line,) = notes(run, tmp_path, cells)
-    assert "column 'x' is mainly texts" in line
+    assert "column 'x' is mainly strings" in line
     assert line.endswith("--column x=categorical")
     assert notes(run, tmp_path, cells, "--column", "x=categorical") == []
 
@@ -69,7 +69,7 @@ def test_nothing_is_said_of_a_column_declared_as_levels(run, tmp_path):
 
 
 def test_the_option_of_a_note_reads_the_column_as_numbers(run, tmp_path):
-    """Empty cells stay gaps, whatever --null names."""
+    """Empty cells stay missing values, whatever --null names."""
     cells = [*NUMBERS, "-", ""]
     assert len(notes(run, tmp_path, cells)) == 1
     assert notes(run, tmp_path, cells, "--null", "-") == []

@@ -59,7 +59,7 @@ def test_bad_training_data(run, write, tmp_path, text, parts):
     [
         (["--alpha", "2"], ["--alpha is for --plain"]),
         (["--calibrate", "isotonic"], ["--calibrate is for --plain"]),
-        (["--missing", "level"], ["--missing is for --plain", "gaps as evidence"]),
+        (["--missing", "level"], ["--missing is for --plain", "missing values as evidence"]),
         (["--column", "age=gaussian"], ["'age=gaussian' is for --plain", "age=none"]),
         (["--interactions", "-1"], ["--interactions '-1'", "nor auto"]),
     ],

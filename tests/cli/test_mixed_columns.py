@@ -1,4 +1,5 @@
-"""Numbers with texts among them: each cell is a number or a text by itself, wherever it stands."""
+"""Numbers with strings among them: each cell is a number or a string by itself, wherever it
+stands."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ PLACES = {"first": 0, "middle": 311, "last": ROWS - 1}
 
 
 def table(strays):
-    """Rows of a column of numbers, of which some hold a text."""
+    """Rows of a column of numbers, of which some hold a string."""
     rng = np.random.default_rng(5)
     y = rng.integers(0, 2, ROWS)
     age = np.round(rng.normal(40 + 9 * y, 10), 3).tolist()
@@ -49,12 +50,12 @@ def test_blocks_and_the_place_of_a_text_do_not_matter(run, tmp_path, place, opti
     found = []
     for block in (200, 3000, 1 << 20):
         err = run(*words, "-o", f"{block}.tally", "--block", block).err
-        assert f"column 'age': line {row + 2} holds 'unknown'; texts are levels beside" in err
+        assert f"column 'age': line {row + 2} holds 'unknown'; strings are levels beside" in err
         assert err.count("unknown") == 2  # once as what it holds, once in the option to add
         found.append((content(run, f"{block}.tally"), load(f"{block}.tally")))
     assert found[0] == found[1] == found[2]
     (age, job), _, _ = found[0][0]
-    assert (age["holds"], job["holds"]) == ("numbers and texts", "texts")
+    assert (age["holds"], job["holds"]) == ("numbers and strings", "strings")
     assert age["gaps"] == 0.0
 
 
@@ -89,7 +90,7 @@ def test_a_column_of_numbers_may_get_texts_and_lose_them(run, tmp_path):
     line = run("evaluate", "m.tally", texts, code=1).line
     assert "line 302: column 'age' holds 'unknown'" in line
     assert "column 'age': line 302 holds 'unknown'" in run("update", "m.tally", texts).err
-    assert "unknown" not in run("update", "m.tally", texts).err  # it is no news any more
+    assert "unknown" not in run("update", "m.tally", texts).err  # it is not news any more
     assert run("predict", "m.tally", texts).out.count("\n") == ROWS + 1
     run("evaluate", "m.tally", texts)
     found = run("explain", "m.tally", texts, "--row", 300, "--json").document
@@ -134,7 +135,7 @@ def test_declared_columns_are_read_as_declared(run, tmp_path):
     assert "line 302: column 'age' holds 'unknown', which is not a number" in line
     run(*words, "age=categorical")
     (age, _), _, _ = content(run, "t.tally")
-    assert age["holds"] == "texts"
+    assert age["holds"] == "strings"
 
 
 def test_a_text_that_only_one_fold_has_is_asked_as_a_text_never_seen(run, tmp_path):
@@ -167,7 +168,7 @@ def test_both_kinds_may_come_as_a_struct(model):
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
-        ([{"number": 1.0, "text": "a"}], "the number 1.0 and the text 'a': a row has one"),
+        ([{"number": 1.0, "text": "a"}], "the number 1.0 and the string 'a': a row has one"),
         ([{"number": "1", "text": "a"}], "its field 'number' has to hold numbers"),
     ],
 )

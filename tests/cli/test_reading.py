@@ -105,7 +105,7 @@ def test_null_for_one_column(run, tmp_path):
     (tmp_path / "t.csv").write_text("a,b=c,y\n" + "\n".join(rows) + "\n")
     words = ("fit", "--plain", "t.csv", "-t", "y", "--json", "--no-estimate", "--null")
     found = {c["column"]: c for c in run(*words, "b=c=-").document["columns"]}
-    assert (found["a"]["holds"], found["b=c"]["holds"]) == ("texts", "numbers")
+    assert (found["a"]["holds"], found["b=c"]["holds"]) == ("strings", "numbers")
     assert found["a"]["gaps"] == pytest.approx(1 / 3)
     assert found["b=c"]["gaps"] == pytest.approx(1 / 3)
     # the model reads later files the same way
@@ -131,7 +131,8 @@ def test_json_keys_that_do_not_fit_the_model(run, tmp_path):
     )
     assert "line 1 has none of the keys that are read: it is empty" in line("{}\n")
     assert "no row has the key 'age'" in line('{"Age": 3, "job": "j1"}\n')
-    # a key that is lacking is a gap, and keys of which the model knows nothing are not read
+    # a key that is lacking is a missing value, and keys of which the model knows nothing are not
+    # read
     (tmp_path / "new.jsonl").write_text('{"job": "j1", "more": {"deep": [1]}}\n')
     assert run("predict", "t.tally", "new.jsonl").out.count("\n") == 2
 

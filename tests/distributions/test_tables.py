@@ -142,14 +142,14 @@ def test_shapes_names_and_repr():
     assert conditional["coffee"] is conditional["tea"]
     assert isinstance(conditional["flag"], LevelColumn)
     assert isinstance(conditional["steps"], NumberColumn)
-    with pytest.raises(KeyError, match=r"'nothing' is no column that counts.*schema_"):
+    with pytest.raises(KeyError, match=r"'nothing' is not a column that counts.*schema_"):
         conditional["nothing"]
 
 
 @EVERY_FAMILY
 @EVERY_MISSING
 def test_the_entropy_is_the_mean_of_minus_log_p(columns, missing):
-    """A draw's own log p: bins, counts and gaps included."""
+    """A draw's own log p: bins, counts and missing values included."""
     model, _, _ = made(columns, missing=missing)
     x, y = model.joint_.sample(8_000, random_state=0, total_count=3)
     values = -model.joint_.log_prob(x, y)
@@ -165,7 +165,7 @@ def test_draws_can_be_read_and_learned(columns, missing):
     drawn, labels = model.joint_.sample(3_000, random_state=0, total_count=5)
     assert isinstance(drawn, pd.DataFrame)
     assert list(drawn.columns) == list(x.columns)
-    assert drawn["nothing"].isna().all()  # what the model knows nothing of is a gap
+    assert drawn["nothing"].isna().all()  # what the model knows nothing of is a missing value
     assert ((drawn["tea"] + drawn["coffee"] == 5).all()) or columns == "auto"
     again = NaiveBayes(columns, missing=missing).fit(drawn, labels)
     inside = x.drop(columns=["tea", "coffee"]).assign(tea=2, coffee=3)
@@ -277,7 +277,7 @@ def test_rows_that_the_model_does_not_read_are_refused():
     model, x, _ = made()
     with pytest.raises(ValueError, match="lacks the column"):
         model.class_conditional_.log_prob(x.drop(columns="age"))
-    with pytest.raises(ValueError, match="holds the text 'old'"):
+    with pytest.raises(ValueError, match="holds the string 'old'"):
         model.class_conditional_.log_prob(x.assign(age="old"))
     with pytest.raises(ValueError, match=r"column 'age' holds numbers, got \['old'\]"):
         model.class_conditional_["age"].log_prob(["old"])

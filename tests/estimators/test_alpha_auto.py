@@ -32,7 +32,8 @@ ALL = pytest.mark.parametrize("criterion", ["evidence", "loo_likelihood", "loo_l
 
 
 def some_rows(n=300, seed=0, levels=12):
-    """Levels that tell the class a little, a copy of one of them, numbers, counts and gaps."""
+    """Levels that tell the class a little, a copy of one of them, numbers, counts and missing
+    values."""
     rng = np.random.default_rng(seed)
     y = rng.choice(["a", "b", "c"], n, p=[0.5, 0.3, 0.2])
     k = np.searchsorted(["a", "b", "c"], y)
@@ -452,9 +453,9 @@ def test_odd_tables(criterion, calibrate):
         "two rows": (rows[:2], ["a", "b"]),
         "one class": (rows, ["a"] * 40),
         "one column": (rows[["u"]], y),
-        "all gaps": (gaps, y),
+        "all missing values": (gaps, y),
         "a constant": (constant, y),
-        "gaps beside": (pd.concat([rows, gaps], axis=1), y),
+        "missing values beside": (pd.concat([rows, gaps], axis=1), y),
         "a class each": (rows, np.arange(40)),
         "numbers only": (rows[["x", "n"]], y),
     }

@@ -47,7 +47,7 @@ for device in ("CPU_DEVICE", "device1"):
         assert isinstance(made.predict(x), np.ndarray)
         assert made.score(put(x), put(y)) == plain.score(x, y)
 """,
-    "texts as labels come back as NumPy's": """
+    "strings as labels come back as NumPy's": """
 sklearn.set_config(array_api_dispatch=True)
 labels = np.where(y > 0, "yes", "no")
 for model in MODELS:

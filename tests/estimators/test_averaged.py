@@ -26,7 +26,8 @@ SHARES = {1: [1.0], 2: [0.3, 0.7], 3: [0.25, 0.25, 0.5], 6: [0.1] * 5 + [0.5]}
 
 
 def rows(n, n_classes, seed):
-    """Numbers, texts and gaps; two columns tell by their pair, a third beside others."""
+    """Numbers, strings and missing values; two columns tell by their pair, a third beside
+    others."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, n_classes, n)
     a = rng.integers(0, 3, n)
@@ -64,7 +65,7 @@ def mean_of(case, of, models=None):
 
 
 def odd_rows(x):
-    """Rows with levels and numbers that training did not have, and gaps."""
+    """Rows with levels and numbers that training did not have, and missing values."""
     odd = x.head(20).copy()
     odd.loc[:4, "a"], odd.loc[5:9, "n"], odd.loc[10:12, "b"] = "never", 1e9, None
     return odd

@@ -187,12 +187,12 @@ def test_a_label_that_is_lacking_has_its_row(NB):
 @every()
 def test_the_name_of_a_column_is_no_y(NB):
     model, x, _ = fitted(NB, SMALL)
-    with refused(ValueError, r"got the text 'buys': .* such as frame\['buys'\]", model):
+    with refused(ValueError, r"got the string 'buys': .* such as frame\['buys'\]", model):
         model.fit(x, "buys")
 
 
 @every()
 def test_many_labels_are_not_taken_for_a_regression(NB):
-    """Warnings are errors here: distinct labels are no rows, and many may be right."""
+    """Warnings are errors here: distinct labels are not rows, and many may be right."""
     _, x, _ = fitted(NB, SMALL)
     NB().fit(x, [f"label {i % 25}" for i in range(SMALL)])

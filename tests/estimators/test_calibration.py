@@ -316,7 +316,7 @@ def test_a_row_that_every_class_rules_out(method):
 
 @METHODS
 def test_weights_count_as_rows(method):
-    """A weight of 0 is no row."""
+    """A weight of 0 is not a row."""
     X, y = load_wine(return_X_y=True, as_frame=True)
     weight = np.random.default_rng(0).choice([0.0, 1.0, 2.5], len(y))
     some = weight > 0.0

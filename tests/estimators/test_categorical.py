@@ -71,7 +71,7 @@ def test_unseen_error_names_row_column_and_level(method, layout):
     query[50, 0] = 9
     with refused(UnseenLevel, r"row 41, column 2 holds the level 7.*codes 0 to 4.*unseen=", model):
         getattr(model, method)(LAYOUTS[layout](query))
-    getattr(model, method)(LAYOUTS[layout](x))  # levels that were seen are no error
+    getattr(model, method)(LAYOUTS[layout](x))  # levels that were seen are not an error
 
 
 def test_unseen_error_does_not_refuse_new_levels_in_training():

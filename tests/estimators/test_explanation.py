@@ -65,7 +65,7 @@ def test_the_rest_is_summed_so_that_the_lines_add_up():
 def test_a_gap_a_pair_and_long_texts_are_shown_in_short():
     few = pd.DataFrame({"note": ["x" * 300, "b\nc"] * 20, "other": [None, "u"] * 20})
     text = str(NaiveBayes().fit(few, ["p", "q"] * 20).explain(few[:1]))
-    assert "other (gap)" in text
+    assert "other (missing)" in text
     assert "…" in text
     assert max(map(len, text.splitlines())) < 120
     rows = [{"a": a, "b": b} for a in "xy" for b in "xy"] * 25

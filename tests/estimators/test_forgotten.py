@@ -178,7 +178,7 @@ def test_decay_by_0_keeps_what_was_declared():
 
 
 def test_a_grid_that_had_to_be_coarser_stays_coarse():
-    """The one exception: cells that were joined for want of room cannot be told apart again."""
+    """The one exception: cells that were joined for want of room cannot be distinguished again."""
     values = np.arange(6000) / 7.0
     y = np.arange(6000) % 2
     model = NaiveBayes(columns={"v": Binned()}).fit(pd.DataFrame({"v": values}), y)

@@ -118,7 +118,7 @@ def test_a_first_row_far_from_the_rest_costs_no_precision(distance):
 
 # ---- smoothing ---------------------------------------------------------------------------------
 def tiny_beside_huge():
-    """Column 0 tells the classes apart at a scale of 1e-6, column 1 is noise at 1e6."""
+    """Column 0 separates the classes at a scale of 1e-6, column 1 is noise at 1e6."""
     rng = np.random.default_rng(0)
     y = np.arange(400) % 2
     x = np.column_stack([(y + 0.1 * rng.normal(size=400)) * 1e-6, 1e6 * rng.normal(size=400)])
@@ -201,7 +201,7 @@ WAYS = [rows_at_once, row_by_row, sparse_rows, two_parts]  # not forgetting: dec
 @pytest.mark.parametrize("way", WAYS, ids=lambda w: w.__name__)
 @pytest.mark.parametrize("weights", ["one", "whole", "fractional"])
 def test_a_variance_of_zero_is_seen_on_every_way_to_it(way, weights):
-    """Rounding leaves some 1e-16 of it, which is no variance: taken for one, a class would be as
+    """Rounding leaves some 1e-16 of it, which is not a variance: taken for one, a class would be as
     sure of its column as if it had measured it."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -290,7 +290,7 @@ def test_types_of_the_same_values_count_the_same(dtype):
 
 
 def test_a_float32_score_beyond_the_range_of_float32_is_minus_infinity_without_a_warning():
-    """Every log-probability is finite or −inf; a cast is no news to the user."""
+    """Every log-probability is finite or −inf; a cast is not news to the user."""
     model = GaussianNB().fit(X.astype(np.float32), Y)
     far = np.full((1, 4), 1e30, dtype=np.float32)
     assert np.isneginf(model.predict_joint_log_proba(far)).all()

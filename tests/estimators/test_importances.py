@@ -130,7 +130,7 @@ def test_tables_hold_what_explanations_show(missing):
     classes = list(model.classes_)
     for name in ("level", "tells"):
         table = tables[name].set_index(name)
-        assert ("(gap)" in table.index) == (missing == "level")
+        assert ("(missing)" in table.index) == (missing == "level")
         for level in sorted(set(ROWS[name].dropna())):
             shown = model.explain([{name: level}])
             j = shown.columns.index(name)

@@ -62,7 +62,7 @@ EVERY = {
 }
 CASES = {
     "every family": {"columns": EVERY},
-    "gaps are levels": {"columns": EVERY, "missing": "level"},
+    "missing values are levels": {"columns": EVERY, "missing": "level"},
     "auto": {"alpha": "auto"},
     "evidence": {"alpha": "auto", "criterion": "evidence", "class_alpha": "auto"},
     "posterior": {"estimate": "posterior"},

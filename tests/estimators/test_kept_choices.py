@@ -18,7 +18,7 @@ from tallybayes.estimators import files, table_reading
 
 
 def table(n=400, seed=0):
-    """Columns that are read in each of the four ways, one of texts, and the classes."""
+    """Columns that are read in each of the four ways, one of strings, and the classes."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, n)
     columns = {
@@ -133,17 +133,17 @@ def put(name, place, value):
 
 NONSENSE = {
     "a column beyond the last": put("column", 3, 9),
-    "a column of texts": put("column", 3, 4),
+    "a column of strings": put("column", 3, 4),
     "a column twice": put("column", 1, 0),
     "no family": put("family", 0, 7),
     "a negative family": put("family", 0, -1),
     "atoms where there are none": put("family", 0, 1),
     "bins without a number": put("family", 0, 2),
     "a Gaussian of some width": put("width", 0, 1),
-    "bins that are no candidate": put("bins", 3, 1 << 40),
+    "bins that are not a candidate": put("bins", 3, 1 << 40),
     "no number": put("likelihood", 0, np.nan),
-    "a strength that is no candidate": put("strength", 1, -1.0),
-    "a width that is no candidate": put("width", 1, 1 << 40),
+    "a strength that is not a candidate": put("strength", 1, -1.0),
+    "a width that is not a candidate": put("width", 1, 1 << 40),
     "no widths": lambda arrays: arrays.pop("choices.width"),
     "fewer widths": lambda arrays: arrays.update({"choices.width": np.zeros(2, dtype=np.int64)}),
     "another type": lambda arrays: arrays.update({"choices.bins": np.zeros(4)}),
@@ -158,7 +158,7 @@ def test_choices_that_no_model_makes_are_refused(monkeypatch, change):
 
 
 def test_a_gaussian_of_a_class_that_is_nearly_one_value_is_refused(monkeypatch):
-    """As it is no candidate of a fresh choice."""
+    """As it is not a candidate of a fresh choice."""
     rng = np.random.default_rng(0)
     x = pd.DataFrame({"fee": np.r_[np.zeros(199), 0.001, rng.normal(5.0, 1.0, 200)]})
     model = NaiveBayes().fit(x, np.repeat([0, 1], 200))

@@ -1,4 +1,4 @@
-"""The laws of `NaiveBayes` over every family, weight, gap and edge of a table."""
+"""The laws of `NaiveBayes` over every family, weight, missing value and edge of a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws of `WeightedNaiveBayes` over weights, gaps and edges of a table."""
+"""The laws of `WeightedNaiveBayes` over weights, missing values and edges of a table."""
 
 from __future__ import annotations
 

@@ -318,7 +318,7 @@ def test_columns_that_are_not_asked_for_are_not_looked_at():
 
 def test_texts_that_are_all_different_are_left_out_as_an_identifier():
     frame = pd.DataFrame({"id": [f"i{i}" for i in range(60)], "y": [0, 1] * 30})
-    with pytest.warns(UserWarning, match="'id' is left out: its 60 texts"):
+    with pytest.warns(UserWarning, match="'id' is left out: its 60 strings"):
         got = LazyNaiveBayes(frame, "y").predict_proba([{"id": "i3"}])
     np.testing.assert_allclose(got, [[0.5, 0.5]], rtol=1e-15)
     frame.loc[0, "id"] = "i1"
@@ -393,7 +393,9 @@ def test_families_of_levels(family, missing):
     lazy = LazyNaiveBayes(frame.assign(y=y), "y", columns={"x": family}, missing=missing)
     if missing == "level" and family.prior is not None and isinstance(family.prior.base, tuple):
         for either in (model, lazy):
-            with pytest.raises(ValueError, match="3 probabilities for 4 levels"):  # and the gap
+            with pytest.raises(
+                ValueError, match="3 probabilities for 4 levels"
+            ):  # and the missing value
                 either.predict(asked)
         return
     expected = model.predict_joint_log_proba(asked)

@@ -196,7 +196,7 @@ def test_numbers_that_cannot_be_counted():
         ask(FRAME.assign(n=[1.0, -1.0]), "y", rows=[{"n": 1.0}], columns={"n": Poisson()})
     with pytest.raises(ValueError, match="infinity"):
         ask(FRAME, "y", rows=[{"n": np.inf}])
-    with pytest.raises(ValueError, match="the text 'much'"):
+    with pytest.raises(ValueError, match="the string 'much'"):
         ask(FRAME, "y", rows=[{"n": "much"}])
 
 

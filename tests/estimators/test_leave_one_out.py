@@ -197,7 +197,7 @@ def some_table(seed):
 @pytest.mark.parametrize("name", TABLES)
 def test_it_is_fitting_a_table_without_the_row(name, missing, weighted):
     if missing == "level" and name == "modes":
-        missing = "ignore"  # a base of three levels has no share for gaps
+        missing = "ignore"  # a base of three levels has no share for missing values
     columns = {"q": None, **TABLES[name]} if "groups" not in name else TABLES[name]
     for seed in range(5):
         table, y, rng = some_table(seed)
@@ -321,8 +321,8 @@ def test_the_only_row_without_a_feature_beside_a_heavy_one(light):
 @pytest.mark.parametrize("light", [[1e-3], [1e-3, 2e-3]])
 @pytest.mark.parametrize("kind", ["sparse", "gaps"])
 def test_the_only_row_of_an_absent_level_beside_a_heavy_row(kind, light):
-    """Entries that a sparse matrix does not hold, and gaps, are counted as what is left of a class,
-    which is rounded: a level that no other row of a class has rules the class out."""
+    """Entries that a sparse matrix does not hold, and missing values, are counted as what is left
+    of a class, which is rounded: a level that no other row of a class has rules the class out."""
     codes = np.array([[1], [0], *[[1]] * (len(light) - 1), [0], [1]])
     y = np.array([0] * (1 + len(light)) + [1, 1])
     w = np.array([30.0, *light, 1.0, 1.0])

@@ -121,7 +121,8 @@ DECLARED = {
 
 @pytest.mark.parametrize("missing", ["ignore", "level"])
 def test_columns_and_classes_add_up(missing):
-    """Whole = labels + each column by itself; gaps are predicted where they are evidence."""
+    """Whole = labels + each column by itself; missing values are predicted where they are
+    evidence."""
     table, y = some_rows(40)
     for name in ("c", "g"):
         table[name] = table[name].astype(object).where(np.arange(40) % 5 > 0, None)
@@ -199,7 +200,9 @@ def test_the_estimate_does_not_change_the_prior(under_mean, under_map, missing):
     concentrations are 1 + a, under the mode."""
     table, y = some_rows()
     if "Beta" in repr(under_mean):
-        missing = "ignore"  # a Beta says nothing of gaps: their share depends on the estimate
+        missing = (
+            "ignore"  # a Beta says nothing of missing values: their share depends on the estimate
+        )
     names = names_in(under_mean)
     if missing == "level" and names[0] in ("b", "c"):
         table[names[0]] = table[names[0]].where(np.arange(len(y)) % 4 > 0, None)

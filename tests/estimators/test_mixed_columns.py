@@ -1,6 +1,6 @@
-"""Columns of numbers that hold some texts, and keys that few rows have.
+"""Columns of numbers that hold some strings, and keys that few rows have.
 
-Numbers and texts of one column are counted side by side, and what the column mainly is is decided
+Numbers and strings of one column are counted side by side, and what the column mainly is is decided
 when it is read: neither order, batches, merging nor forgetting matter.
 """
 
@@ -66,7 +66,7 @@ def test_one_text_leaves_the_numbers_as_they_are(missing):
     plain = NaiveBayes(missing=missing).fit(ROWS, LABELS)
     model = copy.copy(plain).learn_one(UNKNOWN, "yes")
     holds, family = read(model)
-    assert (holds, family) == ("numbers and texts", f"{read(plain)[1]}, 1 level beside")
+    assert (holds, family) == ("numbers and strings", f"{read(plain)[1]}, 1 level beside")
     number = {"age": 41.5}
     change = np.log(list(model.predict_proba_one(number).values()))
     change -= np.log(list(plain.predict_proba_one(number).values()))
@@ -89,7 +89,7 @@ def test_forgetting_the_text_restores_the_column():
 
 def test_a_warning_names_the_texts_and_the_rows_once_a_fit():
     rows = [*ROWS, UNKNOWN, {"age": "?"}, UNKNOWN]
-    words = r"column 'age' holds numbers in 400 rows and texts in 3: 'unknown', '\?'"
+    words = r"column 'age' holds numbers in 400 rows and strings in 3: 'unknown', '\?'"
     with pytest.warns(MixedColumnWarning, match=words):
         model = NaiveBayes().fit(rows, [*LABELS, "yes", "no", "no"])
     with warnings.catch_warnings():
@@ -117,7 +117,7 @@ def test_a_row_as_a_dict_is_as_in_a_table():
             joint = explained.base + explained.contributions.sum(axis=2)
             np.testing.assert_allclose(joint, model.predict_joint_log_proba(asked), rtol=1e-11)
     for columns in families[1:]:
-        with pytest.raises(ValueError, match="holds the text 'unknown'"):
+        with pytest.raises(ValueError, match="holds the string 'unknown'"):
             NaiveBayes(columns).fit(rows, labels)
 
 
@@ -167,13 +167,13 @@ def test_the_heavier_of_numbers_and_texts_decides():
     texts = [{"x": v} for v in ("a", "b", "a")]
     numbers = [{"x": v} for v in (1, 2, 7)]
     level = NaiveBayes().fit([*texts, *numbers], list("ababab"))
-    assert read(level, "x") == ["texts", "categorical, 5 levels"]  # a tie is for the texts
+    assert read(level, "x") == ["strings", "categorical, 5 levels"]  # a tie is for the strings
     number = NaiveBayes().fit([*texts, *numbers, {"x": 3}], list("abababa"))
-    assert read(number, "x")[0] == "numbers and texts"
+    assert read(number, "x")[0] == "numbers and strings"
     weighted = NaiveBayes().fit([*texts, *numbers], list("ababab"), sample_weight=[1] * 5 + [1.5])
-    assert read(weighted, "x")[0] == "numbers and texts"
+    assert read(weighted, "x")[0] == "numbers and strings"
     back = number.forget_one({"x": 3}, "a")
-    assert read(back, "x") == ["texts", "categorical, 5 levels"]
+    assert read(back, "x") == ["strings", "categorical, 5 levels"]
 
 
 @quiet
@@ -187,7 +187,7 @@ def test_a_text_of_weight_0_is_no_reason_to_refuse_the_rows(NB):
 def test_among_texts_a_number_is_the_level_that_its_text_names():
     rows = [{"x": v} for v in ("3", "3", "a", "b", 3, 4.0)]
     model = NaiveBayes().fit(rows, list("abaabb"))
-    assert read(model, "x") == ["texts", "categorical, 4 levels"]
+    assert read(model, "x") == ["strings", "categorical, 4 levels"]
     for one, same in ((3, "3"), (4, "4"), (4.0, "4")):
         assert model.predict_proba_one({"x": one}) == model.predict_proba_one({"x": same})
         proba = model.predict_proba([{"x": one}, {"x": same}])
@@ -209,10 +209,10 @@ def test_numbers_that_are_not_told_apart_are_one_level_among_texts():
     texts = [{"x": "abc"[i % 3]} for i in range(6000)]
     labels = list("ab") * 5500
     model = NaiveBayes().fit([*many, *texts], labels)
-    assert read(model, "x") == ["texts", "categorical, 4 levels"]
+    assert read(model, "x") == ["strings", "categorical, 4 levels"]
     assert A_NUMBER in model.class_conditional_["x"].levels
     whole = NaiveBayes().fit([{"x": 2**60}, {"x": 2**60 + 1}, *texts[:3]], list("abaab"))
-    assert read(whole, "x") == ["texts", "categorical, 4 levels"]
+    assert read(whole, "x") == ["strings", "categorical, 4 levels"]
     for asked in (0.25, 2**60 + 5, "never"):
         for some in (model, whole):
             batch = some.predict_proba([{"x": asked}])[0]
@@ -245,7 +245,7 @@ def test_unseen_texts_follow_unseen():
     ignored = NaiveBayes(unseen="ignore").fit(rows, labels)
     assert np.array_equal(*ignored.predict_proba([{"age": "never"}, {"age": None}]))
     plain = NaiveBayes().fit(ROWS, LABELS)
-    with pytest.raises(ValueError, match="column 'age' holds the text 'never'"):
+    with pytest.raises(ValueError, match="column 'age' holds the string 'never'"):
         plain.predict_one({"age": "never"})
 
 
@@ -288,10 +288,10 @@ def test_the_weighted_model_has_cells_for_texts_beside_those_of_numbers(tmp_path
     labels = [*LABELS, *["no"] * 55, *["yes"] * 5, *["yes", "no"] * 10]
     model = WeightedNaiveBayes().fit(rows, labels)
     cells = model.tables_["age"]["age"].tolist()
-    assert cells[-2:] == ["unknown", "(gap)"]
+    assert cells[-2:] == ["unknown", "(missing)"]
     shares = model.predict_proba([{"age": "unknown"}, {"age": 40.0}, {"age": None}])[:, 0]
     assert shares[0] > 0.7 > shares[1]
-    assert model.schema_["holds"].tolist()[0] == "numbers and texts"
+    assert model.schema_["holds"].tolist()[0] == "numbers and strings"
     assert np.isfinite(leave_one_out(model, rows, labels)).all()
     model.save(tmp_path / "m")
     assert np.array_equal(load(tmp_path / "m").predict_proba(rows), model.predict_proba(rows))
@@ -476,7 +476,7 @@ def test_dates_are_asked_as_dates_or_their_texts():
 
 def test_declared_levels_hold_numbers_as_before():
     model = NaiveBayes({"x": Categorical()}).fit([{"x": 1}, {"x": "a"}, {"x": 1.0}], list("aba"))
-    assert read(model, "x") == ["texts", "categorical, 2 levels"]
+    assert read(model, "x") == ["strings", "categorical, 2 levels"]
 
 
 # ---- what else is said ---------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from tallybayes.families import Bernoulli, Binned, Categorical, Gaussian, Poisso
 
 
 def people(n=600, seed=0):
-    """Numbers, texts, yes/no and gaps, with a label that depends on all of them."""
+    """Numbers, strings, yes/no and missing values, with a label that depends on all of them."""
     rng = np.random.default_rng(seed)
     y = np.where(rng.random(n) < 0.3, "yes", "no")
     up = y == "yes"
@@ -191,7 +191,7 @@ def test_binned_and_smooth_are_tables_that_sum_to_one(family):
     model = NaiveBayes({"gain": family}).fit(X, Y)
     part = next(p for p in model._fitted().score.parts if p.name == "gain")
     np.testing.assert_allclose(np.exp(part.table[:, 1:]).sum(axis=1), 1.0, rtol=1e-12)
-    assert not part.table[:, 0].any()  # a gap says nothing
+    assert not part.table[:, 0].any()  # a missing value adds nothing
 
 
 def test_keys_of_columns_may_be_types_and_lists():
@@ -253,10 +253,10 @@ def test_numbers_stay_numbers_beside_a_text():
         stream.learn_one(row, label)
     for model in (parts, stream):
         assert np.array_equal(model.predict_proba(rows), whole.predict_proba(rows))
-        assert model.schema_["holds"].tolist() == ["numbers and texts"]
+        assert model.schema_["holds"].tolist() == ["numbers and strings"]
     many = NaiveBayes().fit(np.random.default_rng(0).normal(size=(9000, 1)), np.arange(9000) % 2)
     many.partial_fit([{"0": "text"}], [0])
-    assert many.schema_["holds"].tolist() == ["numbers and texts"]
+    assert many.schema_["holds"].tolist() == ["numbers and strings"]
 
 
 def test_decay_and_half_life():
@@ -302,7 +302,7 @@ def test_odd_columns():
     [
         (lambda t: t.assign(age=np.inf), "column 'age' holds inf"),
         (lambda t: t.drop(columns="job"), r"lacks the column\(s\) \['job'\]"),
-        (lambda t: t.assign(age="old"), "row 0, column 'age' holds the text 'old'"),
+        (lambda t: t.assign(age="old"), "row 0, column 'age' holds the string 'old'"),
         (lambda t: t.iloc[:0], r"0 sample\(s\)"),
     ],
 )

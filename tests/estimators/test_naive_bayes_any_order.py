@@ -81,10 +81,10 @@ def counted(model):
 
 
 MIXED = {
-    "numbers and texts that are numbers": [3, 4, "3", "4"],
+    "numbers and strings that are numbers": [3, 4, "3", "4"],
     "numbers, booleans": [1, 0.0, True, False],
-    "floats, texts, gaps": [1.5, 2, "1.5", None],
-    "gaps and one text": [None, 2, "x"],
+    "floats, strings, missing values": [1.5, 2, "1.5", None],
+    "missing values and one string": [None, 2, "x"],
     "text and boolean": ["True", True, 1],
     "very large": [1e100, 2, "1e+100"],
 }
@@ -124,13 +124,13 @@ def test_texts_that_are_numbers_are_forgotten_as_they_were_learned():
     assert found[("x",)] == counted(three)[1][("x",)]
     assert not np.any(found.get(("x", "levels"), ([], []))[1])
     numbers = NaiveBayes().fit([{"x": 3}, {"x": 4}], list("ab"))
-    numbers.forget_one({"x": "4"}, "b")  # the texts of numbers that were learned as numbers
+    numbers.forget_one({"x": "4"}, "b")  # the strings of numbers that were learned as numbers
     assert counted(numbers)[1][("x",)][1] == [[1.0]]
 
 
 WITH_DATES = {
     "a number": 18262,
-    "a text": "2020-01-01",
+    "a string": "2020-01-01",
     "a boolean": True,
     "a NumPy number": np.float64(1.5),
 }

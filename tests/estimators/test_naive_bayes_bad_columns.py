@@ -1,4 +1,4 @@
-"""Bad tables, by frame library: columns without anything to say, texts, and names.
+"""Bad tables, by frame library: columns without anything to say, strings, and names.
 
 The outcomes are those of the table in docs/decisions/0007-tables.md. Where a table is
 refused, the model stays as it was.
@@ -90,7 +90,7 @@ def test_the_type_of_a_column_without_a_value_does_not_matter(gaps, columns):
         for values in (["x", "y"] * (N // 2), [1.5, 2.5] * (N // 2)):
             later = NaiveBayes().fit(frame, Y)
             later.partial_fit(pd.DataFrame({**DATA, "empty": values}), Y)
-            expected = "texts" if values[0] == "x" else "numbers"
+            expected = "strings" if values[0] == "x" else "numbers"
             assert decided(later).loc["empty", "holds"] == expected
 
 
@@ -119,7 +119,7 @@ def test_a_constant_column_with_a_declared_family_says_nothing(frame, family):
 def test_an_identifier_is_left_out_with_a_warning_unless_a_family_is_declared(frame):
     data = {**DATA, "key": [f"id{i}" for i in range(N)]}
     model = NaiveBayes().fit(frame(data), Y)
-    with pytest.warns(UserWarning, match=f"column 'key' is left out: its {N} texts are all diff"):
+    with pytest.warns(UserWarning, match=f"column 'key' is left out: its {N} strings are all diff"):
         assert decided(model).loc["key", "family"] == "left out"
     assert np.array_equal(model.predict_proba(frame(data)), EXPECTED)
     silenced = NaiveBayes({"key": None}).fit(frame(data), Y)
@@ -186,7 +186,7 @@ def test_mixed_types_of_which_most_are_no_numbers_are_levels():
 def test_a_text_where_the_model_counts_numbers_names_row_and_column(frame):
     model = trained()
     spoiled = frame({**DATA, "age": ["41"] * 7 + ["old"] * (N - 7)})
-    refused("row 7, column 'age' holds the text 'old'", lambda: model.predict(spoiled), model)
+    refused("row 7, column 'age' holds the string 'old'", lambda: model.predict(spoiled), model)
     numbers = frame({**DATA, "age": [str(v) for v in DATA["age"]]})
     assert np.array_equal(model.predict_proba(numbers), EXPECTED)
 

@@ -246,14 +246,14 @@ def test_one_row_is_as_in_a_batch(family):
         assert [stream.predict_one(row) for row in rows] == stream.predict(query).tolist()
     text = {name: str(value) for name, value in ROWS[0].items()}
     assert stream.predict_one(text) == stream.predict([text]).tolist()[0]
-    with pytest.raises(ValueError, match="column 'u' holds the text 'x'"):
+    with pytest.raises(ValueError, match="column 'u' holds the string 'x'"):
         stream.predict_one({**ROWS[0], "u": "x"})
 
 
 def test_a_refused_row_counts_nowhere():
     model = one_by_one(grouped())
     for row, words in (
-        ({"u": 1.0, "v": "x", "w": 2.0}, "column 'v' holds the text 'x'"),
+        ({"u": 1.0, "v": "x", "w": 2.0}, "column 'v' holds the string 'x'"),
         ({"u": 1.0, "v": np.inf, "w": 2.0}, "infinity"),
         ({"u": 1.0, "v": 1e200, "w": 2.0}, "too large"),
         ({"u": 1.0, "v": np.datetime64("2020-01-01"), "w": 2.0}, "column 'v' holds dates"),
@@ -399,12 +399,12 @@ def test_what_cannot_be_declared(columns, words):
 
 
 def test_texts_and_dates_are_no_numbers():
-    with pytest.raises(ValueError, match="row 0, column 'job' holds the text 'cook'"):
+    with pytest.raises(ValueError, match="row 0, column 'job' holds the string 'cook'"):
         NaiveBayes({("u", "job"): FULL}).fit(X.assign(job="cook"), Y)
     when = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(90), unit="D")
     with pytest.raises(ValueError, match=r"column 'day' holds dates, .* takes numbers"):
         NaiveBayes({("u", "day"): FULL}).fit(X.assign(day=when), Y)
-    numbers = X.astype(str)  # texts that are all numbers are numbers
+    numbers = X.astype(str)  # strings that are all numbers are numbers
     equal(NaiveBayes({NAMES: FULL}, class_alpha=0.0).fit(numbers, Y), grouped().fit(X, Y))
 
 

@@ -1,7 +1,7 @@
 """NaiveBayes on columns of one kind is the classifier of that kind, to 1e-12.
 
 They share families and kernels; what differs is the path from the data to them: a table is read by
-name, levels are texts, and each column is a group of its own.
+name, levels are strings, and each column is a group of its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""NaiveBayes inside scikit-learn's tools, with tables whose columns are texts, numbers and gaps."""
+"""NaiveBayes inside scikit-learn's tools, with tables whose columns are strings, numbers and
+missing values."""
 
 from __future__ import annotations
 
@@ -176,7 +177,7 @@ def test_behind_a_column_transformer_without_names():
     model = make_pipeline(ColumnTransformer(parts), NaiveBayes()).fit(X, Y)
     assert not hasattr(model[-1], "feature_names_in_")
     assert model[-1].schema_["column"].tolist() == ["0", "1", "2", "3"]
-    assert model[-1].schema_["holds"].tolist() == ["numbers", "numbers", "texts", "texts"]
+    assert model[-1].schema_["holds"].tolist() == ["numbers", "numbers", "strings", "strings"]
     assert model.score(X, Y) > 0.7
 
 

@@ -33,7 +33,8 @@ COLUMNS = pytest.mark.parametrize("columns", ["auto", DECLARED], ids=["auto", "d
 
 
 def drawn(n=N, seed=0):
-    """Every kind of column, with gaps. Its floats fit float16, so that any width holds them."""
+    """Every kind of column, with missing values. Its floats fit float16, so that any width holds
+    them."""
     rng = np.random.default_rng(seed)
     y = rng.choice(["a", "b", "c"], n, p=[0.5, 0.3, 0.2])
     k = np.searchsorted(["a", "b", "c"], y)
@@ -67,7 +68,7 @@ MODELS = {
 
 
 def records(table):
-    """Rows as dicts, with None for gaps."""
+    """Rows as dicts, with None for missing values."""
     return table.astype(object).where(table.notna(), None).to_dict("records")
 
 
@@ -164,7 +165,7 @@ def arrow(table):
 
 
 def feathered(table):
-    """As a file of Arrow record batches would give it: texts as dictionaries, in chunks."""
+    """As a file of Arrow record batches would give it: strings as dictionaries, in chunks."""
     text = arrow(table)
     at = text.column_names.index("job")
     text = text.set_column(at, "job", text["job"].cast(pa.string()).dictionary_encode())
@@ -182,7 +183,7 @@ class Stream:
 
 
 def through_csv(table):
-    """Texts and numbers as a CSV file gives them; dates are read as dates."""
+    """Strings and numbers as a CSV file gives them; dates are read as dates."""
     text = io.StringIO(table.to_csv(index=False))
     return pd.read_csv(text, parse_dates=["day"])
 
@@ -273,7 +274,7 @@ STORED = {
     "string[pyarrow]": lambda t: t.assign(job=t["job"].astype("string[pyarrow]")),
     "category": lambda t: t.assign(job=t["job"].astype("category")),
     "category, more and turned": lambda t: t.assign(job=t["job"].astype(pd.CategoricalDtype(JOBS))),
-    "booleans as texts": lambda t: t.assign(smoker=t["smoker"].astype(str)),
+    "booleans as strings": lambda t: t.assign(smoker=t["smoker"].astype(str)),
     "booleans as a category": lambda t: t.assign(smoker=t["smoker"].astype("category")),
     "booleans as objects": lambda t: t.assign(smoker=t["smoker"].astype(object)),
     "polars categorical": lambda t: pl.from_pandas(t).with_columns(
@@ -294,7 +295,7 @@ def test_how_a_category_is_stored(columns, stored):
 
 
 def test_levels_that_are_numbers():
-    """A category of whole numbers is that of their texts, with or without a point."""
+    """A category of whole numbers is that of their strings, with or without a point."""
     makes = [
         lambda t: t.assign(size=t["size"].astype("category")),
         lambda t: t.assign(size=t["size"].astype(str)),

@@ -42,10 +42,10 @@ def test_levels_are_kept_as_a_tuple():
         ([], "empty"),
         ("abc", "a list of the values"),
         (3, "a list of the values"),
-        ([None, "a"], "a gap"),
-        ([float("nan"), 1], "a gap"),
-        ([pd.NA, 1], "a gap"),
-        ([[1], [2]], "no number, text, boolean or date"),
+        ([None, "a"], "a missing value"),
+        ([float("nan"), 1], "a missing value"),
+        ([pd.NA, 1], "a missing value"),
+        ([[1], [2]], "not a number, string, boolean or date"),
     ],
 )
 def test_levels_that_cannot_be_declared(levels, words):
@@ -86,7 +86,7 @@ def near_frames():
     yield "objects", pd.DataFrame({"x": pd.Series(NEAR, dtype=object)})
     yield "polars", pl.DataFrame({"x": NEAR})
     yield "pyarrow", pa.table({"x": NEAR})
-    yield "no gaps", pd.DataFrame({"x": np.array([2**60, *[2**60 + 1] * 3])})
+    yield "no missing values", pd.DataFrame({"x": np.array([2**60, *[2**60 + 1] * 3])})
     yield "unsigned", pl.DataFrame({"x": [2**63, 2**63 + 1, None, 2**63 + 1]}, {"x": pl.UInt64})
 
 
@@ -103,7 +103,7 @@ def test_large_whole_numbers_stay_apart_as_levels(frame):
 
 
 def test_large_whole_numbers_among_texts():
-    """Numbers do not tell them apart, so that all of them are one level; as levels they differ."""
+    """Numbers do not distinguish them, so that all of them are one level; as levels they differ."""
     rows = [{"x": v} for v in (2**60, 2**60 + 1, "a", "b")]
     levels = NaiveBayes().fit(rows, [0, 1, 1, 0])
     assert levels.schema_["family"].tolist() == ["categorical, 3 levels"]

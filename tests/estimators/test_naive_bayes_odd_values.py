@@ -107,7 +107,7 @@ DECIMALS = {
 @pytest.mark.parametrize("frame", DECIMALS.values(), ids=DECIMALS)
 @pytest.mark.parametrize("columns", ["auto", "Gaussian"])
 def test_decimals_are_numbers(frame, columns):
-    """Of the float nearest to each; gaps stay gaps."""
+    """Of the float nearest to each; missing values stay missing values."""
     name = "0" if isinstance(frame, np.ndarray) else "price"
     family = "auto" if columns == "auto" else {name: Gaussian()}
     floats = pd.DataFrame({name: [np.nan if p is None else float(p) for p in PRICES]})

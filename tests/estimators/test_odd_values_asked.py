@@ -48,7 +48,7 @@ def test_a_fraction_in_a_column_of_counts_is_warned_of_once(table, way, live):
     model, ask = learned(table, live), WAYS[way]
     ask(model, {"calls": 3.0, "ill": None})
     with pytest.warns(
-        FamilyWarning, match=r"row 0, column 'calls' holds 1.5, which is no whole"
+        FamilyWarning, match=r"row 0, column 'calls' holds 1.5, which is not a whole"
     ) as w:
         ask(model, {"calls": 1.5, "ill": True})
     assert w[0].filename == __file__
@@ -70,7 +70,7 @@ def test_another_value_in_a_column_of_booleans_is_warned_of_once(table, way, liv
 
 def test_what_is_no_count_at_all_is_refused(table):
     model = learned(table, False)
-    for value, why in ((-1, "counts are not negative"), ("two", "holds the text 'two'")):
+    for value, why in ((-1, "counts are not negative"), ("two", "holds the string 'two'")):
         for ask in WAYS.values():
             with pytest.raises(ValueError, match=why):
                 ask(model, {"calls": value, "ill": True})

@@ -81,7 +81,7 @@ def test_rows_one_by_one_from_several_threads_are_all_counted():
 
 @pytest.mark.parametrize("NB", [*ARRAYS, NaiveBayes])
 def test_a_reader_sees_whole_batches(NB):
-    """A batch has each row in both classes: whatever was counted, no row tells them apart."""
+    """A batch has each row in both classes: whatever was counted, no row distinguishes them."""
     x, y = batch(2_000, 0, NB in TABLES)
     model = NB().partial_fit(x, y, classes=[0, 1])
     done, seen = threading.Event(), []

@@ -1,4 +1,4 @@
-"""Numbers so small that their squares underflow: a Gaussian says so, or tells the classes apart."""
+"""Numbers so small that their squares underflow: a Gaussian says so, or separates the classes."""
 
 from __future__ import annotations
 

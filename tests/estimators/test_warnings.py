@@ -40,7 +40,7 @@ HERE = Path(__file__).name
 
 @pytest.fixture(scope="module")
 def rows():
-    """A table with an identifier, a number that says something and a text that says nothing."""
+    """A table with an identifier, a number that says something and a string that says nothing."""
     rng = np.random.default_rng(0)
     number = rng.normal(size=N)
     return pd.DataFrame(

@@ -280,12 +280,12 @@ def test_the_summary_is_readable(model, paired):
 
 def test_the_schema_says_what_was_decided():
     x = X.assign(id=[f"row {i}" for i in range(len(X))], empty=None, out=1.0)
-    with pytest.warns(UserWarning, match="column 'id' is left out: its 500 texts are all differ"):
+    with pytest.warns(UserWarning, match="column 'id' is left out: its 500 strings are all differ"):
         model = WeightedNaiveBayes({"out": None}).fit(x, Y)
     schema = model.schema_.set_index("column")
     assert schema.loc["a", "holds"] == "numbers"
     assert "by leave-one-out" in schema.loc["a", "why"]
-    assert schema.loc["id", ["family", "why"]].tolist() == ["left out", "all texts are different"]
+    assert schema.loc["id", ["family", "why"]].tolist() == ["left out", "all strings are different"]
     assert schema.loc["empty", ["family", "why"]].tolist() == ["left out", "no value was seen"]
     assert schema.loc["out", ["family", "why"]].tolist() == ["left out", "declared"]
     assert model.predict_proba(x).shape == (500, 3)
@@ -402,7 +402,7 @@ def test_columns_that_never_change_are_left_out_and_told():
     np.testing.assert_allclose(model.predict_proba(x[:1]), [[2 / 3, 1 / 3]], atol=0.01)
     gaps = pd.DataFrame({"n": [1.0, None, 1.0, None, 1.0, 1.0] * 10})
     told = WeightedNaiveBayes().fit(gaps, [0, 1, 0, 1, 0, 1] * 10).schema_
-    assert told["why"][0] != "the same in every row"  # a gap is evidence
+    assert told["why"][0] != "the same in every row"  # a missing value is evidence
 
 
 def test_a_class_with_hardly_a_row_is_told():

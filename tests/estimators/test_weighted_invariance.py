@@ -34,7 +34,7 @@ FILES = Path(__file__).parent / "files"
 
 
 def mixed(n, seed=0, n_classes=2):
-    """Numbers, texts, gaps, a pair, a column of few values, and twins."""
+    """Numbers, strings, missing values, a pair, a column of few values, and twins."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, n_classes, n)
     a = rng.integers(0, 3, n)

@@ -27,7 +27,7 @@ class Case:
     width: int | None  # of the kernel
 
     def law(self, rows):
-        """The law of these rows, built afresh."""
+        """The law of these rows, built from scratch."""
         n = rows.shape[1]
         total = rows.sum(axis=1, keepdims=True)
         if self.width is None:
@@ -86,7 +86,7 @@ def test_the_cells_sum_to_one_in_every_class(case):
 @given(cases())
 def test_log_prob_is_the_equation_in_fractions(case):
     if case.width is not None:
-        return  # a kernel's weights are no fractions
+        return  # a kernel's weights are not fractions
     n, rows = case.rows.shape[1], [[Fraction(x) for x in row] for row in case.rows.tolist()]
     everyone = [sum(column) for column in zip(*rows, strict=True)]
     strength = Fraction(case.strength)

@@ -34,7 +34,7 @@ def density_of(family, x, own, weight, classes):
 
 @st.composite
 def columns(draw):
-    """A density, the values that it counted (NaN for gaps), their classes and weights."""
+    """A density, the values that it counted (NaN for missing values), their classes and weights."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     n, classes = draw(st.integers(1, 40)), draw(st.integers(1, 4))
     own = rng.integers(draw(st.integers(1, classes)), size=n)

@@ -166,7 +166,8 @@ def test_what_is_not_positive_has_no_logarithm():
 
 @pytest.mark.parametrize("value", [5e97, -1e200, 0.1])
 def test_a_constant_of_any_size_is_a_constant(value):
-    """Its mean is rounded, which is no spread; powers beyond float64 are tried and passed over."""
+    """Its mean is rounded, which is not a spread; powers beyond float64 are tried and passed
+    over."""
     x, y = np.full((7, 1), value), [0, 0, 0, 0, 1, 1, 1]
     model = NaiveBayes([(float, Gaussian(transform="yeo-johnson"))]).fit(x, y)
     np.testing.assert_allclose(model.predict_proba(x)[:, 0], 5 / 9)

@@ -25,7 +25,8 @@ def found(x, edges, threads=2):
 
 
 def numbers(edges, dtype):
-    """Numbers, many of which are an edge, a neighbour of one, a zero of either sign or a gap."""
+    """Numbers, many of which are an edge, a neighbour of one, a zero of either sign or a missing
+    value."""
     with np.errstate(over="ignore"):  # an edge may be beyond float32, or next to infinity
         neighbours = [*np.nextafter(edges, np.inf), *np.nextafter(edges, -np.inf)]
         special = np.array([0.0, -0.0, np.nan, *edges, *neighbours]).astype(dtype)

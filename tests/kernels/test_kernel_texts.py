@@ -1,4 +1,4 @@
-"""Texts to codes, from every layout in which Arrow holds texts, against the twin."""
+"""Strings to codes, from every layout in which Arrow holds strings, against the twin."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tallybayes import _kernels
 
 TYPES = [pa.string(), pa.large_string(), pa.string_view()]
 
-# the words that are compared end at 8 and 16 bytes, a view holds 12; texts that differ in their
+# the words that are compared end at 8 and 16 bytes, a view holds 12; strings that differ in their
 # last byte only, or in a zero byte, must not be taken for one another
 SIZES = [0, 1, 3, 4, 7, 8, 9, 11, 12, 13, 15, 16, 17, 23, 24, 25, 100]
 ALIKE = ["x" * n + end for n in SIZES for end in ("", "\0", "\0\0", "a", "ä", "語")]
@@ -48,7 +48,7 @@ def test_texts_of_every_layout_get_the_codes_of_the_twin(kind, texts):
 @pytest.mark.parametrize("kind", TYPES, ids=str)
 @given(parts=st.lists(TEXTS, max_size=4), start=st.integers(0, 20))
 def test_parts_that_begin_in_the_midst_of_their_buffers_are_read(kind, parts, start):
-    """Chunks are slices: their gaps and their texts begin at an offset."""
+    """Chunks are slices: their missing values and their strings begin at an offset."""
     chunks = [pa.array(texts, type=kind)[start:] for texts in parts]
     (read,) = encoded(pa.chunked_array(chunks, type=kind))
     need_equal(read, [text for texts in parts for text in texts[start:]])

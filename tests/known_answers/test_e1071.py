@@ -1,4 +1,5 @@
-"""R's e1071 on a mixed table with gaps: numbers, factors and a logical column, three classes.
+"""R's e1071 on a mixed table with missing values: numbers, factors and a logical column, three
+classes.
 
 e1071/naive_bayes.R writes the table and runs Debian's r-cran-e1071 1.7-13 on it; its head says what
 e1071 does. The options below say the same: `class_alpha=0` as its prior is not smoothed,
@@ -48,7 +49,7 @@ def model(laplace):
 def test_the_table_has_what_it_is_meant_to_have():
     assert (len(TRAIN), len(TEST)) == (60, 30)
     assert (TRAIN.isna().sum() > 2).all()
-    assert TEST.isna().all(axis=1).sum() == 1  # a row of gaps: the class prior
+    assert TEST.isna().all(axis=1).sum() == 1  # a row of missing values: the class prior
     assert (TEST["drink"] == "juice").sum() == 2
     assert (TEST["home"] == "boat").sum() == 2
     assert not TRAIN["drink"].eq("juice").any()
@@ -72,7 +73,8 @@ def test_laplace_1(frame):
 
 @pytest.mark.parametrize("laplace", [0, 1])
 def test_one_row_at_a_time(laplace):
-    """A gap is a key that is lacking, except in the first row, which names the columns."""
+    """A missing value is a key that is lacking, except in the first row, which names the
+    columns."""
     one_by_one = model(laplace)
     for i, (row, label) in enumerate(zip(TRAIN.to_dict("records"), GROUP, strict=True)):
         one_by_one.learn_one({k: v for k, v in row.items() if v == v or i == 0}, label)

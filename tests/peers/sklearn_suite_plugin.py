@@ -35,7 +35,7 @@ LEFT_OUT = {
 
 
 class CategoricalNB(tallybayes.CategoricalNB):
-    """Ours, with scikit-learn's treatment of codes that are no whole numbers as the default.
+    """Ours, with scikit-learn's treatment of codes that are not whole numbers as the default.
 
     Its suite trains on Iris, whose measurements are fractions. By default ours refuses them.
     """

@@ -55,7 +55,7 @@ FRACTIONAL = {
     "check_classifiers_one_label_sample_weights",
 }
 """Checks that hand uniform random numbers to a classifier of level codes. By default ours refuses
-codes that are no whole numbers; scikit-learn's truncates them without a word."""
+codes that are not whole numbers; scikit-learn's truncates them without a word."""
 
 SIGNED = {"check_class_weight_classifiers"}
 """Draws negative numbers without asking the tag positive_only, which refuses them. With the numbers

@@ -21,7 +21,7 @@ def wine():
 
 
 def table(n=120):
-    """Rows of a table with levels, counts, numbers, dates and gaps; and labels."""
+    """Rows of a table with levels, counts, numbers, dates and missing values; and labels."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {

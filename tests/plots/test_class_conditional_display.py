@@ -116,7 +116,7 @@ def test_levels_are_bars_of_their_probabilities():
         expected = [((own == name).sum() + 1) / (len(own) + 3) for name in names]
         np.testing.assert_allclose([bar.get_height() for bar in bars], expected, rtol=1e-12)
     drawn = [len(rug.get_segments()) for rug in display.rug_]
-    assert sum(drawn) == frame.job.notna().sum()  # gaps are not drawn
+    assert sum(drawn) == frame.job.notna().sum()  # missing values are not drawn
 
 
 @pytest.mark.parametrize("family", [Binned(bins=5), Smooth(bins=12)])

@@ -1,4 +1,4 @@
-"""Pictures beside small ones that were looked at, without their texts: fonts differ.
+"""Pictures beside small ones that were looked at, without their strings: fonts differ.
 
 After a change that is meant, write them anew, and look at them:
 ``PYTHONPATH=tests python -m plots.test_images``.
@@ -54,7 +54,7 @@ PICTURES = {
 
 
 def picture(name):
-    """A Display as pixels (height, width, 3), without texts, ticks and legends."""
+    """A Display as pixels (height, width, 3), without strings, ticks and legends."""
     figure = PICTURES[name]().figure_
     for ax in figure.axes:
         ax.tick_params(labelbottom=False, labelleft=False, length=0)

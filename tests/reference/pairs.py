@@ -80,7 +80,7 @@ def estimate_of_two(sums, c, e, t, removed):
 
 
 def over_neighbours(table, width, axis):
-    """Triangular sums over the cells of an axis; the last, the gap, is by itself."""
+    """Triangular sums over the cells of an axis; the last, the missing value, is by itself."""
     n = table.shape[axis]
     apart = np.abs(np.arange(n)[:, None] - np.arange(n))
     kernel = np.maximum(0.0, 1.0 - apart / width)

@@ -1,4 +1,4 @@
-"""Texts to codes, in order of appearance."""
+"""Strings to codes, in order of appearance."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 
 
 def encode_texts(texts):
-    """The rank of each text among those that came before, −1 for None, and the distinct texts."""
+    """The rank of each string among those that came before, −1 for None, and the distinct
+    strings."""
     rank = {}
     codes = [-1 if text is None else rank.setdefault(text, len(rank)) for text in texts]
     return np.array(codes, dtype=np.int32), list(rank)

@@ -121,7 +121,7 @@ def test_decimals_are_numbers_and_mixed_objects_are_both():
 
 
 # pandas offers a column by the Arrow C stream from version 3 on
-SINGLE = "a Series, which is no table: .* to_frame|Expected 2D array, got 1D"
+SINGLE = "a Series, which is not a table: .* to_frame|Expected 2D array, got 1D"
 
 
 @pytest.mark.parametrize(
@@ -138,8 +138,8 @@ SINGLE = "a Series, which is no table: .* to_frame|Expected 2D array, got 1D"
         ({"a": [1, 2]}, TypeError, "a dict of columns: make a table of it"),
         ({"a": 1, "b": "x"}, TypeError, r"a single row: give \[X\].* predict_one"),
         ({}, TypeError, "a single row"),
-        ("t.csv", TypeError, "the text 't.csv': give the table itself; .* pandas.read_csv"),
-        (Path("t.csv"), TypeError, "the text 't.csv'"),
+        ("t.csv", TypeError, "the string 't.csv': give the table itself; .* pandas.read_csv"),
+        (Path("t.csv"), TypeError, "the string 't.csv'"),
         (({"a": i} for i in range(3)), TypeError, r"a generator, .* give list\(X\)"),
         (None, ValueError, "Expected 2D array, got 0D"),
         (pl.LazyFrame({"a": [1]}), TypeError, "collect"),

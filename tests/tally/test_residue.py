@@ -26,7 +26,7 @@ COUNTS = {
         (RESIDUE, 1.0, True),
         (-RESIDUE, 1.0, True),
         (np.nextafter(RESIDUE, 1.0), 1.0, False),
-        (1e-300, 0.0, False),  # nothing was there: this is no rest
+        (1e-300, 0.0, False),  # nothing was there: this is not a rest
         (1.0, 2.0**53, False),  # a whole weight is never rounding
         (0.4, 2.0**45, True),
         (0.5, 2.0**45, False),
@@ -168,7 +168,7 @@ COLUMNS = {
 @pytest.mark.parametrize("weights", ["none", "fractional"])
 @pytest.mark.parametrize("column", COLUMNS)
 def test_rows_learned_together_may_be_forgotten_one_by_one(column, weights):
-    """What chunks have rounded off is no deficit, whichever row is taken away last."""
+    """What chunks have rounded off is not a deficit, whichever row is taken away last."""
     rng = np.random.default_rng(0)
     for n in (2, 3, 8, 40) * 25:
         x, y = COLUMNS[column](rng, n + 1), np.ones(n + 1)

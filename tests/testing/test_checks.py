@@ -182,7 +182,7 @@ class LearnsFirstRowTwice(MultinomialNB):
 
 
 class FitsOn(MultinomialNB):
-    """Does not start afresh, as the program of the seed article."""
+    """Does not start from scratch, as the program of the seed article."""
 
     def fit(self, X, y, sample_weight=None):
         if "_model" in self.__dict__:

@@ -1,8 +1,8 @@
 """The models that are compared: one small adapter each.
 
 An adapter is a class, or a function, that makes a classifier with default parameters:
-``fit(X, y)`` and ``predict_proba(X)`` of a pandas frame of numbers and texts with gaps, and
-``classes_``. It is imported only when its model is asked for, so that a package that is not
+``fit(X, y)`` and ``predict_proba(X)`` of a pandas frame of numbers and strings with missing values,
+and ``classes_``. It is imported only when its model is asked for, so that a package that is not
 installed costs its own model only. To add one: write it and name it here.
 """
 
@@ -31,7 +31,7 @@ class Model:
     ----------
     name : str
     what : str
-        For the report: how it takes texts, numbers and gaps.
+        For the report: how it takes strings, numbers and missing values.
     module, maker : str
         The adapter: ``benchmarks.accuracy.models.{module}.{maker}()`` is an unfitted classifier.
     groups : tuple of str
@@ -59,7 +59,7 @@ class Model:
         return getattr(import_module(f"{__name__}.{self.module}"), self.maker)()
 
 
-GAPS = 'gaps: the level "missing", or the median'
+GAPS = 'missing values: the level "missing", or the median'
 
 MODELS = (
     Model(
@@ -85,7 +85,7 @@ MODELS = (
     ),
     Model(
         TWENTY,
-        "naive Bayes in twenty lines: √n quantile bins, alpha=1, a gap ignored",
+        "naive Bayes in twenty lines: √n quantile bins, alpha=1, a missing value ignored",
         "twenty_lines",
         "TwentyLines",
         groups=("arff",),
@@ -93,7 +93,7 @@ MODELS = (
     ),
     Model(
         "OneHot+GaussianNB",
-        f"scikit-learn: OneHotEncoder for texts, then GaussianNB; {GAPS}",
+        f"scikit-learn: OneHotEncoder for strings, then GaussianNB; {GAPS}",
         "scikit",
         "one_hot_gaussian",
     ),
@@ -111,21 +111,21 @@ MODELS = (
     ),
     Model(
         "GaussianNB+CategoricalNB",
-        "scikit-learn: GaussianNB of the numbers and CategoricalNB of the texts, "
+        "scikit-learn: GaussianNB of the numbers and CategoricalNB of the strings, "
         f"joint log-probabilities added, the prior once; {GAPS}",
         "scikit",
         "GaussianAndCategorical",
     ),
     Model(
         "mixed-naive-bayes",
-        f"MixedNB: Gaussian numbers, categorical texts as codes; {GAPS}",
+        f"MixedNB: Gaussian numbers, categorical strings as codes; {GAPS}",
         "mixed",
         "MixedNaiveBayes",
         package="mixed_naive_bayes",
     ),
     Model(
         "wnb",
-        f"GeneralNB: NORMAL numbers, CATEGORICAL texts as codes; {GAPS}",
+        f"GeneralNB: NORMAL numbers, CATEGORICAL strings as codes; {GAPS}",
         "wnb_general",
         "GeneralNaiveBayes",
         package="wnb",
@@ -151,7 +151,7 @@ MODELS = (
     ),
     Model(
         "HistGradientBoosting",
-        "scikit-learn, random_state=0; texts as pandas categories, gaps as they are",
+        "scikit-learn, random_state=0; strings as pandas categories, missing values as they are",
         "strong",
         "Boosting",
         groups=(),
@@ -159,7 +159,7 @@ MODELS = (
     ),
     Model(
         "LogisticRegression",
-        f"scikit-learn, max_iter=1000; texts one-hot, numbers scaled; {GAPS}",
+        f"scikit-learn, max_iter=1000; strings one-hot, numbers scaled; {GAPS}",
         "strong",
         "logistic",
         groups=(),
@@ -167,7 +167,7 @@ MODELS = (
     ),
     Model(
         "RandomForest",
-        f"scikit-learn, random_state=0; texts one-hot; {GAPS}",
+        f"scikit-learn, random_state=0; strings one-hot; {GAPS}",
         "strong",
         "random_forest",
         groups=(),
@@ -175,7 +175,8 @@ MODELS = (
     ),
     Model(
         "CatBoost",
-        "CatBoostClassifier, all defaults but random_seed=0; texts are its categories; gaps: the "
+        "CatBoostClassifier, all defaults but random_seed=0; strings are its categories; "
+        "missing values: the "
         'level "missing", or as they are',
         "strong",
         "CatBoost",

@@ -1,7 +1,8 @@
 """Turning a frame into what scikit-learn and its likes can read.
 
-Gaps in texts become the level "missing", gaps in numbers the median: what scikit-learn's user guide
-shows. Texts become codes from 1 on; 0 is left for a text that training did not have.
+Missing values in strings become the level "missing", missing values in numbers the median: what
+scikit-learn's user guide shows. Strings become codes from 1 on; 0 is left for a string that
+training did not have.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ def _plus_one(values: Any) -> Any:
 
 
 def filled_numbers() -> Any:
-    """Numbers without gaps."""
+    """Numbers without missing values."""
     return SimpleImputer(strategy="median", keep_empty_features=True)
 
 
 def filled_texts() -> Any:
-    """Texts without gaps."""
+    """Strings without missing values."""
     return make_pipeline(
         FunctionTransformer(_as_objects),
         SimpleImputer(strategy="constant", fill_value="missing", keep_empty_features=True),
@@ -41,7 +42,7 @@ def filled_texts() -> Any:
 
 
 def codes() -> Any:
-    """Texts as codes from 1 on, 0 for an unseen one."""
+    """Strings as codes from 1 on, 0 for an unseen one."""
     return make_pipeline(
         filled_texts(),
         OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
@@ -50,7 +51,7 @@ def codes() -> Any:
 
 
 def encoder(numbers: Any, texts: Any) -> ColumnTransformer:
-    """Numbers first, then texts, as one dense array."""
+    """Numbers first, then strings, as one dense array."""
     return ColumnTransformer(
         [("numbers", numbers, NUMBERS), ("texts", texts, TEXTS)], sparse_threshold=0.0
     )

@@ -51,7 +51,7 @@ def ten_bins_categorical() -> Any:
 
 
 class GaussianAndCategorical:
-    """log p(numbers | c) + log P(texts | c) + log P(c), the first two from an estimator each."""
+    """log p(numbers | c) + log P(strings | c) + log P(c), the first two from an estimator each."""
 
     def fit(self, X: Any, y: Any) -> Self:
         kinds = ((GaussianNB, filled_numbers, NUMBERS(X)), (CategoricalNB, codes, TEXTS(X)))

@@ -26,8 +26,8 @@ MOST_LEVELS = 255  # that gradient boosting takes in a column
 class Boosting:
     """HistGradientBoostingClassifier of pandas categories, whose levels are those of training.
 
-    Of more levels than it can take, the most frequent are kept; the others count as gaps, as does
-    a level that training did not have.
+    Of more levels than it can take, the most frequent are kept; the others count as missing values,
+    as does a level that training did not have.
     """
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -51,7 +51,8 @@ class Boosting:
 
 
 class CatBoost:
-    """CatBoostClassifier with its defaults; texts are its categories, a gap in one is a level.
+    """CatBoostClassifier with its defaults; strings are its categories, a missing value in one is a
+    level.
 
     Its threads are those that ``OMP_NUM_THREADS`` allows, which it does not read itself.
     """
@@ -80,20 +81,20 @@ class CatBoost:
 
 
 def one_hot() -> Any:
-    """Texts as a column of 0 and 1 for each level."""
+    """Strings as a column of 0 and 1 for each level."""
     return make_pipeline(
         filled_texts(), OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     )
 
 
 def logistic() -> Any:
-    """Logistic regression of one-hot texts and scaled numbers."""
+    """Logistic regression of one-hot strings and scaled numbers."""
     numbers = make_pipeline(filled_numbers(), StandardScaler())
     return make_pipeline(encoder(numbers, one_hot()), LogisticRegression(max_iter=1000))
 
 
 def random_forest() -> Any:
-    """A random forest of one-hot texts and numbers."""
+    """A random forest of one-hot strings and numbers."""
     return make_pipeline(
         encoder(filled_numbers(), one_hot()), RandomForestClassifier(random_state=0)
     )

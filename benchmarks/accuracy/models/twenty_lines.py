@@ -1,7 +1,7 @@
 """A naive Bayes in twenty lines, the yardstick of the ARFF sets.
 
-Numbers are cut into √n bins of equal weight, levels and bins are counted with alpha=1, and a gap or
-an unseen level is left out of the product.
+Numbers are cut into √n bins of equal weight, levels and bins are counted with alpha=1, and a
+missing value or an unseen level is left out of the product.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class TwentyLines:
         return self
 
     def codes(self, name: Any, column: pd.Series) -> Any:
-        """The bin or level of each row, −1 for a gap or an unseen level."""
+        """The bin or level of each row, −1 for a missing value or an unseen level."""
         if not pd.api.types.is_numeric_dtype(column):
             return self.levels[name].get_indexer(column)
         bins = np.searchsorted(self.levels[name], column, side="right")

@@ -12,7 +12,8 @@ __all__ = ["GeneralNaiveBayes"]
 
 
 class GeneralNaiveBayes:
-    """GeneralNB of numbers, and of texts as codes: it smooths variances only if all are numbers."""
+    """GeneralNB of numbers, and of strings as codes: it smooths variances only if all are
+    numbers."""
 
     def fit(self, X: Any, y: Any) -> Self:
         kinds = [Distribution.NORMAL] * len(NUMBERS(X)) + [Distribution.CATEGORICAL] * len(TEXTS(X))

@@ -29,7 +29,7 @@ FAR = 4096  # powers of 2 beyond which a float64 is 0
 
 
 def numbers(values: Any, name: str) -> Array:
-    """A float64 array of what was given as `name`; ValueError for what is no number."""
+    """A float64 array of what was given as `name`; ValueError for what is not a number."""
     try:
         given = np.asarray(values)
         if given.dtype.kind not in "biufO":

@@ -50,9 +50,9 @@ def bayes_rule(prior: ArrayLike, likelihood: ArrayLike, evidence: ArrayLike | No
     Raises
     ------
     ValueError
-        For what is no probability, a prior that does not sum to 1, evidence that has probability 0,
-        shapes that do not fit, or probabilities that contradict each other:
-        P(B | A) P(A) ≤ P(B) ≤ P(B | A) P(A) + 1 − P(A). What misses by 1e-9 counts as rounding.
+        For what is not a probability, a prior that does not sum to 1, evidence that has probability
+        0, shapes that do not fit, or probabilities that contradict each other: P(B | A) P(A) ≤ P(B)
+        ≤ P(B | A) P(A) + 1 − P(A). What misses by 1e-9 counts as rounding.
 
     Examples
     --------

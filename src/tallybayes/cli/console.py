@@ -30,7 +30,7 @@ __all__ = ["Bar", "cut", "document", "line", "note", "number_of", "progress", "s
 
 MIN_WIDTH = 30  # letters; a terminal that says it is narrower is not believed
 MAX_CELL = 60  # letters of a name in a table
-MIN_WRAPPED = 12  # letters that a column of texts keeps before the table is set as a list
+MIN_WRAPPED = 12  # letters that a column of strings keeps before the table is set as a list
 
 
 def note(message: str) -> None:
@@ -98,7 +98,7 @@ class _Table:
             yield from self._as_list()
 
     def _width(self, n_columns: int) -> int:
-        """Letters that the first columns need: texts may wrap, numbers and charts may not."""
+        """Letters that the first columns need: strings may wrap, numbers and charts may not."""
         needed = 0
         for j, head in enumerate(self.heads[:n_columns]):
             cells = [line(head.removeprefix(">")), *(row[j] for row in self.rows)]
@@ -159,7 +159,7 @@ def _cells(row: Sequence[Any]) -> list[Text]:
 
 
 def cut(text: str, most: int = MAX_CELL) -> str:
-    """A text of at most so many letters."""
+    """A string of at most so many letters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

@@ -66,7 +66,8 @@ class Counting:
         """Counts the file.
 
         Where a later batch shows that a column of dates holds something else, or that there are
-        more columns, the file is counted afresh; what is read once cannot be, and that is an error.
+        more columns, the file is counted from scratch; what is read once cannot be, and that is an
+        error.
         """
         try:
             return self._count(bar)
@@ -94,7 +95,7 @@ class Counting:
         )
 
     def _survey(self, bar: Bar) -> None:
-        """Goes over the file once to learn each column's kind, and says which are no dates."""
+        """Goes over the file once to learn each column's kind, and says which are not dates."""
 
         def widen(misfit: Misfit) -> None:
             if misfit.column in self.families:

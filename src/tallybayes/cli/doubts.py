@@ -1,7 +1,7 @@
 """Notes on what a file may mean other than what was understood.
 
-A column of texts that were meant as numbers or dates is no error, and the model is the worse for
-it: whoever wrote the file has to be told, with the option that reads it as meant.
+A column of strings that were meant as numbers or dates is not an error, and the model is the worse
+for it: whoever wrote the file has to be told, with the option that reads it as meant.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DATED = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}([T ].*)?")
 
 
 def note_doubts(file: ModelFile, source: Source) -> None:
-    """Says which columns of texts look like something else, and which are not read.
+    """Says which columns of strings look like something else, and which are not read.
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ def note_doubts(file: ModelFile, source: Source) -> None:
         held = file.table.holds[name]
         beside = held.numbers and held.texts
         if doubt := _doubt(name, levels, file.decimal, None if beside else _n_numbers(file, name)):
-            read = "holds texts beside its numbers" if beside else "was read as texts"
+            read = "holds strings beside its numbers" if beside else "was read as strings"
             note(f"note: column {name!r} {read} {doubt}")
         if held.together:
             note(
-                f"note: column {name!r} is mainly texts, and its numbers are too many for levels: "
+                f"note: column {name!r} is mainly strings, and has too many numbers for levels: "
                 f"all of them are one level. To keep each, add --column "
                 f"{quoted(name + '=categorical')}"
             )
@@ -94,7 +94,7 @@ def note_new_classes(file: ModelFile, before: list[str]) -> None:
 
 
 def _texts(file: ModelFile) -> dict[str, list[str]]:
-    """Texts of each column that is not declared as levels."""
+    """Strings of each column that is not declared as levels."""
     declared = file.table.reading.declared
     return {
         group.names[0]: [str(level) for level in islice(group.levels[0], MOST)]
@@ -106,7 +106,8 @@ def _texts(file: ModelFile) -> dict[str, list[str]]:
 
 
 def _n_numbers(file: ModelFile, name: str) -> int:
-    """Different numbers that a column holds beside its texts, as far as they are told apart."""
+    """Different numbers that a column holds beside its strings, as far as they are
+    distinguished."""
     pairs = zip(file.table.schema.groups, file.table.tally.groups, strict=True)
     return sum(
         len(group.keys)
@@ -116,10 +117,10 @@ def _n_numbers(file: ModelFile, name: str) -> int:
 
 
 def _doubt(name: str, levels: list[str], decimal: str, n_numbers: int | None) -> str:
-    """What texts look like, and what reads them so; nothing where they look like texts.
+    """What strings look like, and what reads them so; nothing where they look like strings.
 
     `n_numbers` is how many different numbers stand among them; None where the column is mainly
-    numbers, so that few texts are no doubt.
+    numbers, so that few strings are no doubt.
     """
     if not levels:
         return ""

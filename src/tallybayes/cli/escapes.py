@@ -36,7 +36,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what begins a formula of a spreads
 
 
 def visible(text: str) -> str:
-    r"""A text with control characters, bidirectional marks and the like written as escapes.
+    r"""A string with control characters, bidirectional marks and the like written as escapes.
 
     >>> visible("a\x1b[31mb")
     'a\\x1b[31mb'
@@ -55,7 +55,7 @@ def json_safe(document: str) -> str:
 
 
 def formula_safe(text: str) -> str:
-    """A text with "'" before it where a spreadsheet would take it for a formula; numbers stay.
+    """A string with "'" before it where a spreadsheet would take it for a formula; numbers stay.
 
     >>> formula_safe("=1+1"), formula_safe("-1.5")
     ("'=1+1", '-1.5')
@@ -65,7 +65,7 @@ def formula_safe(text: str) -> str:
 
 
 def _json_escape(found: re.Match[str]) -> str:
-    if found[0] == "\n":  # between the items: inside a text it is an escape already
+    if found[0] == "\n":  # between the items: inside a string it is an escape already
         return "\n"
     units = found[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))

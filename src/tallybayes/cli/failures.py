@@ -77,7 +77,7 @@ def _line(error: BaseException) -> tuple[str, int]:
         path = getattr(getattr(error, "ctx", None), "command_path", "tallybayes")
         return f"{error.format_message()} (see {path} --help)", USAGE
     if isinstance(error, MemoryError):
-        return "memory is used up: leave out columns of many texts (--column NAME=none)", DATA
+        return "memory is used up: leave out columns of many strings (--column NAME=none)", DATA
     if isinstance(error, IsADirectoryError):
         return f"{error.filename} is a directory: name a file in it", DATA
     if isinstance(error, OSError) and error.strerror:

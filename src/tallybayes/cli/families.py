@@ -101,7 +101,7 @@ def _values(text: str, name: str, given: str, known: dict[str, tuple[Any, Any]])
 
 
 def _value(node: ast.expr) -> Any:
-    """A literal; a bare word is a text, for a shell takes quotes away."""
+    """A literal; a bare word is a string, for a shell takes quotes away."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.List | ast.Tuple):
@@ -133,7 +133,7 @@ def _fits(value: Any, hint: Any) -> bool:
 
 def _told(hint: Any) -> str:
     """A type in words."""
-    words = {int: "a whole number", float: "a number", str: "a text", bool: "True or False"}
+    words = {int: "a whole number", float: "a number", str: "a string", bool: "True or False"}
     told: list[str] = []
     for option in _options(hint):
         if get_origin(option) is Literal:

@@ -69,7 +69,7 @@ class Labelled:
 
 
 def labels_of(source: Source, batch: Batch, target: str) -> tuple[Batch, NDArray[Any]]:
-    """The labels as texts, and the rows that have one; others are an error, or are left out."""
+    """The labels as strings, and the rows that have one; others are an error, or are left out."""
     column = batch.table.column(target).cast(pa.string())
     if column.null_count:
         known = column.is_valid().to_numpy()
@@ -109,11 +109,11 @@ class ModelFile:
     kinds : dict
         The kind of each column.
     gaps : tuple of str
-        Texts that are gaps.
+        Strings that are missing values.
     decimal : {".", ","}
         Of numbers in CSV.
     gaps_of : dict
-        More texts that are gaps, by column.
+        More strings that are missing values, by column.
     """
 
     model: TableClassifier
@@ -215,14 +215,14 @@ class ModelFile:
         return float(self.model.class_count_.sum())
 
     def holds(self, name: str) -> str:
-        """What a column's values are: dates, numbers, texts, or numbers and texts."""
+        """What a column's values are: dates, numbers, strings, or numbers and strings."""
         held = self.table.counted[name]
         numbers = ["dates" if self.kinds.get(name) == "date" else "numbers"] * held.numbers
-        return " and ".join([*numbers, *["texts"] * held.texts])
+        return " and ".join([*numbers, *["strings"] * held.texts])
 
     @property
     def classes(self) -> list[str]:
-        """The labels as texts."""
+        """The labels as strings."""
         return [as_text(c) for c in self.model.classes_.tolist()]
 
     def codes(self, labels: NDArray[Any]) -> NDArray[np.intp]:

@@ -103,7 +103,7 @@ NullTexts = Annotated[
         "--null",
         metavar="TEXT",
         rich_help_panel=PANEL,
-        help="A text that means missing, besides empty cells, NA, ?, nan and null; NAME=TEXT in "
+        help="A string that means missing, besides empty cells, NA, ?, nan and null; NAME=TEXT in "
         "one column only. May be repeated.",
         show_default=False,
     ),
@@ -114,7 +114,7 @@ NoUsualNulls = Annotated[
         "--only-null",
         metavar="",
         rich_help_panel=PANEL,
-        help="Only empty cells and the texts of --null mean missing: NA, ?, nan and null do not.",
+        help="Only empty cells and the strings of --null mean missing: NA, ?, nan and null do not.",
     ),
 ]
 SkipUnlabelled = Annotated[
@@ -169,7 +169,7 @@ class Reading:
             raise Failure(f"--encoding {encoding!r} is not known", USAGE) from None
         self.delimiter = None if delimiter is None else only_character(delimiter)
         if decimal == "," and self.delimiter == ",":
-            raise Failure("--decimal , and --delimiter , cannot be told apart", USAGE)
+            raise Failure("--decimal , and --delimiter , cannot be distinguished", USAGE)
         self.decimal = decimal
         self.format = cast("Format | None", format)
         self.only_null, self.skip_unlabelled = only_null, skip_unlabelled
@@ -222,7 +222,7 @@ def number_or_auto(option: str, text: str, least: int = 0) -> int | str:
 
 
 def _null_texts(given: list[str]) -> tuple[list[str], dict[str, list[str]]]:
-    """The texts for all columns, and those for one, by its name; the last "=" parts them."""
+    """The strings for all columns, and those for one, by its name; the last "=" parts them."""
     everywhere: list[str] = []
     by_column: dict[str, list[str]] = {}
     for text in given:

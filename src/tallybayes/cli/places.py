@@ -15,7 +15,7 @@ def need_folder(path: str) -> None:
     """Raises where a file cannot be made, before the work and not after it."""
     folder = Path(path).parent
     if not folder.is_dir():
-        raise Failure(f"{path}: {folder} is no directory: make it, or choose another place")
+        raise Failure(f"{path}: {folder} is not a directory: make it, or choose another place")
     if Path(path).is_dir():
         raise Failure(f"{path} is a directory: name a file in it")
     need_writable(path)

@@ -22,7 +22,8 @@ def _held(file: ModelFile, name: str, holds: str) -> str:
 
 
 def columns_document(file: ModelFile) -> list[dict[str, Any]]:
-    """Each column: what it holds, its family and why, its weight, and the share of gaps."""
+    """Each column: what it holds, its family and why, its weight, and the share of missing
+    values."""
     gaps, weights = gap_shares(file), weights_of(file.table.chosen.weighting)
     return [
         {
@@ -38,13 +39,13 @@ def columns_document(file: ModelFile) -> list[dict[str, Any]]:
     ]
 
 
-USUAL = ("best by leave-one-out", "texts are levels")
+USUAL = ("best by leave-one-out", "strings are levels")
 HOW_WEIGHTED = (
-    "Numbers are split into cells (intervals), which are smoothed; texts and missing values are "
+    "Numbers are split into cells (intervals), which are smoothed; strings and missing values are "
     "levels. The weight scales what a column adds to the score of a class."
 )
 HOW = (
-    "Each number column has the family that predicts best by leave-one-out; texts are levels. "
+    "Each number column has the family that predicts best by leave-one-out; strings are levels. "
     "--column sets another family."
 )
 

@@ -1,5 +1,5 @@
-"""Texts in columns of numbers: they become levels beside the numbers, and whoever wrote the file is
-told where the first one stands."""
+"""Strings in columns of numbers: they become levels beside the numbers, and whoever wrote the file
+is told where the first one stands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
     "texts_beside_numbers",
 ]
 
-MAX_STRAYS = 3  # texts of a column that may all mean missing
+MAX_STRAYS = 3  # strings of a column that may all mean missing
 
 
 def _levels(schema: Schema) -> dict[str, list[str]]:
@@ -37,14 +37,14 @@ def _levels(schema: Schema) -> dict[str, list[str]]:
 
 
 def texts_beside_numbers(model: TableClassifier) -> dict[str, list[str]]:
-    """The texts of each column that is mainly numbers."""
+    """The strings of each column that is mainly numbers."""
     state = state_of(model)
     levels = _levels(state.tally_read.schema)
     return {name: levels[name] for name, held in state.holds.items() if held.numbers and held.texts}
 
 
 def need_finite(model: TableClassifier, source: Source) -> None:
-    """Raises for a column of numbers whose only texts are infinite numbers, such as inf."""
+    """Raises for a column of numbers whose only strings are infinite numbers, such as inf."""
     state = state_of(model)
     levels = _levels(state.schema)
     for name, (row, _) in source.first_texts.items():
@@ -69,14 +69,16 @@ def note_strays(file: ModelFile, source: Source, known: Container[str] = ()) -> 
         The model of what was read.
     source : Source
     known : container of str
-        Columns that held texts beside numbers before.
+        Columns that held strings beside numbers before.
     """
     for name, texts in texts_beside_numbers(file.model).items():
         if name in known or name not in source.first_texts:
             continue
         row, text = source.first_texts[name]
         where = source.where(row)
-        others = f"{len(texts) - 1:,} other texts come" if len(texts) > 2 else "1 other text comes"
+        others = (
+            f"{len(texts) - 1:,} other strings come" if len(texts) > 2 else "1 other string comes"
+        )
         more = f", and {others} later" if len(texts) > 1 else ""
         advice = (
             f". If that means missing, add {null_options(name, texts)}"
@@ -84,16 +86,16 @@ def note_strays(file: ModelFile, source: Source, known: Container[str] = ()) -> 
             else ""
         )
         note(
-            f"note: column {name!r}: {where} holds {text!r}{more}; texts are levels beside the "
+            f"note: column {name!r}: {where} holds {text!r}{more}; strings are levels beside the "
             f"numbers{advice}"
         )
 
 
 def null_options(name: str, texts: list[str]) -> str:
-    """The options that read texts of a column as missing."""
+    """The options that read strings of a column as missing."""
     return " ".join(f"--null {quoted(name + '=' + text)}" for text in texts)
 
 
 def quoted(text: str) -> str:
-    """A text as a shell takes it."""
+    """A string as a shell takes it."""
     return text if re.fullmatch(r"[\w.@%+:=-]+", text) else "'" + text.replace("'", "'\\''") + "'"

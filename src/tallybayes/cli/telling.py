@@ -80,7 +80,7 @@ def most_telling(file: ModelFile) -> list[Telling]:
     found = []
     for name in file.names:
         options = [levels[name]] if name in levels else []
-        if name in numbers:  # and each text beside them is a cell
+        if name in numbers:  # and each string beside them is a cell
             bins = [quantile_bins(numbers[name], size, row_weights).counts for size in SIZES]
             options = [np.hstack([cells, *options]) for cells in bins]
         if options and name in used:

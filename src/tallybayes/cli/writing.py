@@ -181,7 +181,7 @@ def writing(
     document : bool
         One JSON document instead.
     safe : bool
-        Whether texts that a spreadsheet would take for formulas get a "'" before them, in CSV.
+        Whether strings that a spreadsheet would take for formulas get a "'" before them, in CSV.
     """
     spelt: Callable[[str], str] = formula_safe if safe else str
     if safe and (document or FORMATS.get(Path(path).suffix.lower(), "csv") != "csv"):

@@ -176,7 +176,8 @@ class ClassConditional(Distribution):
         Returns
         -------
         ClassConditional
-            Of a table: its events are rows as before, of which the other columns may be gaps.
+            Of a table: its events are rows as before, of which the other columns may be missing
+            values.
 
         Raises
         ------

@@ -66,7 +66,7 @@ classes=['ham', 'spam'] probs=[0.25, 0.75]>
         return {"classes": shown(self.classes.tolist()), "probs": shown(probs)}
 
     def codes_of(self, labels: Any) -> NDArray[np.intp]:
-        """The index of each label, in the shape of `labels`; −1 for what is no class."""
+        """The index of each label, in the shape of `labels`; −1 for what is not a class."""
         given = np.asarray(labels)
         codes = [self._code.get(label, -1) for label in given.ravel().tolist()]
         return np.array(codes, dtype=np.intp).reshape(given.shape)
@@ -81,7 +81,7 @@ classes=['ham', 'spam'] probs=[0.25, 0.75]>
         Returns
         -------
         float64 array, of the shape of y
-            −inf for what is no class.
+            −inf for what is not a class.
         """
         return np.asarray(np.append(self.log_probs, -np.inf)[self.codes_of(y)])
 

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 
 class Column(ClassConditional):
-    """One column of a table: events are its values; a gap is None or NaN.
+    """One column of a table: events are its values; a missing value is None or NaN.
 
     Parameters
     ----------
@@ -34,7 +34,8 @@ class Column(ClassConditional):
         What the column adds to the score of each class.
     classes : array (n_classes,)
     gap : float64 array (n_classes,), optional
-        P(gap | c), where gaps are evidence. Otherwise a gap says nothing, and none is drawn.
+        P(missing | c), where missing values are evidence. Otherwise a missing value adds nothing,
+        and none is drawn.
     """
 
     event_shape: tuple[Any, ...]
@@ -81,7 +82,7 @@ class Column(ClassConditional):
         )
 
     def _gaps(self, codes: Index, rng: Any) -> NDArray[np.bool_]:
-        """Which draws are gaps."""
+        """Which draws are missing values."""
         if self.gap is None:
             return np.zeros(len(codes), dtype=bool)
         gaps: NDArray[np.bool_] = rng.uniform(size=len(codes)) < self.gap[codes]
@@ -108,7 +109,8 @@ class LevelColumn(Column):
     ----------
     levels : list of str
     probs : float64 array (n_classes, n_levels)
-        P(level | c) of those that are known; where gaps are evidence, of rows without one.
+        P(level | c) of those that are known; where missing values are evidence, of rows without
+        one.
     """
 
     dtype = np.dtype(object)
@@ -144,7 +146,7 @@ class LevelColumn(Column):
 
 
 class NumberColumn(Column):
-    """A column of numbers, perhaps with texts beside them.
+    """A column of numbers, perhaps with strings beside them.
 
     Parameters are those of Column, and:
 
@@ -158,9 +160,10 @@ class NumberColumn(Column):
         Gaussian, Student-t, log-normal, Poisson or negative binomial, (n_classes,); None for
         numbers in bins and for the Yeo–Johnson transform.
     texts : list of str
-        The texts beside the numbers.
+        The strings beside the numbers.
     kinds : float64 array (n_classes, 2 + n_texts)
-        P(gap | c), P(number | c) and P(text | c); a gap has 0 where gaps say nothing.
+        P(missing | c), P(number | c) and P(string | c); a missing value has 0 where missing values
+        add nothing.
     """
 
     def __init__(self, name: str, what: str, part: Any, classes: NDArray[Any], law: Law) -> None:

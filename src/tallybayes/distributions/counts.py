@@ -1,4 +1,4 @@
-"""Class conditional of counts that share a total, such as the words of a text."""
+"""Class conditional of counts that share a total, such as the words of a document."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class Joint(Distribution):
         Returns
         -------
         float64 array
-            A number for each event; −inf for what cannot be, such as a label that is no class.
+            A number for each event; −inf for what cannot be, such as a label that is not a class.
 
         Raises
         ------

@@ -67,7 +67,7 @@ class IndependentCategorical(ArrayConditional):
         return np.asarray(x, dtype=np.float64 if self.values is None else object)
 
     def _codes(self, column: NDArray[Any], j: int) -> Index:
-        """Entries of column j's table; −1 for what is no level at all."""
+        """Entries of column j's table; −1 for what is not a level at all."""
         last = self._tables[j].shape[1] - 1
         if self.values is not None:
             at = {level: i for i, level in enumerate(self.values[j])}

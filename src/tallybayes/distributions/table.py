@@ -21,8 +21,9 @@ Array = NDArray[np.float64]
 class ProductOfColumns(ClassConditional):
     """p(x | c) = Π_j p(x_j | c) over the columns of a table; events are rows.
 
-    Gaps are left out of the product, which then is the probability of what the row has; where the
-    model takes gaps for evidence, they are values. ``distribution["age"]`` is one column's.
+    Missing values are left out of the product, which then is the probability of what the row has;
+    where the model takes missing values for evidence, they are values. ``distribution["age"]`` is
+    one column's.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ class ProductOfColumns(ClassConditional):
             if name in column.features:
                 return column
         raise KeyError(
-            f"{name!r} is no column that counts; those are {shown(self.features)} (schema_ says "
+            f"{name!r} is not a column that counts; those are {shown(self.features)} (schema_ says "
             "what became of the others)"
         )
 
@@ -144,8 +145,8 @@ class ProductOfColumns(ClassConditional):
         Returns
         -------
         dict of arrays (n, n_classes), or (n_classes,)
-            By column name; a gap is None among texts and NaN among numbers, a date is a number
-            of days since 1970. For rows to give to a model, see ``joint_.sample``.
+            By column name; a missing value is None among strings and NaN among numbers, a date is a
+            number of days since 1970. For rows to give to a model, see ``joint_.sample``.
         """
         return self._by_class(  # type: ignore[no-any-return]
             n,

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 
 class PartOfGroup:
-    """Some columns of a group as it scores them: the others are gaps.
+    """Some columns of a group as it scores them: the others are missing values.
 
     Parameters
     ----------
@@ -35,7 +35,8 @@ class PartOfGroup:
         self.columns: tuple[str, ...] = tuple(whole.columns[j] for j in index)
 
     def scored(self, values: Array) -> Array:
-        """log p(x | c), (n_rows, n_classes), of rows (n_rows, n_columns), NaN for gaps."""
+        """log p(x | c), (n_rows, n_classes), of rows (n_rows, n_columns), NaN for missing
+        values."""
         wide = np.full((len(values), len(self.whole.columns)), np.nan)
         wide[:, self.index] = values
         return self.whole.scored(wide)
@@ -50,8 +51,8 @@ class PartOfGroup:
 
 class GroupOfNumbers(ArrayConditional):
     """x | c ~ N(μ_c, Σ_c), or a multivariate Student-t where the parameters are integrated out;
-    events are rows of the group's columns. A gap, NaN, is left out: what is there has the marginal
-    distribution.
+    events are rows of the group's columns. A missing value, NaN, is left out: what is there has the
+    marginal distribution.
 
     Parameters
     ----------

@@ -148,7 +148,7 @@ class TableWriter:
     Parameters
     ----------
     names : list of str
-        The model's columns. Those that are not given hold gaps.
+        The model's columns. Those that are not given hold missing values.
     dates : set of str
         Those that hold dates; they are given as days since 1970.
     """

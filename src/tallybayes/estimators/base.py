@@ -197,7 +197,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # ---- learning --------------------------------------------------------------------------------
     @learning
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Counts the rows of X afresh.
+        """Counts the rows of X from scratch.
 
         Parameters
         ----------
@@ -589,8 +589,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            For a weight that is no weight, labels that are no classes, or a class that was counted
-            with weight 0, whose rows are lost.
+            For a weight that is not a weight, labels that are not classes, or a class that was
+            counted with weight 0, whose rows are lost.
         """
         model = self._fitted()
         classes = model.schema.classes

@@ -127,9 +127,9 @@ class Calibrated(TableClassifier):
 
         Of one order of the rows: the product of what each row is predicted with by those before it.
         It compares priors, and families that see the same values: bins give the probability of a
-        bin, densities that of a value. Gaps are not predicted, unless they are evidence. What a
-        prior takes from the counts (a chosen alpha, a marginal base, an overall mean) stands as if
-        it had been known.
+        bin, densities that of a value. Missing values are not predicted, unless they are evidence.
+        What a prior takes from the counts (a chosen alpha, a marginal base, an overall mean) stands
+        as if it had been known.
 
         Raises
         ------

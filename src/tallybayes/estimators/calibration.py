@@ -8,7 +8,7 @@ Leave-one-out predictions of the training rows are honest, so that the cure need
                   piecewise linear, of least squares; p_β by temperature; s = n / (n + ROWS)
 
 Both shrink toward no calibration by the number n of effective rows: leave-one-out predictions that
-are all right, as those of a few well separated rows are, are no evidence that there is no error at
+are all right, as those of a few well separated rows are, are not evidence that there is no error at
 all. log β has a normal prior below β = 1. Above, it has an exponential one, which keeps β at 1
 until 16 nats speak against it: families and smoothing were chosen on the same rows, so that
 leave-one-out shows them better than they are, and naive Bayes is too sure far more often than too

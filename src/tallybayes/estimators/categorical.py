@@ -59,7 +59,7 @@ class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
         What predicting does with a level that training did not have: give it the probability
         α / (n_cj + α·N_j), leave the column out of the product, or raise.
     non_integer : {"error", "truncate"}, default="error"
-        What happens to codes that are no whole numbers. scikit-learn truncates them, silently;
+        What happens to codes that are not whole numbers. scikit-learn truncates them, silently;
         ``"truncate"`` asks for the same.
     class_alpha : float, default=0.0
         Smoothing of the estimated class prior: (count + class_alpha) / (m + K·class_alpha).

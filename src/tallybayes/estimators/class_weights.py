@@ -77,7 +77,7 @@ def by_class(weights: Mapping[Any, float], classes: NDArray[Any]) -> Array:
 
 
 def need_known_labels(given: Any, known: Iterable[Any]) -> None:
-    """Raises ValueError where a dict names a label that is no class and leaves out one that is.
+    """Raises ValueError where a dict names a label that is not a class and leaves out one that is.
 
     A dict that gives every class a weight may name more, as in scikit-learn: a fold may lack a rare
     class.
@@ -124,7 +124,7 @@ def resolved(
     Raises
     ------
     ValueError
-        For a weight that is no weight, or labels that are no classes.
+        For a weight that is not a weight, or labels that are not classes.
     """
     if isinstance(given, str) and given == "balanced":
         return balanced(classes, count)
@@ -157,7 +157,8 @@ def learnable(given: Any, held: ClassWeights | None) -> ClassWeights:
     Raises
     ------
     ValueError
-        For "balanced", for a weight that is no weight, or for others than those of the rows before.
+        For "balanced", for a weight that is not a weight, or for others than those of the rows
+        before.
     """
     if given is None and not held:
         return {}

@@ -1,4 +1,4 @@
-"""Complement naive Bayes, for texts whose classes are of very different sizes."""
+"""Complement naive Bayes, for documents whose classes are of very different sizes."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class Declared:
         return 0 if family is None else int(family.least)
 
     def levels(self, name: str) -> list[str] | None:
-        """The declared levels of a column, as texts."""
+        """The declared levels of a column, as strings."""
         family = self.families.get(name)
         if family is None or family.levels is None:
             return None
@@ -196,7 +196,7 @@ def names_declared(columns: Any) -> list[str]:
 
 
 def need_family(key: Any, family: Any) -> None:
-    """Raises ValueError where columns= gives a key something that is no family for it."""
+    """Raises ValueError where columns= gives a key something that is not a family for it."""
     if family is None:
         return
     if not is_family(family):
@@ -231,7 +231,7 @@ def _families(*, alone: bool) -> str:
 
 
 def _need_group_of_numbers(key: Any) -> None:
-    """Raises ValueError where a full covariance is given to what is no group of columns."""
+    """Raises ValueError where a full covariance is given to what is not a group of columns."""
     if isinstance(key, tuple):
         if len(key) == 1:
             raise ValueError(
@@ -271,7 +271,7 @@ def declared(columns: Any, names: list[str]) -> Declared:
     ------
     ValueError
         For a column that the table does not have, one that is in two groups, or something that is
-        no family.
+        not a family.
     """
     by_type: list[tuple[tuple[str, ...], Any]] = []
     by_name: dict[str, Any] = {}

@@ -63,7 +63,7 @@ def encode(
             "entry has no value. Use X.toarray(), or level codes without levels="
         )
     if isinstance(x, list | tuple):
-        x = np.array(x, dtype=object)  # NumPy would turn the numbers of a mixed row into texts
+        x = np.array(x, dtype=object)  # NumPy would turn the numbers of a mixed row into strings
     x = validate_data(estimator, x, dtype=None, ensure_all_finite=False, reset=reset)
     declared = declared_levels(levels, x.shape[1])
     codes = np.empty(x.shape, dtype=np.int64)
@@ -80,8 +80,8 @@ def encode(
             value = column[row]
             if value is None or value != value:
                 raise ValueError(
-                    f"Input X contains NaN: row {row}, column {where} holds {value!r}. A gap is no "
-                    "level: declare a level for it, or leave the row out."
+                    f"Input X contains NaN: row {row}, column {where} holds {value!r}. A missing "
+                    "value is not a level: declare a level for it, or leave the row out."
                 )
         if refuse_unknown:
             row = int(codes[:, j].argmax())

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 SHOWN = 10
-"""Columns that are printed; those that set the classes apart most."""
+"""Columns that are printed; those that separate the classes most."""
 
 SHOWN_CLASSES = 5
 """Classes that are printed; the most probable ones."""
@@ -38,7 +38,7 @@ class Explanation:
     base : float64 array (n_classes,)
         log P(c), in nats.
     contributions : float64 array (n_rows, n_classes, n_columns)
-        log p(x_j | c), in nats; 0 for a gap.
+        log p(x_j | c), in nats; 0 for a missing value.
     classes : array (n_classes,)
     columns : list of str
     table : Table
@@ -49,7 +49,7 @@ class Explanation:
     Attributes
     ----------
     values : list of dict
-        The value of each column in each row, as the model reads it; None for a gap.
+        The value of each column in each row, as the model reads it; None for a missing value.
     row : dict
         The values of the first row.
     """
@@ -63,20 +63,20 @@ class Explanation:
 
     @property
     def values(self) -> list[dict[str, Any]]:
-        """The value of each column in each row, as the model reads it; None for a gap."""
+        """The value of each column in each row, as the model reads it; None for a missing value."""
         columns = {name: values_of(column) for name, column in self.table.columns.items()}
         rows = zip(*columns.values(), strict=True) if columns else ((),) * self.table.n_rows
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
     @property
     def row(self) -> dict[str, Any]:
-        """The values of the first row, by column; None for a gap."""
+        """The values of the first row, by column; None for a missing value."""
         first = self.table.take(np.arange(min(1, self.table.n_rows)))
         return {n: values_of(c)[0] for n, c in first.columns.items()} if first.n_rows else {}
 
     def __str__(self) -> str:
         """A readable table of the first row, at most :data:`SHOWN` columns and
-        :data:`SHOWN_CLASSES` classes: the columns that set the classes apart most, and the most
+        :data:`SHOWN_CLASSES` classes: the columns that separate the classes most, and the most
         probable classes, first."""
         n_classes = len(self.base)
         share = self.contributions[0] if len(self.contributions) else np.zeros((n_classes, 0))
@@ -145,13 +145,13 @@ def _named(name: str, row: dict[str, Any]) -> str:
         return _cut(name)
     value = row[name]
     if value is None:
-        return f"{_cut(name)} (gap)"
+        return f"{_cut(name)} (missing)"
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
     return f"{_cut(name)} = {_cut(text)}"
 
 
 def _cut(text: str) -> str:
-    """A text of one line, cut where it is long."""
+    """A string of one line, cut where it is long."""
     text = " ".join(text.split())
     return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
 

@@ -49,11 +49,12 @@ INFINITY_BITS = 0x7FF0_0000_0000_0000
 
 
 def labels(value: Any, where: str) -> NDArray[Any]:
-    """Class labels: distinct, in order, without gaps. A model that holds no rows may have none."""
+    """Class labels: distinct, in order, without missing values. A model that holds no rows may have
+    none."""
     fits = isinstance(value, np.ndarray) and value.ndim == 1
     need(fits, f"{where} is an array of labels")
     items = value.tolist()
-    need(all(v is not None and v == v for v in items), f"{where} has no gaps")
+    need(all(v is not None and v == v for v in items), f"{where} has no missing values")
     try:
         ascending = all(a < b for a, b in pairwise(items))
     except TypeError:
@@ -247,7 +248,7 @@ def restored_tally(header: dict[str, Any], arrays: Arrays) -> TableTally:
 
 
 def _need_names(schema: Schema) -> None:
-    """Raises where the groups of a table are not told apart, or do not fit each other."""
+    """Raises where the groups of a table are not distinguished, or do not fit each other."""
     for group in schema.groups:
         need(group.names is not None, "each group of a table names its columns")
         single = group.kind in ("levels", "moments", "grid")

@@ -164,14 +164,15 @@ def load_with_extra(
         return _loaded(header, arrays)
     except Unfit as error:
         raise ModelFileError(
-            f"{name} is whole, but is no model of tallybayes as this version writes it: {error}. "
+            f"{name} is whole, but is not a model of tallybayes as this version writes it: "
+            f"{error}. "
             "Save the model again"
         ) from error
     except ModelFileError as error:
         raise ModelFileError(f"{name}: {error}") from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelFileError(
-            f"{name} is whole, but is no model of tallybayes as this version writes it "
+            f"{name} is whole, but is not a model of tallybayes as this version writes it "
             f"({type(error).__name__}: {error}): save the model again"
         ) from error
 

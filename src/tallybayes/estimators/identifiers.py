@@ -1,4 +1,4 @@
-"""Columns of texts that are all different, as identifiers are, and the warning about them."""
+"""Columns of strings that are all different, as identifiers are, and the warning about them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["IDENTIFIER_ROWS", "is_identifier", "warn_of_identifier"]
 Array = NDArray[np.float64]
 
 IDENTIFIER_ROWS = 50
-"""From so many rows on, a column of all-different texts is an identifier and left out."""
+"""From so many rows on, a column of all-different strings is an identifier and left out."""
 
 
 def is_identifier(counts: Array, n_named: int, n_levels: int, row_weight: float = 1.0) -> bool:
-    """Whether every level of a column of texts, with these counts (n_classes, n_cells), has but one
-    row, and there are many. Levels that are not named share a cell and have one row each where
+    """Whether every level of a column of strings, with these counts (n_classes, n_cells), has but
+    one row, and there are many. Levels that are not named share a cell and have one row each where
     there are as many rows as levels.
 
     `row_weight` is that of an effective row, u = Σw²/Σw: levels of one row each have Σk² = u·Σk
@@ -35,7 +35,7 @@ def is_identifier(counts: Array, n_named: int, n_levels: int, row_weight: float 
 def warn_of_identifier(name: str, counts: Array, warned: set[Hashable]) -> None:
     """Warns that the column is left out, once for each fit; `counts` are of its levels."""
     warn_user(
-        f"column {name!r} is left out: its {int(counts.sum())} texts are all different, as an "
+        f"column {name!r} is left out: its {int(counts.sum())} strings are all different, as an "
         "identifier's are. Declare a family for it in columns= to use it, or columns={...: None} "
         "to silence this",
         LeftOutWarning,

@@ -24,11 +24,11 @@ Array = NDArray[np.float64]
 
 LARGEST = 700.0  # nats: what a class that is ruled out counts for
 QUANTILES = 21  # values at which a density is shown
-GAP = "(gap)"
+GAP = "(missing)"
 
 
 def _apart(scores: Array) -> Array:
-    """How far scores (n_rows, n_classes) set the classes apart, in nats, (n_rows,)."""
+    """How far scores (n_rows, n_classes) separate the classes, in nats, (n_rows,)."""
     return np.asarray(np.ptp(np.clip(scores, -LARGEST, LARGEST), axis=1))
 
 
@@ -53,15 +53,15 @@ def _cells(model: TableModel, name: str) -> tuple[Column, Array] | None:
 
 
 def _beside(numbers: Array, texts: list[str]) -> Mixed:
-    """A column of numbers, and then of texts."""
+    """A column of numbers, and then of strings."""
     codes = np.concatenate([np.full(len(numbers), -1), np.arange(len(texts))]).astype(np.int32)
     values = np.concatenate([numbers, np.full(len(texts), np.nan)])
     return Mixed(Numbers(values, "float"), Texts(codes, texts, "text"))
 
 
 def _of_cells(model: TableModel, part: Any, column: Column, counts: Array) -> float:
-    """The mean over the rows in these cells (n_classes, n_cells), and over gaps, each row left out
-    of what was counted."""
+    """The mean over the rows in these cells (n_classes, n_cells), and over missing values, each row
+    left out of what was counted."""
     rows = model.tally.classes
     own, at = np.nonzero(counts > 0.0)
     held, one = counts[own, at], rows.row_weight
@@ -101,7 +101,7 @@ def _of_group(model: TableModel, part: Any) -> dict[str, float]:
 
 
 def column_importances(model: TableModel) -> Array:
-    """How far each column sets the classes apart, in nats, (n_columns,): the largest contribution
+    """How far each column separates the classes, in nats, (n_columns,): the largest contribution
     to a class less the smallest, on average over the training rows, each left out of the counts.
 
     Levels and bins are exact; of a density, all numbers of a cell of the grid are read as one. Of a
@@ -156,7 +156,7 @@ def _shown_values(model: TableModel, name: str) -> Array:
 
 
 def _of_lookup(model: TableModel, part: Any) -> Any:
-    """Of a column of levels or bins: its gap where that is evidence, then its cells."""
+    """Of a column of levels or bins: its missing value where that is evidence, then its cells."""
     names = list(part.described().rows)
     values = part.table[:, 1 : 1 + len(names)]
     kinds = getattr(part, "kinds", None)

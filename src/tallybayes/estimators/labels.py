@@ -23,7 +23,7 @@ WIDEST_RANGE = 1 << 22  # whole-number labels are ranked by a table up to this r
 
 
 def label_array(y: Any) -> NDArray[Any]:
-    """Labels as NumPy holds them, of any shape; ValueError for a gap in nullable ones."""
+    """Labels as NumPy holds them, of any shape; ValueError for a missing value in nullable ones."""
     return np.asarray(_without_nullable(y))
 
 
@@ -37,7 +37,7 @@ def _without_nullable(y: Any) -> Any:
     Raises
     ------
     ValueError
-        For a gap among them.
+        For a missing value among them.
     """
     y = as_numpy(y)
     if getattr(y, "ndim", 1) == 2 and hasattr(y, "iloc") and y.shape[1] == 1:
@@ -62,7 +62,7 @@ def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:
     Raises
     ------
     ValueError
-        If y is missing, not one-dimensional, not as long as x, mixes texts and numbers, or holds
+        If y is missing, not one-dimensional, not as long as x, mixes strings and numbers, or holds
         NaN, NA or infinity.
     """
     if type(y) is not np.ndarray or y.ndim != 1:
@@ -72,7 +72,7 @@ def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:
             )
         if isinstance(y, str):
             raise ValueError(
-                f"y should be a 1d array, got the text {y!r}: give the labels themselves, such as "
+                f"y should be a 1d array, got the string {y!r}: give the labels, such as "
                 f"frame[{y!r}], and the other columns as X"
             )
         given, y = y, column_or_1d(_without_nullable(y), warn=True)
@@ -87,7 +87,7 @@ def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:
 
 
 def _need_texts(labels: Sequence[Any]) -> None:
-    """Raises ValueError for numbers among texts, of which NumPy silently makes texts."""
+    """Raises ValueError for numbers among strings, of which NumPy silently makes strings."""
     kinds = {type(label) for label in labels}
     if not all(issubclass(kind, str | bytes | list | tuple | np.ndarray) for kind in kinds):
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
@@ -145,7 +145,7 @@ def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
     Raises
     ------
     ValueError
-        If the labels are no classes but, for example, continuous numbers.
+        If the labels are not classes but, for example, continuous numbers.
     """
     if y.dtype.kind in "iub" and y.dtype.isnative:
         codes = np.empty(len(y), dtype=np.int32)
@@ -170,8 +170,8 @@ def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
 
 
 def _need_classes(classes: NDArray[Any]) -> None:
-    """Raises where distinct labels are no classes."""
-    with warnings.catch_warnings():  # distinct labels are no rows, of which few ought to differ
+    """Raises where distinct labels are not classes."""
+    with warnings.catch_warnings():  # distinct labels are not rows, of which few ought to differ
         warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
         check_classification_targets(classes)
 

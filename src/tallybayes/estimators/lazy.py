@@ -83,7 +83,8 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     for columns of numbers the moments. No row of the source reaches Python. The answers are those
     of a :class:`NaiveBayes` that had been fitted to the source at that moment with the same columns
     declared; here numbers and dates are ``Gaussian(var_smoothing=0, ddof=1, pooled_rows=1)`` where
-    they are not declared, and a column that is a gap in all the rows asked about is not looked at.
+    they are not declared, and a column that is missing in all the rows asked about is not looked
+    at.
 
     Needs DuckDB: ``pip install 'tallybayes[duckdb]'``.
 
@@ -100,7 +101,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     columns : mapping or list of pairs, optional
         Families by column name or type, as for :class:`NaiveBayes`: Categorical, Gaussian (without
         a transform), Poisson, or None to leave the column out. By default every other column of the
-        source counts: texts, categories and booleans as levels, numbers and dates as Gaussian.
+        source counts: strings, categories and booleans as levels, numbers and dates as Gaussian.
     where : str or tuple (str, values), optional
         A condition in SQL that the rows of the source have to meet to count as evidence. Values for
         its markers ``?`` may be given beside it. It is part of the statement as it stands: give
@@ -116,7 +117,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         A class prior that no count changes, classes in sorted order or by label; class_alpha is
         then 0 or its default.
     missing : {"ignore", "level"}, default="ignore"
-        Gaps, NULL or NaN, are left out of the product, or are evidence themselves.
+        Missing values, NULL or NaN, are left out of the product, or are evidence themselves.
     unseen : {"smooth", "ignore", "error"}, default="smooth"
         What happens with a level that the evidence does not have: it gets the probability
         α / (n_cj + α·N_j), its column is left out of the product, or an error.
@@ -136,7 +137,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ImportError
         Without DuckDB.
     TypeError, ValueError
-        For bad parameters, or something that is no source.
+        For bad parameters, or something that is not a source.
 
     Examples
     --------
@@ -188,7 +189,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(self.target, str):
             raise TypeError(f"target is the name of a column, got {self.target!r}")
         self._families = {} if self.columns is None else self.columns
-        names_declared(self._families)  # raises for what is no family
+        names_declared(self._families)  # raises for what is not a family
         self._where = _condition(self.where)
         self._engine = DuckDBSource(self.source, self.connection)
         self._last: tuple[TableModel, str] | None = None
@@ -355,7 +356,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         x = self._rows(rows, columns, what)
         levels, numbers = self._asked(x, columns, what)
         tally = self._engine.count(self.target, levels, numbers, conditions)
-        labels_and_codes(tally.schema.classes)  # raises for what is no class
+        labels_and_codes(tally.schema.classes)  # raises for what is not a class
         prior = class_prior_of(
             self.class_prior,
             tally.schema.classes,
@@ -380,8 +381,8 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         rows : table (n_rows, n_columns)
-            pandas, polars or pyarrow table, list of dicts (a key that is lacking is a gap), or an
-            array with the source's columns in their order, without the target.
+            pandas, polars or pyarrow table, list of dicts (a key that is lacking is a missing
+            value), or an array with the source's columns in their order, without the target.
         where : str or tuple (str, values), optional
             A further condition on the evidence: a time window, a segment.
 
@@ -423,7 +424,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def explain(self, rows: Any, where: Where | None = None) -> Explanation:
         """What each column adds to the score of each class, by the source as it is now.
 
-        Parameters and errors are those of :meth:`predict`. A column that is a gap in all the rows
+        Parameters and errors are those of :meth:`predict`. A column that is missing in all the rows
         is not looked at, and is not told.
 
         Returns

@@ -87,12 +87,12 @@ def _misfit(what: Declared, name: str, model: TableModel) -> str:
         return "it is counted by itself in one of them; declare the group in both"
     if what.is_text(name):
         if held.numbers:
-            return "numbers were learned as such, which are no levels"
+            return "numbers were learned as such, which are not levels"
         declared = what.levels(name)
         unknown = [] if declared is None else sorted(_levels(model, name) - set(declared))
         return f"{unknown[0]!r} was learned, which is not declared" if unknown else ""
     if held.texts:
-        return "texts were learned, which are no numbers"
+        return "strings were learned, which are not numbers"
     lowest = _lowest(model, name)
     least = what.least(name)
     if least and (lowest < 0.0 or (least == 2 and lowest == 0.0)):

@@ -1,13 +1,13 @@
-"""Columns that hold numbers and texts: what they mainly are, and their tally as it is read.
+"""Columns that hold numbers and strings: what they mainly are, and their tally as it is read.
 
-The tally counts both side by side, numbers as moments and on a grid, each text as a level, so that
-neither order nor batches matter and forgetting restores the column. Which of the two the column
-mainly is, is decided here, when the tally is read:
+The tally counts both side by side, numbers as moments and on a grid, each string as a level, so
+that neither order nor batches matter and forgetting restores the column. Which of the two the
+column mainly is, is decided here, when the tally is read:
 
-- Numbers, if they weigh more than the texts and booleans together. Texts that are numbers ("3",
-  True) are then read as numbers, and each other text is a level beside them.
+- Numbers, if they weigh more than the strings and booleans together. Strings that are numbers ("3",
+  True) are then read as numbers, and each other string is a level beside them.
 - Levels otherwise. Each number is then the level that its text names; 1 and 0 are True and False
-  where all other values are booleans. Where the numbers are not told apart (more than 4,096
+  where all other values are booleans. Where the numbers are not distinguished (more than 4,096
   different ones, or whole numbers from 2⁵³ on), all of them are one level.
 """
 
@@ -47,7 +47,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 A_NUMBER = "(a number)"
-"""The level of all numbers of a column of texts whose numbers are not told apart."""
+"""The level of all numbers of a column of strings whose numbers are not distinguished."""
 
 
 class Held(NamedTuple):
@@ -124,8 +124,8 @@ def _are_numbers(levels: LevelCounts, grid: GridCounts) -> bool:
 
 
 def as_read(tally: TableTally) -> TableTally:
-    """The same rows, each mixed column as it is read: as levels, or as numbers with the texts that
-    are no numbers beside them."""
+    """The same rows, each mixed column as it is read: as levels, or as numbers with the strings
+    that are not numbers beside them."""
     mixed = _mixed(tally)
     if not mixed:
         return tally
@@ -229,7 +229,7 @@ def _of_column(tally: TableTally, groups: Iterable[Group]) -> TableTally:
 
 
 def warn_of_mixed(tally: TableTally, warned: set[Hashable]) -> None:
-    """Warns of columns of numbers that hold texts, once for each fit."""
+    """Warns of columns of numbers that hold strings, once for each fit."""
     for name, (levels, grid) in _mixed(tally).items():
         if not _are_numbers(levels, grid) or (MixedColumnWarning, name) in warned:
             continue
@@ -243,9 +243,9 @@ def warn_of_mixed(tally: TableTally, warned: set[Hashable]) -> None:
         others.sort(key=lambda pair: (-pair[1], pair[0]))
         weight = sum(r for _, r in others)
         warn_user(
-            f"column {name!r} holds numbers in {grid.counts.sum():,.10g} rows and texts in "
+            f"column {name!r} holds numbers in {grid.counts.sum():,.10g} rows and strings in "
             f"{weight:,.10g}: {listed((repr(text) for text, _ in others), 3)}. The numbers stay "
-            "numbers, and each text is a level beside them. If a text means that the value is "
+            "numbers, and each string is a level beside them. If a string means that the value is "
             "missing, give None in its place; to read the column as levels, declare it as "
             "Categorical() in columns=",
             MixedColumnWarning,

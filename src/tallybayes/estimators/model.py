@@ -202,7 +202,8 @@ class Model:
         return kept  # type: ignore[no-any-return]
 
     def prior_in_score(self) -> NDArray[np.float64]:
-        """The class prior as it enters the score: not at all for weights that are no likelihood."""
+        """The class prior as it enters the score: not at all for weights that are not
+        likelihood."""
         if getattr(self.family, "uses_prior", True):
             return self.log_prior
         return np.zeros(len(self.schema.classes))

@@ -1,4 +1,4 @@
-"""Naive Bayes for counts that share a total, such as the words of a text."""
+"""Naive Bayes for counts that share a total, such as the words of a document."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class MultinomialNB(SumsClassifier, GenerativeClassifier):
             The class of each row, or of all of them; drawn from the class prior by default.
         random_state : int, RandomState or None
         length : int or array-like (n,), default=1
-            The total of each row, for example the words of a text.
+            The total of each row, for example the words of a document.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Naive Bayes for a table: numbers, categories, yes/no and gaps in one model."""
+"""Naive Bayes for a table: numbers, categories, yes/no and missing values in one model."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Array = NDArray[np.float64]
 class NaiveBayes(Calibrated, AsDistributions):
     """Naive Bayes for a table, straight from the data frame.
 
-    Texts, categories and booleans are levels; numbers and dates are counted as moments and on a
+    Strings, categories and booleans are levels; numbers and dates are counted as moments and on a
     grid of their own bits, and their family (Gaussian, beside atoms or not, bins or a smoothed
     density) is chosen when the tally is read, by leave-one-out. No column whose family is not
-    declared says more than about the logarithm of its rows. Gaps are left out of the product. The
-    model is the same in whatever order and batches the rows come.
+    declared says more than about the logarithm of its rows. Missing values are left out of the
+    product. The model is the same in whatever order and batches the rows come.
 
     Parameters
     ----------
@@ -55,7 +55,8 @@ class NaiveBayes(Calibrated, AsDistributions):
         Classes that a dict names are declared. class_alpha is then 0 or its default: nothing is
         estimated that it could smooth.
     missing : {"ignore", "level"}, default="ignore"
-        Gaps are left out of the product, or are evidence themselves; in a group they never are.
+        Missing values are left out of the product, or are evidence themselves; in a group they
+        never are.
     unseen : {"smooth", "ignore", "error"}, default="smooth"
         What predicting does with a level that training did not have: give it the probability
         α / (n_cj + α·N_j), leave the column out of the product, or raise.
@@ -85,12 +86,12 @@ class NaiveBayes(Calibrated, AsDistributions):
         By label, what the weights of rows were multiplied by.
     n_features_in_ : int
     feature_names_in_ : array of str (n_features,)
-        Where X had names that are texts; of dicts, their keys.
+        Where X had names that are strings; of dicts, their keys.
     tally_ : TableTally
     tables_ : dict
         By column name: a frame with what each level, bin or value adds to each class, in nats.
     feature_importances_ : float64 array (n_features_in_,)
-        How far each column sets the classes apart, in nats a row, each row left out of the counts.
+        How far each column separates the classes, in nats a row, each row left out of the counts.
     alpha_ : dict
         The smoothing of each column that follows the model's alpha, in rows of weight 1.
     log_evidence_ : float
@@ -169,7 +170,7 @@ class NaiveBayes(Calibrated, AsDistributions):
 
     @property
     def feature_importances_(self) -> Array:
-        """How far each column sets the classes apart, in nats a row, float64 (n_features_in_,).
+        """How far each column separates the classes, in nats a row, float64 (n_features_in_,).
 
         The largest contribution to a class less the smallest (of two classes: the absolute
         log-likelihood ratio), on average over the rows that were learned, each row left out of the

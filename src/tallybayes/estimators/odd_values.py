@@ -108,7 +108,7 @@ KINDS = (
     _Kind(
         _is_count,
         _first_fraction,
-        "row {row}, column {name!r} holds {value}, which is no whole number, but the column is "
+        "row {row}, column {name!r} holds {value}, which is not a whole number, but the column is "
         "declared Poisson, which is a family of counts: give counts, or declare Gaussian() before "
         "training",
         FamilyWarning,
@@ -117,7 +117,7 @@ KINDS = (
         _is_boolean,
         _first_other,
         "row {row}, column {name!r} holds {value!r}, but training had only True and False in it: "
-        "it is read as a level that was not seen. Give a boolean, 0 or 1, or None for a gap",
+        "it is read as a level that was not seen. Give a boolean, 0, 1, or None if it is missing",
         UnseenWarning,
     ),
 )

@@ -85,7 +85,7 @@ class LabelRule:
             return
         array = np.asarray([label])
         if array.ndim != 1:
-            raise TypeError(f"a label is a text, a number or a boolean, got {label!r}")
+            raise TypeError(f"a label is a string, a number or a boolean, got {label!r}")
         labels_and_codes(read_labels(array, array, "learn_one"))
         other = next(iter(self.known), label)
         if isinstance(label, str) != isinstance(other, str) or array.tolist() != [label]:
@@ -292,7 +292,7 @@ def row_scorer(
 
 
 def _texts_beside(kinds: KindsPart | None, first: int) -> dict[str, int]:
-    """The entries of the texts beside numbers; `first` is that of the first."""
+    """The entries of the strings beside numbers; `first` is that of the first."""
     texts = () if kinds is None else kinds.texts
     return {text: first + i for i, text in enumerate(texts)}
 

@@ -72,7 +72,7 @@ def read_rows(estimator: Any, x: Any, *, reset: bool, dtype: Any = "numeric") ->
 
 
 def _text_among_numbers(estimator: Any, x: Any, error: ValueError) -> ValueError:
-    """The error of a conversion, with its place and with what reads texts."""
+    """The error of a conversion, with its place and with what reads strings."""
     where = ""
     for j, column in enumerate(np.asarray(x, dtype=object).T):
         row = next((i for i, value in enumerate(column) if not _is_number(value)), None)
@@ -81,7 +81,7 @@ def _text_among_numbers(estimator: Any, x: Any, error: ValueError) -> ValueError
             name = "" if names is None else f" ({str(names[j])!r})"
             where = f"row {row}, column {j}{name} holds {column[row]!r}. "
             break
-    advice = "NaiveBayes and WeightedNaiveBayes take tables with texts."
+    advice = "NaiveBayes and WeightedNaiveBayes take tables with strings."
     if hasattr(estimator, "levels"):
         advice += " This class takes them as levels that are declared: levels=[...]."
     kind = type(estimator).__name__

@@ -125,13 +125,13 @@ class RowByRow(TallyClassifier):
         The row is read by the model when it is next asked for something; learning costs no reading.
         Where rows are learned and asked in turn, what a row touches changes with it, and families
         and bins stay as chosen until the rows have grown by a quarter; a call for a whole table
-        reads and chooses everything afresh.
+        reads and chooses everything from scratch.
 
         Parameters
         ----------
         x : dict
-            Values by column name; a key that is lacking is a gap, and a key that no row had before
-            is a new column.
+            Values by column name; a key that is lacking is a missing value, and a key that no row
+            had before is a new column.
         y : label
             Of one type with the labels learned before.
         w : float, default=1.0
@@ -144,10 +144,9 @@ class RowByRow(TallyClassifier):
         Raises
         ------
         ValueError
-            For a text that is no number in a column that is declared as numbers, a level that is
-            not declared, a date among other values, an infinite number, a label of another type, or
-            a negative weight.
-            Nothing of the row is counted then.
+            For a string that is not a number in a column that is declared as numbers, a level that
+            is not declared, a date among other values, an infinite number, a label of another type,
+            or a negative weight. Nothing of the row is counted then.
         """
         if not 0.0 <= w < np.inf or y is None or type(y).__name__ == "NAType" or y != y:
             raise ValueError(
@@ -164,13 +163,13 @@ class RowByRow(TallyClassifier):
         try:
             w = given * self._class_weight_to_learn().get(y, 1.0)
             rows.learn(x, y, w * self._growth(rows.rows))
-        except ValueError:  # read it as a table: that parses a text, or words the error
+        except ValueError:  # read it as a table: that parses a string, or words the error
             if rows.rows or rows.holds:
                 self._take_rows()
             else:
                 self._close_rows()
             return self.partial_fit([as_row(x)], [y], sample_weight=[given])
-        except TypeError:  # a label that cannot be a key, or a row that is no dict
+        except TypeError:  # a label that cannot be a key, or a row that is not a dict
             if not (rows.rows or rows.holds):
                 self._close_rows()
             if isinstance(x, dict):
@@ -271,12 +270,12 @@ class RowByRow(TallyClassifier):
         )
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
-        """The most probable label of one row as a dict; a key that is lacking is a gap.
+        """The most probable label of one row as a dict; a key that is lacking is a missing value.
 
         Raises
         ------
         ValueError
-            For a text in a column of numbers, or, with ``unseen="error"``, a level that training
+            For a string in a column of numbers, or, with ``unseen="error"``, a level that training
             did not have.
         """
         scorer = self._row_scorer()
@@ -287,7 +286,7 @@ class RowByRow(TallyClassifier):
             best = scorer.best(row)
         except KeyError as error:
             raise self._unseen_in_row(row, error) from None
-        except ValueError:  # read it as a table: that parses a text, or words the error
+        except ValueError:  # read it as a table: that parses a string, or words the error
             return self.predict([row]).tolist()[0]
         self._warn_of_row(row, scorer.found)
         if best < 0:

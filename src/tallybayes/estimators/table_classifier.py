@@ -181,7 +181,7 @@ class TableClassifier(RowByRow):
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
-        """The model's columns, where X had names that are texts; of dicts, their keys."""
+        """The model's columns, where X had names that are strings; of dicts, their keys."""
         model = self._attribute("feature_names_in_")
         if not model.has_names:
             raise AttributeError(f"{self._name} was trained on columns without names")
@@ -272,7 +272,7 @@ class TableClassifier(RowByRow):
 
     @learning
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Counts the rows of X afresh.
+        """Counts the rows of X from scratch.
 
         Parameters
         ----------
@@ -280,7 +280,7 @@ class TableClassifier(RowByRow):
             pandas, polars or pyarrow table, anything with ``__arrow_c_stream__``, a list of dicts,
             or an array.
         y : array-like (n_rows,)
-            Class labels, without gaps.
+            Class labels, without missing values.
         sample_weight : array-like (n_rows,), optional
             A row of weight w adds w to the counts. What is chosen from counts is chosen in
             effective rows, (Σw)² / Σw² of them: a common factor does not change it. Declared

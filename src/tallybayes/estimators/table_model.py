@@ -84,8 +84,8 @@ class TableModel(Model):
     chosen : Chosen
         What was chosen on rows.
     with_texts : frozenset of str
-        Columns that may be asked with texts though the tally holds only numbers of them: rows that
-        are held out had the texts.
+        Columns that may be asked with strings though the tally holds only numbers of them: rows
+        that are held out had the strings.
     made : MadeChoices or None
         The choices of families for this tally, which are kept in copies of the model and in files.
     """
@@ -142,7 +142,7 @@ class TableModel(Model):
 
     @property
     def tally_read(self) -> TableTally:
-        """The tally with each column that holds numbers and texts as it is read."""
+        """The tally with each column that holds numbers and strings as it is read."""
         return self.once("tally_read", lambda: as_read(self.tally))  # type: ignore[no-any-return]
 
     @property

@@ -93,7 +93,7 @@ class ColumnReading:
     ----------
     name : str
     holds : str
-        "texts", "numbers", "numbers and texts", "counts" or "nothing yet".
+        "strings", "numbers", "numbers and strings", "counts" or "nothing yet".
     family : str
     why : str
     part : Part, CorrelatedPart or Term, optional
@@ -158,7 +158,7 @@ class _Reader:
             counts, len(levels), n_levels, self.row_weights.overall
         ):
             warn_of_identifier(name, counts, self.warned)
-            return ColumnReading(name, "texts", "left out", "all texts are different", None)
+            return ColumnReading(name, "strings", "left out", "all strings are different", None)
         family = family or Categorical(estimate=self.estimate)
         counted = CountedLevels(levels, counts, n_levels, self._gaps(counts))
         levels, law, what, grows = family.likelihood(counted, self.context)
@@ -172,8 +172,8 @@ class _Reader:
             follows=family.follows,
             grows=grows,
         )
-        why = "declared" if name in self.declared.families else "texts are levels"
-        return ColumnReading(name, "texts", what + self._told(alpha), why, part, alpha)
+        why = "declared" if name in self.declared.families else "strings are levels"
+        return ColumnReading(name, "strings", what + self._told(alpha), why, part, alpha)
 
     def _strong(
         self, law: CellLaw, rows: Array, alpha: float | None
@@ -226,8 +226,9 @@ class _Reader:
 
     # ---- numbers ---------------------------------------------------------------------------------
     def _kinds(self, name: str, there: Array) -> KindsPart | None:
-        """What a gap, a number and each text beside the numbers say by themselves; None where there
-        are only numbers, and gaps are no evidence. `there` are the numbers of each class."""
+        """What a missing value, a number and each string beside the numbers say by themselves; None
+        where there are only numbers, and missing values are not evidence. `there` are the numbers
+        of each class."""
         texts, counts = self._counted_levels(name)
         if self.missing == "ignore" and not texts:
             return None
@@ -306,7 +307,7 @@ class _Reader:
         holds = "numbers"
         if kinds is not None and kinds.texts:
             n = len(kinds.texts)
-            holds, what = "numbers and texts", f"{what}, {n} level{'s'[: n != 1]} beside"
+            holds, what = "numbers and strings", f"{what}, {n} level{'s'[: n != 1]} beside"
         return ColumnReading(name, holds, what, why, part, alpha)
 
     def _strong_density(
@@ -381,7 +382,8 @@ def warn_of_fractions(tally: TableTally, declared: Declared, warned: set[Hashabl
             warn_user(
                 f"column {columns.names[0]!r} is declared {type(family).__name__}, which is a "
                 "family of counts, "
-                f"but it holds {fractions[0]:.6g}, which is no whole number: declare Gaussian(), "
+                f"but it holds {fractions[0]:.6g}, which is not a whole number: declare "
+                "Gaussian(), "
                 "or give counts",
                 FamilyWarning,
                 warned=warned,

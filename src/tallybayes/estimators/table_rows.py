@@ -63,7 +63,7 @@ class RowsToCount(Table):
         The model's columns, with those that these rows add.
     declared : Declared
     has_names : bool
-        Whether the names are texts.
+        Whether the names are strings.
     """
 
     names: Names
@@ -93,7 +93,7 @@ def rows_to_score(
         What the tally, as it is read, holds of each column.
     what : Declared
     records : bool
-        Whether rows may lack a column, which then is a gap.
+        Whether rows may lack a column, which then is a missing value.
 
     Raises
     ------
@@ -104,12 +104,12 @@ def rows_to_score(
 
 
 def as_scored(table: Table, holds: Mapping[str, Held], what: Declared) -> Table:
-    """Columns as the model reads them: levels, numbers, or numbers and the texts beside them.
+    """Columns as the model reads them: levels, numbers, or numbers and the strings beside them.
 
     Raises
     ------
     ValueError
-        For a text where the model has only numbers, a date among other values, or a number that
+        For a string where the model has only numbers, a date among other values, or a number that
         the declared family does not take.
     """
     columns: dict[str, Column] = {}
@@ -164,7 +164,7 @@ def rows_to_count(
         What the tally holds of each column.
     what : Declared
     records : bool
-        Whether rows may lack a column, which then is a gap.
+        Whether rows may lack a column, which then is a missing value.
     """
     names = names.joined(table.columns, () if records else table.columns)
     what = what.resolved(table, holds)
@@ -183,7 +183,7 @@ def rows_to_forget(
     *,
     records: bool,
 ) -> Table:
-    """The columns that were learned, as they were counted: a text as a text, unless it was not
+    """The columns that were learned, as they were counted: a string as a string, unless it was not
     learned as one and is a number.
 
     Parameters are those of :func:`rows_to_count`, and:
@@ -235,7 +235,7 @@ def warn_of_unseen(table: Table, schema: Schema, learned: float, warned: set[Has
     """
     if table.n_rows < ENOUGH:
         return
-    most = min(MOST_LEVELS, learned / 2)  # of more, new ones are no surprise
+    most = min(MOST_LEVELS, learned / 2)  # of more, new ones are not a surprise
     for group in schema.groups:
         for name, seen in zip(group.names or [], group.levels or [], strict=False):
             column = table.columns.get(name)
@@ -277,7 +277,7 @@ def _arranged(
             )
         raise ValueError(
             f"X lacks the column(s) {lacking} that the model was trained with; it has "
-            f"{list(table.columns)}. Add them, with gaps where nothing is known."
+            f"{list(table.columns)}. Add them, with missing values where nothing is known."
         )
     columns = {name: table.columns.get(name, Empty(table.n_rows)) for name in wanted}
     return Table(columns, table.n_rows, table.named)
@@ -289,7 +289,7 @@ def as_counted(name: str, column: Column, holds: Mapping[str, Held], what: Decla
     Raises
     ------
     ValueError
-        For a text in a column that is declared as numbers, a date among other values, or a number
+        For a string in a column that is declared as numbers, a date among other values, or a number
         that the declared family does not take.
     UnseenLevel
         A ValueError: a level that is not among those declared.
@@ -330,7 +330,7 @@ def _need_one_kind(name: str, column: Column, held: Held | None) -> None:
     if isinstance(column, Texts) and column.what == WITH_DATES:
         mixed = "holds dates and other values"
     elif _are_dates(column) and held is not None and held.texts:
-        mixed = "holds dates, but the model has learned it as texts"
+        mixed = "holds dates, but the model has learned it as strings"
     else:
         return
     raise ValueError(
@@ -379,16 +379,16 @@ def _need_levels(name: str, column: Texts, levels: list[str]) -> None:
 def numbers_in(
     name: str, column: Texts | Mixed, *, beside: bool, texts: Container[str] = ()
 ) -> Numbers | Mixed:
-    """Texts that are numbers as numbers, with the numbers of the column.
+    """Strings that are numbers as numbers, with the numbers of the column.
 
     Parameters
     ----------
     name : str
-    column : Texts or Mixed
+    column : Strings or Mixed
     beside : bool
-        Whether other texts stay texts; otherwise they are an error.
+        Whether other strings stay strings; otherwise they are an error.
     texts : container of str
-        Texts that stay texts though they are numbers.
+        Strings that stay strings though they are numbers.
     """
     held = column.texts if isinstance(column, Mixed) else column
     values = [None if level in texts else number_of_text(level) for level in held.levels]
@@ -406,7 +406,7 @@ def numbers_in(
         if DATED.match(level):
             advice = "If these are dates, give them as dates, such as pandas.to_datetime makes."
         raise ValueError(
-            f"row {row}, column {name!r} holds the text {level!r}, but the model counts this "
+            f"row {row}, column {name!r} holds the string {level!r}, but the model counts this "
             f"column as numbers. {advice}"
         )
     codes = np.where(others, held.codes, -1).astype(np.int32)
@@ -414,12 +414,12 @@ def numbers_in(
 
 
 def dates_asked(name: str, column: Column) -> Column:
-    """Values of a column of dates: dates, or texts that are dates.
+    """Values of a column of dates: dates, or strings that are dates.
 
     Raises
     ------
     ValueError
-        For a number, or a text that is no date.
+        For a number, or a string that is not a date.
     """
     if isinstance(column, Empty) or _are_dates(column):
         return column
@@ -429,7 +429,7 @@ def dates_asked(name: str, column: Column) -> Column:
         row = int(np.argmax(~np.isnan(values)))
         raise ValueError(
             f"row {row}, column {name!r} holds the number {values[row]:.17g}, but the model has "
-            "learned it as dates: give dates, or texts such as '2020-01-31'"
+            "learned it as dates: give dates, or strings such as '2020-01-31'"
         )
     days = [days_of_text(level) for level in column.levels]
     values = np.array([*(np.nan if d is None else d for d in days), np.nan])[column.codes]
@@ -438,6 +438,6 @@ def dates_asked(name: str, column: Column) -> Column:
         row = int(np.argmax(wrong))
         raise ValueError(
             f"row {row}, column {name!r} holds {column.levels[column.codes[row]]!r}, but the model "
-            "has learned it as dates: give dates, or texts such as '2020-01-31'"
+            "has learned it as dates: give dates, or strings such as '2020-01-31'"
         )
     return Numbers(values, "date")

@@ -57,9 +57,9 @@ class WeightedNaiveBayes(TableClassifier):
 
     with C the counts of a cell v, m_v their sum, p_k the share of class k, and a chosen by
     leave-one-out. A number is in one of at most 128 cells of about equal weight, and neighbouring
-    cells are smoothed; a level is a cell, and so is the gap. A level that training did not have
-    says nothing. The class prior has a share of ε = ½ / (n + ½) in each probability, with n the
-    effective rows that weights were learned on: none is 0 or 1.
+    cells are smoothed; a level is a cell, and so is the missing value. A level that training did
+    not have says nothing. The class prior has a share of ε = ½ / (n + ½) in each probability, with
+    n the effective rows that weights were learned on: none is 0 or 1.
 
     Equal columns are learned once, and the others weigh 0. So it is with two or three columns that
     say nearly the same (numbers that leave open less than 2 % of each other's variance, other
@@ -114,7 +114,7 @@ class WeightedNaiveBayes(TableClassifier):
         By column name, and by pair of names: a frame with what each cell adds to each class, in
         nats.
     feature_importances_ : float64 array (n_features_in_,)
-        How far each column sets the classes apart, in nats a row.
+        How far each column separates the classes, in nats a row.
     offsets_ : float64 array (n_classes,)
         log P(k) + b_k, in nats.
     price_ : float
@@ -468,7 +468,7 @@ class WeightedNaiveBayes(TableClassifier):
 
     @property
     def feature_importances_(self) -> Array:
-        """How far each column sets the classes apart, in nats a row, float64 (n_features_in_,).
+        """How far each column separates the classes, in nats a row, float64 (n_features_in_,).
 
         The largest entry of a term's table less the smallest, on average over the rows that weights
         were learned on; half of what a pair says counts for each of its columns. The entries were

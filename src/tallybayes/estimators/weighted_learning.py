@@ -182,7 +182,7 @@ def simplified_weighting(
 
 
 def _measured(weighting: Weighting, model: WeightedModel, rows: LearningRows) -> Weighting:
-    """The weighting, and how far each of its terms sets the classes apart, on average over the rows
+    """The weighting, and how far each of its terms separates the classes, on average over the rows
     or a sample, in nats."""
     now = apply_weighting(weighting, model.tally_read, model.log_prior)
     some, weight = sampled(rows.y, rows.weight, rows.n_classes, MOST_APART)

@@ -36,7 +36,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-GAP = "(gap)"
+GAP = "(missing)"
 NOTHING = "No column predicts the class better than chance"
 LEAST = 0.005  # nats below which a term says nothing worth telling
 
@@ -67,7 +67,7 @@ def left_out(model: WeightedModel, held: HeldColumns, rows: float) -> dict[str, 
             declared = name in model.reading.declared.families
             only_texts = texts is not None and numbers is None and not declared
             if only_texts and is_identifier(counts, len(levels), len(levels)):
-                out[name] = "all texts are different"
+                out[name] = "all strings are different"
                 warn_of_identifier(name, counts, model.warned)
     return out
 
@@ -142,7 +142,7 @@ def columns_read(model: WeightedModel) -> list[ColumnReading]:
             j = learned[name]
             cells = weighting.learned.columns[j].n_cells
             weight = weighting.learned.weights.terms[j]
-            what = f"{cells - 1} {'level' if kind == 'texts' else 'cell'}{'s'[: cells != 2]}"
+            what = f"{cells - 1} {'level' if kind == 'strings' else 'cell'}{'s'[: cells != 2]}"
             family = f"{what}, weight {weight:.2f}" if name in terms else "left out"
             found.append(ColumnReading(name, kind, family, _why(weighting, j), terms.get(name)))
     return found
@@ -153,8 +153,8 @@ def _kind(held: Held | None) -> str:
     if held is None or not (held.texts or held.numbers):
         return "nothing yet"
     if held.texts and held.numbers:
-        return "numbers and texts"
-    return "texts" if held.texts else "numbers"
+        return "numbers and strings"
+    return "strings" if held.texts else "numbers"
 
 
 def _copy_of(weighting: Weighting, j: int) -> str:
@@ -259,7 +259,7 @@ def summary_of(
     if stale:
         lines.append("The counts have changed since the weights were learned: call reweight(X, y).")
     if speaking:
-        lines.append("Terms, by how far they set the classes apart in the mean row (nats):")
+        lines.append("Terms, by how far they separate the classes in the mean row (nats):")
     for place, t in enumerate(speaking[:most], 1):
         lines.append(f"{place:3}. {names[t]}: {weighting.apart[t]:.2f}. {_told(now, t, labels)}")
     if len(speaking) > most:

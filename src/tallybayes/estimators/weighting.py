@@ -283,7 +283,7 @@ def _with_levels(pair: Pair, columns: list[ColumnCells]) -> Pair:
 
 def _with_new_levels(of_cells: Any, n_cells: int, value: float = 0.0) -> Any:
     """An array with an entry a cell, with `value` for the levels that came since, before the
-    gap."""
+    missing value."""
     more = n_cells - len(of_cells)
     if not more:
         return of_cells

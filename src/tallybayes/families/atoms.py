@@ -1,7 +1,7 @@
 """Atoms of a column of numbers: values that repeat more than a density allows.
 
 A sentinel (999 for "never") or the zeros of a zero-inflated column hold far more rows than the
-values beside them. Rounded values are no atoms: each age repeats, and so do its neighbours. The
+values beside them. Rounded values are not atoms: each age repeats, and so do its neighbours. The
 count t_i of a value is compared with what a place nearby holds:
 
     t_i ≥ FEWEST  and  t_i ≥ TIMES · (rows of the neighbours) / (places of the neighbours)

@@ -36,7 +36,7 @@ class Binned(NumberFamily):
     bins : int or "auto"
         How many; the best of 2, 4, … 128 by leave-one-out, by default.
     cuts : {"quantile", "supervised"}
-        Bins of equally many effective rows, or the cuts that tell the classes apart best.
+        Bins of equally many effective rows, or the cuts that separate the classes best.
     alpha : float, optional
         Smoothing, in rows of weight 1; by default the model's alpha, in effective rows.
     """

@@ -43,7 +43,7 @@ def quantile_bins(grid: GridCounts, n_bins: int, row_weights: RowWeights = UNIT_
     """About `n_bins` bins of equally many effective rows; a value of more rows has its own bin.
 
     Bins of equal weight would be narrow around the rows of a class whose rows weigh more, so that
-    the cuts alone told the classes apart, and no leave-one-out takes them back.
+    the cuts alone separated the classes, and no leave-one-out takes them back.
     """
     if not grid.counts.shape[1]:
         return Bins(np.empty(0), np.zeros((grid.n_classes, 1)))
@@ -60,7 +60,7 @@ def supervised_bins(
     finest: int = 128,
     row_weights: RowWeights = UNIT_ROWS,
 ) -> Bins:
-    """The bins that tell the classes apart best, by dynamic programming over quantile bins.
+    """The bins that separate the classes best, by dynamic programming over quantile bins.
 
     A bin is worth Σ_c n_cb log((n_cb − u_c + a_c) / (n_b − u_c + a)), the leave-one-out
     log-likelihood of the class given the bin, u_c the weight of a row and a_c = α·K·(share of

@@ -46,7 +46,7 @@ def _levels(given: Any) -> tuple[Hashable, ...]:
     Raises
     ------
     ValueError
-        If there is none, one is a gap or no scalar, or one is named twice.
+        If there is none, one is a missing value or no scalar, or one is named twice.
     """
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ValueError(f"levels is a list of the values of a column, got {given!r}")
@@ -56,11 +56,13 @@ def _levels(given: Any) -> tuple[Hashable, ...]:
     for level in levels:
         if level is None or type(level).__name__ == "NAType" or level != level:
             raise ValueError(
-                f"levels names {level!r}, a gap: leave it out (NaiveBayes(missing='level') takes a "
-                "gap as evidence)"
+                f"levels names {level!r}, a missing value: leave it out "
+                "(NaiveBayes(missing='level') takes a missing value as evidence)"
             )
         if not isinstance(level, Hashable):
-            raise ValueError(f"levels names {level!r}, which is no number, text, boolean or date")
+            raise ValueError(
+                f"levels names {level!r}, which is not a number, string, boolean or date"
+            )
     known = [(isinstance(level, bool), level) for level in levels]  # True equals 1
     if len(set(known)) < len(known):
         _, twice = next(level for level in known if known.count(level) > 1)

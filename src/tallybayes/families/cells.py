@@ -198,7 +198,7 @@ class CellLaw:
         """k_ca, n_c and q of class c after a row of class c and cell a is taken out: arrays that
         broadcast to (n_classes, n_cells)."""
         moved = weight * np.asarray(self.centre)
-        # a cell may be what other cells leave of the total: absent entries, gaps
+        # a cell may be what other cells leave of the total: absent entries, missing values
         counts = less(self.counts, moved, self.total)
         left = less(np.broadcast_to(self.total, counts.shape), weight)
         gone = left == 0.0

@@ -1,8 +1,8 @@
 """What a table asks of the family of a column, or of a group of columns.
 
 A family is an immutable value that holds hyperparameters: a frozen dataclass, whose fields are
-numbers, texts, lists or priors, so that it can be saved. It says what it reads; from the counts of
-a column it makes a likelihood, which answers for everything else. A new one is registered by a
+numbers, strings, lists or priors, so that it can be saved. It says what it reads; from the counts
+of a column it makes a likelihood, which answers for everything else. A new one is registered by a
 name, :func:`tallybayes.register_family`.
 """
 

@@ -12,7 +12,7 @@ likelihood). What is added to σ² is decided when the tally is read and is neve
    below 2.2e-308, of numbers that differ by less than 1e-154, has lost digits and counts as 0.
 3. In a table, a class without spread (its variance at most 1e-9 of that within classes, or its rows
    at most ddof) takes the pooled variance within the classes that have spread,
-   Σ_c Σ(x − μ_c)² / Σ_c (n_c − ddof); where no class has any, Var(x_j). What a class repeats is no
+   Σ_c Σ(x − μ_c)² / Σ_c (n_c − ddof); where no class has any, Var(x_j). What a class repeats is not
    evidence that it never varies.
 
 A class without any observation in a column uses the mean and variance of all classes together.
@@ -106,8 +106,8 @@ class Gaussian(NumberFamily):
         ``("height", "weight"): Gaussian(covariance="full")``; see
         :mod:`tallybayes.families.gaussian_group`. There var_smoothing is a ridge, a share of each
         column's own variance; min_variance holds in every direction; only rows with a value in
-        each of the columns are counted, and of a row with gaps the columns that are there are
-        scored. A single column has no covariance: it is read as with "diag".
+        each of the columns are counted, and of a row with missing values the columns that are there
+        are scored. A single column has no covariance: it is read as with "diag".
     """
 
     kind: ClassVar[Kind] = "moments"

@@ -219,10 +219,10 @@ class GaussianGroup:
         return float(self.prior.log_evidence(*self.own).sum())
 
     def drawn(self, x: Array, rng: Any, n: int) -> Array:
-        """log p(x | c) of rows (n_rows, d), NaN for gaps, under (μ, Σ) drawn from their posterior,
-        float64 (n, n_rows, n_classes): the normal-inverse-Wishart of the prior or, without one, of
-        the reference prior |Σ|^(−(d+1)/2); a class of no more rows than columns has the covariance
-        of all classes together."""
+        """log p(x | c) of rows (n_rows, d), NaN for missing values, under (μ, Σ) drawn from their
+        posterior, float64 (n, n_rows, n_classes): the normal-inverse-Wishart of the prior or,
+        without one, of the reference prior |Σ|^(−(d+1)/2); a class of no more rows than columns has
+        the covariance of all classes together."""
         centre, strength, freedom, root = self._posterior()
         classes, d = centre.shape
         lower = rng.standard_normal((n, classes, d, d))

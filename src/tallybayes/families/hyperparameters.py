@@ -30,7 +30,7 @@ def number(rule: str, value: Any) -> float:
     Raises
     ------
     TypeError, ValueError
-        With the rule, for what is no number, or not finite.
+        With the rule, for what is not a number, or not finite.
     """
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
@@ -66,7 +66,7 @@ def whole_number(rule: str, value: Any, least: int) -> int:
     Raises
     ------
     TypeError, ValueError
-        With the rule, for what is no whole number, or too small.
+        With the rule, for what is not a whole number, or too small.
     """
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{rule}, got {value!r}")
@@ -133,9 +133,9 @@ def check_estimate(family: Any, kind: type, *, each: bool = False) -> None:
 
 
 def cannot_estimate(family: Any, where: str) -> ValueError:
-    """The error of maximum likelihood where nothing was counted: 0/0 is no estimate."""
+    """The error of maximum likelihood where nothing was counted: 0/0 is not an estimate."""
     return ValueError(
         f"{type(family).__name__}(estimate='mle') cannot estimate {where}: nothing was counted "
-        "there in any class, and 0/0 is no probability. Learn some rows with values, or give a "
+        "there in any class, and 0/0 is not a probability. Learn some rows with values, or give a "
         "prior with estimate='mean' or 'map', which is then the estimate"
     )

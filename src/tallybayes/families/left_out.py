@@ -69,8 +69,8 @@ class LeftOut:
         return inverse, shape.log_det, fine & (self.group.family.min_variance == 0.0)
 
     def scores(self, x: Array, own: Index, weight: Array) -> Array:
-        """log p(x | c), (n_rows, n_classes), in nats, of rows (n_rows, d) without gaps; `own` is
-        the class of each, `weight` its weight."""
+        """log p(x | c), (n_rows, n_classes), in nats, of rows (n_rows, d) without missing values;
+        `own` is the class of each, `weight` its weight."""
         squares = np.einsum("jj->j", self.group.everyone.squares)
         everyone = Statistics(self.group.everyone.n, self.group.everyone.mean, squares)
 

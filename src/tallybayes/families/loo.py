@@ -1,4 +1,4 @@
-"""How well one column alone tells the classes apart, by exact leave-one-out on its counts.
+"""How well one column alone separates the classes, by exact leave-one-out on its counts.
 
 Each row is predicted from the tally without it:
 

@@ -1,4 +1,4 @@
-"""Counts that share a total, such as the words of a text: θ_cj = P(word j | c).
+"""Counts that share a total, such as the words of a document: θ_cj = P(word j | c).
 
     θ_cj = (N_cj + α_j) / (N_c + Σ_j α_j),    log p(x|c) = Σ_j x_j log θ_cj
 

@@ -47,7 +47,8 @@ class NumberDensity(ABC):
 
     @abstractmethod
     def log_density(self, x: Array) -> Array:
-        """log p(x | c), float64 (n_rows, n_classes), in nats, of values (n_rows,) without gaps."""
+        """log p(x | c), float64 (n_rows, n_classes), in nats, of values (n_rows,) without missing
+        values."""
 
     @abstractmethod
     def without(self, x: Array, own: NDArray[np.intp], weight: Array) -> Array:

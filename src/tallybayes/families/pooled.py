@@ -108,7 +108,7 @@ class Pooled(TunableDensity, LearningDensity):
 
     def log_evidence(self) -> float:
         """log p(values at no atom) under the density's prior, in nats. The rows of all classes are
-        no part of it: they are as many in every reading."""
+        not part of it: they are as many in every reading."""
         return self.density.log_evidence()
 
     def log_evidence_of(self, grid: GridCounts) -> float:

@@ -21,7 +21,7 @@ __all__ = ["Beta", "Dirichlet", "Estimate"]
 
 Array = NDArray[np.float64]
 
-ROUNDING = 2.0**-40  # of a concentration of 1, by which a − 1 is not told from 0
+ROUNDING = 2.0**-40  # of a concentration of 1, by which a − 1 is not distinguished from 0
 
 
 def _shares(values: Any, what: str) -> tuple[float, ...]:

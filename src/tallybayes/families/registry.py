@@ -57,7 +57,7 @@ def register_family(name: str, family: type[ColumnFamily]) -> type[ColumnFamily]
     family : type
         A frozen dataclass that is a ``LevelFamily`` or a ``NumberFamily``, see
         :mod:`tallybayes.families.column_family`. Its fields are what a user sets; they are numbers,
-        texts, lists or priors, so that a model file can hold them.
+        strings, lists or priors, so that a model file can hold them.
 
     Returns
     -------

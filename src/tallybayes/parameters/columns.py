@@ -262,15 +262,15 @@ class Correlated(Protocol):
         """log p of some of the columns, by their numbers, whatever the others are."""
 
     def without(self, x: Array, own: NDArray[np.intp], weight: Array) -> Array:
-        """log p(x | c), (n_rows, n_classes), of rows (n_rows, d) without gaps, after each row
-        itself is taken out; `own` is its class, `weight` its weight."""
+        """log p(x | c), (n_rows, n_classes), of rows (n_rows, d) without missing values, after each
+        row itself is taken out; `own` is its class, `weight` its weight."""
 
     def log_evidence(self) -> float:
         """log p(rows that have all columns), in nats; raises ImproperPrior."""
 
     def drawn(self, x: Array, rng: Any, n: int) -> Array:
-        """log p(x | c) of rows, NaN for gaps, under parameters drawn from their posterior, float64
-        (n, n_rows, n_classes)."""
+        """log p(x | c) of rows, NaN for missing values, under parameters drawn from their
+        posterior, float64 (n, n_rows, n_classes)."""
 
     def described(self) -> Description:
         """The parameters in words."""

@@ -11,12 +11,13 @@ __all__ = ["gap_patterns"]
 def gap_patterns(
     x: NDArray[np.float64],
 ) -> list[tuple[tuple[int, ...], NDArray[np.intp]]]:
-    """The columns that are there, and the rows that have just these, for each pattern of gaps.
+    """The columns that are there, and the rows that have just these, for each pattern of missing
+    values.
 
     Parameters
     ----------
     x : float64 array (n_rows, d)
-        NaN for gaps. Rows without any value are in no pattern.
+        NaN for missing values. Rows without any value are in no pattern.
     """
     there = ~np.isnan(x)
     if there.all():

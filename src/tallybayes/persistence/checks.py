@@ -58,12 +58,12 @@ def anything(value: Any, where: str) -> Any:
 def text(value: Any, where: str) -> str:
     """A string."""
     if not isinstance(value, str):
-        _refuse(where, "is a text", value)
+        _refuse(where, "is a string", value)
     return value
 
 
 def label(value: Any, where: str) -> Any:
-    """A class label: a text, a number or a boolean."""
+    """A class label: a string, a number or a boolean."""
     if not isinstance(value, str | int | float):
         _refuse(where, "is a label", value)
     return value
@@ -101,7 +101,7 @@ def number(least: float = -math.inf, above: float | None = None) -> Check:
 
 
 def one_of(*choices: str) -> Check:
-    """One of these texts."""
+    """One of these strings."""
 
     def check(value: Any, where: str) -> str:
         if not isinstance(value, str) or value not in choices:

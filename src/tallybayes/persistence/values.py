@@ -16,7 +16,8 @@ MAX_DEPTH = 40
 """Levels of nesting that a value may have."""
 
 PADDING = 1 << 20
-"""Bytes that an array of texts may take beyond 16 a letter, because its texts differ in length."""
+"""Bytes that an array of strings may take beyond 16 a letter, because its strings differ in
+length."""
 
 MAX_PADDING = 8 * PADDING
 """The same of all arrays of a file together."""
@@ -79,7 +80,7 @@ def _is_key(key: Any) -> bool:
 def dtype_of(text: Any) -> np.dtype[Any]:
     """The type of an array, from its name."""
     if not isinstance(text, str) or not DTYPE.fullmatch(text):
-        raise ModelFileError(f"{str(text)[:100]!r} is no type of an array")
+        raise ModelFileError(f"{str(text)[:100]!r} is not a type of an array")
     try:
         return np.dtype(text)
     except TypeError:  # a wide float of another machine
@@ -109,7 +110,7 @@ class _Decoder:
         if value.keys() == {"array", "values", "shape"}:
             return self._array(dtype_of(value["array"]), value["values"], value["shape"])
         keys = ", ".join(map(repr, value))[:200]
-        raise ModelFileError(f"an object with the keys {keys} is no value")
+        raise ModelFileError(f"an object with the keys {keys} is not a value")
 
     def _dict(self, pairs: list[Any], depth: int) -> dict[Any, Any]:
         found: dict[Any, Any] = {}
@@ -129,7 +130,7 @@ class _Decoder:
             raise ModelFileError(f"an array has the sizes {str(shape)[:100]}")
         sizes = math.prod(max(n, 1) for n in shape)
         if math.prod(shape) != len(items) or sizes > max(len(items), MAX_SIZES):
-            raise ModelFileError(f"{len(items)} values are no array of {str(shape)[:100]}")
+            raise ModelFileError(f"{len(items)} values are not an array of {str(shape)[:100]}")
         if dtype.kind == "O":
             array = np.empty(len(items), dtype=object)
             array[:] = [_scalar(v) for v in items]
@@ -146,17 +147,17 @@ class _Decoder:
     def _take_padding(self, texts: list[str], dtype: np.dtype[Any]) -> None:
         self.padding -= max(0, _padding(texts, dtype.itemsize))
         if self.padding < 0:
-            raise ModelFileError(f"texts are much shorter than their type, {dtype.str}")
+            raise ModelFileError(f"strings are much shorter than their type, {dtype.str}")
         if max(map(len, texts), default=0) * 4 > dtype.itemsize:
-            raise ModelFileError(f"an array of {dtype} holds longer texts")
+            raise ModelFileError(f"an array of {dtype} holds longer strings")
 
 
 def _padding(texts: list[str], width: int) -> int:
-    """Bytes that an array of texts of one width takes beyond 16 a letter."""
+    """Bytes that an array of strings of one width takes beyond 16 a letter."""
     return len(texts) * width - 16 * sum(len(text) + 1 for text in texts)
 
 
 def _scalar(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise ModelFileError(f"an array holds a {type(value).__name__}, which is no single value")
+    raise ModelFileError(f"an array holds a {type(value).__name__}, which is not a single value")

@@ -3,7 +3,7 @@
 A Display is made by ``from_estimator``, or by ``from_predictions`` of rows and labels alone; it
 holds what is drawn as arrays, and ``plot(ax=…)`` draws it again, into ``ax_`` and ``figure_``. What
 a model says is asked of its distributions: nothing of naive Bayes is computed here. Colours can be
-told apart by colour-blind people, and classes also differ in their markers and lines.
+distinguished by colour-blind people, and classes also differ in their markers and lines.
 
 It needs the extra ``plots``, matplotlib and seaborn, which are imported when something is drawn.
 """

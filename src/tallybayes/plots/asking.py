@@ -28,7 +28,7 @@ def need_fitted(estimator: Any) -> Any:
     Raises
     ------
     TypeError
-        If it is no classifier of this package.
+        If it is not a classifier of this package.
     NotFittedError
         If it is not fitted.
     """
@@ -63,7 +63,7 @@ def class_conditional_of(estimator: Any) -> ClassConditional:
 
 
 def column_named(features: Sequence[Any], wanted: Any) -> Any:
-    """One of the columns, by its name or, where that is no name, by its number.
+    """One of the columns, by its name or, where that is not a name, by its number.
 
     Raises
     ------

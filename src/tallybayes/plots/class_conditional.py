@@ -156,7 +156,7 @@ class ClassConditionalDisplay:
         columns : name, or sequence of one or two
             Names, or numbers, of columns.
         X : table or array (n_rows, n_columns), optional
-            Rows to draw besides, as for ``predict``; gaps are not drawn.
+            Rows to draw besides, as for ``predict``; missing values are not drawn.
         y : array-like (n_rows,), optional
             Their classes; those that the estimator predicts by default.
         shares : sequence of float

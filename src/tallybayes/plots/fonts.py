@@ -1,4 +1,4 @@
-"""Texts in whatever fonts are installed: names of classes and columns may be in any script.
+"""Strings in whatever fonts are installed: names of classes and columns may be in any script.
 
 Where the font of the picture lacks a character, an installed font that has it is added. Where none
 has it, the character is written as its escape, ``\\u4e2d``: names stay different, and nothing is
@@ -66,7 +66,7 @@ def _other_families() -> dict[str, str]:
 
 
 def drawable(values: Iterable[Any]) -> tuple[list[str], list[str]]:
-    """Texts that can be drawn, and the font families that draw them.
+    """Strings that can be drawn, and the font families that draw them.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def drawable(values: Iterable[Any]) -> tuple[list[str], list[str]]:
         What is to be written: the ``str`` of each.
     """
     families = list(library("matplotlib").rcParams["font.family"])
-    said = [str(value).replace("$", r"\$") for value in values]  # a name is no formula
+    said = [str(value).replace("$", r"\$") for value in values]  # a name is not a formula
     lacking = {c for c in "".join(said) if c.isprintable() and ord(c) > 126}
     for family in families if lacking else []:
         lacking = _lacking(lacking, _path(family))

@@ -105,7 +105,7 @@ class PairPlot:
                     name_places(at, "y", self.panels.views[i], self.panels.rows)
                 if j > 0 or i == 0:
                     at.tick_params(labelleft=False)
-        first = self.axes_[0, 0]  # its heights are no values of the column
+        first = self.axes_[0, 0]  # its heights are not values of the column
         first.set_yticks([])
         for k in range(1, n):
             self.axes_[k, k].set_yticks([])

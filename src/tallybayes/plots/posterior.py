@@ -139,7 +139,7 @@ class PosteriorDisplay:
         NotFittedError
             If the estimator is not fitted.
         TypeError
-            If it is no NaiveBayes.
+            If it is not a NaiveBayes.
         ValueError
             For a column that is not there or has no proper prior, or a level that it does not have.
         """

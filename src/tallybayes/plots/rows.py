@@ -40,7 +40,8 @@ class Rows:
         return getattr(self.columns[name], "what", "") == "date"
 
     def numbers(self, name: Any) -> Array:
-        """A column as numbers, float64 (n_rows,); NaN is a gap, or a text that is no number."""
+        """A column as numbers, float64 (n_rows,); NaN is a missing value, or a string that is not a
+        number."""
         column = self.columns[name]
         if isinstance(column, Empty):
             return np.full(self.n_rows, np.nan)
@@ -58,8 +59,8 @@ class Rows:
         return [texts.levels[i] for i in np.unique(texts.codes[texts.codes >= 0]).tolist()]
 
     def codes(self, name: Any, levels: Sequence[Any]) -> Array:
-        """The place of each value among `levels`, float64 (n_rows,); NaN is a gap or another
-        level."""
+        """The place of each value among `levels`, float64 (n_rows,); NaN is a missing value or
+        another level."""
         column = self.columns[name]
         if isinstance(column, Empty):
             return np.full(self.n_rows, np.nan)
@@ -69,7 +70,7 @@ class Rows:
 
 
 def _picked(of_levels: list[float], codes: NDArray[np.int32]) -> Array:
-    """What stands for each row's level; NaN for a gap, −1."""
+    """What stands for each row's level; NaN for a missing value, −1."""
     return np.asarray(np.array([*of_levels, np.nan])[codes])
 
 
@@ -124,7 +125,7 @@ def class_codes(y: Any, n_rows: int, classes: NDArray[Any] | None) -> tuple[Any,
     Raises
     ------
     ValueError
-        If y has another length than X, or a label that is no class.
+        If y has another length than X, or a label that is not a class.
     """
     labels = label_array(y)
     if labels.shape != (n_rows,):
@@ -137,7 +138,7 @@ def class_codes(y: Any, n_rows: int, classes: NDArray[Any] | None) -> tuple[Any,
     if (codes < 0).any():
         i = int(np.argmin(codes))
         raise ValueError(
-            f"row {i} has the label {labels.tolist()[i]!r}, which is no class of the model; its "
+            f"row {i} has the label {labels.tolist()[i]!r}, which is not a class of the model; its "
             f"classes are {classes.tolist()}"
         )
     return classes, codes

@@ -122,7 +122,7 @@ def show_dates(ax: Any, along: str) -> None:
 
 
 def shortened(names: Sequence[Any]) -> list[str]:
-    """Names as texts of no more than so many letters, the end of which tells them apart."""
+    """Names as strings of no more than so many letters, the end of which distinguishes them."""
     texts = [str(name) for name in names]
     short = [_cut(text, LONGEST, 0) for text in texts]
     if len(set(short)) < len(set(texts)):

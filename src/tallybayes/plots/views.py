@@ -78,7 +78,7 @@ class NumberView:
         self.positive = positive
 
     def place(self, rows: Rows) -> Array:
-        """Where rows stand, float64 (n_rows,); NaN is a gap."""
+        """Where rows stand, float64 (n_rows,); NaN is a missing value."""
         return rows.numbers(self.name)
 
     def span(self, rows: Rows | None = None) -> tuple[float, float]:
@@ -159,7 +159,8 @@ class LevelView:
         self.threshold = threshold
 
     def place(self, rows: Rows) -> Array:
-        """Where rows stand, float64 (n_rows,); NaN is a gap or a level that is not known."""
+        """Where rows stand, float64 (n_rows,); NaN is a missing value or a level that is not
+        known."""
         if self.threshold is not None:
             values = rows.numbers(self.name)
             return np.where(np.isnan(values), np.nan, values > self.threshold)

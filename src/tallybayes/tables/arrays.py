@@ -47,7 +47,7 @@ def _need_rows(x: Any) -> None:
         )
     if isinstance(x, str | bytes | PurePath):
         raise TypeError(
-            f"X is the text {str(x)[:80]!r}: give the table itself; of a file, such as "
+            f"X is the string {str(x)[:80]!r}: give the table itself; of a file, such as "
             "pandas.read_csv makes it, or polars.read_parquet"
         )
     if isinstance(x, Iterator):
@@ -60,7 +60,7 @@ def read(x: Any) -> Table:
     Raises
     ------
     TypeError
-        If x is a sparse matrix, a dict, a text or an iterator.
+        If x is a sparse matrix, a dict, a string or an iterator.
     ValueError
         If x is not two-dimensional, or complex.
     """

@@ -63,7 +63,7 @@ def _read_column(column: Any, name: str) -> Column:
 
 
 def _read_both(column: Any, name: str) -> Column:
-    """A column of structs of a number and a text, of which a row has one at most."""
+    """A column of structs of a number and a string, of which a row has one at most."""
     numbers = _read_column(pc.struct_field(column, "number"), name)
     texts = pc.struct_field(column, "text")
     if _is_text(texts.type):
@@ -74,14 +74,14 @@ def _read_both(column: Any, name: str) -> Column:
     if not isinstance(numbers, Numbers) or numbers.what == "date" or not isinstance(levels, Texts):
         raise ValueError(
             f"column {name!r} is of the type {column.type}: its field 'number' has to hold "
-            "numbers, and its field 'text' texts"
+            "numbers, and its field 'text' strings"
         )
     given = np.asarray(numbers.values)
     twice = (levels.codes >= 0) & ~(np.isnan(given) if given.dtype.kind == "f" else False)
     if twice.any():
         row = int(np.argmax(twice))
         raise ValueError(
-            f"row {row}, column {name!r} holds the number {given[row].item()!r} and the text "
+            f"row {row}, column {name!r} holds the number {given[row].item()!r} and the string "
             f"{levels.levels[levels.codes[row]]!r}: a row has one of them at most"
         )
     return Mixed(numbers, levels)
@@ -91,7 +91,7 @@ def read(x: Any, threads: int = 1) -> Table:
     """Anything with ``__arrow_c_stream__``.
 
     A column of the type struct<number, text>, whose rows have one of the two at most, holds numbers
-    and texts.
+    and strings.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def read(x: Any, threads: int = 1) -> Table:
         table = pa.table(x)
     except pa.ArrowInvalid as error:
         raise ValueError(
-            f"X is a {type(x).__name__}, which is no table: give a table with a row a sample. Of a "
+            f"X is a {type(x).__name__}, which is not a table: give one with a row a sample. Of a "
             "single column, to_frame() makes one, and of a single row of a frame, frame.iloc[[i]]."
         ) from error
     names = table.column_names

@@ -40,11 +40,11 @@ class Numbers:
     Parameters
     ----------
     values : array (n_rows,)
-        Integers or floats; NaN is a gap.
+        Integers or floats; NaN is a missing value.
     what : str
         What the column was, for the schema: "integer", "float", "date", …
-    texts : Texts, optional
-        The same values as levels, where float64 does not tell them apart.
+    texts : Strings, optional
+        The same values as levels, where float64 does not distinguish them.
     """
 
     values: NDArray[Any]
@@ -67,7 +67,7 @@ class Texts:
     Parameters
     ----------
     codes : int32 array (n_rows,)
-        Index into `levels`; −1 is a gap.
+        Index into `levels`; −1 is a missing value.
     levels : list of str
         Distinct. Levels need not occur.
     what : str
@@ -104,14 +104,14 @@ class Empty:
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
-    """A column of numbers and texts.
+    """A column of numbers and strings.
 
     Parameters
     ----------
     numbers : Numbers
-        NaN where a row holds a text, or nothing.
-    texts : Texts
-        A gap where a row holds a number, or nothing.
+        NaN where a row holds a string, or nothing.
+    texts : Strings
+        A missing value where a row holds a number, or nothing.
     """
 
     numbers: Numbers
@@ -130,7 +130,8 @@ Column = Numbers | Texts | Mixed | Empty
 
 
 def values_of(column: Column) -> list[Any]:
-    """The values as Python's, (n_rows,): texts, numbers, dates as ISO text; None for a gap."""
+    """The values as Python's, (n_rows,): strings, numbers, dates as ISO text; None for a missing
+    value."""
     if isinstance(column, Empty):
         return [None] * column.n_rows
     if isinstance(column, Texts):
@@ -181,7 +182,7 @@ def text_of_number(value: float) -> str:
 
 
 def number_of_text(text: str) -> float | None:
-    """The number that a text stands for; True is 1 and False is 0. None where it is no finite
+    """The number that a string stands for; True is 1 and False is 0. None where it is not a finite
     number."""
     if text in ("True", "False"):
         return float(text == "True")
@@ -203,7 +204,7 @@ def text_of_days(days: float) -> str:
 
 
 def whole_numbers(values: NDArray[Any], gaps: NDArray[np.bool_]) -> Numbers:
-    """Integers (n_rows,) with gaps, whatever `values` holds there, as numbers."""
+    """Integers (n_rows,) with missing values, whatever `values` holds there, as numbers."""
     if not gaps.any():
         return Numbers(values, "integer")
     there = values[~gaps]
@@ -217,9 +218,10 @@ def whole_numbers(values: NDArray[Any], gaps: NDArray[np.bool_]) -> Numbers:
 
 
 def texts_of(column: Numbers | Mixed) -> Texts:
-    """Numbers as levels, by :func:`text_of_number`, dates by :func:`text_of_days`; NaN is a gap.
+    """Numbers as levels, by :func:`text_of_number`, dates by :func:`text_of_days`; NaN is a missing
+    value.
 
-    Infinity is the text "inf" or "-inf".
+    Infinity is the string "inf" or "-inf".
     """
     if isinstance(column, Mixed):
         return _joined(texts_of(column.numbers), column.texts, column.what)

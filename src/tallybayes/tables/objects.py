@@ -70,8 +70,8 @@ def _is_special(kind: type) -> bool:
 
 
 def _as_plain(value: Any) -> Any:
-    """Durations and times of day as seconds, bytes and intervals as texts, periods as the date
-    they begin; other values, and gaps, as they are."""
+    """Durations and times of day as seconds, bytes and intervals as strings, periods as the date
+    they begin; other values, and missing values, as they are."""
     if not _is_special(type(value)) or _is_gap(value):
         return value
     if isinstance(value, bytes):
@@ -95,7 +95,7 @@ def date_of_days(days: float) -> datetime.datetime | None:
 
 
 def days_of_text(text: str) -> float | None:
-    """A date or time in ISO 8601 as days since 1970; None where the text is none."""
+    """A date or time in ISO 8601 as days since 1970; None where the string is none."""
     try:
         return days_of(datetime.datetime.fromisoformat(text))
     except ValueError:
@@ -108,7 +108,7 @@ def _is_gap(value: Any) -> bool:
     if isinstance(value, decimal.Decimal) and value.is_snan():
         raise ValueError(
             "a column holds a signalling NaN, Decimal('sNaN'), which stands for an error: correct "
-            "it, or give None for a gap"
+            "it, or give None for a missing value"
         )
     # NaN, NaT and decimal NaN differ from themselves; pd.NA says neither
     same = value == value
@@ -129,7 +129,8 @@ def _kind(value: Any, name: str) -> str:
     if isinstance(value, np.datetime64):
         return "date"
     raise ValueError(
-        f"column {name!r} holds {value!r}, a {type(value).__name__}: columns hold numbers, texts, "
+        f"column {name!r} holds {value!r}, a {type(value).__name__}: columns hold numbers, "
+        "strings, "
         "booleans, dates, times and durations. Unpack or leave out the column."
     )
 
@@ -144,7 +145,7 @@ def _number(value: Any) -> float:
     except OverflowError:
         raise ValueError(
             f"a column holds a number ({type(value).__name__}) too large for float64, which ends "
-            "at about 1.8e308: rescale it, or give it as a text"
+            "at about 1.8e308: rescale it, or give it as a string"
         ) from None
 
 
@@ -167,12 +168,13 @@ def as_text(value: Any) -> str:
 
 
 def as_scalar(value: Any) -> float | str | tuple[float] | None:
-    """A value of any scalar kind as a number, a text, a gap, or for a date its number in a tuple.
+    """A value of any scalar kind as a number, a string, a missing value, or for a date its number
+    in a tuple.
 
     Raises
     ------
     ValueError
-        If it is no scalar.
+        If it is not a scalar.
     """
     if _is_gap(value):
         return None
@@ -187,16 +189,16 @@ def read_objects(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
     """A column of Python objects.
 
     Durations and times of day are numbers, in seconds; periods are the dates they begin; bytes are
-    texts, as UTF-8, and so are intervals.
-    None, NaN, NaT and NA are gaps. Only numbers (or only dates) make a column of numbers, only
-    booleans one of two levels; numbers among texts or booleans stay numbers, in a column of both.
-    Dates among other values are texts, but marked :data:`WITH_DATES`: only a column that is
+    strings, as UTF-8, and so are intervals.
+    None, NaN, NaT and NA are missing values. Only numbers (or only dates) make a column of numbers,
+    only booleans one of two levels; numbers among strings or booleans stay numbers, in a column of
+    both. Dates among other values are strings, but marked :data:`WITH_DATES`: only a column that is
     declared as levels may hold them.
 
     Raises
     ------
     ValueError
-        If a value is no scalar.
+        If a value is not a scalar.
     """
     objects = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if any(map(_is_special, set(map(type, objects)))):
@@ -223,7 +225,7 @@ def read_objects(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
 
 
 def _numbers(objects: list[Any], gaps: list[bool]) -> NDArray[np.float64]:
-    """Objects as numbers, NaN where there is a gap."""
+    """Objects as numbers, NaN where there is a missing value."""
     return np.array(
         [np.nan if gap else _number(v) for v, gap in zip(objects, gaps, strict=True)],
         dtype=np.float64,

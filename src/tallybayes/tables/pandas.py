@@ -67,7 +67,7 @@ def read(frame: Any, threads: int = 1) -> Table:
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
         raise ValueError(
-            f"two columns are named {twice[0]!r}: rename or drop one, names tell columns apart"
+            f"two columns are named {twice[0]!r}: rename or drop one, names distinguish columns"
         )
     names: dict[str, None] = {}
     for name in frame.columns.tolist():

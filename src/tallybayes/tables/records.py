@@ -12,12 +12,12 @@ __all__ = ["read"]
 
 
 def read(rows: Sequence[Mapping[Any, Any]]) -> Table:
-    """Rows as dicts; a key that a row lacks is a gap.
+    """Rows as dicts; a key that a row lacks is a missing value.
 
     Raises
     ------
     ValueError
-        If an element is no dict.
+        If an element is not a dict.
     """
     names: dict[Any, None] = {}
     for i, row in enumerate(rows):

@@ -1,4 +1,5 @@
-"""Columns of texts as codes, from Arrow's buffers: pandas, polars and pyarrow keep texts there."""
+"""Columns of strings as codes, from Arrow's buffers: pandas, polars and pyarrow keep strings
+there."""
 
 from __future__ import annotations
 
@@ -12,18 +13,18 @@ __all__ = ["read_texts"]
 
 
 def read_texts(columns: Mapping[str, Any], threads: int) -> dict[str, Column]:
-    """Columns of texts by name, as Texts; Empty where no row has a text.
+    """Columns of strings by name, as Strings; Empty where no row has a string.
 
     Parameters
     ----------
     columns : mapping of str to object with ``__arrow_c_stream__``
-        Texts of any layout that Arrow knows.
+        Strings of any layout that Arrow knows.
     threads : int
         Columns that are read at a time.
 
     Returns
     -------
-    dict of str to Texts or Empty
+    dict of str to Strings or Empty
         Levels are in order of appearance.
     """
     streams = [column.__arrow_c_stream__() for column in columns.values()]

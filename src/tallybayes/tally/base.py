@@ -5,7 +5,7 @@ merges, ``-`` takes the difference, ``w * t`` multiplies the weight of every row
 tally is a lawful difference; only a non-negative one can be estimated.
 
 Sums of weights are linear in w: 2 * t holds what t + t holds. Sums of squared weights grow by w·|w|
-and tell the two apart: t + t has twice the rows, 2 * t has the same rows with twice the weight.
+and distinguish the two: t + t has twice the rows, 2 * t has the same rows with twice the weight.
 
 The first axis of every additive array is the class, so that one operation serves all kinds.
 """

@@ -24,7 +24,7 @@ VANISHING = 2.0**-90
 
 ROUNDING = 2.0**-96
 """What the rounding of double-doubles leaves, after many steps, of the largest S2 that was ever
-held: a sum of squares below it cannot be told from 0."""
+held: a sum of squares below it cannot be distinguished from 0."""
 
 WHOLE_SLACK, FRACTIONAL_SLACK = 2.0**-80, 2.0**-37
 """How far below 0 a sum of squares may fall, relative to what was held, where all weights are whole
@@ -220,7 +220,7 @@ class Moments(Tally):
 
     def settle(self, before: Self, most: Array | float = 0.0) -> None:
         """Rounding residues of n become zero; with them the sums, if those are residues too. A sum
-        of squares that cannot be told from 0 becomes zero.
+        of squares that cannot be distinguished from 0 becomes zero.
 
         `most` (n_features,) is the largest S2 that was held, ever: what the rounding of rows long
         gone has left is judged by it.

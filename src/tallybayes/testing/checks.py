@@ -313,7 +313,8 @@ def check_split_and_order_do_not_matter(
 def check_fit_twice_is_fit_once(
     estimator: Any, X: Rows, y: Rows, sample_weight: Weights = None
 ) -> None:
-    """``fit`` starts afresh: after another fit, tally and predictions are the same, bit for bit.
+    """``fit`` starts from scratch: after another fit, tally and predictions are the same, bit for
+    bit.
 
     Parameters
     ----------
@@ -567,7 +568,7 @@ def check_predictions_are_probabilities(
         if np.isnan(array).any() or np.isposinf(array).any():
             raise AssertionError(f"predict_{name} holds NaN or +inf")
     if not ((proba >= 0.0) & (proba <= 1.0)).all():
-        raise AssertionError("predict_proba holds what is no probability")
+        raise AssertionError("predict_proba holds what is not a probability")
     if not (np.abs(proba.sum(axis=1) - 1.0) <= tolerance).all():
         raise AssertionError("rows of predict_proba do not sum to 1")
     if not np.allclose(np.exp(log_proba), proba, rtol=64.0 * tolerance, atol=tolerance):

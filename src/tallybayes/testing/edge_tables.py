@@ -1,9 +1,9 @@
 """Hypothesis strategies for small tables with everything that tables of the world hold.
 
 A table has one to five columns, each of a kind of :data:`COLUMNS`: numbers of any scale, constants,
-sentinels among numbers, texts, booleans, dates, texts among numbers, nothing but gaps. It has 1 to
-40 rows, some of them twins, of one to four classes, of which one may have a single row. Everything
-is drawn by value, so that Hypothesis shrinks a failure to few rows and plain values.
+sentinels among numbers, strings, booleans, dates, strings among numbers, only missing values. It
+has 1 to 40 rows, some of them twins, of one to four classes, of which one may have a single row.
+Everything is drawn by value, so that Hypothesis shrinks a failure to few rows and plain values.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ COLUMNS: dict[str, Cell] = {
     "texts": lambda byte, k, i: "uvwxyz"[min(byte % 8, 5)],
     "text of a class": lambda byte, k, i: "abcd"[k] if byte < 200 else "other",
     "booleans": lambda byte, k, i: byte % 2 == 1,
-    "numbers and texts": lambda byte, k, i: (
+    "numbers and strings": lambda byte, k, i: (
         ["unknown", "?", "3", "-"][byte % 4] if byte >= 208 else _normal(byte, k)
     ),
-    "texts and numbers": lambda byte, k, i: byte % 3 if byte >= 160 else "pqr"[byte % 3],
+    "strings and numbers": lambda byte, k, i: byte % 3 if byte >= 160 else "pqr"[byte % 3],
     "dates": lambda byte, k, i: datetime.date(2020, 1, 1) + datetime.timedelta(days=byte * (k + 1)),
     "gaps": lambda byte, k, i: None,
     "identifiers": lambda byte, k, i: f"id{i}",
@@ -93,7 +93,7 @@ class EdgeTable:
     Parameters
     ----------
     columns : dict
-        Values by column name, each a list (n_rows,) with None for gaps.
+        Values by column name, each a list (n_rows,) with None for missing values.
     kinds : dict
         The kind of each column, a key of :data:`COLUMNS`.
     labels : array of str (n_rows,)
@@ -114,7 +114,7 @@ class EdgeTable:
         return [{name: column[i] for name, column in self.columns.items()} for i in wanted]
 
     def counted(self) -> list[dict[str, Any]]:
-        """Rows of a weight above 0, as dicts: a text among numbers is known from these only."""
+        """Rows of a weight above 0, as dicts: a string among numbers is known from these only."""
         if self.weights is None:
             return self.records()
         return self.records(np.flatnonzero(self.weights > 0.0).tolist())
@@ -164,7 +164,7 @@ def edge_tables(
     max_classes : int
         At most 4.
     gaps : bool
-        Whether columns may have gaps.
+        Whether columns may have missing values.
     of_weights : tuple of str
         "none" and keys of :data:`WEIGHTS`.
     """

@@ -28,10 +28,10 @@ def check_number_family(
 ) -> None:
     """What a column of this family says keeps the promises of a table.
 
-    Scores are finite and leave-one-out is refitting; order, batches and gaps do not matter; rows
-    that are forgotten were never there; a common factor of whole weights is a repetition of rows; a
-    saved, pickled or copied model says the same; contributions add up to the score; draws and the
-    description have their shapes.
+    Scores are finite and leave-one-out is refitting; order, batches and missing values do not
+    matter; rows that are forgotten were never there; a common factor of whole weights is a
+    repetition of rows; a saved, pickled or copied model says the same; contributions add up to the
+    score; draws and the description have their shapes.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def check_number_family(
     batches.partial_fit(_table(x[2:]), y[2:])
     _need_same(_said(batches, x), said, same, "batches")
     gaps = _fitted(family, np.append(x, [np.nan] * 2), np.append(y, y[:2]))
-    _need_same(_likelihoods(gaps, x), _likelihoods(model, x), same, "rows with a gap")
+    _need_same(_likelihoods(gaps, x), _likelihoods(model, x), same, "rows with a missing value")
 
     half = slice(0, len(x) // 2)
     more = copy.deepcopy(model).partial_fit(_table(x[half]), y[half])

@@ -1,4 +1,5 @@
-"""Columns as cells: each number in one of at most 128, each level and the gap one by itself."""
+"""Columns as cells: each number in one of at most 128, each level and the missing value one by
+itself."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ FINEST = 128
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ColumnCells:
-    """How a column's values are told apart: cells of numbers, then of levels, the last the gap.
+    """How a column's values are distinguished: cells of numbers, then of levels, the last the
+    missing value.
 
     Parameters
     ----------
@@ -32,7 +34,7 @@ class ColumnCells:
     edges : float64 array (n_numbers − 1,), optional
         Of numbers: a value is in the cell that counts the edges below it.
     levels : list of str, optional
-        Of texts, by themselves or beside numbers.
+        Of strings, by themselves or beside numbers.
     """
 
     name: str
@@ -71,7 +73,8 @@ class ColumnCells:
         return codes
 
     def _codes_of(self, values: NDArray[Any]) -> Cells:
-        """The cell of each number; what is beyond all edges is in the last one, NaN in the gap."""
+        """The cell of each number; what is beyond all edges is in the last one, NaN in the missing
+        value."""
         codes = np.empty(len(values), dtype=np.int32)
         gap = self.n_cells - 1
         if self.edges is None:  # the column has levels only
@@ -134,7 +137,7 @@ def number_cells(
     name : str
     grid : GridCounts
     levels : list of str, optional
-        The texts beside the numbers.
+        The strings beside the numbers.
     beside : float64 array (n_classes, n_levels), optional
         Their counts.
     gaps : float64 array (n_classes,)
@@ -160,14 +163,14 @@ def number_cells(
 
 
 def level_cells(name: str, levels: list[str], counts: Array, gaps: Array) -> ColumnCells:
-    """Cells of a column of texts: `counts` (n_classes, n_levels)."""
+    """Cells of a column of strings: `counts` (n_classes, n_levels)."""
     together = np.concatenate([counts, gaps[:, None]], axis=1)
     return ColumnCells(name=name, counts=np.ascontiguousarray(together.T), levels=levels)
 
 
 def coarse(cells: ColumnCells, most: int, most_levels: int = 32) -> NDArray[np.int32]:
     """For pairs: a coarser cell for each cell, int32 (n_cells,); numbers by weight, rare levels
-    joined, the gap by itself.
+    joined, the missing value by itself.
 
     Parameters
     ----------

@@ -80,7 +80,8 @@ class CoarseColumns:
     def smoothed(
         self, i: int, j: int, fine: bool, width: float, sums: Array
     ) -> tuple[Array, Array]:
-        """C and E over neighbouring cells of numbers, each level and the gap by itself."""
+        """C and E over neighbouring cells of numbers, each level and the missing value by
+        itself."""
         a, b = self.sizes(i, j, fine)
         cube = sums[:2].reshape(2, a, b, -1)
         if width > 1.0 and self.is_number[i]:
@@ -96,7 +97,7 @@ class CoarseColumns:
 @lru_cache(maxsize=256)
 def _kernel(n: int, n_numbers: int, width: float) -> Array:
     """Triangular weights between the n cells of a column, of which the first are of numbers; each
-    other, a level or the gap, is by itself."""
+    other, a level or the missing value, is by itself."""
     kernel = np.eye(n)
     numbers = np.arange(n_numbers, dtype=np.float64)
     kernel[:n_numbers, :n_numbers] = spread(numbers, width)

@@ -30,7 +30,7 @@ Cells = NDArray[np.int32]
 OPEN = 0.1  # of a column's entropy, that a near-copy of it may leave open
 NOISE = 0.02  # of a number's variance
 CONSTANT = 1e-9  # of the greatest edge: rounding makes less
-CELLS = 8  # of a number beside texts
+CELLS = 8  # of a number beside strings
 AMONG = 100  # columns that are compared, those that gain most
 LOOKED = 4000  # rows that they are compared on
 ALIKE = 3  # columns of a group, at most
@@ -51,8 +51,8 @@ def near_copies(
     another of it, and of no other column. Of the columns those are compared that gain most by
     themselves.
 
-    More than three columns that hang together, as those of a spectrum do, are no group: there each
-    has noise of its own, which all of them together level out, and a wrong value is outvoted.
+    More than three columns that hang together, as those of a spectrum do, are not a group: there
+    each has noise of its own, which all of them together level out, and a wrong value is outvoted.
 
     There are none where rows are many: columns that differ in more than a few rows differ in what
     they gain, too, so that what is chosen by chance costs some 30 nats in all, however many the

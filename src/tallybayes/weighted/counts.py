@@ -107,7 +107,7 @@ def cells_of(name: str, held: Held, rows: Array) -> ColumnCells:
 def counted_again(column: ColumnCells, held: Held, rows: Array) -> ColumnCells:
     """The same cells with other counts.
 
-    Levels that came since stand behind those there were, before the gap. Where the
+    Levels that came since stand behind those there were, before the missing value. Where the
     column is held as another kind of thing, or not at all, nothing is counted.
 
     Parameters

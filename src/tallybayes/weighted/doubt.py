@@ -3,8 +3,8 @@
 Of noise something is always learned: widths, weights and pairs are chosen by what they gain, and
 the best of many choices gains by chance. Where columns are few for the rows, the leave-one-out
 gain of the whole has to pass what so many columns of noise would gain. Where they are many,
-leave-one-out is too kind: a column that was chosen because it tells these rows apart tells them
-apart with each of them taken out, too. There the whole of the learning is done again without each
+leave-one-out is too kind: a column that was chosen because it tells these rows apart distinguishes
+them with each of them taken out, too. There the whole of the learning is done again without each
 fifth of the rows, and those say how much a column has to gain to say anything, and how much of it
 all is believed.
 """

@@ -9,7 +9,7 @@ __all__ = ["distinct"]
 
 Cells = NDArray[np.int32]
 
-LOOKED = 1000  # rows that tell most columns apart
+LOOKED = 1000  # rows that distinguish most columns
 
 
 def distinct(cells: Cells, names: list[str]) -> tuple[list[int], dict[int, int]]:

@@ -40,7 +40,7 @@ def over_neighbours(counts: Array, kind: str, widths: Sequence[float]) -> Array:
     Parameters
     ----------
     counts : float64 array (n_cells, n_classes)
-        Without the gap.
+        Without the missing value.
     kind : {"cells", "rank"}
     widths : sequence of float
 
@@ -76,7 +76,7 @@ def neighbours_moved(
     Parameters
     ----------
     counts : float64 array (n_cells, n_classes)
-        Without the gap.
+        Without the missing value.
     width : float
     cells : index array (n_rows,)
     weight : float64 array (n_rows,)

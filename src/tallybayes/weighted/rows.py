@@ -80,7 +80,7 @@ class LearningRows:
         return twin_folds(keys, self.y, self.n_classes, folds, salt)
 
     def _alike_by_chance(self, keys: NDArray[np.uint64]) -> bool:
-        """Whether equal rows are no copies, as columns tell so few rows apart: of n rows whose
+        """Whether equal rows are not copies, as columns distinguish so few rows: of n rows whose
         columns had nothing to do with each other, n / exp(Σ H) would have a given content, H the
         entropy of a column. In few columns that is more than one in twenty, and to hold all rows
         of a content out would leave other rows in than there are."""

@@ -77,7 +77,7 @@ class ColumnTable:
 
 
 def _over_neighbours(cells: ColumnCells, choice: TableChoice) -> Array:
-    """Counts summed over neighbouring cells of numbers; each level and the gap are by
+    """Counts summed over neighbouring cells of numbers; each level and the missing value are by
     themselves."""
     counts, n = cells.counts, cells.n_numbers
     if choice.kernel == "none":

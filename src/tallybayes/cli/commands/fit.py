@@ -162,7 +162,11 @@ def _need_plain(**given: str | None) -> None:
     """Raises where something is asked for that a weighted model chooses by itself."""
     for name, value in given.items():
         if value is not None:
-            what = "takes gaps as evidence" if name == "missing" else "chooses that by itself"
+            what = (
+                "takes missing values as evidence"
+                if name == "missing"
+                else "chooses that by itself"
+            )
             raise Failure(f"--{name} is for --plain: a weighted model {what}", USAGE)
 
 

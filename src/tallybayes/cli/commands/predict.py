@@ -37,7 +37,7 @@ def run(
         typer.Option(
             "--safe-csv",
             metavar="",
-            help="In CSV, put ' before texts that a spreadsheet would run as formulas.",
+            help="In CSV, put ' before strings that a spreadsheet would run as formulas.",
         ),
     ] = False,
     force: Annotated[

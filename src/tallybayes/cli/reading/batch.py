@@ -51,7 +51,7 @@ class Batch:
 def gathered(batches: Iterable[Batch], cells: int = CELLS) -> Iterator[Batch]:
     """The same rows in batches of at least so many cells, but for the last.
 
-    Texts as a file has them take much memory and are parsed in small pieces; the columns that are
+    Strings as a file has them take much memory and are parsed in small pieces; the columns that are
     made of them take little, and are counted the faster the more come at once.
     """
     waiting: list[Batch] = []

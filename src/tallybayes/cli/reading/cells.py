@@ -1,13 +1,13 @@
 """Columns of any type as one of few kinds, the same in every batch.
 
-Each cell of a column that nobody declared is a number or a text by itself, whatever stands in the
+Each cell of a column that nobody declared is a number or a string by itself, whatever stands in the
 cells around it ("number or text"), so the size of a batch cannot matter. What the column mainly is
 is decided when the tally is read. Dates are a kind of column: all of its values are dates.
 
-A cell that does not fit the kind of its column raises :class:`Misfit`. Texts are stripped of
-surrounding space; those in the list of gaps are gaps in every column. A level has one spelling in
-every format: ``true`` and ``false`` are True and False, and a decimal number among texts is written
-as the library writes numbers, so that 3.0 and 3 are one level.
+A cell that does not fit the kind of its column raises :class:`Misfit`. Strings are stripped of
+surrounding space; those in the list of missing values are missing values in every column. A level
+has one spelling in every format: ``true`` and ``false`` are True and False, and a decimal number
+among strings is written as the library writes numbers, so that 3.0 and 3 are one level.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ is one whose family is for numbers, before its first value."""
 NUMBER = pa.float64()
 LEVELS = pa.dictionary(pa.int32(), pa.string())
 BOTH = pa.struct([("number", NUMBER), ("text", LEVELS)])
-"""A column with numbers and texts, of which each row has one at most. The library reads it as
+"""A column with numbers and strings, of which each row has one at most. The library reads it as
 both."""
 
 TEXT = pa.string()
@@ -54,16 +54,16 @@ TRUTH = {"true": "True", "TRUE": "True", "false": "False", "FALSE": "False"}
 
 @dataclass(frozen=True)
 class Spelling:
-    """How texts are to be read.
+    """How strings are to be read.
 
     Parameters
     ----------
     gaps : tuple of str
-        Texts that are gaps.
+        Strings that are missing values.
     decimal : {".", ","}
         The decimal sign; the other one has then no place in a number.
     gaps_of : dict
-        More texts that are gaps, by column.
+        More strings that are missing values, by column.
     """
 
     gaps: tuple[str, ...] = GAPS
@@ -101,7 +101,7 @@ def _is_number(kind: Any) -> bool:
 
 
 def _stripped(column: Any, spelling: Spelling) -> Any:
-    """Texts without surrounding space, gaps as nulls."""
+    """Strings without surrounding space, missing values as nulls."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not pa.types.is_string(column.type):
@@ -112,7 +112,7 @@ def _stripped(column: Any, spelling: Spelling) -> Any:
 
 
 def _dates(texts: Any) -> Any:
-    """Texts as points in time; those with a zone, of which Z is one, in UTC."""
+    """Strings as points in time; those with a zone, of which Z is one, in UTC."""
     try:
         return texts.cast(pa.timestamp("us"))
     except pa.ArrowInvalid:
@@ -133,7 +133,7 @@ def _cast(texts: Any, kind: Kind, decimal: str) -> Any:
 
 
 def _parsed(texts: Any, kind: Kind, name: str, decimal: str) -> Any:
-    """Texts as numbers or dates; raises Misfit with the first that is none."""
+    """Strings as numbers or dates; raises Misfit with the first that is none."""
     try:
         return _cast(texts, kind, decimal)
     except pa.ArrowInvalid:
@@ -149,7 +149,7 @@ def _parsed(texts: Any, kind: Kind, name: str, decimal: str) -> Any:
 
 
 def as_texts(column: Any, spelling: Spelling) -> Any:
-    """Any column as texts; numbers without a needless ".0"."""
+    """Any column as strings; numbers without a needless ".0"."""
     kind = column.type
     if pa.types.is_null(kind):
         return column.cast(pa.string())
@@ -170,7 +170,7 @@ def as_texts(column: Any, spelling: Spelling) -> Any:
 
 
 def _spelt(texts: Any, spelling: Spelling) -> Any:
-    """Encoded texts with one spelling a level."""
+    """Encoded strings with one spelling a level."""
     levels, sign = texts.dictionary, re.escape(spelling.decimal)
     truth = pc.is_in(levels, value_set=pa.array(list(TRUTH)))
     number = pc.match_substring_regex(levels, rf"^-?(0|[1-9][0-9]*){sign}[0-9]*$")
@@ -187,7 +187,7 @@ def _spelt(texts: Any, spelling: Spelling) -> Any:
 
 
 def _split(column: Any, spelling: Spelling) -> Any:
-    """Texts as numbers, as levels, or as both where some cells are finite numbers."""
+    """Strings as numbers, as levels, or as both where some cells are finite numbers."""
     texts = _stripped(column, spelling)
     try:
         _cast(texts.slice(0, LOOK), "number", spelling.decimal)
@@ -230,7 +230,7 @@ def _as_type(chunk: Any, kind: Any) -> Any:
 
 
 def first_text(column: Any) -> tuple[int, str] | None:
-    """The first row that holds a text other than a boolean, and the text."""
+    """The first row that holds a string other than a boolean, and the string."""
     if pa.types.is_struct(column.type):
         column = pc.struct_field(column, "text")
     if not pa.types.is_dictionary(column.type):
@@ -242,7 +242,7 @@ def first_text(column: Any) -> tuple[int, str] | None:
 
 
 def value_of(cell: Any) -> Any:
-    """A cell of any column as Python's: a number, a text, a date, or None."""
+    """A cell of any column as Python's: a number, a string, a date, or None."""
     value = cell.as_py()
     if not isinstance(value, dict):
         return value
@@ -250,7 +250,7 @@ def value_of(cell: Any) -> Any:
 
 
 def kind_of(column: Any, spelling: Spelling) -> Kind | None:
-    """The kind that a column's cells suggest; None where there are only gaps."""
+    """The kind that a column's cells suggest; None where there are only missing values."""
     kind = column.type
     if pa.types.is_dictionary(kind) and _is_text(kind.value_type):
         return None if _stripped(column, spelling).null_count == len(column) else "text"
@@ -288,7 +288,7 @@ def cells(column: Any, kind: Kind | None, name: str, spelling: Spelling) -> Any:
     Raises
     ------
     Misfit
-        Where a cell is no number or date.
+        Where a cell is not a number or date.
     """
     if kind is None or kind == "number or date" or pa.types.is_null(column.type):
         return pa.nulls(len(column))

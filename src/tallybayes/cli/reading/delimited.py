@@ -63,7 +63,7 @@ def dialect_of(path: str, head: bytes, delimiter: str | None, encoding: str) -> 
 
 
 def batches(path: str, stream: Stream, dialect: Dialect, block: int) -> Iterator[Batch]:
-    """The rows, as columns of texts."""
+    """The rows, as columns of strings."""
     names = dialect.header
     try:
         reader = pc_csv.open_csv(

@@ -84,7 +84,7 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def header_hint(names: list[str]) -> str:
-    """ " The first line looks like data …" where column names are numbers that are no sequence."""
+    """Return a hint that the header is missing, where column names are unordered numbers."""
     numbers = [name for name in names if NUMBER.fullmatch(name)]
     if not numbers:
         return ""

@@ -1,4 +1,4 @@
-"""JSON lines: an object a line. Keys that a line lacks are gaps."""
+"""JSON lines: an object a line. Keys that a line lacks are missing values."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ HINT = ": turn the array into lines (jq -c '.[]')"
 
 
 def _column(values: list[Any], name: str, path: str, lines: list[int]) -> Any:
-    """Values as a column of one type; mixed ones become texts."""
+    """Values as a column of one type; mixed ones become strings."""
     types = {type(value) for value in values} - {type(None)}
     for odd in (dict, list):
         if odd in types:
             at = next(i for i, value in enumerate(values) if type(value) is odd)
             raise Failure(
                 f"{path}, line {lines[at]}: {name!r} holds {json.dumps(values[at])[:40]}; columns "
-                f"hold numbers, texts or true/false: unpack it, or leave it out of the file"
+                f"hold numbers, strings or true/false: unpack it, or leave it out of the file"
             )
     if types <= {int, float}:
         return pa.array([None if v is None else float(v) for v in values], pa.float64())

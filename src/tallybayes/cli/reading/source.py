@@ -46,14 +46,14 @@ class Source:
     delimiter : str, optional
         Found by a look at the first lines by default.
     gaps : tuple of str
-        Texts that are gaps.
+        Strings that are missing values.
     decimal : {".", ","}
         Of numbers in CSV.
     encoding : str
     block : int
         Bytes of a batch.
     gaps_of : dict
-        More texts that are gaps, by column.
+        More strings that are missing values, by column.
     skip_unlabelled : bool
         Whether rows without a label are left out; by default they are an error.
     """
@@ -149,8 +149,8 @@ class Source:
         """Batches whose columns are float64, timestamps, levels, structs of a number and a level,
         or (nothing known yet) null.
 
-        `first_texts` then has the first row that holds a text, and the text, of each column whose
-        cells are numbers or texts by themselves.
+        `first_texts` then has the first row that holds a string, and the string, of each column
+        whose cells are numbers or strings by themselves.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ class Source:
         wanted : callable
             Says whether a column is read.
         widen : callable, optional
-            Is told of a cell that does not fit, whose column's cells are numbers or texts from
+            Is told of a cell that does not fit, whose column's cells are numbers or strings from
             there on; by default such a cell is an error.
 
         Raises
@@ -193,7 +193,7 @@ class Source:
                 except pa.ArrowException:
                     raise Failure(
                         f"{self.name}: column {name!r} is of the type {column.type}; columns hold "
-                        "numbers, texts, booleans or dates. Unpack it or leave it out"
+                        "numbers, strings, booleans or dates. Unpack it or leave it out"
                     ) from None
                 if kinds[name] == "number or text" and name not in self.first_texts:
                     text = first_text(columns[name])

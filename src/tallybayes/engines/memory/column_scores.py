@@ -35,7 +35,7 @@ Index = NDArray[np.intp]
 
 
 def values_of(name: str, column: Any) -> Array:
-    """The numbers of a column as float64, NaN for gaps and texts.
+    """The numbers of a column as float64, NaN for missing values and strings.
 
     Raises
     ------
@@ -73,7 +73,7 @@ class LookupPart:
     ----------
     name : str
     law : Cells
-        Its first cell is the gap, where `has_gap`.
+        Its first cell is the missing value, where `has_gap`.
     has_gap : bool
     unseen : {"smooth", "ignore", "error"}
         What the last cell of a column of levels is for.
@@ -93,14 +93,15 @@ class LookupPart:
 
     @cached_property
     def table(self) -> Array:
-        """Log-probabilities of the gap and of each cell, float64 (n_classes, 1 + n_cells)."""
+        """Log-probabilities of the missing value and of each cell, float64 (n_classes, 1 +
+        n_cells)."""
         return self._all_entries()
 
     def _all_entries(self) -> Array:
         return self._entries(self.law.log_prob())
 
     def _entries(self, table: Array) -> Array:
-        """A table with an entry for a gap, from that of the law."""
+        """A table with an entry for a missing value, from that of the law."""
         if not self.has_gap:
             table = np.concatenate([np.zeros((len(table), 1)), table], axis=1)
         if self.unseen == "ignore":
@@ -206,7 +207,7 @@ class LevelsPart(LookupPart):
         rank = np.array(
             [*(at.get(level, len(at) + 1) for level in column.levels), 0], dtype=np.int32
         )
-        # a gap, code −1, reads the last; without a mode, out= would cost a copy
+        # a missing value, code −1, reads the last; without a mode, out= would cost a copy
         np.take(rank, column.codes, out=entries, mode="wrap")
         if self.unseen == "error" and len(entries) and entries.max() > len(at):
             row = int(np.argmax(entries))
@@ -231,14 +232,15 @@ class LevelsPart(LookupPart):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KindsPart(LevelsPart):
-    """What a value of a column of numbers is: a gap, a number, or one of the texts beside them.
+    """What a value of a column of numbers is: a missing value, a number, or one of the strings
+    beside them.
 
     Parameters are those of LevelsPart; the first level is "a number".
     """
 
     @property
     def texts(self) -> list[str]:
-        """The texts beside the numbers."""
+        """The strings beside the numbers."""
         return self.levels[1:]
 
     def fill_entries(self, column: Any, entries: NDArray[np.int32]) -> None:
@@ -249,13 +251,13 @@ class KindsPart(LevelsPart):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BinsPart(LookupPart):
-    """A column of numbers in bins. Texts beside the numbers have entries after those of the bins.
+    """A column of numbers in bins. Strings beside the numbers have entries after those of the bins.
 
     Parameters are those of LookupPart, and:
 
     edges : float64 array (n_bins − 1,)
     kinds : KindsPart, optional
-        Where gaps are evidence, or the column holds texts.
+        Where missing values are evidence, or the column holds strings.
     """
 
     edges: Array
@@ -345,8 +347,8 @@ class DensityPart:
     density : Density
     n_classes : int
     kinds : KindsPart, optional
-        Where gaps are evidence, or the column holds texts: the probabilities that a value is a gap,
-        a number or a text; the density is that of a number.
+        Where missing values are evidence, or the column holds strings: the probabilities that a
+        value is a missing value, a number or a string; the density is that of a number.
     """
 
     name: str
@@ -389,7 +391,7 @@ class DensityPart:
 
     @cached_property
     def gap_scores(self) -> tuple[Array, Array]:
-        """What a gap, and a number, say by themselves, float64 (n_classes,) each."""
+        """What a missing value, and a number, say by themselves, float64 (n_classes,) each."""
         if self.kinds is None:
             return np.zeros(self.n_classes), np.zeros(self.n_classes)
         gap, there = np.ascontiguousarray(self.kinds.table.T[:2])
@@ -410,7 +412,7 @@ class DensityPart:
 
     def add_numbers(self, column: Any, scores: Array) -> None:
         """Adds what the numbers of a column say to `scores` (n_rows, n_classes), contiguous, in
-        place; gaps and texts say nothing."""
+        place; missing values and strings say nothing."""
         values = values_of(self.name, column)
         if self.pooled is not None:
             self.pooled.add([values], scores)
@@ -460,7 +462,7 @@ class DensityPart:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CountsPart:
-    """A group of columns that count together. A gap counts as 0, which says nothing.
+    """A group of columns that count together. A missing value counts as 0, which says nothing.
 
     Parameters
     ----------

@@ -27,8 +27,9 @@ CELLS = 1 << 19  # numbers of the intermediate results of a chunk of rows
 class CorrelatedPart:
     """A group of columns of numbers that are scored together.
 
-    A gap is left out: of a row with gaps the columns that are there are scored, by their own joint
-    distribution. Each column adds what is said of it given the columns before it in the group.
+    A missing value is left out: of a row with missing values the columns that are there are scored,
+    by their own joint distribution. Each column adds what is said of it given the columns before it
+    in the group.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ class CorrelatedPart:
         raise ValueError(NO_PARAMETER.format(self.columns[0], "in a group of numbers"))
 
     def matrix(self, x: Table) -> Array:
-        """Their numbers, float64 (n_rows, n_columns), NaN for gaps.
+        """Their numbers, float64 (n_rows, n_columns), NaN for missing values.
 
         Raises
         ------
@@ -68,8 +69,9 @@ class CorrelatedPart:
         return wide
 
     def scored(self, values: Array, shares: Array | None = None) -> Array:
-        """log p(x | c), (n_rows, n_classes), of rows (n_rows, n_columns), NaN for gaps; and what
-        each column adds, if there is room for it (n_rows, n_classes, n_columns), of zeros."""
+        """log p(x | c), (n_rows, n_classes), of rows (n_rows, n_columns), NaN for missing values;
+        and what each column adds, if there is room for it (n_rows, n_classes, n_columns), of
+        zeros."""
         scores = np.zeros((len(values), self.n_classes))
         for there, rows in gap_patterns(values):
             terms, whole = self.correlated.terms(there), len(rows) == len(values)
@@ -101,8 +103,8 @@ class CorrelatedPart:
         return self.correlated.drawn(self.matrix(x), rng, n)
 
     def without(self, x: Table, own: Index, weight: Array) -> Array:
-        """What they add after each row itself is taken out, (n_rows, n_classes); a row with gaps
-        was not counted and takes nothing out."""
+        """What they add after each row itself is taken out, (n_rows, n_classes); a row with missing
+        values was not counted and takes nothing out."""
         values = self.matrix(x)
         whole = np.flatnonzero(~np.isnan(values).any(axis=1))
         gaps = np.flatnonzero(np.isnan(values).any(axis=1))

@@ -49,7 +49,7 @@ def raise_infinite(name: str, values: NDArray[Any]) -> NoReturn:
     if found.size:
         raise ValueError(
             f"Input X contains infinity: row {int(found[0])}, column {name!r} holds "
-            f"{values[found[0]].item()!r}. Replace it by a finite value, or by NaN for a gap."
+            f"{values[found[0]].item()!r}. Give a finite value, or NaN for a missing value."
         )
     raise_too_large(name)
 
@@ -72,7 +72,7 @@ def _each(f: Callable[[A], B], items: Iterable[A], rows: int) -> list[B]:
 
 
 def level_group(name: str, levels: NDArray[Any], counts: NDArray[np.float64]) -> Group:
-    """A column of texts as an open group: levels (n_levels,) and counts (n_classes, n_levels)."""
+    """A column of strings as an open group: levels (n_levels,) and counts (n_classes, n_levels)."""
     n_levels = np.array([len(levels)], dtype=np.int64)
     columns = Columns(
         kind="levels", n_features=1, names=(name,), n_levels=n_levels, levels=(levels,), open=True
@@ -107,8 +107,8 @@ def _numbers(
     weights: Weights,
     everyone: tuple[Array, Array],
 ) -> list[Group]:
-    """Moments and grid counts of a column of numbers; gaps are left out. `everyone` is the weight
-    of each class without gaps."""
+    """Moments and grid counts of a column of numbers; missing values are left out. `everyone` is
+    the weight of each class without missing values."""
     values = np.ascontiguousarray(column.values)
     if values.dtype.kind == "f":
         gaps = np.isnan(values)
@@ -136,12 +136,12 @@ def _numbers(
 def _texts(
     names: list[str], columns: list[Texts], codes: Codes, n_classes: int, weights: Weights
 ) -> list[Group]:
-    """Level counts of columns of texts; only levels that occur are kept."""
+    """Level counts of columns of strings; only levels that occur are kept."""
     if not columns:
         return []
     matrix = np.empty((len(codes), len(columns)), dtype=np.int32, order="F")
     for j, column in enumerate(columns):
-        np.add(column.codes, 1, out=matrix[:, j])  # gaps have a cell while counting
+        np.add(column.codes, 1, out=matrix[:, j])  # missing values have a cell while counting
     everything = LevelCounts.zeros(
         n_classes, np.array([len(column.levels) + 1 for column in columns], dtype=np.int64)
     )
@@ -163,7 +163,7 @@ def _texts(
 def _sums(
     names: tuple[str, ...], table: Table, codes: Codes, n_classes: int, weights: Weights
 ) -> Group:
-    """Feature sums of a group of columns; gaps are zeros."""
+    """Feature sums of a group of columns; missing values are zeros."""
     matrix = np.zeros((table.n_rows, len(names)))
     for j, name in enumerate(names):
         column = table.columns[name]
@@ -224,7 +224,7 @@ def collect_table(
     ----------
     table : Table
         A column without a value is not counted, whatever its type: it may yet hold anything. Of a
-        column of numbers and texts, both are counted.
+        column of numbers and strings, both are counted.
     classes : array (n_classes,)
     codes : int32 array (n_rows,)
         Index of each row's class.

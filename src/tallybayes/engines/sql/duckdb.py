@@ -79,7 +79,7 @@ def _duckdb() -> ModuleType:
 
 
 def _kind(sql_type: str) -> str | None:
-    """What the readers of tables call a column of this type; None where it is no scalar."""
+    """What the readers of tables call a column of this type; None where it is not a scalar."""
     if sql_type.endswith("]"):
         return None
     if sql_type.startswith("TIMESTAMP"):
@@ -118,7 +118,7 @@ class _Opened:
     once: bool
 
     def columns(self) -> dict[str, SourceColumn | str]:
-        """The columns by name; for one that is no scalar its type."""
+        """The columns by name; for one that is not a scalar its type."""
         found: dict[str, SourceColumn | str] = {}
         for name, sql_type in zip(self.relation.columns, self.relation.types, strict=True):
             kind = _kind(str(sql_type))
@@ -141,7 +141,7 @@ class DuckDBSource:
     ImportError
         Without DuckDB.
     TypeError, ValueError
-        For something that is no source.
+        For something that is not a source.
     """
 
     def __init__(self, source: Any, connection: Any = None) -> None:
@@ -184,7 +184,8 @@ class DuckDBSource:
             raise ValueError(f"the path {given!r} ends in none of {', '.join(READERS)}")
         if self._connection is None:
             raise ValueError(
-                f"source={given!r} is no path of a Parquet or CSV file ({', '.join(READERS)}); for "
+                f"source={given!r} is not a path of a Parquet or CSV file ({', '.join(READERS)}); "
+                "for "
                 "a table's name or SQL text, connection= has to say where it is"
             )
         if query:
@@ -232,8 +233,8 @@ class DuckDBSource:
             )
 
     def columns(self) -> dict[str, SourceColumn | str]:
-        """The columns that it has now, by name; for one that is no scalar its SQL type. No row is
-        read.
+        """The columns that it has now, by name; for one that is not a scalar its SQL type. No row
+        is read.
 
         Raises
         ------
@@ -261,7 +262,7 @@ class DuckDBSource:
                 alike = sorted(name for name in own if name.lower() == match[1].lower())
                 raise ValueError(
                     f"the source has the columns {' and '.join(map(repr, alike))}, which are one "
-                    "name in SQL: rename one of them, or fit a NaiveBayes, which tells them apart"
+                    "name in SQL: rename one of them, or fit a NaiveBayes, which distinguishes them"
                 )
 
     def _own_names(self, opened: _Opened) -> list[str]:

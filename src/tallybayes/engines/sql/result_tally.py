@@ -22,7 +22,7 @@ Group = tuple[Columns, Tally]
 
 
 def _class_array(labels: list[Any]) -> NDArray[Any]:
-    """Labels in order, as an array (n_classes,); texts stay objects."""
+    """Labels in order, as an array (n_classes,); strings stay objects."""
     ordered = sorted(labels)
     if all(isinstance(label, bool | int | float) for label in ordered):
         return np.array(ordered)
@@ -98,7 +98,7 @@ def _moments(asked: NumbersAsked, rows: list[Row], at: dict[Any, int]) -> list[G
         if np.isinf([least, greatest]).any():
             raise ValueError(
                 f"column {name!r} of the source holds infinity: replace it by a finite value or a "
-                "gap, or leave the rows out with where="
+                "missing value, or leave the rows out with where="
             )
         if asked.non_negative and least < 0.0:
             raise ValueError(

@@ -62,7 +62,7 @@ class Bound:
 
 
 class Written:
-    """Values written into a statement that takes no parameters: texts as hexadecimal digits."""
+    """Values written into a statement that takes no parameters: strings as hexadecimal digits."""
 
     def array(self, values: Sequence[Any], kind: str) -> str:
         return f"CAST([{', '.join(map(self._literal, values))}] AS {kind}[])"
@@ -110,7 +110,8 @@ class SourceColumn:
         return f"CASE WHEN isnan({number}) THEN NULL ELSE {number} END"
 
     def level(self) -> tuple[str, str]:
-        """An SQL expression that tells its levels apart, and the type of values to compare with."""
+        """An SQL expression that distinguishes its levels, and the type of values to compare
+        with."""
         name = quoted(self.name)
         if self.kind == "boolean":
             return name, "BOOLEAN"
@@ -126,7 +127,7 @@ class SourceColumn:
         return (name if self.type == "VARCHAR" else f"CAST({name} AS VARCHAR)"), "VARCHAR"
 
     def value_of(self, level: str) -> Any:
-        """The value whose level is this text, to compare with; None where there is none."""
+        """The value whose level is this string, to compare with; None where there is none."""
         if self.kind == "boolean":
             return {"True": True, "False": False}.get(level)
         if self.kind in ("integer", "float", "decimal", "date"):
@@ -235,7 +236,7 @@ def _numbers(count: int, first: int) -> tuple[list[str], list[str]]:
     them.
 
     The mean is found in a scan of its own: about an origin as far from the values as 0 can be, the
-    squares would lose what tells the values apart. It need not be exact, as it is only an origin.
+    squares would lose what distinguishes the values. It need not be exact, as it is only an origin.
     """
     if not count:
         return [], []

@@ -39,7 +39,7 @@ class LiveCells:
         self.size = 0
         self.counts: Array = np.zeros((64, n_classes))
         self.rows: Array = np.zeros(64)
-        self.pseudo: Array = np.zeros(64)  # S·q, where q is no share of the rows
+        self.pseudo: Array = np.zeros(64)  # S·q, where q is not a share of the rows
         self.total: Array = np.zeros((0, n_classes))
         self.n_cells: Array = np.zeros(0)
         self.strength: Array = np.zeros(0)

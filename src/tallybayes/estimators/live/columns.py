@@ -35,7 +35,7 @@ def live_column(part: Any, cells: LiveCells) -> LevelsColumn | NumbersColumn:
 
 
 def _scalar(value: Any) -> Any:
-    """A number, a text, or None for a gap. Python's own come first: they are most."""
+    """A number, a string, or None for a missing value. Python's own come first: they are most."""
     kind = type(value)
     if kind is str or value is None:
         return value
@@ -108,7 +108,7 @@ class LevelsColumn:
 
 
 class NumbersColumn:
-    """A column of numbers in cells, or as a density; texts may stand beside the numbers."""
+    """A column of numbers in cells, or as a density; strings may stand beside the numbers."""
 
     def __init__(self, part: BinsPart | DensityPart, cells: LiveCells) -> None:
         self.group: tuple[Together, int] | None = None  # and the column's number in it
@@ -128,7 +128,7 @@ class NumbersColumn:
         Raises
         ------
         ValueError
-            For a text that does not stand beside the numbers, and for infinity.
+            For a string that does not stand beside the numbers, and for infinity.
         """
         scalar = _scalar(value)
         if scalar is None:

@@ -101,7 +101,7 @@ class LiveScore:
         KeyError
             For a level that was not learned, in a column that refuses such; the column's name.
         ValueError
-            For a value that has to be read as a table's: a text among numbers.
+            For a value that has to be read as a table's: a string among numbers.
         """
         row = _with_text_keys(row)
         self.unasked = 0
