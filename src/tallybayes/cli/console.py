@@ -13,7 +13,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from rich import box
 from rich.cells import cell_len
@@ -24,7 +24,6 @@ from rich.text import Text
 
 from tallybayes.cli.escapes import json_safe, one_line, visible
 from tallybayes.cli.failures import naming_output
-from tallybayes.cli.reading.batch import Batch
 
 __all__ = ["Bar", "cut", "document", "line", "note", "number_of", "progress", "say", "table"]
 
@@ -163,13 +162,26 @@ def cut(text: str, most: int = MAX_CELL) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
+class Progressing(Protocol):
+    """Some rows of a file: what a progress bar asks of them."""
+
+    @property
+    def table(self) -> Any: ...
+
+    @property
+    def done(self) -> float | None: ...
+
+
+RowsOfFile = TypeVar("RowsOfFile", bound=Progressing)
+
+
 class Bar:
     """A progress bar on standard error; on anything but a terminal, nothing."""
 
     def __init__(self, shown: Progress | None) -> None:
         self._shown = shown
 
-    def over(self, batches: Iterable[Batch], what: str) -> Iterator[Batch]:
+    def over(self, batches: Iterable[RowsOfFile], what: str) -> Iterator[RowsOfFile]:
         """The batches, with the bar moving as they are used."""
         if self._shown is None:
             yield from batches

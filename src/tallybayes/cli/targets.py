@@ -42,11 +42,11 @@ def need_columns(source: Source, target: str, families: dict[str, Any], columns:
     need_target(source, target, columns)
     for name in families:
         if name not in columns:
-            from tallybayes.cli.families import named_families
+            from tallybayes.families.registry import family_names
 
             raise Failure(
                 f"--column names {name!r}, which {source.name} does not have; its columns "
-                f"are {listed(columns)} (families: {listed(named_families())})."
+                f"are {listed(columns)} (families: {listed(family_names())})."
                 + suggestion(name, columns)
             )
     if target in families:
