@@ -231,7 +231,7 @@ def test_it_is_simplified_by_its_largest_part(case):
         short.predict_proba(case.fresh), largest.predict_proba(case.fresh), **CLOSE
     )
     assert len(short._model.chosen.weighting.learned.parts) == 1
-    assert short.price_ > 0.0
+    assert short.log_loss_increase_ > 0.0
     assert short.tally_ == case.mean.tally_
 
 
@@ -264,8 +264,8 @@ def test_figures_are_of_the_rows_that_learning_left_out(monkeypatch, n_parts, we
     weight = np.random.default_rng(0).choice([0.5, 2.0], 300) if weighted else np.ones(300)
     seen = []
 
-    def learned_apart(columns, rows, classes, **asked):
-        found = learn(columns, rows, classes, **asked)
+    def learned_apart(columns, rows, classes, options):
+        found = learn(columns, rows, classes, options)
         tested = np.arange(0, rows.n, 3)
         found = replace(
             found,
@@ -314,9 +314,9 @@ def test_the_number_of_parts_is_asked_for(monkeypatch, tmp_path, given, expected
     x, y = rows(60, 2, 0)
     asked = []
 
-    def learned(*args, parts, **more):
-        asked.append(parts)
-        return learn(*args, parts=1, **more)
+    def learned(columns, rows, classes, options):
+        asked.append(options.parts)
+        return learn(columns, rows, classes, replace(options, parts=1))
 
     monkeypatch.setattr(weighted_learning, "learn", learned)
     model = WeightedNaiveBayes(parts=given).fit(x, y)

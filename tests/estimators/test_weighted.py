@@ -309,29 +309,31 @@ def test_copies_are_told_and_kept_in_files(tmp_path):
         assert out not in {name for pair in one.interactions_ for name in pair}
 
 
-def test_a_short_model_tells_its_price(model, paired):
+def test_a_pruned_model_states_the_increase_of_its_log_loss(model, paired):
     short = model.simplify(X, Y, max_terms=1)
     assert short._model.score.speaking == [1]
     assert short.weights_["weight"].tolist()[0] == 0.0
-    assert short.price_ > 0.02
+    assert short.log_loss_increase_ > 0.02
     assert short.tally_ == model.tally_
-    assert f"log-loss is {short.price_:.4f} nats a row higher" in short.summary()
+    assert f"log-loss is {short.log_loss_increase_:.4f} nats a row higher" in short.summary()
     told = short.explain(MORE)
     joint = short.predict_joint_log_proba(MORE)
     np.testing.assert_allclose(told.base + told.contributions.sum(axis=2), joint, rtol=1e-12)
     x, y = exclusive(400, 0)
     pair = paired.simplify(x, y, max_terms=1)
     assert pair.interactions_ == [("a", "b")]
-    assert abs(pair.price_) < 0.02
+    assert abs(pair.log_loss_increase_) < 0.02
     assert pair.score(*exclusive(400, 1)) > 0.85
-    assert abs(model.simplify(X, Y, max_terms=100).price_) < 0.02
+    assert abs(model.simplify(X, Y, max_terms=100).log_loss_increase_) < 0.02
     with pytest.raises(ValueError, match="whole number from 1 on, got 0"):
         model.simplify(X, Y, max_terms=0)
     with pytest.raises(NegativeTally):
         model.simplify(pd.concat([X, X]), np.concatenate([Y, Y]), max_terms=2)
     with pytest.raises(ValueError, match="weights from 0 on"):
         model.simplify(X, Y, 2, sample_weight=np.where(np.arange(len(Y)), 1.0, -1.0))
+    assert not hasattr(model, "log_loss_increase_")
     assert not hasattr(model, "price_")
+    assert short.price_ == short.log_loss_increase_  # its former name
 
 
 # ---- priors --------------------------------------------------------------------------------------

@@ -164,7 +164,9 @@ def test_a_shorter_model_does_not_depend_on_the_unit():
     one = WeightedNaiveBayes().fit(X, Y).simplify(X, Y, 2)
     heavy = WeightedNaiveBayes().fit(X, Y, sample_weight=weight).simplify(X, Y, 2, weight)
     np.testing.assert_array_equal(heavy.predict_log_proba(MORE), one.predict_log_proba(MORE))
-    assert heavy.price_ == pytest.approx(one.price_, abs=1e-4)  # by class_alpha
+    assert heavy.log_loss_increase_ == pytest.approx(
+        one.log_loss_increase_, abs=1e-4
+    )  # by class_alpha
 
 
 # ---- the order of rows ---------------------------------------------------------------------------

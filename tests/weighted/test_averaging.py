@@ -12,6 +12,7 @@ from tallybayes.tables import read_table
 from tallybayes.weighted import averaging
 from tallybayes.weighted.correction_path import CorrectionPath
 from tallybayes.weighted.learning import learn
+from tallybayes.weighted.options import FitOptions
 
 
 def weak_pairs(n, seed=0):
@@ -39,7 +40,7 @@ def test_pairs_of_many_rounds_say_the_same_of_all_rows():
     learned = learn(columns, rows, classes)
     assert len(learned.pairs) > 20
     assert all(np.abs(pair.full).max() < 3.0 for part in learned.parts for pair in part.pairs)
-    single = learn(columns, rows, classes, parts=1)
+    single = learn(columns, rows, classes, FitOptions(parts=1))
     assert fresh_loss(learned, test, fresh) < fresh_loss(single, test, fresh)
 
 
@@ -70,13 +71,13 @@ def test_threads_change_nothing():
 def test_no_more_pairs_than_asked_for_in_all_parts_together():
     (table, y), _ = weak_pairs(600)
     for most in (0, 1, 3):
-        learned = learn(*cells_of(table, y), interactions=most)
+        learned = learn(*cells_of(table, y), FitOptions(interactions=most))
         assert len({(p.first, p.second) for p in learned.pairs}) == len(learned.pairs) <= most
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 5, 50])
 def test_any_number_of_parts(parts):
-    learned = learn(*cells_of(*mixed(120)), parts=parts)
+    learned = learn(*cells_of(*mixed(120)), FitOptions(parts=parts))
     assert learned.shares.sum() == pytest.approx(1.0)
     assert len(learned.parts) in (1, parts + 1)
 
@@ -129,8 +130,8 @@ def test_of_many_rows_one_part_is_left_out(monkeypatch):
     learned = learn(columns, rows, classes)
     assert len(learned.parts) == 2
     assert len(learned.tested) == pytest.approx(300, abs=5)
-    assert len(learn(columns, rows, classes, parts=3).parts) == 4
+    assert len(learn(columns, rows, classes, FitOptions(parts=3)).parts) == 4
     test, fresh = mixed(1500, seed=2)
     assert fresh_loss(learned, test, fresh) == pytest.approx(
-        fresh_loss(learn(columns, rows, classes, parts=1), test, fresh), abs=0.03
+        fresh_loss(learn(columns, rows, classes, FitOptions(parts=1)), test, fresh), abs=0.03
     )

@@ -1,4 +1,4 @@
-"""How much is believed: beyond chance, and by rows held out of all learning."""
+"""Shrinkage toward the class shares: by the gain beyond chance, and by rows held out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from tests.reference.weighted import cells_of, loss, proba
 
 from tallybayes.tables import read_table
-from tallybayes.weighted.doubt import believed, doubted, least_gain, many
+from tallybayes.weighted.doubt import held_out_shrinkage, min_column_gain, shrunk, too_many_columns
 from tallybayes.weighted.learning import learn
 from tallybayes.weighted.row_scores import log_normalised
 from tallybayes.weighted.tables import column_table
@@ -53,21 +53,21 @@ def test_printed_numbers_of_many_columns_are_honest(seed):
 
 
 def test_where_columns_are_few_nothing_is_learned_twice():
-    assert not many(10, 20.0)
-    assert many(11, 20.0)
-    assert not many(3, 4.0)  # too few rows for folds
-    assert least_gain(1, 30.0) == -np.inf
-    assert least_gain(10, 30.0) == pytest.approx(np.log(10.0))
+    assert not too_many_columns(10, 20.0)
+    assert too_many_columns(11, 20.0)
+    assert not too_many_columns(3, 4.0)  # too few rows for folds
+    assert min_column_gain(1, 30.0) == -np.inf
+    assert min_column_gain(10, 30.0) == pytest.approx(np.log(10.0))
 
 
-@pytest.mark.parametrize("trust", [0.0, 0.4, 1.0])
-def test_belief_lies_between_the_class_shares_and_the_model(trust):
+@pytest.mark.parametrize("factor", [0.0, 0.4, 1.0])
+def test_a_shrunk_model_lies_between_the_class_shares_and_the_fit(factor):
     columns, rows, classes = cells_of(*wide(80, 4, 3))
     p = classes / classes.sum()
     learned = learn(columns, rows, classes).main
-    less = believed(learned, p, trust)
+    less = shrunk(learned, p, factor)
     full = np.log(proba(learned, rows.cells)) - np.log(p)
-    expected = np.exp(log_normalised(np.log(p) + trust * full))
+    expected = np.exp(log_normalised(np.log(p) + factor * full))
     np.testing.assert_allclose(proba(less, rows.cells), expected, rtol=1e-9)
     tables = less.term_tables(columns, p)  # as when counts have changed
     for table, again in zip(less.tables, tables, strict=True):
@@ -94,11 +94,11 @@ def test_every_row_is_held_out_once_and_never_counted():
     def few(train):
         return type(train)(train.cells[:1], train.y, train.weight, train.n_classes)
 
-    doubt = doubted(columns, rows, classes / classes.sum(), learner)
+    shrinkage = held_out_shrinkage(columns, rows, classes / classes.sum(), learner)
     assert len(seen) == 5
     assert sum(len(held) for held in seen) == len(set.union(*seen)) == 30
-    assert doubt.log_proba.shape == (30, 2)
-    assert 0.0 <= doubt.trust <= 1.0
+    assert shrinkage.log_proba.shape == (30, 2)
+    assert 0.0 <= shrinkage.factor <= 1.0
 
 
 def test_a_narrow_kernel_pays_for_its_bumps():

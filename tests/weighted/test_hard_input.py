@@ -11,8 +11,9 @@ from tests.reference.weighted import cells_of, loss, mixed, proba
 
 from tallybayes.tables import read_table
 from tallybayes.weighted.learning import learn
+from tallybayes.weighted.options import FitOptions
 from tallybayes.weighted.rows import LearningRows
-from tallybayes.weighted.tables import SILENT
+from tallybayes.weighted.tables import NULL_TERM
 
 
 def numbers(n, d, seed=0):
@@ -22,7 +23,7 @@ def numbers(n, d, seed=0):
 
 def checked(columns, rows, classes, **options):
     """A model whose every number is finite."""
-    learned = learn(columns, rows, classes, **options)
+    learned = learn(columns, rows, classes, FitOptions(**options))
     n_classes = len(classes)
     assert learned.log_proba.shape == (rows.n, n_classes)
     np.testing.assert_allclose(np.exp(learned.log_proba).sum(axis=1), 1.0, rtol=1e-9)
@@ -117,11 +118,13 @@ def test_columns_of_chance_say_nothing_where_there_are_many():
         table[name] += 1.5 * y
     columns, rows, classes = cells_of(table, y)
     learned = checked(columns, rows, classes)
-    silent = [
-        c.name for c, choice in zip(columns, learned.main.choices, strict=True) if choice == SILENT
+    null_terms = [
+        c.name
+        for c, choice in zip(columns, learned.main.choices, strict=True)
+        if choice == NULL_TERM
     ]
-    assert len(silent) > 350
-    assert not {"x0", "x1", "x2"} & set(silent)
+    assert len(null_terms) > 350
+    assert not {"x0", "x1", "x2"} & set(null_terms)
     test = numbers(1000, 400, seed=1)
     fresh = rng.integers(0, 2, 1000)
     for name in ("x0", "x1", "x2"):

@@ -14,6 +14,7 @@ from tallybayes.weighted import rounds
 from tallybayes.weighted.cells import ColumnCells, coarse, equal_frequency
 from tallybayes.weighted.learning import learn
 from tallybayes.weighted.leaving import rows_taken_out
+from tallybayes.weighted.options import FitOptions
 from tallybayes.weighted.row_scores import log_normalised
 from tallybayes.weighted.rows import column_values
 from tallybayes.weighted.tables import column_table
@@ -82,7 +83,7 @@ def test_scores_of_a_sample_and_of_the_other_rows_are_those_of_all(monkeypatch):
     share = classes / classes.sum()
     tables = [column_table(column, share) for column in columns]
     monkeypatch.setattr(rounds, "MOST_ROWS", 1000)
-    learning = rounds.Rounds(columns, tables, rows, share, rounds.Asked(None, True, True, None))
+    learning = rounds.Rounds(columns, tables, rows, share, FitOptions())
     learning.add_pairs()
     assert learning.rest.pairs
     assert len(learning.index) == 1000
@@ -95,8 +96,8 @@ def test_scores_of_a_sample_and_of_the_other_rows_are_those_of_all(monkeypatch):
 
 def test_a_pair_that_tells_only_together_is_found():
     columns, rows, classes = cells_of(*mixed(1500))
-    alone = learn(columns, rows, classes, interactions=0, polish=False)
-    together = learn(columns, rows, classes, polish=False)
+    alone = learn(columns, rows, classes, FitOptions(interactions=0, polish=False))
+    together = learn(columns, rows, classes, FitOptions(polish=False))
     names = [c.name for c in columns]
     found = {frozenset((names[p.first], names[p.second])) for p in together.pairs}
     assert frozenset("ab") in found
@@ -153,8 +154,8 @@ def test_tables_for_the_same_counts_are_the_tables_learned():
 
 def test_no_more_pairs_than_asked_for():
     columns, rows, classes = cells_of(*mixed(1500))
-    assert len(learn(columns, rows, classes, interactions=1).pairs) == 1
-    assert not learn(columns, rows, classes, interactions=0).pairs
+    assert len(learn(columns, rows, classes, FitOptions(interactions=1)).pairs) == 1
+    assert not learn(columns, rows, classes, FitOptions(interactions=0)).pairs
 
 
 def test_log_probabilities_of_the_learning_rows_sum_to_one():

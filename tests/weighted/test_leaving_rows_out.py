@@ -10,10 +10,11 @@ from tests.reference.weighted import cells_of, mixed
 
 from tallybayes import get_num_threads, set_num_threads
 from tallybayes.weighted.learning import learn
+from tallybayes.weighted.options import FitOptions
 from tallybayes.weighted.row_scores import log_normalised
 from tallybayes.weighted.sampling import sampled
 
-PLAIN = {"polish": False, "penalty": 1.0}
+PLAIN = FitOptions(polish=False, penalty=1.0)
 
 
 def counted_by_weight(columns, rows):
@@ -43,7 +44,7 @@ def words_only(n, seed=0):
 
 def test_columns_of_words_are_counted_without_the_row():
     columns, rows, classes = words_only(80)
-    learned = learn(columns, rows, classes, interactions=0, **PLAIN)
+    learned = learn(columns, rows, classes, replace(PLAIN, interactions=0))
     share = classes / classes.sum()
     for i in (0, 17, 79):
         tables = learned.main.term_tables(without(columns, rows, i), share)
@@ -58,7 +59,7 @@ def test_a_row_of_any_weight_is_left_out_whole_and_one_of_weight_0_is_none():
     weighted = replace(rows, weight=np.append(rng.choice([0.3, 1.0, 2.5], 50), np.zeros(10)))
     columns = counted_by_weight(columns, weighted)
     total = np.bincount(rows.y, weighted.weight)
-    learned = learn(columns, weighted, total, interactions=0, **PLAIN)
+    learned = learn(columns, weighted, total, replace(PLAIN, interactions=0))
     share = total / total.sum()
     for i in range(60):
         tables = learned.main.term_tables(without(columns, weighted, i), share)
@@ -66,7 +67,7 @@ def test_a_row_of_any_weight_is_left_out_whole_and_one_of_weight_0_is_none():
         expected = log_normalised(scores[None])[0]
         np.testing.assert_allclose(learned.log_proba[i], expected, rtol=1e-6, atol=1e-6)
     there = np.flatnonzero(weighted.weight)
-    again = learn(columns, weighted.take(there), total, interactions=0, **PLAIN)
+    again = learn(columns, weighted.take(there), total, replace(PLAIN, interactions=0))
     np.testing.assert_allclose(again.weights.terms, learned.weights.terms, atol=1e-6)
 
 
@@ -90,9 +91,9 @@ def test_any_number_of_threads_gives_the_same():
 def test_the_order_of_rows_and_columns_hardly_matters():
     columns, rows, classes = cells_of(*mixed(500))
     order, places = np.random.default_rng(0).permutation(500), [3, 0, 4, 2, 1]
-    learned = learn(columns, rows, classes, **PLAIN)
+    learned = learn(columns, rows, classes, PLAIN)
     shuffled = replace(rows.take(order), cells=np.ascontiguousarray(rows.cells[places][:, order]))
-    again = learn([columns[j] for j in places], shuffled, classes, **PLAIN)
+    again = learn([columns[j] for j in places], shuffled, classes, PLAIN)
     np.testing.assert_allclose(again.log_proba, learned.log_proba[order], atol=1e-3)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tallybayes.weighted import polish
-from tallybayes.weighted.polish import correction, hopeless
+from tallybayes.weighted.polish import correction, stops_early
 
 
 def rows(seed, effect, n=3000, missing=False):
@@ -41,12 +41,12 @@ def test_what_is_hopeless_is_what_the_first_step_loses(seed, effect):
     nothing = np.zeros(both.shape)
     step = polish.solved(train, train.curvature(), polish.RIDGES[0], nothing, steps=1)
     lost = test.loss(step)[0] - test.loss(nothing)[0]
-    assert hopeless(cells.T, scores, y, weight, held_out) == (lost > polish.WORTH)
+    assert stops_early(cells.T, scores, y, weight, held_out) == (lost > polish.WORTH)
 
 
 def test_what_helps_is_not_hopeless():
     cells, scores, y, weight = rows(0, 1.0)
-    assert not hopeless(cells.T, scores, y, weight, fold_of(len(y)) == 0)
+    assert not stops_early(cells.T, scores, y, weight, fold_of(len(y)) == 0)
     found = correction(numbered(cells), scores, y, weight, 40, fold_of(len(y)))
     assert found is not None
     assert np.abs(found.cells[:20]).mean() > 5.0 * np.abs(found.cells[20:]).mean()
@@ -57,7 +57,7 @@ def test_noise_is_hopeless():
     rng = np.random.default_rng(0)
     _, scores, y, weight = rows(0, 0.0)
     cells = rng.integers(0, 50, (20, len(y))).astype(np.int32)
-    assert hopeless(cells, scores, y, weight, fold_of(len(y)) == 0)
+    assert stops_early(cells, scores, y, weight, fold_of(len(y)) == 0)
     over = cells + 50 * np.arange(20, dtype=np.int32)[:, None]
     terms = np.ascontiguousarray(over.T)
     assert correction(terms, scores, y, weight, 1000, fold_of(len(y))) is None
@@ -67,7 +67,7 @@ def test_certain_rows_are_no_trouble():
     cells, _, y, weight = rows(0, 0.0)
     held_out = fold_of(len(y)) == 0
     certain = np.where(y[:, None] == [0, 1], 1e6, -1e6)
-    assert not hopeless(cells.T, certain, y, weight, held_out)
-    hopeless(
+    assert not stops_early(cells.T, certain, y, weight, held_out)
+    stops_early(
         cells.T, -certain, y, weight, held_out
     )  # nothing overflows, which would be an error here

@@ -25,7 +25,6 @@ from tallybayes.estimators.table_classifier import TableClassifier
 from tallybayes.estimators.table_model import Chosen
 from tallybayes.estimators.table_reading import Reading
 from tallybayes.estimators.weighted_learning import (
-    Wishes,
     learned_weighting,
     simplified_weighting,
 )
@@ -35,6 +34,7 @@ from tallybayes.estimators.weighted_words import summary_of, term_frame
 from tallybayes.estimators.weighting import Weighting
 from tallybayes.families import Bernoulli, Categorical
 from tallybayes.tables import Numbers, Table
+from tallybayes.weighted.options import FitOptions
 
 __all__ = ["WeightedNaiveBayes"]
 
@@ -117,8 +117,8 @@ class WeightedNaiveBayes(TableClassifier):
         How far each column separates the classes, in nats a row.
     offsets_ : float64 array (n_classes,)
         log P(k) + b_k, in nats.
-    price_ : float
-        Of a model that :meth:`simplify` made: how much higher its log-loss is, in nats a row.
+    log_loss_increase_ : float
+        Of a model that :meth:`simplify` pruned: how much higher its log-loss is, in nats a row.
     log_loss_, accuracy_ : float
         Of rows that weights were learned on, each predicted by a learning that left it out, and
         corrected by what the mean of all learnings says more. With ``parts=1`` each row is only
@@ -240,21 +240,22 @@ class WeightedNaiveBayes(TableClassifier):
         kept = np.flatnonzero(weight > 0.0)
         if len(kept) < len(own):
             x, own, weight = x.take(kept), own[kept], weight[kept]
-        weighting = learned_weighting(model, self._wishes(), x, own, weight)
+        weighting = learned_weighting(
+            model, self._options(), x, own, weight, prior_is_given=self.class_prior is not None
+        )
         model.chosen = Chosen(weighting=weighting)
         model.warned.discard((StaleWarning, None))
         if model.now is not None:
             rows = model.tally.classes.count
             warn_of_rows(model.now, model.schema.classes, rows, len(model.names))
 
-    def _wishes(self) -> Wishes:
-        return Wishes(
+    def _options(self) -> FitOptions:
+        return FitOptions(
             interactions=None if self.interactions == "auto" else int(self.interactions),
             by_class=self.weights == "column-class",
             polish=bool(self.polish),
             penalty=None if self.regularization == "auto" else float(self.regularization),
             parts=None if self.parts == "auto" else int(self.parts),
-            prior_is_given=self.class_prior is not None,
         )
 
     def _kept(self, chosen: Chosen) -> Chosen:
@@ -304,8 +305,8 @@ class WeightedNaiveBayes(TableClassifier):
 
         Returns
         -------
-        A new model; its ``price_`` is how much higher its log-loss is, in nats a row. This one is
-        unchanged.
+        A new model; its ``log_loss_increase_`` is how much higher its log-loss is, in nats a row.
+        This one is unchanged.
 
         Raises
         ------
@@ -321,7 +322,15 @@ class WeightedNaiveBayes(TableClassifier):
         own = codes_of(labels, model.schema.classes).astype(np.intp)
         given = self._weights(sample_weight, x, model.schema.classes, own)
         weight = weights_to_choose_on("weights are learned", model, own, given)
-        weighting = simplified_weighting(model, self._wishes(), x, own, weight, int(max_terms))
+        weighting = simplified_weighting(
+            model,
+            self._options(),
+            x,
+            own,
+            weight,
+            int(max_terms),
+            prior_is_given=self.class_prior is not None,
+        )
         twin._weighted().chosen = Chosen(weighting=weighting)
         twin._model.changed()
         return twin
@@ -331,7 +340,7 @@ class WeightedNaiveBayes(TableClassifier):
         weighting = self._weighted().chosen.weighting
         super()._choose_without(X, y, sample_weight)
         again = self._weighted().chosen.weighting
-        if weighting is None or weighting.figures.price is None or again is None:
+        if weighting is None or weighting.figures.log_loss_increase is None or again is None:
             return self
         n_terms = np.count_nonzero(weighting.learned.weights.by_class().any(axis=0))
         return self.simplify(X, y, max(1, int(n_terms)), sample_weight)
@@ -517,13 +526,23 @@ class WeightedNaiveBayes(TableClassifier):
         return found
 
     @property
+    def log_loss_increase_(self) -> float:
+        """The log-loss of a pruned model minus that of the model it was made of, in nats a row.
+
+        Both by leave-one-out: each row is predicted by the others. Only models that
+        :meth:`simplify` made have it.
+        """
+        increase = self._weighting("log_loss_increase_").figures.log_loss_increase
+        if increase is None:
+            raise AttributeError(
+                "log_loss_increase_ is of a model that simplify(X, y, max_terms) made"
+            )
+        return increase
+
+    @property
     def price_(self) -> float:
-        """Of a model that :meth:`simplify` made: how much higher its log-loss is than that of the
-        model it was made of, each row predicted by the others, in nats a row."""
-        price = self._weighting("price_").figures.price
-        if price is None:
-            raise AttributeError("price_ is of a model that simplify(X, y, max_terms) made")
-        return price
+        """The former name of :attr:`log_loss_increase_`, kept for one version."""
+        return self.log_loss_increase_
 
     @property
     def accuracy_(self) -> float:

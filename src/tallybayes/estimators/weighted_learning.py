@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,12 @@ from tallybayes.weighted.effective import in_effective_rows
 from tallybayes.weighted.learned import Averaged
 from tallybayes.weighted.learning import learn
 from tallybayes.weighted.mixing import mixed, prior_share
+from tallybayes.weighted.options import FitOptions
 from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.sampling import sampled, thinned
 from tallybayes.weighted.simplify import simplified
 
-__all__ = ["Wishes", "learned_weighting", "simplified_weighting"]
+__all__ = ["learned_weighting", "simplified_weighting"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -39,53 +40,36 @@ MOST_APART = 4_000
 SIMPLIFIED = 25_000  # rows that a simplification looks at, at most
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wishes:
-    """What is asked of the learning; see :class:`WeightedNaiveBayes`.
-
-    Parameters
-    ----------
-    interactions : int, optional
-        None: as many as help.
-    by_class, polish : bool
-    penalty : float, optional
-        None: by cross-validation.
-    parts : int, optional
-        None: by the number of rows.
-    prior_is_given : bool
-        Whether the class prior is not that of the counts.
-    """
-
-    interactions: int | None
-    by_class: bool
-    polish: bool
-    penalty: float | None
-    parts: int | None
-    prior_is_given: bool
-
-
-def _log_prior(model: WeightedModel, wishes: Wishes, present: Index) -> Array:
+def _log_prior(model: WeightedModel, prior_is_given: bool, present: Index) -> Array:
     """The log-prior that learned class offsets are relative to."""
     rows = model.tally.classes.count[present]
-    prior: Array = np.log(rows / rows.sum()) if wishes.prior_is_given else model.log_prior[present]
+    prior: Array = np.log(rows / rows.sum()) if prior_is_given else model.log_prior[present]
     return prior
 
 
 def learned_weighting(
-    model: WeightedModel, wishes: Wishes, x: Table, own: Index, weight: Array
+    model: WeightedModel,
+    options: FitOptions,
+    x: Table,
+    own: Index,
+    weight: Array,
+    *,
+    prior_is_given: bool,
 ) -> Weighting | None:
     """What is learned on rows; None of rows of less than two classes.
 
     Parameters
     ----------
     model : WeightedModel
-    wishes : Wishes
+    options : FitOptions
     x : Table
         Rows that were counted.
     own : index array (n_rows,)
         The class of each row.
     weight : float64 array (n_rows,)
         Above 0.
+    prior_is_given : bool
+        Whether the class prior is not that of the counts.
     """
     counts = model.tally.classes.count
     present = np.flatnonzero(counts > 0.0)
@@ -97,22 +81,13 @@ def learned_weighting(
     out = left_out(model, held, float(classes.sum()))
     columns = [cells_of(name, held, classes) for name in model.names if name not in out]
     rows = _learning_rows(columns, x, np.searchsorted(present, own), weight, unit, len(present))
-    learned = learn(
-        columns,
-        rows,
-        classes,
-        interactions=wishes.interactions,
-        by_class=wishes.by_class,
-        polish=wishes.polish,
-        penalty=wishes.penalty,
-        parts=wishes.parts,
-    )
+    learned = learn(columns, rows, classes, options)
     mixed_in = prior_share(float(classes.sum()))
     figures, confused = _figures(learned, rows, unit, classes, mixed_in)
     weighting = Weighting(
         learned=without_rows(learned),
         classes=model.schema.classes[present],
-        shift=learned.offset - _log_prior(model, wishes, present),
+        shift=learned.offset - _log_prior(model, prior_is_given, present),
         apart=np.zeros(0),
         figures=figures,
         confused=confused,
@@ -135,7 +110,14 @@ def _learning_rows(
 
 
 def simplified_weighting(
-    model: WeightedModel, wishes: Wishes, x: Table, own: Index, weight: Array, most: int
+    model: WeightedModel,
+    options: FitOptions,
+    x: Table,
+    own: Index,
+    weight: Array,
+    most: int,
+    *,
+    prior_is_given: bool,
 ) -> Weighting:
     """A weighting of at most so many terms; parameters are those of :func:`learned_weighting`."""
     before, now = model.chosen.weighting, model.now
@@ -163,19 +145,19 @@ def simplified_weighting(
         rows,
         classes,
         most,
-        by_class=wishes.by_class,
-        penalty=wishes.penalty,
+        by_class=options.by_class,
+        penalty=options.penalty,
     )
     main = replace(main, nearly=before.learned.nearly)
     learned = Averaged.of_one(main, before.learned.duplicates)
     of_rows = rows, before.unit, classes, before.prior_share
     figures, confused = _figures(learned, *of_rows)
-    price = figures.log_loss - _figures(replace(learned, log_proba=full), *of_rows)[0].log_loss
+    increase = figures.log_loss - _figures(replace(learned, log_proba=full), *of_rows)[0].log_loss
     weighting = replace(
         before,
         learned=without_rows(learned),
-        shift=learned.offset - _log_prior(model, wishes, now.present),
-        figures=replace(figures, price=price),
+        shift=learned.offset - _log_prior(model, prior_is_given, now.present),
+        figures=replace(figures, log_loss_increase=increase),
         confused=confused,
     )
     return _measured(weighting, model, rows)

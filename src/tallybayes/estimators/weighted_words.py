@@ -18,7 +18,7 @@ from tallybayes.parameters import Description
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.counts import Held as HeldColumns
 from tallybayes.weighted.score import WeightedScore
-from tallybayes.weighted.tables import SILENT
+from tallybayes.weighted.tables import NULL_TERM
 
 if TYPE_CHECKING:
     from tallybayes.estimators.weighted_model import WeightedModel
@@ -171,7 +171,7 @@ def _why(weighting: Weighting, j: int) -> str:
     if copy := _copy_of(weighting, j):
         return copy
     choice = weighting.learned.choice(j)
-    if choice == SILENT:
+    if choice == NULL_TERM:
         return "no better than chance"
     smoothed = f"smoothed by {choice.strength:g} rows"
     if choice.kernel == "cells":
@@ -252,9 +252,10 @@ def summary_of(
     ]
     if not speaking:
         lines.append(f"{NOTHING}: every prediction is the most frequent class.")
-    if figures.price is not None:
+    if figures.log_loss_increase is not None:
         lines.append(
-            f"Simplified: the log-loss is {figures.price:.4f} nats a row higher than before."
+            f"Pruned: the log-loss is {figures.log_loss_increase:.4f} nats a row higher than "
+            "before."
         )
     if stale:
         lines.append("The counts have changed since the weights were learned: call reweight(X, y).")

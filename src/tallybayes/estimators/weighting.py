@@ -46,8 +46,8 @@ class Figures:
     accuracy : float
     prior_log_loss : float
         The log-loss of the class shares alone.
-    price : float, optional
-        Of a simplified model: how much higher its log-loss is.
+    log_loss_increase : float, optional
+        Of a pruned model: how much higher its log-loss is.
     log_loss_se, accuracy_se : float, optional
         Standard errors; None in files of before there were any.
     left_out : bool
@@ -58,7 +58,7 @@ class Figures:
     log_loss: float
     accuracy: float
     prior_log_loss: float
-    price: float | None = None
+    log_loss_increase: float | None = None
     log_loss_se: float | None = None
     accuracy_se: float | None = None
     left_out: bool = False

@@ -64,7 +64,7 @@ def plain_weighting(weighting: Weighting) -> tuple[dict[str, Any], Arrays]:
         arrays |= more
     header = {
         "classes": weighting.classes,
-        "figures": asdict(weighting.figures),
+        "figures": _figures(weighting.figures),
         "out": weighting.out,
         "unit": weighting.unit,
         "prior_share": weighting.prior_share,
@@ -100,6 +100,17 @@ def _plain_part(part: Learned, prefix: str) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
+def _figures(figures: Figures) -> dict[str, Any]:
+    """The figures as a file holds them, which calls the increase of the log-loss its price."""
+    held = asdict(figures)
+    return {"price" if name == INCREASE else name: value for name, value in held.items()}
+
+
+def _figures_of(held: dict[str, Any]) -> Figures:
+    return Figures(**{INCREASE if name == "price" else name: held[name] for name in held})
+
+
+INCREASE = "log_loss_increase"
 FIGURES = record(
     {
         "rows": number(0.0),
@@ -256,7 +267,7 @@ def restored_weighting(given: Any, arrays: Arrays) -> Weighting:
         classes=header["classes"],
         shift=held.take("shift", n_classes),
         apart=held.take("apart", len(columns) + len(averaged.pairs)),
-        figures=Figures(**header["figures"]),
+        figures=_figures_of(header["figures"]),
         confused=_confused(header, held),
         out=header["out"],
         unit=header["unit"],

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from tallybayes.engines.threads import in_threads
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.correction_path import CorrectionPath
-from tallybayes.weighted.doubt import STRICTER, believed, many
+from tallybayes.weighted.doubt import STRICTER, shrunk, too_many_columns
 from tallybayes.weighted.learned import Averaged, nothing_learned
+from tallybayes.weighted.options import FitOptions
 from tallybayes.weighted.parts import Part, PartFit
-from tallybayes.weighted.rounds import Asked
 from tallybayes.weighted.row_scores import log_normalised
 from tallybayes.weighted.rows import LearningRows
 
@@ -178,8 +178,8 @@ class _Way:
                 both = zip(self.fits, paths, strict=True)
                 self.fits = [fit.corrected(path) for fit, path in both]
             lowest = min(lowest, now)
-            hopeless = now > HOPELESS * lowest or not (thoroughly or gained > WORTH)
-            if hopeless or self.verdict.loss <= LITTLE:
+            stops_early = now > HOPELESS * lowest or not (thoroughly or gained > WORTH)
+            if stops_early or self.verdict.loss <= LITTLE:
                 return
 
     def corrected_alike(self, fit: PartFit) -> PartFit:
@@ -196,7 +196,7 @@ def averaged(
     columns: list[ColumnCells],
     rows: LearningRows,
     p: Array,
-    asked: Asked,
+    options: FitOptions,
     n_parts: int | None = None,
 ) -> Averaged:
     """What is learned on rows, averaged.
@@ -209,7 +209,7 @@ def averaged(
         In canonical order.
     p : float64 array (n_classes,)
         Shares of the classes.
-    asked : Asked
+    options : FitOptions
     n_parts : int, optional
         From 2 on. Unless given, 5, and of more than 20,000 rows only the first of them is left out.
     """
@@ -218,15 +218,15 @@ def averaged(
     fold = rows.folds(n_folds, SALT)
     kept = [fold != f for f in range(1 if n_parts is None and not few else n_folds)]
     everything, among, whole = np.full(rows.n, True), None, None
-    if asked.interactions:  # the mean of the parts has no more pairs than all of them may have
-        whole = Part(columns, rows, everything, p, asked).fit()
+    if options.interactions:  # the mean of the parts has no more pairs than all of them may have
+        whole = Part(columns, rows, everything, p, options).fit()
         names = [column.name for column in whole.learned.columns]
         among = [(names[pair.first], names[pair.second]) for pair in whole.learned.pairs]
 
     def part(some: NDArray[np.bool_], stricter: float) -> Part:
-        return Part(columns, rows, some, p, asked, stricter, among)
+        return Part(columns, rows, some, p, options, stricter, among)
 
-    wide = few and many(len(columns), float(rows.weight.sum()))
+    wide = few and too_many_columns(len(columns), float(rows.weight.sum()))
     beside = few and not wide and whole is None  # else several parts at a time may be too many
 
     def way(stricter: float) -> _Way:
@@ -237,13 +237,13 @@ def averaged(
 
     best, stricter = _least_loss(way, STRICTER if wide else STRICTER[:1])
     ways = [best]
-    if asked.polish and best.loss <= NEAR:
+    if options.polish and best.loss <= NEAR:
         best.correct(thoroughly=few)
-    if few and among is None and asked.interactions != 0 and best.loss > ALL_PAIRS:
+    if few and among is None and options.interactions != 0 and best.loss > ALL_PAIRS:
         ways += _with_all_pairs(best)
     for one in [*best.fits, *([best.whole] if best.whole else [])]:
         one.part.finish()
-    found = _corrected(ways, thoroughly=few) if asked.polish else min(ways, key=_loss)
+    found = _corrected(ways, thoroughly=few) if options.polish else min(ways, key=_loss)
     trust = found.judge.trust(found.verdict)
     if trust == 0.0:
         tested = found.judge.tested
@@ -313,7 +313,7 @@ def _mean(
         mean += share * judge.tempered(scores, trust)
     return Averaged(
         columns=columns,
-        parts=in_threads(lambda fit: believed(fit.result(), p, trust), fits),
+        parts=in_threads(lambda fit: shrunk(fit.result(), p, trust), fits),
         shares=shares,
         tested=judge.tested,
         log_proba=log_proba,

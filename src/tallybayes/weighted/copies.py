@@ -1,10 +1,9 @@
-"""Columns that say nearly the same: which of them are learned is decided by what is learned.
+"""Near-copies of columns, and the choice of a representative for each group of them.
 
-A column and a copy of it, of which a few rows have another value, gain about as much by themselves,
-and so do the pairs that either makes with a third column. Where the classes follow a rule of
-several columns, these few rows tell what the whole is worth, but only to a model that knows the
-rule already: so it is learned with each of them and with all, and the leave-one-out log-loss
-decides. Other columns are not concerned.
+A column and a copy that differs in a few rows gain about as much alone, and so do their pairs with
+a third column. Where the classes follow a rule of several columns, the few differing rows show
+which copy is right, but only to a model that contains the rule. So the model is fitted with each
+copy and with all of them, and the leave-one-out log-loss decides. Other columns are not affected.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ AMONG = 100  # columns that are compared, those that gain most
 LOOKED = 4000  # rows that they are compared on
 ALIKE = 3  # columns of a group, at most
 FEW = 20_000  # rows up to which it matters
-TRIES = 8  # learnings more, at most
+TRIES = 8  # additional fits, at most
 MOST_WORK = 10_000_000  # those times rows, columns and classes
 WORTH = 5.0  # nats that another choice has to gain
 
@@ -93,7 +92,7 @@ class _Seen:
         self.values = {j: _values(columns[j], cells[j], self.share) for j in numbers}
 
     def near(self, i: int, j: int) -> bool:
-        """Whether each tells nearly what the other does."""
+        """Whether each column determines the other nearly."""
         if i in self.values and j in self.values:
             return float(self.values[i] @ self.values[j]) ** 2 > 1.0 - NOISE
         low, high = sorted((self.entropy[i], self.entropy[j]))
@@ -137,32 +136,32 @@ def _tries(rows: LearningRows) -> int:
 def best_of_copies(
     groups: list[list[int]], learn: Callable[[list[int]], Learned], rows: LearningRows
 ) -> Learned:
-    """What is learned of one column of each group, or of all where that tells clearly more.
+    """Fit one representative of each group, or all of a group where that is clearly better.
 
-    It starts with the first of each group. One group after the other, each other column is learned
-    in its place, then all of the group; at last, all of all groups. What gains 5 nats and more by
-    leave-one-out stays. Where learnings do not last for a group, all of it is heard.
+    The first of each group is the initial representative. Group by group, each other column is
+    tried in its place, then the whole group; finally all groups as a whole. A choice is kept if it
+    gains more than 5 nats by leave-one-out. A group for which no fits are left is used as a whole.
 
     Parameters
     ----------
     groups : list of lists of int
         Columns, those that gain most first.
     learn : callable
-        Of columns, what is learned of them beside those that are silent.
+        Fits some of the columns.
     rows : LearningRows
     """
-    heard = _Heard(groups, len(rows.cells), _tries(rows))
-    best = learn(heard.columns())
-    for choice in heard.others():
-        other = learn(heard.columns(choice))
+    selection = _Selection(groups, len(rows.cells), _tries(rows))
+    best = learn(selection.columns())
+    for choice in selection.others():
+        other = learn(selection.columns(choice))
         if _gained(best, other, rows) > WORTH:
             best = other
-            heard.kept.update(choice)
-    return replace(best, nearly=heard.nearly())
+            selection.kept.update(choice)
+    return replace(best, nearly=selection.nearly())
 
 
-class _Heard:
-    """What is heard of each group, by its place, and what may be heard in its stead."""
+class _Selection:
+    """The representatives of each group, by its place, and the alternatives to try."""
 
     def __init__(self, groups: list[list[int]], n_columns: int, tries: int) -> None:
         last = len(groups) > 1  # all of all groups is another choice then
@@ -171,7 +170,7 @@ class _Heard:
         self.kept = {g: group[:1] for g, group in enumerate(self.groups)}
 
     def others(self) -> Iterator[dict[int, list[int]]]:
-        """The other choices; what was kept before they are asked for stays."""
+        """The other choices, given what is kept when each is generated."""
         for g, group in enumerate(self.groups):
             alone = group[1 : 1 + max(self.spare, 0)]
             self.spare -= len(alone)
@@ -181,12 +180,12 @@ class _Heard:
             yield dict(enumerate(self.groups))
 
     def columns(self, choice: dict[int, list[int]] | None = None) -> list[int]:
-        """The columns that are heard under a choice."""
+        """The columns that are used under a choice."""
         out = self.nearly(choice or {})
         return [j for j in range(self.n_columns) if j not in out]
 
     def nearly(self, choice: dict[int, list[int]] | None = None) -> dict[int, int]:
-        """Those left out, and what is heard in their stead."""
+        """The columns left out, and the representative of each."""
         kept = {**self.kept, **(choice or {})}
         return {
             j: kept[g][0] for g, group in enumerate(self.groups) for j in group if j not in kept[g]

@@ -1,12 +1,11 @@
-"""How much of what was learned is believed.
+"""Shrinkage toward the class shares, and how much a column has to gain to be used.
 
-Of noise something is always learned: widths, weights and pairs are chosen by what they gain, and
-the best of many choices gains by chance. Where columns are few for the rows, the leave-one-out
-gain of the whole has to pass what so many columns of noise would gain. Where they are many,
-leave-one-out is too kind: a column that was chosen because it tells these rows apart distinguishes
-them with each of them taken out, too. There the whole of the learning is done again without each
-fifth of the rows, and those say how much a column has to gain to say anything, and how much of it
-all is believed.
+Widths, weights and pairs are chosen by what they gain, and the best of many choices gains by
+chance: a fit to noise is never empty. With few columns for the rows, the leave-one-out gain of the
+whole model has to exceed what as many columns of noise would gain. With many columns, leave-one-out
+is optimistically biased: a column selected because it separates these rows still separates them
+with any one row taken out. There the whole fit is repeated without each fifth of the rows, and the
+rows held out choose how much a column has to gain to be used, and the shrinkage factor.
 """
 
 from __future__ import annotations
@@ -24,40 +23,49 @@ from tallybayes.weighted.row_scores import log_normalised
 from tallybayes.weighted.rows import LearningRows, counted_in
 from tallybayes.weighted.score import WeightedScore
 
-__all__ = ["Doubt", "believed", "doubted", "least_gain", "many", "trust_beyond_chance"]
+__all__ = [
+    "HeldOutShrinkage",
+    "held_out_shrinkage",
+    "min_column_gain",
+    "shrinkage_factor",
+    "shrunk",
+    "too_many_columns",
+]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-NOISY = 30  # columns say nothing that gain less than log(30·columns / rows)
-FEW = 10  # rows a column at least, where chance is estimated
-MANY = 2  # rows a column at least, else the learning is done again without each fold
+NOISY = 30  # a column that gains less than log(30·columns / rows) is not used
+FEW = 10  # at least so many rows a column, where the gain of noise is estimated
+MANY = 2  # at least so many rows a column; else the fit is repeated without each fold
 FOLDS = 5
 SALT = 3  # of the folds
-STRICTER = (0.0, 2.0, 4.0, 6.0)  # nats that a column has to gain beyond the least
-TRUSTS = np.linspace(0.0, 1.0, 21)
-WORTH = 3.0  # nats that all that is believed has to gain on rows held out
+STRICTER = (0.0, 2.0, 4.0, 6.0)  # nats that a column has to gain beyond the minimum
+FACTORS = np.linspace(0.0, 1.0, 21)
+MIN_GAIN = 3.0  # nats that the shrunk model has to gain on rows held out
 
 
-def least_gain(n_columns: int, n_rows: float) -> float:
-    """What a column has to gain by leave-one-out to say anything, in nats: of columns that are many
-    for the rows, some gain a little by chance. −inf where columns are few."""
-    worth = float(np.log(max(NOISY * n_columns / max(n_rows, 1.0), 1e-9)))
-    return worth if worth > 0.0 else -np.inf
+def min_column_gain(n_columns: int, n_rows: float) -> float:
+    """The minimum leave-one-out gain of a column to be used, in nats; −inf where columns are few.
+
+    With many columns for the rows, some gain a little by chance.
+    """
+    gain = float(np.log(max(NOISY * n_columns / max(n_rows, 1.0), 1e-9)))
+    return gain if gain > 0.0 else -np.inf
 
 
-def many(n_columns: int, n_rows: float) -> bool:
-    """Whether columns are so many for the rows that leave-one-out is not enough."""
+def too_many_columns(n_columns: int, n_rows: float) -> bool:
+    """Whether there are too many columns for the rows to rely on leave-one-out alone."""
     return FOLDS <= n_rows < MANY * n_columns
 
 
-def trust_beyond_chance(
+def shrinkage_factor(
     rows: LearningRows, tested: Index, log_proba: Array, p: Array, n_columns: int
 ) -> float:
-    """How much is believed, from 0 to 1, by what is gained beyond chance.
+    """The shrinkage factor from 0 to 1, by the gain beyond chance.
 
-    As many columns of noise gain a nat each and more. Where all of it gains no more than that,
-    nothing is believed, and all where it gains half as much again.
+    Columns of noise gain a nat or more each. The factor is 0 where the model gains no more than as
+    many columns of noise would, and 1 where it gains half as much again.
 
     Parameters
     ----------
@@ -69,7 +77,7 @@ def trust_beyond_chance(
     p : float64 array (n_classes,)
         Shares of the classes.
     n_columns : int
-        That were heard.
+        Columns that were used.
     """
     y, weight = rows.y[tested], rows.weight[tested]
     total = float(rows.weight.sum())
@@ -81,51 +89,51 @@ def trust_beyond_chance(
     return float(np.clip(2.0 * (gain / chance - 1.0), 0.0, 1.0))
 
 
-def believed(learned: Learned, p: Array, trust: float) -> Learned:
-    """What was learned, believed so much: between the class shares (0) and all of it (1)."""
-    if trust == 1.0:
+def shrunk(learned: Learned, p: Array, factor: float) -> Learned:
+    """A fit shrunk toward the class shares: the shares at factor 0, the whole fit at 1."""
+    if factor == 1.0:
         return learned
     log_p, corrections = np.log(p), learned.corrections
     return replace(
         learned,
-        weights=learned.weights.times(trust),
-        corrections=None if corrections is None else [trust * more for more in corrections],
-        tables=[trust * table for table in learned.tables],
-        offset=log_p + trust * (learned.offset - log_p),
-        log_proba=log_normalised(log_p + trust * (learned.log_proba - log_p)),
+        weights=learned.weights.times(factor),
+        corrections=None if corrections is None else [factor * more for more in corrections],
+        tables=[factor * table for table in learned.tables],
+        offset=log_p + factor * (learned.offset - log_p),
+        log_proba=log_normalised(log_p + factor * (learned.log_proba - log_p)),
     )
 
 
-class Doubt(NamedTuple):
-    """What rows that were held out of all learning say.
+class HeldOutShrinkage(NamedTuple):
+    """Screening and shrinkage, chosen on rows held out of the whole fit.
 
     Parameters
     ----------
-    worth : float
-        What a column has to gain to say anything, in nats.
-    trust : float
-        How much of it all is believed, from 0 to 1.
+    min_gain : float
+        The minimum gain of a column to be used, in nats.
+    factor : float
+        The shrinkage factor, from 0 to 1.
     log_proba : float64 array (n_rows, n_classes)
-        Log-probabilities of the rows, each by what was learned without its fold, believed so much.
+        Log-probabilities of the rows, each by the shrunk fit without its fold.
     """
 
-    worth: float
-    trust: float
+    min_gain: float
+    factor: float
     log_proba: Array
 
 
 Learner = Callable[[list[ColumnCells], LearningRows], Callable[[float], Learned]]
-"""Of columns as some rows count them, and these rows: what is learned, given what a column has to
-gain to say anything."""
+"""From columns with the counts of some rows, and these rows: a function that fits them, given the
+minimum gain of a column."""
 
 
-def doubted(
+def held_out_shrinkage(
     columns: list[ColumnCells],
     rows: LearningRows,
     p: Array,
     learner: Learner,
-) -> Doubt:
-    """Learns without each fold and asks the rows of it.
+) -> HeldOutShrinkage:
+    """Fit without each fold, and choose screening and shrinkage on the rows held out.
 
     Parameters
     ----------
@@ -135,23 +143,23 @@ def doubted(
         Shares of the classes.
     learner : Learner
     """
-    least, log_p = least_gain(len(columns), float(rows.weight.sum())), np.log(p)
-    worths = [least + more for more in STRICTER]
-    said = np.zeros((len(worths), rows.n, rows.n_classes))
+    minimum, log_p = min_column_gain(len(columns), float(rows.weight.sum())), np.log(p)
+    min_gains = [minimum + more for more in STRICTER]
+    scores = np.zeros((len(min_gains), rows.n, rows.n_classes))
     fold = rows.folds(FOLDS, SALT)
     for f in range(FOLDS):
         some, test = rows.take(np.flatnonzero(fold != f)), np.flatnonzero(fold == f)
         learn = learner(counted_in(columns, some), some)
-        for i, worth in enumerate(worths):
-            told = learn(worth)
-            score = WeightedScore(told.columns, told.pairs, told.tables, told.offset)
-            said[i, test] = score.joint_of(rows.cells[:, test]) - log_p
-    losses = np.array([[_loss(log_p + t * z, rows) for t in TRUSTS] for z in said])
+        for i, min_gain in enumerate(min_gains):
+            fit = learn(min_gain)
+            score = WeightedScore(fit.columns, fit.pairs, fit.tables, fit.offset)
+            scores[i, test] = score.joint_of(rows.cells[:, test]) - log_p
+    losses = np.array([[_loss(log_p + t * z, rows) for t in FACTORS] for z in scores])
     i, t = (int(at) for at in np.unravel_index(int(np.argmin(losses)), losses.shape))
-    if losses[i, t] > losses[0, 0] - WORTH:  # at trust 0, which is the class shares
+    if losses[i, t] > losses[0, 0] - MIN_GAIN:  # at factor 0: the class shares
         t = 0
-    trust = float(TRUSTS[t])
-    return Doubt(worths[i], trust, log_normalised(log_p + trust * said[i]))
+    factor = float(FACTORS[t])
+    return HeldOutShrinkage(min_gains[i], factor, log_normalised(log_p + factor * scores[i]))
 
 
 def _loss(scores: Array, rows: LearningRows) -> float:

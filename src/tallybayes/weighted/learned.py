@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.joined import JoinedPair, joined_pairs
 from tallybayes.weighted.pair_terms import PairTerm
-from tallybayes.weighted.tables import SILENT, ColumnTable, TableChoice, column_table
+from tallybayes.weighted.tables import NULL_TERM, ColumnTable, TableChoice, column_table
 from tallybayes.weighted.terms import Weights
 
 __all__ = ["Averaged", "Learned", "nothing_learned", "tables_of"]
@@ -107,7 +107,7 @@ class Learned:
         return replace(
             self,
             columns=columns,
-            choices=[self.choices[at[j]] if j in at else SILENT for j in range(d)],
+            choices=[self.choices[at[j]] if j in at else NULL_TERM for j in range(d)],
             pairs=[replace(q, first=kept[q.first], second=kept[q.second]) for q in self.pairs],
             rounds=[spread(weights) for weights in self.rounds],
             weights=spread(self.weights),
@@ -213,7 +213,7 @@ class Averaged:
         """How the counts of a column are smoothed: in the main part, or where that does not hear
         it, in one that does."""
         choices = [self.parts[m].choices[j] for m in self.order]
-        return next((choice for choice in choices if choice != SILENT), SILENT)
+        return next((choice for choice in choices if choice != NULL_TERM), NULL_TERM)
 
     def column_tables(self, columns: list[ColumnCells], p: Array) -> list[list[ColumnTable]]:
         """The tables of the columns for each part, under these counts; where parts smooth a column
@@ -242,7 +242,7 @@ def nothing_learned(columns: list[ColumnCells], p: Array, n_rows: int = 0) -> Le
     d, n_classes = len(columns), len(p)
     return Learned(
         columns=columns,
-        choices=[SILENT] * d,
+        choices=[NULL_TERM] * d,
         pairs=[],
         rounds=[],
         weights=Weights(np.zeros(d), np.zeros((n_classes, d)), np.zeros(n_classes), 1.0),

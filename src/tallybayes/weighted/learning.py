@@ -14,23 +14,25 @@ from tallybayes.weighted.averaging import PARTS, averaged
 from tallybayes.weighted.canonical import canonical
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.doubt import (
-    believed,
-    doubted,
-    many,
-    trust_beyond_chance,
+    held_out_shrinkage,
+    shrinkage_factor,
+    shrunk,
+    too_many_columns,
 )
 from tallybayes.weighted.duplicates import distinct
 from tallybayes.weighted.learned import Averaged, Learned, nothing_learned
-from tallybayes.weighted.rounds import Asked, Rounds
+from tallybayes.weighted.options import FitOptions
+from tallybayes.weighted.rounds import Rounds
 from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.sampling import thinned
 from tallybayes.weighted.screening import column_tables
-from tallybayes.weighted.told_apart import redundant, told_apart
+from tallybayes.weighted.told_apart import fit_representatives, represented
 
 __all__ = ["learn"]
 
 Array = NDArray[np.float64]
 
+DEFAULTS = FitOptions()
 LEAST = 4  # rows a part at least
 MOST_VALUES = 40_000_000  # rows times classes that are looked at
 
@@ -39,12 +41,7 @@ def learn(
     columns: list[ColumnCells],
     rows: LearningRows,
     classes: Array,
-    *,
-    interactions: int | None = None,
-    by_class: bool = True,
-    polish: bool = True,
-    penalty: float | None = None,
-    parts: int | None = None,
+    options: FitOptions = DEFAULTS,
 ) -> Averaged:
     """Learns weights, pairs and corrections.
 
@@ -62,32 +59,19 @@ def learn(
         All rows, or a fair sample; without keys in any order.
     classes : float64 array (n_classes,)
         Weight of each class, above 0, in any unit.
-    interactions : int, optional
-        At most so many pairs; 0 for none. Unless given, as many as help.
-    by_class : bool
-        Whether weights may deviate by class, for more than two classes. They do not where they
-        would be more than 4,000.
-    polish : bool
-        Whether cells are corrected at last.
-    penalty : float, optional
-        γ; chosen by cross-validation unless given.
-    parts : int, optional
-        In how many parts the rows are cut, each left out of a learning that is averaged with the
-        others and with one of all rows (see `averaged`); 1: that one alone. Unless given, 5, of
-        fewer than 20 rows 1; of more than 20,000 only the first of the five is left out.
+    options : FitOptions
     """
-    if parts is not None:
-        parts = min(parts, rows.n)
+    if options.parts is not None:
+        options = replace(options, parts=min(options.parts, rows.n))
     elif rows.n < LEAST * PARTS:
-        parts = 1
-    asked = Asked(interactions, by_class, polish, penalty)
+        options = replace(options, parts=1)
     p = classes / classes.sum()
     if rows.n_classes == 1:
         return Averaged.of_one(nothing_learned(columns, p, rows.n))
     if rows.keys is not None:
-        return _of_any_columns(columns, rows, p, asked, parts)
+        return _of_any_columns(columns, rows, p, options)
     rows, was = canonical(rows, columns)
-    learned = _of_any_columns(columns, rows, p, asked, parts)
+    learned = _of_any_columns(columns, rows, p, options)
     tested = was[learned.tested]
     order = np.argsort(tested)
     return replace(
@@ -99,7 +83,7 @@ def learn(
 
 
 def _of_any_columns(
-    columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked, parts: int | None
+    columns: list[ColumnCells], rows: LearningRows, p: Array, options: FitOptions
 ) -> Averaged:
     """What is learned of canonical rows, of columns some of which may be equal."""
     some = thinned(rows.y, rows.n_classes, MOST_VALUES // rows.n_classes)
@@ -109,10 +93,10 @@ def _of_any_columns(
         thin = replace(thin, cells=np.ascontiguousarray(thin.cells[kept]))
     with _controller().limit(limits=1, user_api="blas"):  # for small products threads only wait
         different = [columns[j] for j in kept]
-        if parts != 1:
-            found = _averaged(different, thin, p, asked, parts)
+        if options.parts != 1:
+            found = _averaged(different, thin, p, options)
         else:
-            found = Averaged.of_one(_learned(different, thin, p, asked))
+            found = Averaged.of_one(_learned(different, thin, p, options))
     return replace(
         found,
         columns=columns,
@@ -124,14 +108,14 @@ def _of_any_columns(
 
 
 def _averaged(
-    columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked, parts: int | None
+    columns: list[ColumnCells], rows: LearningRows, p: Array, options: FitOptions
 ) -> Averaged:
     """What is learned, averaged. Which of near-copies is used is decided once, on all rows."""
     nearly: dict[int, int] = {}
-    if not many(len(columns), float(rows.weight.sum())):
-        nearly = redundant(columns, rows, p, asked)
+    if not too_many_columns(len(columns), float(rows.weight.sum())):
+        nearly = represented(columns, rows, p, options)
     kept = [j for j in range(len(columns)) if j not in nearly]
-    found = averaged([columns[j] for j in kept], rows.among(kept), p, asked, parts)
+    found = averaged([columns[j] for j in kept], rows.among(kept), p, options, options.parts)
     return replace(
         found,
         columns=columns,
@@ -146,10 +130,12 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _learned(columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked) -> Learned:
-    """What is learned of columns that differ from each other, as far as it is believed."""
-    if not many(len(columns), float(rows.weight.sum())):
-        return _of_few_columns(columns, rows, p, asked)
+def _learned(
+    columns: list[ColumnCells], rows: LearningRows, p: Array, options: FitOptions
+) -> Learned:
+    """Fit columns that differ from each other, and shrink the fit toward the class shares."""
+    if not too_many_columns(len(columns), float(rows.weight.sum())):
+        return _of_few_columns(columns, rows, p, options)
 
     def learner(columns: list[ColumnCells], rows: LearningRows) -> Callable[[float], Learned]:
         tables = column_tables(columns, p, rows)
@@ -157,21 +143,21 @@ def _learned(columns: list[ColumnCells], rows: LearningRows, p: Array, asked: As
         def learn(min_gain: float) -> Learned:
             kept = [j for j, table in enumerate(tables) if table.gain >= min_gain]
             selected = [columns[j] for j in kept], [tables[j] for j in kept]
-            learning = Rounds(*selected, rows.among(kept), p, asked)
+            learning = Rounds(*selected, rows.among(kept), p, options)
             return learning.learned().among(columns, kept)
 
         return learn
 
-    doubt = doubted(columns, rows, p, learner)
-    learned = believed(learner(columns, rows)(doubt.worth), p, doubt.trust)
-    return replace(learned, tested=np.arange(rows.n), log_proba=doubt.log_proba)
+    shrinkage = held_out_shrinkage(columns, rows, p, learner)
+    learned = shrunk(learner(columns, rows)(shrinkage.min_gain), p, shrinkage.factor)
+    return replace(learned, tested=np.arange(rows.n), log_proba=shrinkage.log_proba)
 
 
 def _of_few_columns(
-    columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked
+    columns: list[ColumnCells], rows: LearningRows, p: Array, options: FitOptions
 ) -> Learned:
-    """The same where columns are few for the rows, so that leave-one-out is enough."""
-    learned = told_apart(columns, rows, p, asked)
+    """The same with few columns for the rows, where leave-one-out is enough."""
+    learned = fit_representatives(columns, rows, p, options)
     n_used = len(columns) - len(learned.nearly)
-    trust = trust_beyond_chance(rows, learned.tested, learned.log_proba, p, n_used)
-    return believed(learned, p, trust)
+    factor = shrinkage_factor(rows, learned.tested, learned.log_proba, p, n_used)
+    return shrunk(learned, p, factor)

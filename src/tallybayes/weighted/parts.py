@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 from tallybayes.weighted.cells import ColumnCells, coarse
 from tallybayes.weighted.corrected_cells import CorrectedCells
 from tallybayes.weighted.correction_path import CorrectionPath
-from tallybayes.weighted.doubt import least_gain, many
+from tallybayes.weighted.doubt import min_column_gain, too_many_columns
 from tallybayes.weighted.learned import Learned
+from tallybayes.weighted.options import FitOptions
 from tallybayes.weighted.polish import CorrectedRows, added
-from tallybayes.weighted.rounds import Asked, Rounds
+from tallybayes.weighted.rounds import Rounds
 from tallybayes.weighted.rows import LearningRows, counted_in
 from tallybayes.weighted.sampling import thinned
-from tallybayes.weighted.screening import column_tables, silenced
-from tallybayes.weighted.tables import SILENT
+from tallybayes.weighted.screening import column_tables, screened
+from tallybayes.weighted.tables import NULL_TERM
 
 __all__ = ["Part", "PartFit"]
 
@@ -43,7 +44,7 @@ class Part:
         The rows that are learned from.
     p : float64 array (n_classes,)
         Shares of the classes.
-    asked : Asked
+    options : FitOptions
     stricter : float
         Nats that a column has to gain beyond the least, to be selected.
     among : iterable of (str, str), optional
@@ -56,11 +57,11 @@ class Part:
         rows: LearningRows,
         kept: NDArray[np.bool_],
         p: Array,
-        asked: Asked,
+        options: FitOptions,
         stricter: float = 0.0,
         among: Iterable[tuple[str, str]] | None = None,
     ) -> None:
-        self.p, self.asked = p, asked
+        self.p, self.options = p, options
         left_out = np.flatnonzero(~kept)
         self.tested = left_out[thinned(rows.y[left_out], rows.n_classes, MOST_TESTED)]
         own = rows if kept.all() else rows.take(np.flatnonzero(kept))
@@ -68,18 +69,18 @@ class Part:
         weighted = replace(rows, weight=np.where(kept, rows.weight, 0.0))
         counted = columns if kept.all() else counted_in(columns, own)
         tables, d = column_tables(counted, p, own), len(columns)
-        min_gain = least_gain(d, float(own.weight.sum())) + stricter
-        if many(d, float(rows.weight.sum())):
+        min_gain = min_column_gain(d, float(own.weight.sum())) + stricter
+        if too_many_columns(d, float(rows.weight.sum())):
             self.selected = [j for j, table in enumerate(tables) if table.gain >= min_gain]
         else:  # a column that says nothing by itself may be in a pair
             self.selected = list(range(d))
-            tables = silenced(counted, tables, p, min_gain)
+            tables = screened(counted, tables, p, min_gain)
         self.rounds = Rounds(
             [counted[j] for j in self.selected],
             [tables[j] for j in self.selected],
             weighted.among(self.selected),
             p,
-            self.asked,
+            self.options,
             among,
             rows.weight if len(left_out) else None,
         )
@@ -87,7 +88,7 @@ class Part:
     def fit(self, *, all_that_gain: bool = False) -> PartFit:
         """The terms and weights with pairs that gain more than they would by chance, or, after
         that, with all that gain at all."""
-        if self.asked.interactions != 0 and len(self.selected) > 1:
+        if self.options.interactions != 0 and len(self.selected) > 1:
             self.rounds.add_pairs(all_that_gain=all_that_gain)
         return PartFit(self, *self.rounds.fitted())
 
@@ -126,7 +127,7 @@ class PartFit:
         rounds, rows, maps = part.rounds, part.rounds.rows, []
         for t, table in enumerate(learned.tables):
             if t < len(learned.columns):
-                if learned.choices[t] == SILENT:
+                if learned.choices[t] == NULL_TERM:
                     continue
                 column = learned.columns[t]
                 maps += [(t, coarse(column, n)) for n in CELLS if 2 * n < column.n_numbers]

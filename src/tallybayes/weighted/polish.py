@@ -1,4 +1,4 @@
-"""A last correction of every cell, ridge-penalised, from the leave-one-out scores."""
+"""Ridge-penalised cell offsets, fitted on top of the leave-one-out scores."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = [
     "Correction",
     "added",
     "correction",
-    "hopeless",
     "solved",
+    "stops_early",
 ]
 
 Array = NDArray[np.float64]
@@ -30,7 +30,7 @@ Cells = NDArray[np.int32]
 RIDGES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 STEPS = 40
 NEARLY = 0.1  # nats: what the last step may gain
-HOPELESS = 1.4  # times the loss without correction: a lower ridge is not tried
+STOP_RATIO = 1.4  # times the loss without correction: a lower ridge is not tried
 FOLDS = 5
 SALT = 2  # of the folds
 LARGEST = 700.0  # of an exponent
@@ -130,12 +130,14 @@ def _log_loss(against: Array) -> Array:
     return losses
 
 
-def hopeless(
+def stops_early(
     codes: Iterable[Cells], scores: Array, y: Cells, weight: Array, held_out: NDArray[np.bool_]
 ) -> bool:
-    """Whether corrections of many rows of two classes would come to nothing: where the first step
-    under the strongest ridge loses on the rows held out, the others do, too. Told term by term, so
-    that the cells of all terms need not stand side by side.
+    """An early-stopping test for cell offsets of many rows of two classes.
+
+    If the first step under the strongest ridge already increases the loss of the held-out rows, so
+    do all others, and no offsets are fitted. The step is computed term by term, so the cells of all
+    terms are never in memory together.
 
     Parameters
     ----------
@@ -221,7 +223,7 @@ def _validated(
     without = sum(test.loss(nothing)[0] for _, test in parts)
     starts = [nothing] * len(parts)
     curvatures = [train.curvature() for train, _ in parts]
-    if len(parts) == 1 and nothing.shape[1] > 2:  # what `hopeless` tells of two classes
+    if len(parts) == 1 and nothing.shape[1] > 2:  # `stops_early` tests two classes
         train, test = parts[0]
         first = solved(train, curvatures[0], RIDGES[0], nothing, steps=1)
         if test.loss(first)[0] > without + WORTH:
@@ -234,7 +236,7 @@ def _validated(
             loss += test.loss(starts[f])[0]
         if loss < least:
             best, least = (ridge, starts.copy()), loss
-        elif loss > HOPELESS * without or (len(parts) == 1 and loss > before + WORTH):
+        elif loss > STOP_RATIO * without or (len(parts) == 1 and loss > before + WORTH):
             break
         before = max(loss, without)
     return best

@@ -1,10 +1,9 @@
-"""Terms and weights in rounds: columns first, pairs for what they do not say, a last correction."""
+"""Terms and weights in rounds: columns, pairs for what columns do not say, then cell offsets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.corrected_cells import CorrectedCells
 from tallybayes.weighted.learned import Learned, tables_of
+from tallybayes.weighted.options import FitOptions
 from tallybayes.weighted.pair_terms import PairTerm, pair_values
 from tallybayes.weighted.pairs import Pairs
 from tallybayes.weighted.polish import (
@@ -20,16 +20,16 @@ from tallybayes.weighted.polish import (
     SALT,
     Correction,
     correction,
-    hopeless,
+    stops_early,
 )
 from tallybayes.weighted.row_scores import RowScores, log_normalised
 from tallybayes.weighted.rows import LearningRows, column_values
 from tallybayes.weighted.sampling import sampled
-from tallybayes.weighted.tables import SILENT, ColumnTable
+from tallybayes.weighted.tables import NULL_TERM, ColumnTable
 from tallybayes.weighted.terms import Terms, Weights, scores_of, shares_of
 from tallybayes.weighted.weights import learn_weights
 
-__all__ = ["Asked", "Rounds"]
+__all__ = ["Rounds"]
 
 Array = NDArray[np.float64]
 
@@ -45,15 +45,6 @@ MOST_DEVIATIONS = 4_000
 CHANCE = 5.0  # nats that a column has to gain by itself for its cells to be corrected
 
 
-class Asked(NamedTuple):
-    """What is asked of the learning; see `learn`."""
-
-    interactions: int | None
-    by_class: bool
-    polish: bool
-    penalty: float | None
-
-
 class Rounds:
     """The terms so far, and their weights.
 
@@ -65,7 +56,7 @@ class Rounds:
         All rows; weights are learned and pairs chosen on a sample of them, if they are many.
     p : float64 array (n_classes,)
         Shares of the classes.
-    asked : Asked
+    options : FitOptions
     among : iterable of (str, str), optional
         The pairs of columns that may be taken, by name; any unless given.
     weight : float64 array (n_rows,), optional
@@ -79,20 +70,20 @@ class Rounds:
         tables: list[ColumnTable],
         rows: LearningRows,
         p: Array,
-        asked: Asked,
+        options: FitOptions,
         among: Iterable[tuple[str, str]] | None = None,
         weight: Array | None = None,
     ) -> None:
         d, n_classes = len(columns), rows.n_classes
-        self.columns, self.rows, self.p, self.asked, self.among = columns, rows, p, asked, among
-        self.by_class = asked.by_class and n_classes * (d + 1) <= MOST_DEVIATIONS
+        self.columns, self.rows, self.p, self.options, self.among = columns, rows, p, options, among
+        self.by_class = options.by_class and n_classes * (d + 1) <= MOST_DEVIATIONS
         self.most = max(4, min(d, MOST_PAIRS))
         terms = d + ROUNDS * self.most
         room = MOST_VALUES // (terms * (1 if n_classes == 2 else n_classes))
         self.index, stands = sampled(rows.y, rows.weight, n_classes, max(1, min(MOST_ROWS, room)))
         self.counted = rows.take(self.index)
         self.sample = replace(self.counted, weight=stands)
-        self.silent = np.array([table.choice == SILENT for table in tables], dtype=bool)
+        self.is_null = np.array([table.choice == NULL_TERM for table in tables], dtype=bool)
         taken = np.zeros(rows.n, dtype=bool)
         taken[self.index] = True
         self.others = np.flatnonzero(~taken)
@@ -117,7 +108,7 @@ class Rounds:
         due = len(self.terms) >= GROWN * self._validated
         if due:
             self._validated = len(self.terms)
-        return self._learn_weights(start, self.asked.penalty, nearly=True, validated=due)
+        return self._learn_weights(start, self.options.penalty, nearly=True, validated=due)
 
     def _learn_weights(
         self,
@@ -154,12 +145,14 @@ class Rounds:
         scores[self.others] = self.rest.scores(self.weights)
         return scores.T
 
-    def loudest(self, most: int) -> NDArray[np.intp]:
-        """The columns that say most of the learning rows."""
-        if len(self.columns) <= most:
+    def top_columns_by_effect(self, n: int) -> NDArray[np.intp]:
+        """The columns with the largest mean effect on the scores of the learning rows."""
+        if len(self.columns) <= n:
             return np.arange(len(self.columns))
-        said = (~self.silent) * self.weights.terms * (self.terms.values**2).mean(axis=(0, 2)) ** 0.5
-        return np.sort(np.argsort(-said, kind="stable")[:most])
+        effect = (
+            (~self.is_null) * self.weights.terms * (self.terms.values**2).mean(axis=(0, 2)) ** 0.5
+        )
+        return np.sort(np.argsort(-effect, kind="stable")[:n])
 
     def add_pairs(self, *, all_that_gain: bool = False) -> None:
         """Rounds of pairs and of weights.
@@ -171,12 +164,14 @@ class Rounds:
             one of so many pairs would by chance.
         """
         d, most = len(self.columns), ROUNDS * self.most
-        if self.asked.interactions is not None:
-            most = min(most, self.asked.interactions)
+        if self.options.interactions is not None:
+            most = min(most, self.options.interactions)
         if self.by_class and self.rows.n_classes > 2:
             most = min(most, max(d, MOST_DEVIATIONS // self.rows.n_classes - d - 1))
         if self._pairs is None:
-            self._pairs = Pairs(self.columns, self.sample, self.p, self.loudest(MOST_PAIRED))
+            self._pairs = Pairs(
+                self.columns, self.sample, self.p, self.top_columns_by_effect(MOST_PAIRED)
+            )
             if self.among is not None:
                 self._pairs.only(self.among)
         few = (HARDLY_ALL if all_that_gain else HARDLY) * self.most
@@ -214,11 +209,11 @@ class Rounds:
 
     def learned(self) -> Learned:
         """Adds pairs and corrections, if asked to, and predicts the rows."""
-        if self.asked.interactions != 0 and len(self.columns) > 1:
+        if self.options.interactions != 0 and len(self.columns) > 1:
             self.add_pairs()
         learned, scores = self.fitted()
         full = self._log_ratios()
-        found = self.corrected(full, scores) if self.asked.polish else None
+        found = self.corrected(full, scores) if self.options.polish else None
         if found is None:
             tested, log_proba = np.arange(self.rows.n), log_normalised(scores)
             return replace(learned, tested=tested, log_proba=log_proba)
@@ -240,8 +235,8 @@ class Rounds:
         float64 (n_rows, n_classes)."""
         self.weights = self._learn_weights(self.weights, self.weights.scale, nearly=False)
         tables, weights = self.rest.tables, self.weights
-        weights.terms[: len(tables)][self.silent] = 0.0
-        weights.deviations[:, : len(tables)][:, self.silent] = 0.0
+        weights.terms[: len(tables)][self.is_null] = 0.0
+        weights.deviations[:, : len(tables)][:, self.is_null] = 0.0
         learned = Learned(
             columns=self.columns,
             choices=[table.choice for table in tables],
@@ -257,7 +252,7 @@ class Rounds:
         return learned, np.ascontiguousarray(self.scores().T)
 
     def corrected(self, full: list[Array], scores: Array) -> tuple[list[Array], Correction] | None:
-        """Corrections of the cells of columns that tell by themselves and of pairs."""
+        """Offsets of the cells of informative columns and of pairs."""
         rows, tables = self.rows, self.rest.tables
         informative = [t for t in range(len(full)) if t >= len(tables) or tables[t].gain > CHANCE]
         maps = [(t, np.arange(len(full[t]), dtype=np.int32)) for t in informative]
@@ -269,7 +264,7 @@ class Rounds:
         scores, fold = scores[index], some.folds(FOLDS, SALT)
         if rows.n_classes == 2 and len(index) >= ALL_FOLDS:
             codes = (self.codes(t, some.cells) for t in informative)
-            if hopeless(codes, scores, some.y, stands, fold == 0):
+            if stops_early(codes, scores, some.y, stands, fold == 0):
                 return None
         numbered = self.numbered(cells, index)
         found = correction(numbered, scores, some.y, stands, cells.n, fold)

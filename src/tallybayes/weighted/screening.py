@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.rows import LearningRows, row_weights
-from tallybayes.weighted.tables import SILENT, ColumnTable, column_table
+from tallybayes.weighted.tables import NULL_TERM, ColumnTable, column_table
 
-__all__ = ["column_tables", "silenced"]
+__all__ = ["column_tables", "screened"]
 
 Array = NDArray[np.float64]
 
@@ -32,11 +32,11 @@ def column_tables(columns: list[ColumnCells], p: Array, rows: LearningRows) -> l
     ]
 
 
-def silenced(
+def screened(
     columns: list[ColumnCells], tables: list[ColumnTable], p: Array, min_gain: float
 ) -> list[ColumnTable]:
-    """The same tables, with silent ones for columns that gain less than `min_gain` nats."""
+    """The same tables, with null terms for columns that gain less than `min_gain` nats."""
     return [
-        table if table.gain >= min_gain else column_table(column, p, SILENT)
+        table if table.gain >= min_gain else column_table(column, p, NULL_TERM)
         for column, table in zip(columns, tables, strict=True)
     ]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.neighbours import over_neighbours
 
-__all__ = ["SILENT", "ColumnTable", "TableChoice", "column_table"]
+__all__ = ["NULL_TERM", "ColumnTable", "TableChoice", "column_table"]
 
 Array = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ class TableChoice:
     strength: float
 
 
-SILENT = TableChoice("none", 1.0, 1e12)  # so strong a prior that the column says nothing
+NULL_TERM = TableChoice("none", 1.0, 1e12)  # a prior so strong that the term is 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,4 @@
-"""Learning on all rows where columns are few for them: of columns that say nearly the same, those
-are used that the whole of the learning is best with."""
+"""Fitting all rows where columns are few, with a representative for each group of near-copies."""
 
 from __future__ import annotations
 
@@ -8,56 +7,59 @@ from numpy.typing import NDArray
 
 from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.copies import best_of_copies, near_copies
-from tallybayes.weighted.doubt import least_gain
+from tallybayes.weighted.doubt import min_column_gain
 from tallybayes.weighted.learned import Learned
-from tallybayes.weighted.rounds import Asked, Rounds
+from tallybayes.weighted.options import FitOptions
+from tallybayes.weighted.rounds import Rounds
 from tallybayes.weighted.rows import LearningRows
-from tallybayes.weighted.screening import column_tables, silenced
+from tallybayes.weighted.screening import column_tables, screened
 
-__all__ = ["redundant", "told_apart"]
+__all__ = ["fit_representatives", "represented"]
 
 Array = NDArray[np.float64]
 
 
 class _Screened:
-    """Columns with their tables, those that gain too little silent; and the groups of near-copies
-    among the others.
+    """Columns with their tables, null terms for those that gain too little; and the groups of
+    near-copies among the others.
 
-    Parameters are those of :func:`told_apart`.
+    Parameters are those of :func:`fit_representatives`.
     """
 
     def __init__(
-        self, columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked
+        self, columns: list[ColumnCells], rows: LearningRows, p: Array, options: FitOptions
     ) -> None:
-        self.columns, self.rows, self.p, self.asked = columns, rows, p, asked
+        self.columns, self.rows, self.p, self.options = columns, rows, p, options
         tables = column_tables(columns, p, rows)
         groups = near_copies(columns, tables, rows)
         n_different = len(columns) - sum(len(group) - 1 for group in groups)
-        min_gain = least_gain(n_different, float(rows.weight.sum()))
-        self.tables = silenced(columns, tables, p, min_gain)
+        min_gain = min_column_gain(n_different, float(rows.weight.sum()))
+        self.tables = screened(columns, tables, p, min_gain)
         informative = [[j for j in group if tables[j].gain >= min_gain] for group in groups]
         self.groups = [group for group in informative if len(group) > 1]
 
     def _learn(self, kept: list[int]) -> Learned:
         columns, tables = [self.columns[j] for j in kept], [self.tables[j] for j in kept]
-        learning = Rounds(columns, tables, self.rows.among(kept), self.p, self.asked)
+        learning = Rounds(columns, tables, self.rows.among(kept), self.p, self.options)
         return learning.learned().among(self.columns, kept)
 
     def learned(self) -> Learned:
         return best_of_copies(self.groups, self._learn, self.rows)
 
 
-def redundant(
-    columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked
+def represented(
+    columns: list[ColumnCells], rows: LearningRows, p: Array, options: FitOptions
 ) -> dict[int, int]:
-    """Columns that say nearly the same as another, and that one, beside which they are left out;
-    see `best_of_copies`. Parameters are those of `told_apart`."""
-    screened = _Screened(columns, rows, p, asked)
+    """Columns that are left out as near-copies of another, and their representative; see
+    `best_of_copies`. Parameters are those of `fit_representatives`."""
+    screened = _Screened(columns, rows, p, options)
     return screened.learned().nearly if screened.groups else {}
 
 
-def told_apart(columns: list[ColumnCells], rows: LearningRows, p: Array, asked: Asked) -> Learned:
-    """What is learned of all rows; see `best_of_copies`.
+def fit_representatives(
+    columns: list[ColumnCells], rows: LearningRows, p: Array, options: FitOptions
+) -> Learned:
+    """Fit all rows, with one representative for each group of near-copies; see `best_of_copies`.
 
     Parameters
     ----------
@@ -67,6 +69,6 @@ def told_apart(columns: list[ColumnCells], rows: LearningRows, p: Array, asked: 
         In canonical order.
     p : float64 array (n_classes,)
         Shares of the classes.
-    asked : Asked
+    options : FitOptions
     """
-    return _Screened(columns, rows, p, asked).learned()
+    return _Screened(columns, rows, p, options).learned()
