@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import tallybayes as tb
 from tallybayes import persistence
-from tallybayes.engines.memory.arrays import MemoryEngine
+from tallybayes.engines.memory.arrays import ArrayEngine
 from tallybayes.estimators import files
 from tallybayes.tally import ClassCounts, effective_row_weight, effective_rows
 from tallybayes.testing.strategies import Frame, batches, columns, frames
@@ -21,7 +21,7 @@ WEIGHTS = [2.0, 3.0, 0.5, 1.0]
 
 
 def counted(weights, codes, n_classes):
-    return MemoryEngine().class_counts(np.asarray(codes, dtype=np.int32), n_classes, weights)
+    return ArrayEngine().class_counts(np.asarray(codes, dtype=np.int32), n_classes, weights)
 
 
 def positive(data, n):

@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import assert_all_finite
 
 from tallybayes import scoring
+from tallybayes.engines.memory.arrays import ArrayEngine
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.array_api import like
 from tallybayes.estimators.class_weights import (
@@ -34,7 +35,7 @@ from tallybayes.estimators.frames import frame
 from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes, read_labels
 from tallybayes.estimators.learning import LOCK, learning, lock_of
 from tallybayes.estimators.light_rows import warn_of_light_rows
-from tallybayes.estimators.model import ENGINE, Model, joined_declared
+from tallybayes.estimators.model import Model, joined_declared
 from tallybayes.estimators.rows import read_rows, read_weights
 from tallybayes.families import ClassPrior
 from tallybayes.leaving_out import posterior_without
@@ -354,14 +355,15 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Model:
         prior = self._class_prior(classes)
         family = self._family()
-        counted = ENGINE.collect(
+        engine = ArrayEngine()
+        counted = engine.collect(
             self._columns(x), x, codes, len(classes), weights, whose=self._name
         )
         schema = Schema(classes, (counted.columns,))
         tally = TableTally(schema, counted.classes, (counted.tally,))
         if weights is not None and weights.min(initial=0.0) < 0.0:
             tally.need_non_negative("fit with these negative weights")
-        self._model = Model(tally, family, prior, x.dtype, self._name)
+        self._model = Model(tally, family, prior, x.dtype, self._name, engine)
         self._model.taken = self._parameters()
         return self._model
 

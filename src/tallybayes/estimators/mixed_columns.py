@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.memory.tables import Group, collect_table, level_group
+from tallybayes.engines.groups import Group, level_group
+from tallybayes.engines.memory.tables import collect_table
 from tallybayes.errors import MixedColumnWarning, listed, warn_user
 from tallybayes.schema import Schema
 from tallybayes.tables import Mixed, Numbers, Table, Texts

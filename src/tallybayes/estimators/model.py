@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.contract import CompiledScore
-from tallybayes.engines.memory.arrays import MemoryEngine
+from tallybayes.engines.memory.arrays import ArrayEngine
 from tallybayes.engines.memory.leave_one_out import CompiledWithout, compile_without
 from tallybayes.families import ClassPrior
 from tallybayes.families.class_prior import PriorWithout
@@ -23,11 +23,10 @@ from tallybayes.parameters import Parameters
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import CrossMoments, Moments, TableTally
 
-__all__ = ["ENGINE", "Model", "joined_declared"]
+__all__ = ["Model", "joined_declared"]
 
 Array = NDArray[np.float64]
 
-ENGINE = MemoryEngine()
 UNREAD = object()
 FEW = 1 << 16  # numbers, which are counted in some 50 microseconds
 
@@ -51,6 +50,8 @@ class Model:
         What X was trained as, for attributes that follow it.
     whose : str
         The estimator's name, for messages.
+    engine : ArrayEngine, optional
+        Counts and scores arrays.
 
     Attributes
     ----------
@@ -70,7 +71,13 @@ class Model:
     """
 
     def __init__(
-        self, tally: TableTally, family: Any, prior: ClassPrior, dtype: np.dtype[Any], whose: str
+        self,
+        tally: TableTally,
+        family: Any,
+        prior: ClassPrior,
+        dtype: np.dtype[Any],
+        whose: str,
+        engine: ArrayEngine | None = None,
     ) -> None:
         self.tally = tally
         tally.schema.classes.flags.writeable = False  # an attribute hands them out
@@ -78,6 +85,7 @@ class Model:
         self.prior = prior
         self.dtype = dtype
         self.whose = whose
+        self.engine = ArrayEngine() if engine is None else engine
         self.shared = False
         self.taken: tuple[Any, ...] | None = None
         self.most_squares: dict[Any, Array] = {}
@@ -110,7 +118,7 @@ class Model:
         return self.tally.groups[0]
 
     def with_tally(self, tally: TableTally) -> Model:
-        twin = Model(tally, self.family, self.prior, self.dtype, self.whose)
+        twin = Model(tally, self.family, self.prior, self.dtype, self.whose, self.engine)
         twin.taken, twin.most_squares = self.taken, self.most_squares
         twin.declared_classes, twin.class_weight = self.declared_classes, self.class_weight
         twin.warned = self.warned
@@ -191,7 +199,7 @@ class Model:
         if kept is None:
             kept = self.once(
                 "score",
-                lambda: ENGINE.compile(
+                lambda: self.engine.compile(
                     self.parameters,
                     self.prior_in_score(),
                     self.columns,
@@ -246,7 +254,7 @@ class Model:
 
     def _likelihood(self) -> CompiledScore:
         nothing = np.zeros(len(self.schema.classes))
-        return ENGINE.compile(self.parameters, nothing, self.columns, whose=self.whose)
+        return self.engine.compile(self.parameters, nothing, self.columns, whose=self.whose)
 
     def _without(self) -> CompiledWithout:
         """The family's leave-one-out score, compiled."""
@@ -272,7 +280,9 @@ class Model:
             local = codes
             if len(present) < len(seen):
                 local = (np.cumsum(seen, dtype=np.int32) - 1)[codes].astype(np.int32)
-        counted = ENGINE.collect(self.columns, x, local, len(present), weights, whose=self.whose)
+        counted = self.engine.collect(
+            self.columns, x, local, len(present), weights, whose=self.whose
+        )
         schema = Schema(self.schema.classes[present], (counted.columns,))
         return TableTally(schema, counted.classes, (counted.tally,)), present
 
@@ -282,7 +292,7 @@ class Model:
         """Counts rows straight into the tally, in place, where that is possible; whether it was."""
         classes, group = self.tally.classes, self.tally.groups[0]
         with self._changing:
-            done = ENGINE.collect_into(
+            done = self.engine.collect_into(
                 self.columns, x, codes, weights, classes, group, whose=self.whose
             )
             if done:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
+from tallybayes.engines.groups import Group, cross_group, level_group, number_groups
 from tallybayes.engines.memory.column_scores import (
     BinsPart,
     CountsPart,
@@ -22,7 +23,6 @@ from tallybayes.engines.memory.column_scores import (
 )
 from tallybayes.engines.memory.correlated_scores import CorrelatedPart
 from tallybayes.engines.memory.table_score import TableScore
-from tallybayes.engines.memory.tables import Group, cross_group, level_group, number_groups
 from tallybayes.estimators.declarations import Declared
 from tallybayes.estimators.labels import label_array, labels_and_codes, read_labels, sorted_labels
 from tallybayes.estimators.mixed_columns import BITS, Held, held_values

@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
-from tallybayes.engines.memory.tables import collect_table, merged_tables
+from tallybayes.engines.contract import Counting, Labels
+from tallybayes.engines.groups import merged_tables
+from tallybayes.engines.registry import engine_of
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.array_api import as_numpy
@@ -201,7 +203,8 @@ class TableClassifier(RowByRow):
     def _counted(
         self, table: Table, classes: NDArray[Any], codes: Any, weights: Any, what: Declared
     ) -> TableTally:
-        return collect_table(table, classes, codes, weights, what.together)
+        what_to_count = Counting(together=what.together)
+        return engine_of(table).collect(what_to_count, table, Labels(classes, codes, weights))
 
     def _count_afresh(
         self, classes: NDArray[Any], x: RowsToCount, codes: NDArray[np.int32], weights: Any

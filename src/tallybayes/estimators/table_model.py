@@ -23,7 +23,7 @@ from tallybayes.estimators.table_reading import (
     choose_columns,
     read_columns,
 )
-from tallybayes.estimators.table_rows import Names
+from tallybayes.estimators.table_rows import Names, rows_to_score
 from tallybayes.estimators.weighting import Weighting
 from tallybayes.families.choice import ReadAs
 from tallybayes.tables import Table
@@ -226,6 +226,12 @@ class TableModel(Model):
     @property
     def score(self) -> TableScore:
         return self.once("score", lambda: TableScore(self.parts, self.log_prior))  # type: ignore[no-any-return]
+
+    def joint_of(self, table: Table) -> Array:
+        """log P(c) + log p(x | c) of the rows of a table as it was read, (n_rows, n_classes)."""
+        what = self.reading.declared
+        x = rows_to_score(table, self.names, self.required, self.holds, what, records=False)
+        return self.score.joint(x)
 
     def explanation(self, x: Table) -> Explanation:
         """What each column adds to the score of each class."""

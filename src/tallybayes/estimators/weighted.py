@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tallybayes.engines.memory.tables import raise_infinite
+from tallybayes.engines.groups import raise_infinite
 from tallybayes.errors import StaleWarning, warn_user
 from tallybayes.estimators.array_api import like
 from tallybayes.estimators.base import TallyClassifier

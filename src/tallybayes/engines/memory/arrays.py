@@ -18,7 +18,7 @@ from tallybayes.schema import Columns
 from tallybayes.tally import ClassCounts, CrossMoments, FeatureSums, LevelCounts, Moments, Tally
 from tallybayes.tally.base import is_residue
 
-__all__ = ["MemoryEngine", "readable"]
+__all__ = ["ArrayEngine", "readable"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -92,7 +92,7 @@ def _triple(x: Any) -> tuple[Any, Any, Any, int, int]:
     return x.indptr, x.indices, x.data, x.shape[0], x.shape[1]
 
 
-class MemoryEngine:
+class ArrayEngine:
     """Counts and scores arrays and sparse matrices in memory."""
 
     # ---- counting ------------------------------------------------------------------------------

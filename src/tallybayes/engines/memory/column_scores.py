@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
+from tallybayes.engines.groups import raise_infinite
 from tallybayes.engines.memory.lookup_leave_one_out import cells_without
 from tallybayes.engines.memory.pooled_columns import CHUNK, PooledColumns
-from tallybayes.engines.memory.tables import raise_infinite
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import UnseenLevel
 from tallybayes.parameters import Cells, Counts, Density, Description, Unseen

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.memory.arrays import MemoryEngine
+from tallybayes.engines.groups import (
+    Group,
+    cross_group,
+    level_group,
+    number_groups,
+    raise_infinite,
+    raise_too_large,
+)
+from tallybayes.engines.memory.arrays import ArrayEngine
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.schema import Columns, Kind, Schema
 from tallybayes.tables import Mixed, Numbers, Table, Texts
@@ -20,46 +28,19 @@ from tallybayes.tally import (
     LevelCounts,
     Moments,
     TableTally,
-    Tally,
 )
 from tallybayes.tally.grid import BUDGET
 from tallybayes.tally.moments import origin_of
 
 __all__ = [
     "collect_table",
-    "cross_group",
-    "level_group",
-    "merged_tables",
-    "number_groups",
-    "raise_infinite",
-    "raise_too_large",
 ]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Weights = NDArray[np.float64] | None
-Group = tuple[Columns, Tally]
 A = TypeVar("A")
 B = TypeVar("B")
-
-
-def raise_infinite(name: str, values: NDArray[Any]) -> NoReturn:
-    """Raises the ValueError for an infinite or overflowing column of numbers."""
-    found = np.flatnonzero(np.isinf(values))
-    if found.size:
-        raise ValueError(
-            f"Input X contains infinity: row {int(found[0])}, column {name!r} holds "
-            f"{values[found[0]].item()!r}. Give a finite value, or NaN for a missing value."
-        )
-    raise_too_large(name)
-
-
-def raise_too_large(name: str) -> NoReturn:
-    """Raises the ValueError for a column whose squares overflow."""
-    raise ValueError(
-        f"column {name!r} is too large: the squares of its differences exceed float64 (about "
-        "1e308). Rescale it."
-    )
 
 
 def _each(f: Callable[[A], B], items: Iterable[A], rows: int) -> list[B]:
@@ -69,27 +50,6 @@ def _each(f: Callable[[A], B], items: Iterable[A], rows: int) -> list[B]:
         return [f(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(f, items))
-
-
-def level_group(name: str, levels: NDArray[Any], counts: NDArray[np.float64]) -> Group:
-    """A column of strings as an open group: levels (n_levels,) and counts (n_classes, n_levels)."""
-    n_levels = np.array([len(levels)], dtype=np.int64)
-    columns = Columns(
-        kind="levels", n_features=1, names=(name,), n_levels=n_levels, levels=(levels,), open=True
-    )
-    return columns, LevelCounts(np.array([0, len(levels)], dtype=np.int64), counts)
-
-
-def number_groups(
-    name: str, moments: Moments, grid: GridCounts, *, dates: bool = False
-) -> list[Group]:
-    """A column of numbers as groups: its moments and its grid counts."""
-    origin = moments.origin
-    columns = Columns(kind="moments", n_features=1, names=(name,), origin=origin, dates=dates)
-    return [
-        (columns, moments),
-        (Columns(kind="grid", n_features=1, names=(name,), dates=dates), grid),
-    ]
 
 
 def _class_weights(codes: Codes, n_classes: int, weights: Weights) -> tuple[Array, Array]:
@@ -174,14 +134,8 @@ def _sums(
             if np.isinf(matrix[:, j]).any():
                 raise_infinite(name, column.values)
     columns = Columns(kind="sums", n_features=len(names), names=names, non_negative=True)
-    counted = MemoryEngine().collect(columns, matrix, codes, n_classes, weights, whose="NaiveBayes")
+    counted = ArrayEngine().collect(columns, matrix, codes, n_classes, weights, whose="NaiveBayes")
     return columns, counted.tally
-
-
-def cross_group(names: tuple[str, ...], tally: CrossMoments) -> Group:
-    """A group of columns of numbers with their cross moments."""
-    columns = Columns(kind="cross", n_features=len(names), names=names, origin=tally.origin)
-    return columns, tally
 
 
 def _cross(
@@ -260,25 +214,5 @@ def collect_table(
         by_name.setdefault(group[0].names[0], []).append(group)
     groups = [group for name in table.columns for group in by_name.get(name, [])] + whole
     schema = Schema(classes, tuple(columns for columns, _ in groups), by_name=True)
-    counts = MemoryEngine().class_counts(codes, n, weights)
+    counts = ArrayEngine().class_counts(codes, n, weights)
     return TableTally(schema, counts, tuple(tally for _, tally in groups))
-
-
-def merged_tables(a: TableTally, b: TableTally) -> TableTally:
-    """The tally of the rows of both.
-
-    Raises
-    ------
-    IncompatibleTallies
-        If a column is counted in ways that do not add.
-    ValueError
-        If the numbers of both are too far apart for float64 to hold their squares.
-    """
-    both = a.merged(b)
-    for columns, group in zip(both.schema.groups, both.groups, strict=True):
-        if isinstance(group, Moments) and not np.isfinite(group.s2_hi).all():
-            raise_too_large(columns.names[0] if columns.names else "")
-        if isinstance(group, CrossMoments) and not np.isfinite(group.s2_hi).all():
-            wrong = ~np.isfinite(group.columns().s2_hi).all(axis=0)
-            raise_too_large(columns.names[int(np.argmax(wrong))] if columns.names else "")
-    return both

@@ -8,27 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.memory.tables import level_group, raise_too_large
+from tallybayes.engines.groups import (
+    Group,
+    class_array,
+    level_group,
+    need_rows_and_labels,
+    raise_too_large,
+    raise_undeclared,
+    some_levels_group,
+)
 from tallybayes.engines.sql.statement import LevelsAsked, NumbersAsked
-from tallybayes.errors import UnseenLevel
-from tallybayes.schema import Columns, Schema, SomeLevels
-from tallybayes.tally import ClassCounts, LevelCounts, Moments, TableTally, Tally
+from tallybayes.schema import Columns, Schema
+from tallybayes.tally import ClassCounts, Moments, TableTally
 
 __all__ = ["tally_of"]
 
 Array = NDArray[np.float64]
 Row = Sequence[Any]
-Group = tuple[Columns, Tally]
-
-
-def _class_array(labels: list[Any]) -> NDArray[Any]:
-    """Labels in order, as an array (n_classes,); strings stay objects."""
-    ordered = sorted(labels)
-    if all(isinstance(label, bool | int | float) for label in ordered):
-        return np.array(ordered)
-    array = np.empty(len(ordered), dtype=object)
-    array[:] = ordered
-    return array
 
 
 def _classes(rows: list[Row], target: str) -> dict[Any, int]:
@@ -40,16 +36,8 @@ def _classes(rows: list[Row], target: str) -> dict[Any, int]:
         Where there is no row, or a row without a label.
     """
     counted = {row[1]: int(row[3]) for row in rows}
-    if not counted:
-        raise ValueError(
-            "there is no evidence: the source, with the conditions of where=, has no rows"
-        )
     gaps = sum(n for label, n in counted.items() if label is None or label != label)
-    if gaps:
-        raise ValueError(
-            f"{gaps} rows of the evidence have no label in the target column {target!r}: fill "
-            f"them, or leave them out with where="
-        )
+    need_rows_and_labels(len(counted), gaps, target)
     return counted
 
 
@@ -62,30 +50,17 @@ def _levels(asked: LevelsAsked, rows: list[Row], at: dict[Any, int]) -> list[Gro
         if cell == -1:
             n_all = n
         elif cell is None and asked.closed:
-            raise UnseenLevel(
-                f"column {name!r} of the source holds {example!r}, which is not among the declared "
-                f"levels {asked.levels}: declare it, or leave the rows out with where="
-            )
+            raise_undeclared(name, example, asked.levels)
         else:
             counts[at[label], len(asked.levels) if cell is None else cell] = n
     if not n_all:
         return []  # no value at all: the column may yet hold anything
-    seen = np.flatnonzero(counts[:, :-1].any(axis=0))
-    levels = np.empty(len(seen), dtype=object)
-    levels[:] = [asked.levels[i] for i in seen]
     if asked.closed:
+        seen = np.flatnonzero(counts[:, :-1].any(axis=0))
+        levels = np.empty(len(seen), dtype=object)
+        levels[:] = [asked.levels[i] for i in seen.tolist()]
         return [level_group(name, levels, np.ascontiguousarray(counts[:, seen]))]
-    cells = np.ascontiguousarray(counts[:, [*seen, -1]])
-    columns = SomeLevels(
-        kind="levels",
-        n_features=1,
-        names=(name,),
-        n_levels=np.array([len(levels) + 1], dtype=np.int64),
-        levels=(levels,),
-        open=True,
-        n_all=n_all,
-    )
-    return [(columns, LevelCounts(np.array([0, len(levels) + 1], dtype=np.int64), cells))]
+    return [some_levels_group(name, asked.levels, counts[:, :-1], counts[:, -1], n_all)]
 
 
 def _moments(asked: NumbersAsked, rows: list[Row], at: dict[Any, int]) -> list[Group]:
@@ -150,7 +125,7 @@ def tally_of(
     for row in rows:
         by_part.setdefault(row[0], []).append(row)
     counted = _classes(by_part.get(-1, []), target)
-    classes = _class_array(list(counted))
+    classes = class_array(list(counted))
     at = {label: k for k, label in enumerate(classes.tolist())}
     groups: list[Group] = []
     for j, asked in enumerate(levels):

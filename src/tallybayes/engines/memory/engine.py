@@ -1,0 +1,243 @@
+"""The engine for tables in memory: frames, arrays, rows as dicts, and what has an Arrow stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.engines.contract import (
+    Counting,
+    CountLevels,
+    CountNumbers,
+    JointCells,
+    Labels,
+    RowScorer,
+    SourceColumn,
+    need_columns,
+)
+from tallybayes.engines.groups import (
+    Group,
+    class_array,
+    joint_cells,
+    need_rows_and_labels,
+    raise_undeclared,
+    some_levels_group,
+)
+from tallybayes.engines.memory.tables import collect_table
+from tallybayes.engines.sampling import sampled_rows
+from tallybayes.engines.threads import get_num_threads
+from tallybayes.tables import Column, Empty, Mixed, Numbers, Table, Texts, read_table
+from tallybayes.tables.columns import number_of_text, texts_of, values_of
+from tallybayes.tally import LevelCounts, TableTally
+
+__all__ = ["MemoryEngine"]
+
+Array = NDArray[np.float64]
+
+
+def _table(source: Any) -> Table:
+    return source if isinstance(source, Table) else read_table(source, get_num_threads())
+
+
+class MemoryEngine:
+    """Counts and scores tables in memory with the compiled kernels; see
+    :class:`tallybayes.engines.contract.Engine`."""
+
+    name = "memory"
+
+    def reads(self, source: Any) -> bool:
+        return hasattr(source, "__len__") or hasattr(source, "__arrow_c_stream__")
+
+    def open(self, source: Any, connection: Any = None) -> Any:
+        if connection is not None:
+            raise ValueError("a table in memory has no connection: leave connection= out")
+        return _table(source)
+
+    def columns(self, source: Any) -> dict[str, SourceColumn]:
+        kinds = {
+            name: "text" if isinstance(column, Empty) else column.what
+            for name, column in _table(source).columns.items()
+        }
+        return {name: SourceColumn(name, kind, kind) for name, kind in kinds.items()}
+
+    # ---- counting ------------------------------------------------------------------------------
+    def collect(self, what: Counting, source: Any, target: str | Labels) -> TableTally:
+        table = _table(source)
+        if what.where:
+            raise ValueError(
+                f"the condition {what.where[0].text!r} is SQL, but the rows are in memory: filter "
+                "the table instead"
+            )
+        if isinstance(target, str):
+            asked = what.columns or ()
+            need_columns([*asked, *(n for names in what.together for n in names)], [*table.columns])
+            labels = _labels(table, target, what.weight)
+            others = {k: c for k, c in table.columns.items() if k not in (target, what.weight)}
+            table = replace(table, columns=others)
+        else:
+            labels = target
+        how = what.columns
+        if how is not None:
+            grouped = {name for names in what.together for name in names}
+            columns = {
+                name: _as_asked(name, column, how.get(name))
+                for name, column in table.columns.items()
+                if name in how or name in grouped
+            }
+            table = replace(table, columns=columns)
+        tally = collect_table(table, *labels, what.together)
+        return tally if how is None else _only_asked(tally, how)
+
+    def sample(self, source: Any, n: int) -> Table:
+        table = _table(source)
+        return table if n >= table.n_rows else table.take(sampled_rows(table.n_rows, n))
+
+    def count_together(
+        self,
+        columns: Mapping[str, Array | None],
+        source: Any,
+        target: str,
+        weight: str | None = None,
+    ) -> JointCells:
+        table = _table(source)
+        need_columns(list(columns), list(table.columns))
+        labels = _labels(table, target, weight)
+        n = len(labels.classes)
+        if not columns:
+            return joint_cells(labels.classes, {})
+        cells = [_cells(name, table.columns[name], edges) for name, edges in columns.items()]
+        codes = np.stack([codes for codes, _ in cells], axis=1)
+        distinct, of_row = np.unique(codes, axis=0, return_inverse=True)
+        place = of_row.ravel() * n + labels.codes
+        counts = np.bincount(place, labels.weights, len(distinct) * n).reshape(-1, n)
+        found = {
+            tuple(values[code] for code, (_, values) in zip(cell, cells, strict=True)): count
+            for cell, count in zip(distinct.tolist(), counts.astype(np.float64), strict=True)
+        }
+        return joint_cells(labels.classes, found)
+
+    # ---- scoring -------------------------------------------------------------------------------
+    def score(self, model: RowScorer, source: Any) -> Array:
+        return model.joint_of(_table(source))
+
+
+def _labels(table: Table, target: str, weight: str | None) -> Labels:
+    """The classes of the rows, from a column of levels or numbers, and their weights."""
+    need_columns([target], list(table.columns), "target")
+    column = table.columns[target]
+    if isinstance(column, Mixed) or (isinstance(column, Numbers) and column.what == "date"):
+        raise ValueError(
+            f"the target column {target!r} holds {column.what} values; labels are texts, booleans "
+            "or numbers: cast the column to one of them"
+        )
+    values: list[Any] = values_of(column)
+    if column.n_rows and isinstance(column, Texts) and column.what == "boolean":
+        values = [None if value is None else value == "True" for value in values]
+    elif isinstance(column, Numbers) and column.what == "integer":
+        values = [None if value is None else int(value) for value in values]
+    need_rows_and_labels(len(values), values.count(None), target)
+    classes = class_array(set(values))
+    at = {label: k for k, label in enumerate(classes.tolist())}
+    codes = np.array([at[value] for value in values], dtype=np.int32)
+    return Labels(classes, codes, None if weight is None else _weights(table, weight))
+
+
+def _weights(table: Table, name: str) -> Array:
+    need_columns([name], list(table.columns), "weight")
+    column = table.columns[name]
+    values = column.values if isinstance(column, Numbers) else np.full(table.n_rows, np.nan)
+    if not np.isfinite(values).all():
+        raise ValueError(f"the weight column {name!r} has to hold a finite number in every row")
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def _as_asked(name: str, column: Column, how: CountLevels | CountNumbers | None) -> Column:
+    """A column as levels or numbers; as it is, where a group of columns is asked for."""
+    if isinstance(column, Empty) or how is None:
+        return column
+    if isinstance(how, CountLevels):
+        texts = texts_of(column) if isinstance(column, Numbers | Mixed) else column
+        if how.closed:
+            known = set(how.only or ())
+            for code in np.unique(texts.codes).tolist():
+                if code >= 0 and texts.levels[code] not in known:
+                    raise_undeclared(name, texts.levels[code], how.only or ())
+        return texts
+    if not isinstance(column, Numbers):
+        column = _numbers_of(name, column)
+    if how.non_negative and (column.values < 0).any():
+        least = column.values[column.values < 0].min().item()
+        raise ValueError(f"column {name!r} of the source holds {least!r}: counts are not negative")
+    return column
+
+
+def _numbers_of(name: str, column: Texts | Mixed) -> Numbers:
+    """Texts that are numbers as numbers."""
+    texts = column.texts if isinstance(column, Mixed) else column
+    values = [number_of_text(level) for level in texts.levels]
+    for code in np.unique(texts.codes).tolist():
+        if code >= 0 and values[code] is None:
+            raise ValueError(
+                f"column {name!r} of the source holds the text {texts.levels[code]!r}, but is "
+                "counted as numbers: declare it as Categorical() in columns="
+            )
+    numbers = np.array([*(np.nan if v is None else v for v in values), np.nan])[texts.codes]
+    if isinstance(column, Mixed):
+        given = np.asarray(column.numbers.values, dtype=np.float64)
+        numbers = np.where(np.isnan(given), numbers, given)
+    return Numbers(numbers, "float")
+
+
+def _only_asked(tally: TableTally, how: Mapping[str, CountLevels | CountNumbers]) -> TableTally:
+    """A tally without the levels and the grids that were not asked for."""
+    pairs = list(_groups_asked(tally, how))
+    schema = replace(tally.schema, groups=tuple(columns for columns, _ in pairs))
+    return TableTally(schema, tally.classes, tuple(group for _, group in pairs))
+
+
+def _groups_asked(
+    tally: TableTally, how: Mapping[str, CountLevels | CountNumbers]
+) -> Iterator[Group]:
+    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+        name = (columns.names or ("",))[0]
+        wanted = how.get(name) if columns.n_features == 1 else None
+        if isinstance(wanted, CountNumbers) and not wanted.grid and columns.kind == "grid":
+            continue
+        if isinstance(wanted, CountLevels) and wanted.only is not None and not wanted.closed:
+            assert isinstance(group, LevelCounts)
+            assert columns.levels is not None
+            yield _some_levels(name, wanted.only, columns.levels[0].tolist(), group.counts)
+            continue
+        yield columns, group
+
+
+def _some_levels(name: str, only: Sequence[str], levels: list[str], counts: Array) -> Group:
+    at = {level: i for i, level in enumerate(levels)}
+    mine = [at.get(level, -1) for level in only]
+    asked = (
+        np.stack([counts[:, i] if i >= 0 else 0.0 * counts[:, 0] for i in mine], axis=1)
+        if (mine)
+        else np.zeros((len(counts), 0))
+    )
+    rest = np.setdiff1d(np.arange(len(levels)), mine)
+    return some_levels_group(name, only, asked, counts[:, rest].sum(axis=1), len(levels))
+
+
+def _cells(
+    name: str, column: Column, edges: Array | None
+) -> tuple[NDArray[np.int64], list[str | int | None]]:
+    """The cell of each row, and what each cell is; the last is a gap."""
+    if isinstance(column, Empty):
+        return np.full(column.n_rows, -1), [None]
+    if edges is None:
+        texts = texts_of(column) if isinstance(column, Numbers | Mixed) else column
+        return texts.codes.astype(np.int64), [*texts.levels, None]
+    numbers = column if isinstance(column, Numbers) else _numbers_of(name, column)
+    values = np.asarray(numbers.values, dtype=np.float64)
+    codes = np.searchsorted(edges, values, side="right")
+    codes[np.isnan(values)] = -1
+    return codes, [*range(len(edges) + 1), None]
