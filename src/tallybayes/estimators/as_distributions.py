@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.frames import LIBRARIES, frame
-from tallybayes.estimators.model import Model
+from tallybayes.estimators.model import ArrayModel
+from tallybayes.estimators.model_base import Model
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.families import Bernoulli, Categorical, Gaussian, Multinomial
 from tallybayes.tables.objects import date_of_days
@@ -66,7 +67,8 @@ def _joint(estimator: Any, model: Model) -> Any:
 def _class_conditional(estimator: Any, model: Model) -> Any:
     if isinstance(model, TableModel):
         return _table(estimator, model)
-    makers: dict[type, Callable[[Model, list[Any]], Any]] = {
+    assert isinstance(model, ArrayModel)
+    makers: dict[type, Callable[[ArrayModel, list[Any]], Any]] = {
         Bernoulli: _bernoulli,
         Categorical: _categorical,
         Gaussian: _gaussian,
@@ -75,21 +77,21 @@ def _class_conditional(estimator: Any, model: Model) -> Any:
     return makers[type(model.family)](model, estimator._feature_labels())
 
 
-def _gaussian(model: Model, features: list[Any]) -> Any:
+def _gaussian(model: ArrayModel, features: list[Any]) -> Any:
     from tallybayes.distributions import IndependentNormal
 
     mean, variance, _ = model.family.mean_variance(model.group)
     return IndependentNormal(mean, np.sqrt(variance), model.schema.classes, features)
 
 
-def _multinomial(model: Model, features: list[Any]) -> Any:
+def _multinomial(model: ArrayModel, features: list[Any]) -> Any:
     from tallybayes.distributions import Multinomial
 
     log_probs = model.family.log_probabilities(model.group)
     return Multinomial(log_probs, model.schema.classes, features)
 
 
-def _bernoulli(model: Model, features: list[Any]) -> Any:
+def _bernoulli(model: ArrayModel, features: list[Any]) -> Any:
     from tallybayes.distributions import IndependentBernoulli
 
     present = model.family.log_probabilities(model.group, model.tally.classes)
@@ -106,7 +108,7 @@ def _bernoulli(model: Model, features: list[Any]) -> Any:
     )
 
 
-def _categorical(model: Model, features: list[Any]) -> Any:
+def _categorical(model: ArrayModel, features: list[Any]) -> Any:
     from tallybayes.distributions import IndependentCategorical
 
     table = model.family.log_probabilities(model.group)

@@ -1,9 +1,8 @@
-"""What the five classifiers share: fit, learn on, unlearn, merge, predict, save."""
+"""What classifiers of arrays and of tables share: labels, weights, predictions, copies, files."""
 
 from __future__ import annotations
 
 import copy
-import operator
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -15,31 +14,24 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import assert_all_finite
 
 from tallybayes import scoring
-from tallybayes.engines.memory.arrays import ArrayEngine
-from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.array_api import like
 from tallybayes.estimators.class_weights import (
     ClassWeights,
     by_class,
     learnable,
-    need_known_labels,
-    need_same_class_weights,
     resolved,
     weighted,
 )
 from tallybayes.estimators.comparing import same
-from tallybayes.estimators.frames import frame
-from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes, read_labels
-from tallybayes.estimators.learning import LOCK, learning, lock_of
+from tallybayes.estimators.labels import codes_of, labels_and_codes, read_labels
+from tallybayes.estimators.learning import LOCK
 from tallybayes.estimators.light_rows import warn_of_light_rows
-from tallybayes.estimators.model import Model, joined_declared
-from tallybayes.estimators.rows import read_rows, read_weights
+from tallybayes.estimators.model_base import Model
+from tallybayes.estimators.rows import read_weights
 from tallybayes.families import ClassPrior
 from tallybayes.leaving_out import posterior_without
-from tallybayes.schema import Columns, Schema
 from tallybayes.tally import TableTally
 
 __all__ = ["TallyClassifier", "class_prior_of"]
@@ -130,14 +122,38 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     class_weight: dict[Any, float] | Literal["balanced"] | None
 
-    # ---- what a subclass says ------------------------------------------------------------------
+    # ---- what a subclass says --------------------------------------------------------------------
     @abstractmethod
-    def _family(self) -> Any:
-        """The family, from validated parameters; raises ValueError where they do not fit X."""
+    def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
+        """X as the kernels read it; `first` for a first batch, `learning` for rows to count."""
 
     @abstractmethod
-    def _columns(self, x: Any) -> Columns:
-        """What the columns of a first batch mean."""
+    def _count_afresh(
+        self, classes: NDArray[Any], x: Any, codes: NDArray[np.int32], weights: Array | None
+    ) -> Model:
+        """Starts a model with rows: it counts them, and chooses what is chosen on rows."""
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Counts the rows of X in place of those before."""
+
+    @abstractmethod
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Counts the rows of X in addition."""
+
+    @abstractmethod
+    def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Takes rows away that were counted before."""
+
+    @abstractmethod
+    def merge(self, other: Self) -> Self:
+        """Adds the rows that another model has counted, in place."""
 
     def _class_prior(self, classes: NDArray[Any]) -> ClassPrior:
         given = getattr(self, self._prior_parameter)
@@ -152,10 +168,6 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _declared_classes(self) -> list[Any]:
         """Labels that may occur, whatever rows say."""
         return []
-
-    def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
-        """X as the kernels read it; `first` for a first batch, `learning` for rows to count."""
-        return read_rows(self, x, reset=first)
 
     # ---- state -----------------------------------------------------------------------------------
     @property
@@ -196,29 +208,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return state
 
     # ---- learning --------------------------------------------------------------------------------
-    @learning
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Counts the rows of X from scratch.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix (n_rows, n_features)
-            Finite numbers.
-        y : array-like (n_rows,)
-            Class labels.
-        sample_weight : array-like (n_rows,), optional
-            A row of weight w counts as w rows. Negative weights are lawful as long as no count
-            becomes negative. The class weights are multiplied in.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            For bad parameters or data; the estimator is then as it was before.
-        """
+    def _fit_rows(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
+        """Counts the rows of X in place of those before; see `fit` of a subclass."""
         self._validate_params()
         x = self._read_rows(X, first=True, learning=True)
         y = read_labels(y, x, self._name)
@@ -235,93 +226,6 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         smoothing = self._declared_smoothing()
         if weights is not None and smoothing > 0.0:
             warn_of_light_rows(model.tally.classes, smoothing, model.warned)
-        return self
-
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Counts the rows of X in addition to those counted before.
-
-        The batches may be of any size and in any order: the model is the one that `fit` would make
-        of all rows together.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix (n_rows, n_features)
-        y : array-like (n_rows,)
-        classes : array-like (n_classes,), optional
-            Every label that may occur. Needed on the first call; later it may only be repeated.
-        sample_weight : array-like (n_rows,), optional
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            For bad parameters or data; the estimator is then as it was before.
-        """
-        with lock_of(self):
-            model = self.__dict__.get("_model")
-            if model is not None and len(model.schema.classes):
-                return self._count_more(X, y, classes, sample_weight)
-            return self._first_partial_fit(X, y, classes, sample_weight)
-
-    def _count_more(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
-        """A later batch. It changes nothing but the model, at the end, and so needs no twin."""
-        if classes is not None:
-            self._need_same_classes(classes)
-        class_weight = self._class_weight_to_learn()
-        x = self._read_rows(X, learning=True)
-        y = read_labels(y, x, self._name)
-        known = self._fitted().schema.classes
-        codes = codes_of(y, known)
-        weights = weighted(read_weights(sample_weight, x), class_weight, known, codes)
-        self._take_parameters()
-        model = self._fitted().own(for_numbers=x.shape[0] * x.shape[1])
-        if weights is not None and weights.min(initial=0.0) < 0.0:
-            batch, rows = model.count(x, codes, weights)
-            model.subtract(batch * -1.0, rows, "partial_fit with these negative weights")
-            model = self._of_what_is_held(model)
-        elif not model.collect(x, codes, weights):
-            model.add(*model.count(x, codes, weights))
-        model.class_weight = class_weight
-        self._model = model
-        return self
-
-    @learning
-    def _first_partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
-        emptied = "_model" in self.__dict__  # whatever it learned was taken away again
-        if classes is None and not emptied:
-            raise ValueError(
-                "classes must be passed on the first call to partial_fit. They name every label "
-                "that may occur: partial_fit(X, y, classes=[...])."
-            )
-        self._validate_params()
-        class_weight = self._class_weight_to_learn()
-        x = self._read_rows(X, first=True, learning=True)
-        y = read_labels(y, x, self._name)
-        given = read_weights(sample_weight, x)
-        if classes is None:
-            known, codes = labels_and_codes(y)
-            weights = weighted(given, class_weight, known, codes)
-            self._count_afresh(known, x, codes, weights).class_weight = class_weight
-            return self
-        named = label_array(classes).ravel()
-        if not len(named):
-            raise ValueError("classes= names no class: name every label that may occur")
-        if named.dtype.kind in "fcO":
-            assert_all_finite(named, input_name="classes")
-        known, _ = labels_and_codes(named)
-        codes = codes_of(y, known)
-        need_known_labels(self.class_weight, known.tolist())
-        model = self._count_afresh(known, x, codes, weighted(given, class_weight, known, codes))
-        model.class_weight, model.declared_classes = class_weight, known
         return self
 
     def _class_weight_to_learn(self) -> ClassWeights:
@@ -350,23 +254,6 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weights = read_weights(sample_weight, x)
         return weighted(weights, self._fitted().class_weight, classes, codes)
 
-    def _count_afresh(
-        self, classes: NDArray[Any], x: Any, codes: NDArray[np.int32], weights: Array | None
-    ) -> Model:
-        prior = self._class_prior(classes)
-        family = self._family()
-        engine = ArrayEngine()
-        counted = engine.collect(
-            self._columns(x), x, codes, len(classes), weights, whose=self._name
-        )
-        schema = Schema(classes, (counted.columns,))
-        tally = TableTally(schema, counted.classes, (counted.tally,))
-        if weights is not None and weights.min(initial=0.0) < 0.0:
-            tally.need_non_negative("fit with these negative weights")
-        self._model = Model(tally, family, prior, x.dtype, self._name, engine)
-        self._model.taken = self._parameters()
-        return self._model
-
     def _parameters(self) -> tuple[Any, ...]:
         return tuple([self.__dict__[name] for name in self._parameter_names()])
 
@@ -377,132 +264,6 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             names = cls._get_param_names()
             cls._own_parameter_names = names
         return names  # type: ignore[no-any-return]
-
-    def _take_parameters(self) -> None:
-        """Reads by the parameters as they are now, if they were set since the last batch."""
-        model = self._fitted()
-        now = self._parameters()
-        if model.taken is not None and all(map(operator.is_, now, model.taken)):
-            return
-        self._validate_params()
-        prior = self._class_prior(model.schema.classes)
-        family = self._family()
-        self._model = model.with_tally(model.tally)
-        self._model.shared = model.shared
-        self._model.family, self._model.prior, self._model.taken = family, prior, now
-
-    def _need_same_classes(self, classes: ArrayLike) -> None:
-        known = self._fitted().schema.classes
-        # a label named twice is refused as well: it is not the list of the first call
-        if not np.array_equal(np.sort(label_array(classes).ravel()), known):
-            raise ValueError(
-                f"`classes={classes!r}` is not the same as on last call to partial_fit, was: "
-                f"{known!r}. Leave classes out, repeat them, or merge models of different classes."
-            )
-
-    @learning
-    def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Takes rows away that were counted before: the model is as if it had never seen them.
-
-        Classes and levels that no row holds any more are gone, unless they were declared (by
-        ``partial_fit(classes=...)``, a class prior that is given, ``levels=`` or
-        ``min_categories=``). A model that holds no rows predicts nothing, and learns again as if
-        it were new.
-
-        Whole weights are taken away exactly. Of fractional ones, what is left of a count below
-        2⁻⁴⁰ of what it was (and below ½) is rounding and becomes 0.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix (n_rows, n_features)
-        y : array-like (n_rows,)
-        sample_weight : array-like (n_rows,), optional
-            The weights that the rows were learned with.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        NegativeTally
-            A ValueError: more would be taken away than was counted, as far as a count, n or a sum
-            of squares can show it. The estimator is then as it was before.
-        """
-        model = self._fitted()
-        x = self._read_rows(X, learning=True)
-        y = read_labels(y, x, self._name)
-        codes = codes_of(y, model.schema.classes)
-        weights = self._weights(sample_weight, x, model.schema.classes, codes)
-        batch, rows = model.count(x, codes, weights)
-        model = model.own(for_numbers=x.shape[0] * x.shape[1])
-        model.subtract(batch, rows, "forget")
-        self._model = self._of_what_is_held(model)
-        return self
-
-    def _of_what_is_held(self, model: Model) -> Model:
-        """The model without the classes and levels that no row holds, unless they are declared."""
-        declared = model.declared_classes
-        own_prior = getattr(self, self._prior_parameter) is not None
-        if own_prior and model.prior.given is not None:
-            declared = model.schema.classes  # the prior names a probability for each
-        tally = model.tally.held(declared, self._n_declared_levels(model.columns.n_features))
-        if tally is model.tally:
-            return model
-        held = model.with_tally(tally)
-        if len(tally.schema.classes) != len(model.schema.classes) and not own_prior:
-            held.prior = self._class_prior(tally.schema.classes)
-        return held
-
-    def _n_declared_levels(self, n_features: int) -> NDArray[np.int64] | None:
-        """How many levels each column has in any case, where levels are codes."""
-        return None
-
-    def merge(self, other: TallyClassifier) -> Self:
-        """Adds the rows that another model has counted, in place.
-
-        Classes are joined by label and levels by code; moments of the other model are moved to this
-        one's origin. Hyperparameters stay this model's.
-
-        Parameters
-        ----------
-        other : fitted estimator of the same class
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        IncompatibleTallies
-            A ValueError: the two do not count the same columns, or have counted with different
-            class weights. Both are then as they were.
-        """
-        self._fitted()
-        if type(other) is not type(self):
-            raise IncompatibleTallies(
-                f"a {self._name} cannot take in a {type(other).__name__}: merge models of one kind"
-            )
-        return self._merge(other._fitted(), other)
-
-    @learning
-    def _merge(self, theirs: Model, other: TallyClassifier) -> Self:
-        """Adds another model's counts; `other` was read before, since its lock is another."""
-        mine = self._fitted()
-        need_same_class_weights(mine.class_weight, theirs.class_weight)
-        tally = mine.tally.merged(theirs.tally)
-        prior = mine.prior
-        if len(tally.schema.classes) != len(mine.schema.classes):
-            prior = self._class_prior(tally.schema.classes)
-        dtype = np.result_type(mine.dtype, theirs.dtype)
-        self._model = Model(tally, mine.family, prior, dtype, self._name)
-        self._model.taken, self._model.class_weight = mine.taken, mine.class_weight
-        self._model.declared_classes = joined_declared(
-            mine.declared_classes, theirs.declared_classes
-        )
-        if "feature_names_in_" in other.__dict__:  # the same, or this model has none
-            self.__dict__["feature_names_in_"] = other.__dict__["feature_names_in_"]
-        return self
 
     def __add__(self, other: Self) -> Self:
         """A new model of the rows of both; see :meth:`merge`."""
@@ -712,37 +473,6 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Everything that was counted. The model takes a copy before it changes it again."""
         return self._attribute("tally_").sharing().tally
 
-    def _feature_names(self) -> tuple[str, ...] | None:
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else tuple(map(str, names))
-
-    def _feature_labels(self) -> list[Any]:
-        """What tables call the columns: their names, or else their numbers."""
-        return list(self._feature_names() or range(self.n_features_in_))
-
-    def _prior_table(self) -> Any:
-        """A frame with a row a class: its count and its prior probability."""
-        model = self._fitted()
-        return frame(
-            {
-                "class": model.schema.classes,
-                "count": model.tally.classes.count,
-                "probability": np.exp(model.log_prior),
-            }
-        )
-
-    def _feature_table(self, values: Array) -> Any:
-        """A frame with a row a feature and, beside its name, a column a class."""
-        return self._class_table("feature", self._feature_labels(), values)
-
-    def _class_table(self, first: str, entries: Any, values: Array) -> Any:
-        """A frame with a column of entries, and a column of `values` for each class."""
-        columns: dict[str, Any] = {first: entries}
-        for k, label in enumerate(self._fitted().schema.classes.tolist()):
-            name = str(label)
-            columns[f"{name} (class)" if name in columns else name] = values[k]
-        return frame(columns)
-
     # ---- leaving out -----------------------------------------------------------------------------
     def _log_proba_without(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Array:
         """log P(c | x) of rows that were learned, each by all others; see
@@ -755,8 +485,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weight = np.ones(len(own)) if weights is None else weights
         likelihood = model.likelihood_without(x, own, weight)
         prior = model.log_prior_without(own, weight)
-        enters = getattr(model.family, "uses_prior", True)
-        fallback = None if enters else model.prior.log_without(model.tally.classes, own, weight)
+        fallback = None
+        if not model.prior_enters:
+            fallback = model.prior.log_without(model.tally.classes, own, weight)
         found = posterior_without(likelihood, own, prior, fallback)
         return model.predicted_without(found, own, weight)
 

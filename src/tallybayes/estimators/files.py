@@ -16,7 +16,8 @@ from tallybayes.estimators.file_choices import plain_choices, restore_choices
 from tallybayes.estimators.file_tables import plain_table, restore_table
 from tallybayes.estimators.file_tallies import labels, plain_groups, restored_tally
 from tallybayes.estimators.file_values import constructed, field_values, plain, restored
-from tallybayes.estimators.model import Model
+from tallybayes.estimators.model import ArrayModel
+from tallybayes.estimators.model_base import Model
 from tallybayes.estimators.registry import Form, form_of_class, form_of_name
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.weighted_model import WeightedModel
@@ -91,9 +92,9 @@ def header_and_arrays(estimator: Any, extra: dict[str, Any] | None) -> tuple[Any
         "groups": plain_groups(model.schema),
         "by_name": model.schema.by_name,
         "names": getattr(estimator, "feature_names_in_", None),
-        "family": plain(model.family),
+        "family": plain(model.family) if isinstance(model, ArrayModel) else None,
         "prior": field_values(model.prior),
-        "dtype": model.dtype.str,
+        "dtype": model.dtype.str if isinstance(model, ArrayModel) else np.dtype(np.float64).str,
         "taken": model.taken is not None
         and all(map(operator.is_, model.taken, estimator._parameters())),
     }
@@ -186,15 +187,17 @@ def _loaded(header: dict[str, Any], arrays: dict[str, Any]) -> tuple[Any, dict[s
     estimator = _estimator(form, header)
     tally = restored_tally(header, arrays)
     family = restored(header["family"], "family")
+    dtype = persistence.dtype_of(header["dtype"])
+    prior = _prior(header["prior"], len(tally.schema.classes))
+    model: Model
     if form.kind is not None:
         levels = getattr(estimator, "levels", None)
         _need_form(form, tally, family, header["n_features_in"], levels)
-    dtype = persistence.dtype_of(header["dtype"])
-    prior = _prior(header["prior"], len(tally.schema.classes))
-    kind = getattr(estimator, "_model_type", Model)
-    model = kind(tally, family, prior, dtype, header["estimator"])
-    if isinstance(model, TableModel):
+        model = ArrayModel(tally, family, prior, dtype, form.name)
+    else:
         need(tally.schema.by_name and family is None, "a table has columns by name")
+        model = estimator._model_type(tally, prior, form.name)
+        assert isinstance(model, TableModel)
         restore_table(model, header["table"])
         model.has_names = header["names"] is not None
     if header["weighting"] is not None:

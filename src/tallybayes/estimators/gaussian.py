@@ -12,9 +12,9 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.estimators.array_api import like, model_array
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.array_classifier import ArrayClassifier
 from tallybayes.estimators.generative import GenerativeClassifier
-from tallybayes.estimators.model import Model
+from tallybayes.estimators.model import ArrayModel
 from tallybayes.estimators.tiny_columns import tiny_columns, warn_of_tiny
 from tallybayes.families import Gaussian
 from tallybayes.families.gaussian import MeanVariance
@@ -76,7 +76,7 @@ class GaussianNB(GenerativeClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TallyClassifier._parameter_constraints,
+        **ArrayClassifier._parameter_constraints,
         "priors": ["array-like", dict, None],
         "var_smoothing": [Interval(Real, 0, None, closed="left")],
         "var_smoothing_of": [StrOptions({"largest", "feature"})],
@@ -117,7 +117,7 @@ class GaussianNB(GenerativeClassifier):
 
     def _count_afresh(
         self, classes: NDArray[Any], x: Any, codes: NDArray[np.int32], weights: Array | None
-    ) -> Model:
+    ) -> ArrayModel:
         model = super()._count_afresh(classes, x, codes, weights)
         labels = self._feature_labels()
         warn_of_tiny([labels[j] for j in tiny_columns(model.group).tolist()], model.warned)

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from tallybayes import scoring
 from tallybayes.estimators.array_api import like
+from tallybayes.estimators.array_classifier import ArrayClassifier
 from tallybayes.estimators.as_distributions import AsDistributions
 from tallybayes.estimators.labels import codes_of, label_array
 
@@ -19,7 +20,7 @@ __all__ = ["GenerativeClassifier"]
 Array = NDArray[np.float64]
 
 
-class GenerativeClassifier(AsDistributions):
+class GenerativeClassifier(AsDistributions, ArrayClassifier):
     """Base class of the classifiers whose score is log P(c) + log p(x | c). Not for direct use."""
 
     def score_samples(self, X: Any) -> Any:

@@ -365,7 +365,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "class_prior",
             default=1.0,
         )
-        model = TableModel(tally, None, prior, np.dtype(np.float64), type(self).__name__)
+        model = TableModel(tally, prior, type(self).__name__)
         model.warned = self._warned  # once for this object, not for each question
         names = [asked.column.name for asked in levels]
         names += [asked.column.name for asked in numbers]

@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 
 from tallybayes.errors import SmoothingWarning, warn_user
-from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.array_classifier import ArrayClassifier
 
 __all__ = ["DiscreteClassifier"]
 
@@ -20,11 +20,11 @@ Array = NDArray[np.float64]
 SMALLEST = 1e-10  # what alpha is raised to with force_alpha=False
 
 
-class DiscreteClassifier(TallyClassifier):
+class DiscreteClassifier(ArrayClassifier):
     """Base class of the classifiers with additive smoothing. Not for direct use."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TallyClassifier._parameter_constraints,
+        **ArrayClassifier._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
         "fit_prior": ["boolean"],
         "class_prior": ["array-like", dict, None],

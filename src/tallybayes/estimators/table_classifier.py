@@ -29,7 +29,7 @@ from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes
 from tallybayes.estimators.learning import learning
 from tallybayes.estimators.merge_rules import need_same_declarations
 from tallybayes.estimators.mixed_columns import warn_of_mixed
-from tallybayes.estimators.model import Model, joined_declared
+from tallybayes.estimators.model_base import Model, joined_declared
 from tallybayes.estimators.odd_values import warn_of_odd_values
 from tallybayes.estimators.one_row import as_row
 from tallybayes.estimators.rows import read_weights
@@ -51,7 +51,7 @@ from tallybayes.estimators.table_rows import (
     warn_of_unknown_keys,
     warn_of_unseen,
 )
-from tallybayes.schema import Columns, Schema
+from tallybayes.schema import Schema
 from tallybayes.tables import Table, read_table
 from tallybayes.tally import TableTally
 
@@ -190,15 +190,9 @@ class TableClassifier(RowByRow):
         return np.array(model.names, dtype=object)
 
     # ---- learning --------------------------------------------------------------------------------
-    def _family(self) -> Any:
-        return None
-
     def _declared_classes(self) -> list[Any]:
         named = [] if self.classes is None else label_array(self.classes).ravel().tolist()
         return [*named, *(self.class_prior if isinstance(self.class_prior, Mapping) else ())]
-
-    def _columns(self, x: Any) -> Columns:
-        raise AssertionError("a table has no single group of columns")
 
     def _counted(
         self, table: Table, classes: NDArray[Any], codes: Any, weights: Any, what: Declared
@@ -264,7 +258,7 @@ class TableClassifier(RowByRow):
             tally = _with_classes(tally, list(self.class_prior))
         need_two_levels(tally, what)
         prior = self._class_prior(tally.schema.classes)
-        model = self._model_type(tally, None, prior, np.dtype(np.float64), self._name)
+        model = self._model_type(tally, prior, self._name)
         model.seen, model.has_names = seen, has_names
         model.reading = self._reading(what)
         self._model = model
@@ -299,7 +293,7 @@ class TableClassifier(RowByRow):
             For bad parameters or data; the estimator is then as it was before.
         """
         self.__dict__.pop("_rows", None)  # rows learned before are replaced, too
-        return super().fit(X, y, sample_weight)
+        return self._fit_rows(X, y, sample_weight)
 
     @learning
     def partial_fit(
@@ -529,7 +523,24 @@ class TableClassifier(RowByRow):
         return self
 
     def merge(self, other: TallyClassifier) -> Self:
-        """Adds the rows that another model has counted, in place; see :class:`TallyClassifier`."""
+        """Adds the rows that another model has counted, in place.
+
+        Classes, columns and levels are joined by name. Hyperparameters stay this model's.
+
+        Parameters
+        ----------
+        other : fitted estimator of the same class
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        IncompatibleTallies
+            A ValueError: the two declare columns differently, or have counted with different class
+            weights. Both are then as they were.
+        """
         if not isinstance(other, type(self)):
             raise IncompatibleTallies(
                 f"a {self._name} cannot take in a {type(other).__name__}: merge models of one kind"

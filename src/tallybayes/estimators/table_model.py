@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from tallybayes.estimators.calibration import Calibration
 from tallybayes.estimators.comparing import same
 from tallybayes.estimators.explanation import Explanation, explained
 from tallybayes.estimators.mixed_columns import Held, as_read, held_values, values_of_columns
-from tallybayes.estimators.model import Model
+from tallybayes.estimators.model_base import Model
 from tallybayes.estimators.odd_values import Watched
 from tallybayes.estimators.table_reading import (
     ColumnReading,
@@ -97,13 +97,10 @@ class TableModel(Model):
     with_texts: frozenset[str] = frozenset()
     made: MadeChoices | None = None
 
-    def with_tally(self, tally: TableTally) -> TableModel:
-        twin = type(self)(tally, self.family, self.prior, self.dtype, self.whose)
+    def with_tally(self, tally: TableTally) -> Self:
+        twin = self._handed_on(type(self)(tally, self.prior, self.whose))
         twin.seen, twin.has_names = self.seen, self.has_names
-        twin.reading, twin.taken = self.reading, self.taken
-        twin.most_squares, twin.warned = self.most_squares, self.warned
-        twin.declared_classes, twin.with_texts = self.declared_classes, self.with_texts
-        twin.class_weight = self.class_weight
+        twin.reading, twin.with_texts = self.reading, self.with_texts
         twin.chosen = self.chosen if tally is self.tally else self.chosen.after_change()
         twin.made = self.made if tally is self.tally else None
         return twin
