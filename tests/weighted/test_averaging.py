@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pandas as pd
 import pytest
 from tests.reference.weighted import cells_of, loss, mixed, proba
 
 from tallybayes import get_num_threads, set_num_threads
+from tallybayes.engines.threads import in_threads, on_one_thread
 from tallybayes.tables import read_table
-from tallybayes.weighted import averaging
+from tallybayes.weighted import averaging, learning
 from tallybayes.weighted.correction_path import CorrectionPath
 from tallybayes.weighted.learning import learn
 from tallybayes.weighted.options import FitOptions
@@ -55,7 +58,23 @@ def test_what_is_printed_is_about_what_fresh_rows_say():
     assert len(learned.tested) == len(set(learned.tested.tolist())) == len(y)
 
 
-def test_threads_change_nothing():
+def test_within_one_thread_there_is_one():
+    before = get_num_threads()
+    set_num_threads(3)
+    try:
+        with on_one_thread():
+            with on_one_thread():
+                assert get_num_threads() == 1
+            assert in_threads(lambda _: threading.get_ident(), range(4)) == 4 * [
+                threading.get_ident()
+            ]
+        assert get_num_threads() == 3
+    finally:
+        set_num_threads(before)
+
+
+def test_threads_change_nothing(monkeypatch):
+    monkeypatch.setattr(learning, "SMALL", 0)
     found, before = [], get_num_threads()
     try:
         for threads in (1, 2, 3):

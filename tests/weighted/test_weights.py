@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.linalg import LinAlgError
 
 from tallybayes.weighted import by_class, newton
 from tallybayes.weighted.by_class import class_weights
+from tallybayes.weighted.cholesky import Cholesky
 from tallybayes.weighted.newton import penalty_takes, shared_weights
 from tallybayes.weighted.objective import Loss
 from tallybayes.weighted.terms import Terms, Weights
@@ -171,3 +173,15 @@ def test_the_function_is_convex(seed, n, d, n_classes, scale):
         a, b = rng.uniform(0, 2, size), rng.uniform(0, 2, size)
         between = function(0.5 * (a + b))[0]
         assert between <= 0.5 * (function(a)[0] + function(b)[0]) + 1e-5 * (1.0 + between)
+
+
+@pytest.mark.parametrize("n", [0, 1, 7])
+def test_cholesky_solves_and_inverts(n):
+    rng = np.random.default_rng(n)
+    root = rng.normal(size=(n, n + 2))
+    matrix, b = root @ root.T, rng.normal(size=n)
+    factor = Cholesky(matrix)
+    np.testing.assert_allclose(matrix @ factor.solve(b), b, atol=1e-9)
+    np.testing.assert_allclose(matrix @ factor.inverse(), np.eye(n), atol=1e-9)
+    with pytest.raises(LinAlgError, match="positive definite"):
+        Cholesky(-np.eye(2))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import SupportsInt, TypeVar
 
-__all__ = ["get_num_threads", "in_threads", "set_num_threads"]
+__all__ = ["get_num_threads", "in_threads", "on_one_thread", "set_num_threads"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -79,3 +80,15 @@ def in_threads(do: Callable[[T], R], each: Iterable[T]) -> list[R]:
 
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(alone, items))
+
+
+@contextmanager
+def on_one_thread() -> Iterator[None]:
+    """All that is called within is done by this thread, where more of them would only wait for each
+    other."""
+    before = getattr(_here, "shares", False)
+    _here.shares = True
+    try:
+        yield
+    finally:
+        _here.shares = before

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError
 
+from tallybayes.weighted.cholesky import Cholesky
 from tallybayes.weighted.descent import Inverse, descend
 from tallybayes.weighted.objective import Loss
 from tallybayes.weighted.terms import Weights
 
-__all__ = ["class_weights"]
+__all__ = ["Curvature", "class_weights"]
 
 Array = NDArray[np.float64]
 
@@ -20,7 +21,40 @@ REFRESH = 25  # steps after which it is made again, at most
 CURVED = 4000  # rows that it is made of, at least
 
 
-def class_weights(loss: Loss, start: Weights, *, steps: int, worth: float) -> Weights:
+class Curvature:
+    """What rows say of a Hessian at some weights. It serves descents on other rows like them as
+    well: it only has to be about the Hessian there."""
+
+    def __init__(self) -> None:
+        self._of_data: Array | None = None
+        self._weight = 0.0
+
+    @property
+    def known(self) -> bool:
+        return self._of_data is not None
+
+    def look(self, loss: Loss, q: Array) -> None:
+        """At the rows of a loss, at these weights."""
+        self._of_data = loss.data_curvature(q) if _whole(loss) else loss.data_blocks(q)
+        self._weight = max(float(loss.weight.sum()), 1e-300)
+
+    def inverse(self, loss: Loss, q: Array) -> Inverse:
+        """Of the Hessian of a loss, about."""
+        assert self._of_data is not None
+        of_data = self._of_data * (float(loss.weight.sum()) / self._weight)
+        if _whole(loss):
+            return Cholesky(loss.whole_with_penalty(of_data, q)).solve
+        return _inverse_of_blocks(*loss.blocks_with_penalty(of_data, q))
+
+
+def _whole(loss: Loss) -> bool:
+    """Whether a Hessian is whole, and not made of blocks."""
+    return bool(loss.n_classes * (loss.d + 1) <= WHOLE)
+
+
+def class_weights(
+    loss: Loss, start: Weights, *, steps: int, worth: float, curvature: Curvature | None = None
+) -> Weights:
     """Weights, deviations and offsets of the least penalised log-loss.
 
     Parameters
@@ -31,27 +65,26 @@ def class_weights(loss: Loss, start: Weights, *, steps: int, worth: float) -> We
         At most.
     worth : float
         In nats; it stops when a step is expected to gain less.
+    curvature : Curvature, optional
+        As another descent has left it; this one starts with it and leaves what it has seen later.
     """
     size = loss.n_classes * (loss.d + 1)
     some = loss.some(max(CURVED, 2 * size))
+    seen = curvature or Curvature()
+    at_once = seen.known
 
     def preconditioner(q: Array) -> Inverse:
-        if size > MOST:
-            diagonal = some.class_diagonal(q)
-            return lambda gradient: gradient / diagonal
-        try:
-            if size > WHOLE:
-                return _inverse_of_blocks(*some.class_blocks(q))
-            factor = cho_factor(some.class_curvature(q), overwrite_a=True, check_finite=False)
-        except LinAlgError:  # rounding of nearly flat directions: it only leads to slower steps
-            diagonal = some.class_diagonal(q)
-            return lambda gradient: gradient / diagonal
-
-        def apply(gradient: Array) -> Array:
-            solved: Array = cho_solve(factor, gradient, check_finite=False)
-            return solved
-
-        return apply
+        nonlocal at_once
+        if size <= MOST:
+            try:
+                if not at_once:
+                    seen.look(some, q)
+                at_once = False
+                return seen.inverse(some, q)
+            except LinAlgError:  # rounding of nearly flat directions: only steps are slower
+                pass
+        diagonal = some.class_diagonal(q)
+        return lambda gradient: gradient / diagonal
 
     q = np.column_stack([start.by_class(), start.offsets]).ravel()
     refresh = min(max(size // 40, 3), REFRESH)  # a Hessian costs as many gradients, or less
@@ -70,17 +103,17 @@ def _inverse_of_blocks(blocks: Array, shared: Array) -> Inverse:
     blocks : float64 array (n_classes, n_terms + 1, n_terms + 1)
     shared : float64 array (n_terms,)
     """
-    inverse = np.linalg.inv(blocks)
+    inverse = np.stack([Cholesky(block).inverse() for block in blocks])
     some = np.flatnonzero(shared > 0.0)
     inner = -inverse[:, some[:, None], some].sum(axis=0)
     inner[np.arange(len(some)), np.arange(len(some))] += 1.0 / shared[some]
-    factor = cho_factor(inner, overwrite_a=True, check_finite=False)
+    of_shared = Cholesky(inner)
 
     def apply(gradient: Array) -> Array:
         by_class = gradient.reshape(len(blocks), -1, 1)
         solved = inverse @ by_class
         back = np.zeros(by_class.shape[1:])
-        back[some, 0] = cho_solve(factor, solved[:, some, 0].sum(axis=0), check_finite=False)
+        back[some, 0] = of_shared.solve(solved[:, some, 0].sum(axis=0))
         found: Array = (solved + inverse @ back).ravel()
         return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from tallybayes.engines.threads import on_one_thread
 from tallybayes.weighted.averaging import PARTS, averaged
 from tallybayes.weighted.canonical import canonical
 from tallybayes.weighted.cells import ColumnCells
@@ -34,6 +36,7 @@ Array = NDArray[np.float64]
 
 DEFAULTS = FitOptions()
 LEAST = 4  # rows a part at least
+SMALL = 100_000  # columns times rows times classes up to which threads wait for the interpreter
 MOST_VALUES = 40_000_000  # rows times classes that are looked at
 
 
@@ -115,7 +118,9 @@ def _averaged(
     if not too_many_columns(len(columns), float(rows.weight.sum())):
         nearly = represented(columns, rows, p, options)
     kept = [j for j in range(len(columns)) if j not in nearly]
-    found = averaged([columns[j] for j in kept], rows.among(kept), p, options, options.parts)
+    small = len(kept) * rows.n * rows.n_classes < SMALL
+    with on_one_thread() if small else nullcontext():
+        found = averaged([columns[j] for j in kept], rows.among(kept), p, options, options.parts)
     return replace(
         found,
         columns=columns,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import minimize
 
+from tallybayes.weighted.cholesky import Cholesky
 from tallybayes.weighted.descent import HALVINGS, NOISE
 from tallybayes.weighted.objective import CENTRE, Loss
 from tallybayes.weighted.terms import Weights
@@ -54,8 +54,13 @@ def penalty_takes(loss: Loss, found: Weights) -> float:
     of_terms = 2.0 * loss.ridge / loss.scale * (found.terms - CENTRE)
     g = np.append(of_terms, np.zeros_like(found.offsets))[free]
     curved = loss.some(max(ENOUGH, OF_A_WEIGHT * len(q)))
-    factor = cho_factor(curved.shared_curvature(q)[np.ix_(free, free)], check_finite=False)
-    return 0.5 * float(g @ cho_solve(factor, g, check_finite=False))
+    factor = Cholesky(_among(curved.shared_curvature(q), free))
+    return 0.5 * float(g @ factor.solve(g))
+
+
+def _among(matrix: Array, some: NDArray[np.bool_]) -> Array:
+    """Some rows of a matrix, and the same columns."""
+    return matrix if some.all() else matrix[np.ix_(some, some)]
 
 
 def _newton(loss: Loss, q: Array, d: int, steps: int, worth: float) -> Array:
@@ -68,13 +73,12 @@ def _newton(loss: Loss, q: Array, d: int, steps: int, worth: float) -> Array:
         enough = max(worth, NOISE * abs(value))
         if factor is not None and np.array_equal(free, before):
             g = gradient[free]
-            left = 0.5 * float(g @ cho_solve(factor, g, check_finite=False))
+            left = 0.5 * float(g @ factor.solve(g))
             if left <= SURE * enough:  # by the Hessian of the step before, about the same by now
                 break
-        hessian = curved.shared_curvature(q)[np.ix_(free, free)]
-        factor, before = cho_factor(hessian, check_finite=False), free
+        factor, before = Cholesky(_among(curved.shared_curvature(q), free)), free
         step = np.zeros(len(q))
-        step[free] = -cho_solve(factor, gradient[free], check_finite=False)
+        step[free] = -factor.solve(gradient[free])
         slope = float(gradient @ step)
         if curved is not loss and enough < -0.5 * slope <= CLOSE and worth < CLOSE / 100.0:
             curved, factor = loss, None

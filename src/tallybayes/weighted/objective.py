@@ -158,7 +158,11 @@ class Loss:
 
     def class_curvature(self, q: Array) -> Array:
         """The Hessian in (v, b), class by class, float64 (n, n), n = n_classes·(n_terms + 1)."""
-        v, b, w = self.split(q)
+        return self.whole_with_penalty(self.data_curvature(q), q)
+
+    def data_curvature(self, q: Array) -> Array:
+        """The same of the log-loss alone, float64 (k, n_terms + 1, k, n_terms + 1), k classes."""
+        v, b, _ = self.split(q)
         p = self.proba(v, b)
         k, size = self.n_classes, self.d + 1
         shares, root = p.astype(np.float32), np.sqrt(self.weight).astype(np.float32)
@@ -174,14 +178,20 @@ class Loss:
             np.multiply(self.values[c], weighted[c], out=with_one[:-1])
             with_one[-1] = weighted[c]
             hessian[c, :, c] += with_one @ with_one.T
-        terms = index[:-1]
+            hessian[c, index, c, index] *= 1.0 + ROUNDING
+        return hessian
+
+    def whole_with_penalty(self, of_data: Array, q: Array) -> Array:
+        """The Hessian of what :meth:`data_curvature` says of these rows, or of others like them."""
+        w = self.split(q)[2]
+        hessian, k, size = of_data.copy(), self.n_classes, self.d + 1
+        index = np.arange(self.d)
         shared = np.where(w > 0.0, DEVIATION * self.scale / self.pull, 0.0)
         force = 2.0 * DEVIATION * self.scale
         for c in range(k):
-            hessian[c, index, c, index] *= 1.0 + ROUNDING
-            hessian[c, terms, c, terms] += force
+            hessian[c, index, c, index] += force
             hessian[c, -1, c, -1] += 2.0 * OFFSET
-            hessian[c, terms, :, terms] -= force * shared[:, None]
+            hessian[c, index, :, index] -= force * shared[:, None]
         return hessian.reshape(k * size, k * size)
 
     def class_blocks(self, q: Array) -> tuple[Array, Array]:
@@ -189,19 +199,30 @@ class Loss:
         (n_classes, n_terms + 1, n_terms + 1), and what w takes from the penalty, -f_t for v_tk and
         v_tl of any two classes, float64 (n_terms,). What classes share of the data is left out.
         """
-        v, b, w = self.split(q)
+        return self.blocks_with_penalty(self.data_blocks(q), q)
+
+    def data_blocks(self, q: Array) -> Array:
+        """The same blocks of the log-loss alone."""
+        v, b, _ = self.split(q)
         p = self.proba(v, b)
-        force, index = 2.0 * DEVIATION * self.scale, np.arange(self.d + 1)
         blocks = np.empty((self.n_classes, self.d + 1, self.d + 1))
+        index = np.arange(self.d + 1)
         for c, z in enumerate(self.values):
             curved = p[c] * (1.0 - p[c]) * self.weight
             some = np.flatnonzero(curved > FLAT * curved.mean())  # of rows told well most are flat
             rows = np.empty((self.d + 1, len(some)), dtype=np.float32)
             rows[-1] = np.sqrt(curved[some])
-            np.multiply(z[:, some], rows[-1], out=rows[:-1])
+            np.take(z, some, axis=1, out=rows[:-1], mode="clip")
+            rows[:-1] *= rows[-1]
             blocks[c] = rows @ rows.T
         blocks[:, index, index] *= 1.0 + ROUNDING
-        blocks[:, index[:-1], index[:-1]] += force
+        return blocks
+
+    def blocks_with_penalty(self, of_data: Array, q: Array) -> tuple[Array, Array]:
+        """What :meth:`class_blocks` says, of the blocks of these rows or of others like them."""
+        w = self.split(q)[2]
+        blocks, force, index = of_data.copy(), 2.0 * DEVIATION * self.scale, np.arange(self.d)
+        blocks[:, index, index] += force
         blocks[:, -1, -1] += 2.0 * OFFSET
         return blocks, np.where(w > 0.0, force * DEVIATION * self.scale / self.pull, 0.0)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.weighted.by_class import class_weights
+from tallybayes.weighted.by_class import Curvature, class_weights
 from tallybayes.weighted.newton import penalty_takes, shared_weights
 from tallybayes.weighted.objective import CENTRE, Loss
 from tallybayes.weighted.rows import LearningRows
@@ -38,9 +38,20 @@ MANY_WEIGHTS = 400  # deviations, of which the last steps say little
 OF_MANY = 1e-2  # nats: what the last step may gain of so many
 
 
-def _solved(loss: Loss, start: Weights, deviating: bool, worth: float) -> Weights:
-    solve = class_weights if deviating else shared_weights
-    return solve(loss, start, steps=STEPS, worth=worth)
+def _solved(
+    loss: Loss, start: Weights, deviating: bool, worth: float, curvature: Curvature | None = None
+) -> Weights:
+    if deviating:
+        return class_weights(loss, start, steps=STEPS, worth=worth, curvature=curvature)
+    return shared_weights(loss, start, steps=STEPS, worth=worth)
+
+
+def _of_rows(values: Values, index: NDArray[np.intp]) -> Values:
+    """Values of some rows, without a copy of all of them in between."""
+    found = np.empty((*values.shape[:2], len(index)), dtype=values.dtype)
+    for layer, into in zip(values, found, strict=True):
+        np.take(layer, index, axis=1, out=into, mode="clip")
+    return found
 
 
 def _validated(
@@ -58,15 +69,15 @@ def _validated(
     folds = 5 if thorough else 3
     fold = rows.take(index).folds(folds, SALT)
     parts = [(index[fold != f], index[fold == f]) for f in range(folds if thorough else 1)]
-    inside = [values.take(train, axis=2) for train, _ in parts]
-    outside = [values.take(test, axis=2) for _, test in parts]
+    inside = [_of_rows(values, train) for train, _ in parts]
+    outside = [_of_rows(values, test) for _, test in parts]
     now, found, losses = [start] * len(parts), start, [np.inf]
     for scale in scales:
-        loss = 0.0
+        loss, curvature = 0.0, Curvature()  # of one fold it is about that of the others
         for f, (train, test) in enumerate(parts):
             y, weight = rows.y[train], rows.weight[train]
             within = Loss(inside[f], y, weight, pair, log_share, scale)
-            now[f] = _solved(within, now[f], deviating, NEARLY)
+            now[f] = _solved(within, now[f], deviating, NEARLY, curvature)
             scores = scores_of(outside[f], now[f].by_class(), log_share + now[f].offsets)
             scratch = np.empty(scores.shape, dtype=np.float32)
             loss += _kernels.softmax_residuals(
