@@ -183,7 +183,7 @@ class ModelFile:
     @property
     def pairs(self) -> list[Term]:
         """The pairs of columns that say something of their own."""
-        return [p for p in self.table.parts if isinstance(p, Term) and len(p.columns) == 2]
+        return self.table.pairs
 
     @property
     def stale(self) -> bool:

@@ -174,7 +174,8 @@ def _table(estimator: Any, model: TableModel) -> Any:
     columns: dict[int, Any] = {}
     for reading in model.columns_read:
         if reading.part is not None and id(reading.part) not in columns:
-            columns[id(reading.part)] = _column(model, reading.family, reading.part)
+            made = _Distributions(model, reading.family)
+            columns[id(reading.part)] = reading.part.distribution(made)
     return ProductOfColumns(
         list(columns.values()),
         model.schema.classes,
@@ -183,44 +184,57 @@ def _table(estimator: Any, model: TableModel) -> Any:
     )
 
 
-def _column(model: TableModel, what: str, part: Any) -> Any:
-    from tallybayes.distributions import (
-        GroupOfCounts,
-        GroupOfNumbers,
-        LevelColumn,
-        NumberColumn,
-    )
-    from tallybayes.distributions.laws import BinsLaw, law_of
-    from tallybayes.engines.memory.column_scores import (
-        BinsPart,
-        CountsPart,
-        DensityPart,
-        LevelsPart,
-    )
-    from tallybayes.engines.memory.correlated_scores import CorrelatedPart
+class _Distributions:
+    """What makes the distributions of the columns of a model; see
+    :class:`tallybayes.engines.memory.part.Distributions`.
 
-    classes = model.schema.classes
-    if isinstance(part, CountsPart):
-        return GroupOfCounts(part, classes)
-    if isinstance(part, CorrelatedPart):
-        return GroupOfNumbers(part, classes)
-    if isinstance(part, LevelsPart):
-        return LevelColumn(part.name, what, part, classes)
-    if isinstance(part, DensityPart):
-        return NumberColumn(part.name, what, part, classes, law_of(part.density))
-    assert isinstance(part, BinsPart)
-    grid: Any = next(
-        tally
-        for columns, tally in zip(
-            model.tally_read.schema.groups, model.tally_read.groups, strict=True
+    Parameters
+    ----------
+    model : TableModel
+    what : str
+        The family of the column at hand.
+    """
+
+    def __init__(self, model: TableModel, what: str) -> None:
+        self.model = model
+        self.what = what
+        self.classes = model.schema.classes
+
+    def levels(self, part: Any) -> Any:
+        from tallybayes.distributions import LevelColumn
+
+        return LevelColumn(part.name, self.what, part, self.classes)
+
+    def numbers(self, part: Any, law: Any) -> Any:
+        from tallybayes.distributions import NumberColumn
+
+        return NumberColumn(part.name, self.what, part, self.classes, law)
+
+    def counts(self, part: Any) -> Any:
+        from tallybayes.distributions import GroupOfCounts
+
+        return GroupOfCounts(part, self.classes)
+
+    def correlated(self, part: Any) -> Any:
+        from tallybayes.distributions import GroupOfNumbers
+
+        return GroupOfNumbers(part, self.classes)
+
+    def law_of(self, density: Any) -> Any:
+        from tallybayes.distributions.laws import law_of
+
+        return law_of(density)
+
+    def law_of_bins(self, part: Any) -> Any:
+        from tallybayes.distributions.laws import BinsLaw
+
+        tally = self.model.tally_read
+        held = {c.key: group for c, group in zip(tally.schema.groups, tally.groups, strict=True)}
+        grid: Any = held[(part.name,), "grid"]
+        return BinsLaw(
+            np.exp(part.law.log_prob()),
+            part.edges,
+            grid.values(),
+            grid.counts.sum(axis=0),
+            np.searchsorted(part.edges, grid.lower_edges(), side="right"),
         )
-        if columns.key == ((part.name,), "grid")
-    )
-    law = BinsLaw(
-        np.exp(part.law.log_prob()),
-        part.edges,
-        grid.values(),
-        grid.counts.sum(axis=0),
-        np.searchsorted(part.edges, grid.lower_edges(), side="right"),
-    )
-    return NumberColumn(part.name, what, part, classes, law)

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.memory.column_scores import CountsPart, DensityPart, LevelsPart
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Table, Texts
+from tallybayes.tables.columns import numbers_and_texts
 from tallybayes.tally import CrossMoments, FeatureSums, GridCounts, LevelCounts
 
 __all__ = ["column_importances", "column_tables"]
@@ -24,7 +24,6 @@ Array = NDArray[np.float64]
 
 LARGEST = 700.0  # nats: what a class that is ruled out counts for
 QUANTILES = 21  # values at which a density is shown
-GAP = "(missing)"
 
 
 def _apart(scores: Array) -> Array:
@@ -49,14 +48,7 @@ def _cells(model: TableModel, name: str) -> tuple[Column, Array] | None:
     if texts is None or numbers is None:
         return texts or numbers
     counts = np.concatenate([numbers[1], texts[1]], axis=1)
-    return _beside(numbers[0].values, texts[0].levels), counts
-
-
-def _beside(numbers: Array, texts: list[str]) -> Mixed:
-    """A column of numbers, and then of strings."""
-    codes = np.concatenate([np.full(len(numbers), -1), np.arange(len(texts))]).astype(np.int32)
-    values = np.concatenate([numbers, np.full(len(texts), np.nan)])
-    return Mixed(Numbers(values, "float"), Texts(codes, texts, "text"))
+    return numbers_and_texts(numbers[0].values, texts[0].levels), counts
 
 
 def _of_cells(model: TableModel, part: Any, column: Column, counts: Array) -> float:
@@ -123,22 +115,8 @@ def column_tables(model: TableModel) -> dict[str, Any]:
     group of counts by what one unit of it adds."""
     tables = {}
     for part in model.parts:
-        if isinstance(part, CountsPart):
-            columns: dict[str, Column] = {
-                name: Numbers(np.eye(len(part.columns))[:, j], "float")
-                for j, name in enumerate(part.columns)
-            }
-            shares = part.contributions(Table(columns, len(part.columns), True))
-            for j, name in enumerate(part.columns):
-                tables[name] = _frame(model, name, ["one more"], shares[name][[j]])
-        elif isinstance(part, DensityPart):
-            values = _shown_values(model, part.name)
-            texts = [] if part.kinds is None else part.kinds.texts
-            shares_of = part.contribution(_beside(values, texts))
-            entries = [*values.tolist(), *texts] if texts else values
-            tables[part.name] = _frame(model, part.name, entries, shares_of)
-        elif len(part.columns) == 1:
-            tables[part.name] = _of_lookup(model, part)
+        for name, (entries, scores) in part.shown(lambda name: _shown_values(model, name)).items():
+            tables[name] = _frame(model, name, entries, scores)
     return {name: tables[name] for name in model.names if name in tables}
 
 
@@ -153,18 +131,6 @@ def _shown_values(model: TableModel, name: str) -> Array:
     share = (np.cumsum(rows) - 0.5 * rows) / max(float(rows.sum()), 1e-300)
     at = np.searchsorted(share, np.linspace(0.0, 1.0, QUANTILES)).clip(0, len(rows) - 1)
     return np.asarray(values[np.unique(at)]) if len(rows) else np.empty(0)
-
-
-def _of_lookup(model: TableModel, part: Any) -> Any:
-    """Of a column of levels or bins: its missing value where that is evidence, then its cells."""
-    names = list(part.described().rows)
-    values = part.table[:, 1 : 1 + len(names)]
-    kinds = getattr(part, "kinds", None)
-    if part.has_gap or (kinds is not None and kinds.has_gap):
-        names, values = [GAP, *names], part.table[:, : len(names) + 1]
-    if isinstance(part, LevelsPart) and part.table.shape[1] > len(part.levels) + 1:
-        names, values = [*names, "(any other)"], np.column_stack([values, part.table[:, -1]])
-    return _frame(model, part.name, names, values.T)
 
 
 def _frame(model: TableModel, name: str, entries: Any, values: Array) -> Any:

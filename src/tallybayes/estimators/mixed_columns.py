@@ -25,6 +25,7 @@ from tallybayes.errors import MixedColumnWarning, listed, warn_user
 from tallybayes.schema import Schema
 from tallybayes.tables import Mixed, Numbers, Table, Texts
 from tallybayes.tables.columns import (
+    BITS,
     EXACT,
     LARGEST,
     number_of_text,
@@ -36,7 +37,6 @@ from tallybayes.tally import ClassCounts, GridCounts, LevelCounts, TableTally, T
 
 __all__ = [
     "A_NUMBER",
-    "BITS",
     "Held",
     "as_read",
     "held_values",
@@ -76,8 +76,6 @@ class Held(NamedTuple):
 
 
 BOOLEANS = frozenset(("True", "False"))
-BITS = {"0": "False", "1": "True"}
-"""What numbers are called among booleans."""
 
 
 def held_values(schema: Schema) -> dict[str, Held]:

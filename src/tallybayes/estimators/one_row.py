@@ -14,18 +14,10 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.groups import Group, cross_group, level_group, number_groups
-from tallybayes.engines.memory.column_scores import (
-    BinsPart,
-    CountsPart,
-    DensityPart,
-    KindsPart,
-    LevelsPart,
-)
-from tallybayes.engines.memory.correlated_scores import CorrelatedPart
 from tallybayes.engines.memory.table_score import TableScore
 from tallybayes.estimators.declarations import Declared
 from tallybayes.estimators.labels import label_array, labels_and_codes, read_labels, sorted_labels
-from tallybayes.estimators.mixed_columns import BITS, Held, held_values
+from tallybayes.estimators.mixed_columns import Held, held_values
 from tallybayes.schema import Columns, Kind, Schema
 from tallybayes.tables.objects import as_scalar, as_text
 from tallybayes.tally import (
@@ -272,61 +264,6 @@ def row_scorer(
     scorer = _kernels.RowScorer(
         np.ascontiguousarray(score.log_prior), score.fallback, dates, as_scalar, as_text
     )
-    for part in score.parts:
-        if isinstance(part, LevelsPart):
-            entry = {level: i + 1 for i, level in enumerate(part.levels)}
-            unseen = -1 if part.unseen == "error" else len(entry) + 1
-            if entry.keys() <= BITS.keys() | set(BITS.values()):  # booleans, asked as numbers
-                entry |= {bit: entry[name] for bit, name in BITS.items() if name in entry}
-            scorer.add_levels(part.name, entry, unseen, np.ascontiguousarray(part.table.T))
-        elif isinstance(part, BinsPart):
-            texts = _texts_beside(part.kinds, len(part.edges) + 2)
-            scorer.add_bins(part.name, part.edges, np.ascontiguousarray(part.table.T), texts)
-        elif isinstance(part, DensityPart):
-            _add_density(scorer, part, what.least(part.name))
-        elif isinstance(part, CorrelatedPart):
-            _add_correlated(scorer, part)
-        elif not _add_counts(scorer, part):
-            return None
+    if not all(part.add_to_rows(scorer, what.least) for part in score.parts):
+        return None
     return scorer
-
-
-def _texts_beside(kinds: KindsPart | None, first: int) -> dict[str, int]:
-    """The entries of the strings beside numbers; `first` is that of the first."""
-    texts = () if kinds is None else kinds.texts
-    return {text: first + i for i, text in enumerate(texts)}
-
-
-def _add_density(scorer: _kernels.RowScorer, part: DensityPart, least: int) -> None:
-    gap, there = part.gap_scores
-    beside = np.stack([gap, there])
-    if part.kinds is not None:
-        beside = np.ascontiguousarray(part.kinds.table.T)
-    texts = _texts_beside(part.kinds, 2)
-    pooled = part.density.pooled()
-    if pooled is not None:
-        scorer.add_pooled(part.name, *pooled, gap, there, least, texts, beside)
-        return
-    terms = part.density.quadratic()
-    if terms is None:
-        scorer.add_function(part.name, part.of_number, gap, least, texts, beside)
-        return
-    constant, slope, mean, scale = terms
-    scorer.add_quadratic(part.name, constant + there, slope, mean, scale, gap, least, texts, beside)
-
-
-def _add_correlated(scorer: _kernels.RowScorer, part: CorrelatedPart) -> None:
-    terms = part.correlated.terms(tuple(range(len(part.columns))))
-    scorer.add_group(
-        list(part.columns), *terms, lambda values: part.scored(np.array([values]))[0].tolist()
-    )
-
-
-def _add_counts(scorer: _kernels.RowScorer, part: CountsPart) -> bool:
-    slopes = part.counts.slopes()
-    if slopes is None:
-        return False
-    none = np.zeros(part.n_classes)
-    for name, slope in zip(part.columns, np.ascontiguousarray(slopes.T), strict=True):
-        scorer.add_quadratic(name, none, slope, none, none, none, 1, {}, np.stack([none, none]))
-    return True

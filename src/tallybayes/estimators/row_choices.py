@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.memory.column_scores import BinsPart, LookupPart
 from tallybayes.engines.memory.lookup_leave_one_out import cells_without
+from tallybayes.engines.memory.lookup_scores import LookupPart
 from tallybayes.errors import NegativeTally
 from tallybayes.estimators.calibration import Calibration, Method, fitted_calibration
 from tallybayes.estimators.table_model import TableModel
@@ -87,8 +87,8 @@ def alpha_on_rows(model: TableModel, x: Table, own: Index, weight: Array) -> flo
     fixed = model.log_prior_without(own, weight).matrix(own)
     moving: list[LookupPart] = []
     for part in model.score.parts:
-        if isinstance(part, LookupPart) and part.follows:
-            moving.append(part)
+        if part.follows and part.lookup is not None:
+            moving.append(part.lookup)
         else:
             fixed += part.without(x, own, weight)
     if not moving:
@@ -121,7 +121,7 @@ class _SideBySide:
         for j, part in enumerate(parts):
             column: Any = x.columns[part.name]
             entries = part.entries(column).astype(np.intp)
-            if isinstance(part, BinsPart) and part.kinds is not None:
+            if part.kinds is not None:
                 fixed += part.kinds.without(x, own, weight)
             cells = entries if part.has_gap else entries - 1
             there = (cells >= 0) & (cells < width[j])

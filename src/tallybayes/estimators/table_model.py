@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.memory.column_scores import LookupPart
 from tallybayes.engines.memory.table_score import TableScore
 from tallybayes.estimators.calibration import Calibration
 from tallybayes.estimators.comparing import same
@@ -221,6 +220,11 @@ class TableModel(Model):
         return list({id(r.part): r.part for r in self.columns_read if r.part is not None}.values())
 
     @property
+    def pairs(self) -> list[Any]:
+        """The pairs of columns that say something together."""
+        return []
+
+    @property
     def score(self) -> TableScore:
         return self.once("score", lambda: TableScore(self.parts, self.log_prior))  # type: ignore[no-any-return]
 
@@ -251,10 +255,10 @@ class TableModel(Model):
         """Multiplies alpha in the columns that follow it, families and bins as they are."""
         columns = []
         for column in self.columns_read:
-            if isinstance(column.part, LookupPart) and column.part.follows:
-                part = replace(column.part, law=column.part.law.scaled(scale))
+            part = column.part
+            if part is not None and part.follows:
                 alpha = None if column.alpha is None else column.alpha * scale
-                column = replace(column, part=part, alpha=alpha)
+                column = replace(column, part=part.rescaled(scale), alpha=alpha)
             columns.append(column)
         log_prior, made = self.log_prior, self.made
         self.reading = self.reading._replace(scale=self.reading.scale * scale)

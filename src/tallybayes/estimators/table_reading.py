@@ -9,15 +9,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.memory.column_scores import (
-    BinsPart,
-    CountsPart,
-    DensityPart,
-    KindsPart,
-    LevelsPart,
-    Part,
-)
 from tallybayes.engines.memory.correlated_scores import CorrelatedPart
+from tallybayes.engines.memory.count_scores import CountsPart
+from tallybayes.engines.memory.density_scores import DensityPart
+from tallybayes.engines.memory.lookup_scores import BinsPart, KindsPart, LevelsPart
+from tallybayes.engines.memory.part import Part
 from tallybayes.engines.threads import get_num_threads, in_threads
 from tallybayes.errors import FamilyWarning, warn_user
 from tallybayes.estimators.declarations import Declared
@@ -164,7 +160,7 @@ class _Reader:
         levels, law, what, grows = family.likelihood(counted, self.context)
         law, alpha = self._strong(law, law.counts, self.alpha if family.follows else None)
         part = LevelsPart(
-            name=name,
+            columns=(name,),
             law=law,
             levels=levels,
             has_gap=self.missing == "level",
@@ -237,7 +233,7 @@ class _Reader:
         counted = CountedLevels(levels, counts, len(levels), self._gaps(counts))
         law = Categorical().likelihood(counted, self.context).law
         return KindsPart(
-            name=name,
+            columns=(name,),
             law=law,
             levels=levels,
             has_gap=self.missing == "level",
@@ -299,10 +295,14 @@ class _Reader:
         if reading.score_kind == "cells":
             law, alpha = self._strong(reading.law, reading.law.counts, reading.alpha)
             follows = reading.alpha is not None
-            part = BinsPart(name=name, law=law, edges=reading.edges, kinds=kinds, follows=follows)
+            part = BinsPart(
+                columns=(name,), law=law, edges=reading.edges, kinds=kinds, follows=follows
+            )
         else:
             reading, alpha = self._strong_density(reading, grid)
-            part = DensityPart(name=name, density=reading, n_classes=len(self.rows), kinds=kinds)
+            part = DensityPart(
+                columns=(name,), density=reading, n_classes=len(self.rows), kinds=kinds
+            )
         what = reading.what + self._told(alpha)
         holds = "numbers"
         if kinds is not None and kinds.texts:

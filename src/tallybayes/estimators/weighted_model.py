@@ -54,6 +54,10 @@ class WeightedModel(TableModel):
         return terms_of(self)
 
     @property
+    def pairs(self) -> list[Term]:
+        return [term for term in self.parts if len(term.columns) == 2]
+
+    @property
     def score(self) -> Any:
         now = self.now
         if now is None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "BITS",
     "EXACT",
     "LARGEST",
     "Column",
@@ -19,6 +20,7 @@ __all__ = [
     "Table",
     "Texts",
     "number_of_text",
+    "numbers_and_texts",
     "renamed",
     "text_of_days",
     "text_of_number",
@@ -31,6 +33,8 @@ EXACT = 2.0**53
 """Below it every whole number is a float64; from it on neighbours are one number."""
 LARGEST = 2.0**64
 """Below it a whole number is a level by its digits; from it on, as a float."""
+BITS = {"0": "False", "1": "True"}
+"""What numbers are called among booleans."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,6 +219,13 @@ def whole_numbers(values: NDArray[Any], gaps: NDArray[np.bool_]) -> Numbers:
     codes = np.full(len(values), -1, dtype=np.int32)
     codes[~gaps] = inverse
     return Numbers(numbers, "integer", Texts(codes, [str(v) for v in distinct.tolist()], "integer"))
+
+
+def numbers_and_texts(numbers: NDArray[np.float64], texts: list[str]) -> Mixed:
+    """A column of numbers, and then of texts, each once."""
+    codes = np.concatenate([np.full(len(numbers), -1), np.arange(len(texts))]).astype(np.int32)
+    values = np.concatenate([numbers, np.full(len(texts), np.nan)])
+    return Mixed(Numbers(values, "float"), Texts(codes, texts, "text"))
 
 
 def texts_of(column: Numbers | Mixed) -> Texts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.memory.column_scores import NO_PARAMETER, need_no_level, values_of
+from tallybayes.engines.memory.part import (
+    NO_PARAMETER,
+    ComputedPart,
+    Distributions,
+    Shown,
+    need_no_level,
+    values_of,
+)
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import Correlated, Description, gap_patterns
 from tallybayes.tables import Table
@@ -24,31 +32,24 @@ CELLS = 1 << 19  # numbers of the intermediate results of a chunk of rows
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CorrelatedPart:
+class CorrelatedPart(ComputedPart):
     """A group of columns of numbers that are scored together.
 
     A missing value is left out: of a row with missing values the columns that are there are scored,
     by their own joint distribution. Each column adds what is said of it given the columns before it
     in the group.
 
-    Parameters
-    ----------
-    columns : tuple of str
+    Parameters are those of ComputedPart, and:
+
     correlated : Correlated
-    n_classes : int
     """
 
-    columns: tuple[str, ...]
     correlated: Correlated
-    n_classes: int
 
     def described(self) -> Description:
-        """The parameters in words."""
         return self.correlated.described()
 
     def log_evidence(self, grid: GridCounts | None) -> list[float]:
-        """log p(columns | labels) of the rows that have all columns, in nats; raises
-        ImproperPrior."""
         return [self.correlated.log_evidence()]
 
     def prior_and_posteriors(self, level: Any) -> Any:
@@ -87,24 +88,24 @@ class CorrelatedPart:
                     shares[rows, :, j] = each[:, :, i]
         return scores
 
-    def score(self, x: Table) -> Array:
-        """log p(x | c), (n_rows, n_classes), in nats."""
-        return self.scored(self.matrix(x))
+    def add(self, x: Table, scores: Array) -> None:
+        scores += self.scored(self.matrix(x))
+
+    def add_without(self, x: Table, own: Index, weight: Array, scores: Array) -> None:
+        scores += self.without(x, own, weight)
 
     def contributions(self, x: Table) -> dict[str, Array]:
-        """What each column adds, (n_rows, n_classes), in nats, by name."""
         values = self.matrix(x)
         shares = np.zeros((x.n_rows, self.n_classes, len(self.columns)))
         self.scored(values, shares)
         return {name: shares[:, :, j] for j, name in enumerate(self.columns)}
 
     def drawn(self, x: Table, rng: Any, n: int) -> Array:
-        """What they add under parameters drawn from their posterior, (n, n_rows, n_classes)."""
         return self.correlated.drawn(self.matrix(x), rng, n)
 
     def without(self, x: Table, own: Index, weight: Array) -> Array:
-        """What they add after each row itself is taken out, (n_rows, n_classes); a row with missing
-        values was not counted and takes nothing out."""
+        """What they add after each row itself is taken out; a row with missing values was not
+        counted and takes nothing out."""
         values = self.matrix(x)
         whole = np.flatnonzero(~np.isnan(values).any(axis=1))
         gaps = np.flatnonzero(np.isnan(values).any(axis=1))
@@ -115,3 +116,19 @@ class CorrelatedPart:
             rows = whole[start : start + step]
             scores[rows] = self.correlated.without(values[rows], own[rows], weight[rows])
         return scores
+
+    def distribution(self, made: Distributions) -> Any:
+        return made.correlated(self)
+
+    def shown(self, values: Callable[[str], Array]) -> dict[str, Shown]:
+        """Nothing: what a column adds depends on the columns before it."""
+        return {}
+
+    def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
+        terms = self.correlated.terms(tuple(range(len(self.columns))))
+
+        def slowly(values: list[float]) -> list[float]:
+            return self.scored(np.array([values]))[0].tolist()  # type: ignore[no-any-return]
+
+        scorer.add_group(list(self.columns), *terms, slowly)
+        return True

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.memory.column_scores import DensityPart, LookupPart, Part, values_of
-from tallybayes.engines.memory.correlated_scores import CorrelatedPart
+from tallybayes.engines.memory.part import Part, values_of
 from tallybayes.engines.memory.pooled_columns import PooledColumns
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.tables import Table
@@ -25,28 +23,27 @@ class TableScore:
 
     Parameters
     ----------
-    parts : sequence of Part and CorrelatedPart
+    parts : sequence of Part
     log_prior : float64 array (n_classes,)
     """
 
-    def __init__(self, parts: Sequence[Part | CorrelatedPart], log_prior: Array) -> None:
+    def __init__(self, parts: Sequence[Part], log_prior: Array) -> None:
         self.parts = list(parts)
         self.log_prior = log_prior
         self.fallback = int(np.argmax(log_prior))
-        densities = [p for p in parts if isinstance(p, DensityPart)]
-        # what a value is, a number or not, stands in a table as levels do
-        tables = [p.kinds if isinstance(p, DensityPart) else p for p in parts]
-        self.lookups: list[Any] = [p for p in tables if isinstance(p, LookupPart)]
-        self.densities = [p for p in densities if p.density.pooled() is None]
-        pooled = [p for p in densities if p.density.pooled() is not None]
-        self.pooled_names = [p.name for p in pooled]
+        self.lookups = [part.lookup for part in parts if part.lookup is not None]
+        computed = [part.computed for part in parts if part.computed is not None]
+        pooled = {p.name: d for p in computed if (d := p.pooled_density) is not None}
+        self.pooled_names = list(pooled)
         self.pooled: PooledColumns | None = None
         if pooled:
-            self.pooled = PooledColumns([p.density for p in pooled], len(log_prior))
-        self.others = [p for p in parts if not isinstance(p, LookupPart | DensityPart)]
+            self.pooled = PooledColumns(list(pooled.values()), len(log_prior))
+        # single columns, then groups: sums have one order
+        self.others = [p for p in computed if p.name not in pooled]
+        self.others.sort(key=lambda part: len(part.columns) > 1)
         widths = [part.table.shape[1] + 1 for part in self.lookups]
         self.start = np.concatenate([[0], np.cumsum(widths, dtype=np.int64)]).astype(np.int64)
-        self._only_lookups = all(isinstance(p, LookupPart) for p in parts)
+        self._only_lookups = not computed
         self.scorer: _kernels.LaneScorer | None = None
         if self.lookups:
             self.scorer = self._scorer([p.table for p in self.lookups], log_prior)
@@ -87,14 +84,8 @@ class TableScore:
             self.scorer.score_codes(self._entries(x), self.start, scores, None, get_num_threads())
         if self.pooled is not None:
             self.pooled.add(self._pooled_values(x), scores)
-        for density in self.densities:
-            density.add_numbers(x.columns[density.name], scores)
         for part in self.others:
-            if isinstance(part, CorrelatedPart):
-                scores += part.score(x)
-                continue
-            for share in part.contributions(x).values():
-                scores += share
+            part.add(x, scores)
         return scores
 
     def _pooled_values(self, x: Table) -> list[Array]:
@@ -115,10 +106,8 @@ class TableScore:
         scores = self._lookups_without(x, own, weight)
         if self.pooled is not None:
             self.pooled.add_without(self._pooled_values(x), own, weight, scores)
-        for density in self.densities:
-            density.add_numbers_without(x.columns[density.name], own, weight, scores)
         for part in self.others:
-            scores += part.without(x, own, weight)
+            part.add_without(x, own, weight, scores)
         return scores
 
     def _lookups_without(self, x: Table, own: NDArray[np.int64], weights: Array) -> Array:

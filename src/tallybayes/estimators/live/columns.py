@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.memory.column_scores import BinsPart, DensityPart, LevelsPart
 from tallybayes.estimators.live.cells import LiveCells, Touched
 from tallybayes.estimators.mixed_columns import A_NUMBER
 from tallybayes.tables.objects import as_scalar, as_text
 
-__all__ = ["Outgrown", "Together", "can_follow", "columns_together", "live_column"]
+__all__ = ["Outgrown", "Together", "columns_together", "live_column"]
 
 Array = NDArray[np.float64]
 
@@ -22,16 +21,9 @@ class Outgrown(Exception):
     """A row for which the choices have no place."""
 
 
-def can_follow(part: Any) -> bool:
-    """Whether a part can follow rows one by one."""
-    if isinstance(part, DensityPart):
-        return bool(part.density.follows_rows)
-    return isinstance(part, LevelsPart | BinsPart)
-
-
 def live_column(part: Any, cells: LiveCells) -> LevelsColumn | NumbersColumn:
     """The column of a part, its cells taken into `cells`."""
-    return LevelsColumn(part, cells) if isinstance(part, LevelsPart) else NumbersColumn(part, cells)
+    return LevelsColumn(part, cells) if part.holds_levels else NumbersColumn(part, cells)
 
 
 def _scalar(value: Any) -> Any:
@@ -52,9 +44,9 @@ class LevelsColumn:
 
     density = None
 
-    def __init__(self, part: LevelsPart, cells: LiveCells) -> None:
+    def __init__(self, part: Any, cells: LiveCells) -> None:
         self.name, self.unseen, self.has_gap = part.name, part.unseen, part.has_gap
-        self.cells, self.law = cells, cells.add_law(part.law)  # type: ignore[arg-type]
+        self.cells, self.law = cells, cells.add_law(part.law)
         start = cells.start[self.law]
         self.gap = start
         first = start + part.has_gap
@@ -110,15 +102,15 @@ class LevelsColumn:
 class NumbersColumn:
     """A column of numbers in cells, or as a density; strings may stand beside the numbers."""
 
-    def __init__(self, part: BinsPart | DensityPart, cells: LiveCells) -> None:
+    def __init__(self, part: Any, cells: LiveCells) -> None:
         self.group: tuple[Together, int] | None = None  # and the column's number in it
         self.name, self.cells = part.name, cells
         self.kinds = None if part.kinds is None else LevelsColumn(part.kinds, cells)
         self.density: Any = None
-        if isinstance(part, DensityPart):
+        if part.computed is not None:
             self.density = part.density
         else:
-            self.law = cells.add_law(part.law)  # type: ignore[arg-type]
+            self.law = cells.add_law(part.law)
             self.start, self.edges = cells.start[self.law], part.edges.tolist()
 
     def _touch(self, value: Any, touched: Touched) -> float | None:

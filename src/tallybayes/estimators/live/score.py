@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from tallybayes.estimators.live.cells import LiveCells, Touched
 from tallybayes.estimators.live.columns import (
     Outgrown,
-    can_follow,
     columns_together,
     live_column,
 )
@@ -143,6 +142,6 @@ def _with_text_keys(row: Mapping[Any, Any]) -> Mapping[str, Any]:
 def live_score(model: TableModel) -> LiveScore | None:
     """A score that follows rows, or None where something was chosen on rows, or where a part looks
     at several columns at once or cannot follow single rows."""
-    if model.chosen != Chosen() or not all(can_follow(part) for part in model.score.parts):
+    if model.chosen != Chosen() or not all(part.follows_rows for part in model.score.parts):
         return None
     return LiveScore(model)

@@ -1,10 +1,12 @@
-"""What a column, or a group of columns, of a table adds to the score of each class."""
+"""What a column that is looked up in a table of cells adds to the score of each class."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,66 +14,35 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.engines.groups import raise_infinite
 from tallybayes.engines.memory.lookup_leave_one_out import cells_without
-from tallybayes.engines.memory.pooled_columns import CHUNK, PooledColumns
+from tallybayes.engines.memory.part import (
+    NO_PARAMETER,
+    Distributions,
+    Part,
+    Shown,
+    need_no_level,
+    values_of,
+)
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import UnseenLevel
-from tallybayes.parameters import Cells, Counts, Density, Description, Unseen
+from tallybayes.parameters import Cells, Description, Unseen
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Table, Texts
+from tallybayes.tables.columns import BITS
 from tallybayes.tally import GridCounts
 
-__all__ = [
-    "BinsPart",
-    "CountsPart",
-    "DensityPart",
-    "KindsPart",
-    "LevelsPart",
-    "LookupPart",
-    "Part",
-    "values_of",
-]
+__all__ = ["BinsPart", "KindsPart", "LevelsPart", "LookupPart", "texts_beside"]
+
+GAP = "(missing)"
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
-def values_of(name: str, column: Any) -> Array:
-    """The numbers of a column as float64, NaN for missing values and strings.
-
-    Raises
-    ------
-    ValueError
-        For infinity.
-    """
-    if isinstance(column, Empty):
-        return np.full(column.n_rows, np.nan)
-    if isinstance(column, Mixed):
-        column = column.numbers
-    assert isinstance(column, Numbers)
-    values = np.asarray(column.values, dtype=np.float64)
-    if np.isinf(values).any():
-        raise_infinite(name, values)
-    return values
-
-
-NO_PARAMETER = (
-    "column {!r} is {}: parameters are drawn of levels, of Poisson() and of "
-    "Gaussian(prior=NormalInverseGamma(…))"
-)
-
-
-def need_no_level(name: str, level: Any) -> None:
-    """Raises ValueError where a level is named of a column that has none."""
-    if level is not None:
-        raise ValueError(f"column {name!r} has no levels: leave level= out")
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LookupPart:
+class LookupPart(Part):
     """A column read as cells. Not for direct use.
 
-    Parameters
-    ----------
-    name : str
+    Parameters are those of Part, and:
+
     law : Cells
         Its first cell is the missing value, where `has_gap`.
     has_gap : bool
@@ -81,15 +52,21 @@ class LookupPart:
         Whether the strength of its prior follows the model's alpha.
     """
 
-    name: str
     law: Cells
     has_gap: bool = False
     unseen: Unseen = "smooth"
     follows: bool = False
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.name,)
+    def lookup(self) -> LookupPart | None:
+        return self
+
+    @property
+    def follows_rows(self) -> bool:
+        return True
+
+    def rescaled(self, factor: float) -> Self:
+        return replace(self, law=self.law.scaled(factor)) if self.follows else self
 
     @cached_property
     def table(self) -> Array:
@@ -121,9 +98,9 @@ class LookupPart:
         """The same in the classes that they are not of."""
         return self._entries(self.law.other_without(weight))
 
+    @abstractmethod
     def fill_entries(self, column: Any, entries: NDArray[np.int32]) -> None:
         """Writes the entry of the table for each row into `entries`, contiguous (n_rows,)."""
-        raise NotImplementedError
 
     def entries(self, column: Column) -> NDArray[np.int32]:
         """Entry of the table for each row, int32 (n_rows,)."""
@@ -131,28 +108,14 @@ class LookupPart:
         self.fill_entries(column, entries)
         return entries
 
-    def described(self) -> Description:
-        """The parameters in words."""
-        raise NotImplementedError
-
     def contributions(self, x: Table) -> dict[str, Array]:
-        """What the column adds, (n_rows, n_classes), in nats, by name."""
         entries = self.entries(x.columns[self.name])
         return {self.name: np.ascontiguousarray(self.table.T[entries])}
 
     def log_evidence(self, grid: GridCounts | None) -> list[float]:
-        """log p(column | labels), in nats, of each law that it has; `grid` are the values of a
-        column of numbers. Raises ImproperPrior."""
         return [self.law.log_evidence()]
 
-    def prior_and_posteriors(self, level: Any) -> Any:
-        """The distributions of a parameter, of a level where the column has levels; raises
-        ImproperPrior."""
-        raise NotImplementedError
-
     def drawn(self, x: Table, rng: Any, n: int) -> Array:
-        """What the column adds under parameters drawn from their posterior, (n, n_rows,
-        n_classes)."""
         return self.drawn_of(self.entries(x.columns[self.name]).astype(np.intp), rng, n)
 
     def drawn_of(self, entries: Index, rng: Any, n: int) -> Array:
@@ -168,7 +131,6 @@ class LookupPart:
         return scores
 
     def without(self, x: Table, own: Index, weight: Array) -> Array:
-        """What the column adds after each row itself is taken out, (n_rows, n_classes)."""
         return self.without_of(self.entries(x.columns[self.name]).astype(np.intp), own, weight)
 
     def without_of(self, entries: Index, own: Index, weight: Array) -> Array:
@@ -182,6 +144,14 @@ class LookupPart:
         if there.any():
             scores[there] = cells_without(self.law, entries[there] - 1, own[there], weight[there])
         return scores
+
+    def shown(self, values: Callable[[str], Array]) -> dict[str, Shown]:
+        """The missing value where that is evidence, then the cells."""
+        names, kinds = list(self.described().rows), self.kinds
+        scores = self.table[:, 1 : 1 + len(names)]
+        if self.has_gap or (kinds is not None and kinds.has_gap):
+            names, scores = [GAP, *names], self.table[:, : len(names) + 1]
+        return {self.name: Shown(names, scores.T)}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -198,6 +168,10 @@ class LevelsPart(LookupPart):
 
     levels: list[str]
     grows: bool = True
+
+    @property
+    def holds_levels(self) -> bool:
+        return True
 
     def fill_entries(self, column: Texts | Empty, entries: NDArray[np.int32]) -> None:
         if isinstance(column, Empty):
@@ -228,6 +202,25 @@ class LevelsPart(LookupPart):
     def described(self) -> Description:
         n = len(self.levels)
         return Description("P(level | class)", self.levels, np.exp(self.table[:, 1 : 1 + n]))
+
+    def distribution(self, made: Distributions) -> Any:
+        return made.levels(self)
+
+    def shown(self, values: Callable[[str], Array]) -> dict[str, Shown]:
+        found = super().shown(values)
+        if self.table.shape[1] == len(self.levels) + 1:  # no cell for levels never seen
+            return found
+        names, scores = found[self.name]
+        more = np.column_stack([scores.T, self.table[:, -1]]).T
+        return {self.name: Shown([*names, "(any other)"], more)}
+
+    def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
+        entry = {level: i + 1 for i, level in enumerate(self.levels)}
+        unseen = -1 if self.unseen == "error" else len(entry) + 1
+        if entry.keys() <= BITS.keys() | set(BITS.values()):  # booleans, asked as numbers
+            entry |= {bit: entry[name] for bit, name in BITS.items() if name in entry}
+        scorer.add_levels(self.name, entry, unseen, np.ascontiguousarray(self.table.T))
+        return True
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -336,193 +329,16 @@ class BinsPart(LookupPart):
         values = np.exp(self.table[:, 1 : 1 + len(names) + len(texts)])
         return Description(what, [*names, *texts], values)
 
+    def distribution(self, made: Distributions) -> Any:
+        return made.numbers(self, made.law_of_bins(self))
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class DensityPart:
-    """A column of numbers as a density.
-
-    Parameters
-    ----------
-    name : str
-    density : Density
-    n_classes : int
-    kinds : KindsPart, optional
-        Where missing values are evidence, or the column holds strings: the probabilities that a
-        value is a missing value, a number or a string; the density is that of a number.
-    """
-
-    name: str
-    density: Density
-    n_classes: int
-    kinds: KindsPart | None = None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return (self.name,)
-
-    def described(self) -> Description:
-        """The parameters in words."""
-        what, rows, values = self.density.described()
-        if self.kinds is None or not self.kinds.texts:
-            return Description(what, rows, values)
-        kinds = self.kinds.described()
-        names = [f"P({name!r})" for name in self.kinds.texts]
-        shares = kinds.values[:, 1:]
-        return Description(what, [*rows, *names], np.concatenate([values, shares], axis=1))
-
-    def log_evidence(self, grid: GridCounts | None) -> list[float]:
-        """log p(column | labels), in nats, of the density of its numbers, and of the kinds; raises
-        ImproperPrior."""
-        assert grid is not None
-        kinds = [] if self.kinds is None else self.kinds.log_evidence(None)
-        return [self.density.log_evidence_of(grid), *kinds]
-
-    def prior_and_posteriors(self, level: Any) -> Any:
-        """The distributions of a parameter; raises ImproperPrior."""
-        need_no_level(self.name, level)
-        return self.density.prior_and_posteriors(self.name)
-
-    @cached_property
-    def pooled(self) -> PooledColumns | None:
-        """The kernel that scores the column, where its density has the form for it."""
-        if self.density.pooled() is None:
-            return None
-        return PooledColumns([self.density], self.n_classes)
-
-    @cached_property
-    def gap_scores(self) -> tuple[Array, Array]:
-        """What a missing value, and a number, say by themselves, float64 (n_classes,) each."""
-        if self.kinds is None:
-            return np.zeros(self.n_classes), np.zeros(self.n_classes)
-        gap, there = np.ascontiguousarray(self.kinds.table.T[:2])
-        return gap, there
-
-    def of_number(self, value: float) -> list[float]:
-        """What one number adds to the score of each class."""
-        column = Numbers(np.array([value]), "float")
-        return self.contribution(column)[0].tolist()  # type: ignore[no-any-return]
-
-    def contribution(self, column: Any) -> Array:
-        """(n_rows, n_classes) of a column."""
-        scores = np.zeros((column.n_rows, self.n_classes))
-        self.add_numbers(column, scores)
-        if self.kinds is not None:
-            scores += self.kinds.table.T[self.kinds.entries(column)]
-        return scores
-
-    def add_numbers(self, column: Any, scores: Array) -> None:
-        """Adds what the numbers of a column say to `scores` (n_rows, n_classes), contiguous, in
-        place; missing values and strings say nothing."""
-        values = values_of(self.name, column)
-        if self.pooled is not None:
-            self.pooled.add([values], scores)
-            return
-        gap = np.isnan(values)
-        if gap.any():
-            scores[~gap] += self.density.log_density(values[~gap])
-        else:
-            scores += self.density.log_density(values)
-
-    def contributions(self, x: Table) -> dict[str, Array]:
-        """What the column adds, (n_rows, n_classes), in nats, by name."""
-        return {self.name: self.contribution(x.columns[self.name])}
-
-    def drawn(self, x: Table, rng: Any, n: int) -> Array:
-        """What the column adds under parameters drawn from their posterior, (n, n_rows,
-        n_classes)."""
-        values = values_of(self.name, x.columns[self.name])
-        there = ~np.isnan(values)
-        if self.kinds is None:
-            scores = np.zeros((n, x.n_rows, self.n_classes))
-        else:
-            scores = self.kinds.drawn(x, rng, n)
-        if there.any():
-            scores[:, there] += self.density.drawn(values[there], rng, n)
-        return scores
-
-    def without(self, x: Table, own: Index, weight: Array) -> Array:
-        """What the column adds after each row itself is taken out, (n_rows, n_classes)."""
-        scores = np.zeros((x.n_rows, self.n_classes))
-        self.add_numbers_without(x.columns[self.name], own, weight, scores)
-        if self.kinds is not None:
-            scores += self.kinds.without(x, own, weight)
-        return scores
-
-    def add_numbers_without(self, column: Any, own: Index, weight: Array, scores: Array) -> None:
-        """:meth:`add_numbers` after each row itself is taken out."""
-        values = values_of(self.name, column)
-        if self.pooled is not None:
-            self.pooled.add_without([values], own, weight, scores)
-            return
-        there = np.flatnonzero(~np.isnan(values))
-        for start in range(0, len(there), CHUNK):
-            rows = there[start : start + CHUNK]
-            scores[rows] += self.density.without(values[rows], own[rows], weight[rows])
+    def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
+        texts = texts_beside(self.kinds, len(self.edges) + 2)
+        scorer.add_bins(self.name, self.edges, np.ascontiguousarray(self.table.T), texts)
+        return True
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CountsPart:
-    """A group of columns that count together. A missing value counts as 0, which says nothing.
-
-    Parameters
-    ----------
-    columns : tuple of str
-    counts : Counts
-    n_classes : int
-    """
-
-    columns: tuple[str, ...]
-    counts: Counts
-    n_classes: int
-
-    def described(self) -> Description:
-        """The parameters in words."""
-        what, _, values = self.counts.described()
-        return Description(what, list(self.columns), values)
-
-    def log_evidence(self, grid: GridCounts | None) -> list[float]:
-        """log p(columns | labels), in nats; raises ImproperPrior."""
-        return [self.counts.log_evidence()]
-
-    def prior_and_posteriors(self, level: Any) -> Any:
-        need_no_level(self.columns[0], level)
-        raise ValueError(NO_PARAMETER.format(self.columns[0], "in a group of counts"))
-
-    def matrix(self, x: Table) -> Array:
-        """Their numbers, float64 (n_rows, n_columns).
-
-        Raises
-        ------
-        ValueError
-            For infinity or a negative number.
-        """
-        wide = np.empty((x.n_rows, len(self.columns)))
-        for j, name in enumerate(self.columns):
-            wide[:, j] = values_of(name, x.columns[name])
-        np.nan_to_num(wide, copy=False, nan=0.0)
-        if wide.size and wide.min() < 0.0:
-            i, j = np.argwhere(wide < 0.0)[0].tolist()
-            raise ValueError(
-                f"row {i}, column {self.columns[j]!r} holds {wide[i, j].item()!r}, but is one of a "
-                "group of counts: counts are not negative"
-            )
-        return wide
-
-    def contributions(self, x: Table) -> dict[str, Array]:
-        """What each column adds, (n_rows, n_classes), in nats, by name."""
-        shares = self.counts.contributions(self.matrix(x))
-        return {name: shares[:, :, j] for j, name in enumerate(self.columns)}
-
-    def drawn(self, x: Table, rng: Any, n: int) -> Array:
-        """What they add under parameters drawn from their posterior, (n, n_rows, n_classes)."""
-        return self.counts.drawn(self.matrix(x), rng, n)
-
-    def without(self, x: Table, own: Index, weight: Array) -> Array:
-        """What they add after each row itself is taken out, (n_rows, n_classes)."""
-        wide = self.matrix(x)
-        step = max(1, (CHUNK << 3) // (self.n_classes * wide.shape[1]))
-        parts = [slice(start, start + step) for start in range(0, max(len(own), 1), step)]
-        return np.concatenate([self.counts.without(wide[p], own[p], weight[p]) for p in parts])
-
-
-Part = LevelsPart | BinsPart | DensityPart | CountsPart
+def texts_beside(kinds: KindsPart | None, first: int) -> dict[str, int]:
+    """The entries of the texts beside numbers; `first` is that of the first."""
+    texts = () if kinds is None else kinds.texts
+    return {text: first + i for i, text in enumerate(texts)}

@@ -1,0 +1,114 @@
+"""What a group of columns that count together adds to the score of each class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _kernels
+from tallybayes.engines.memory.part import (
+    NO_PARAMETER,
+    ComputedPart,
+    Distributions,
+    Shown,
+    need_no_level,
+    values_of,
+)
+from tallybayes.engines.memory.pooled_columns import CHUNK
+from tallybayes.parameters import Counts, Description
+from tallybayes.tables import Column, Numbers, Table
+from tallybayes.tally import GridCounts
+
+__all__ = ["CountsPart"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CountsPart(ComputedPart):
+    """A group of columns that count together. A missing value counts as 0, which says nothing.
+
+    Parameters are those of ComputedPart, and:
+
+    counts : Counts
+    """
+
+    counts: Counts
+
+    def described(self) -> Description:
+        what, _, values = self.counts.described()
+        return Description(what, list(self.columns), values)
+
+    def log_evidence(self, grid: GridCounts | None) -> list[float]:
+        return [self.counts.log_evidence()]
+
+    def prior_and_posteriors(self, level: Any) -> Any:
+        need_no_level(self.columns[0], level)
+        raise ValueError(NO_PARAMETER.format(self.columns[0], "in a group of counts"))
+
+    def matrix(self, x: Table) -> Array:
+        """Their numbers, float64 (n_rows, n_columns).
+
+        Raises
+        ------
+        ValueError
+            For infinity or a negative number.
+        """
+        wide = np.empty((x.n_rows, len(self.columns)))
+        for j, name in enumerate(self.columns):
+            wide[:, j] = values_of(name, x.columns[name])
+        np.nan_to_num(wide, copy=False, nan=0.0)
+        if wide.size and wide.min() < 0.0:
+            i, j = np.argwhere(wide < 0.0)[0].tolist()
+            raise ValueError(
+                f"row {i}, column {self.columns[j]!r} holds {wide[i, j].item()!r}, but is one of a "
+                "group of counts: counts are not negative"
+            )
+        return wide
+
+    def contributions(self, x: Table) -> dict[str, Array]:
+        shares = self.counts.contributions(self.matrix(x))
+        return {name: shares[:, :, j] for j, name in enumerate(self.columns)}
+
+    def add(self, x: Table, scores: Array) -> None:
+        for share in self.contributions(x).values():
+            scores += share
+
+    def add_without(self, x: Table, own: Index, weight: Array, scores: Array) -> None:
+        scores += self.without(x, own, weight)
+
+    def drawn(self, x: Table, rng: Any, n: int) -> Array:
+        return self.counts.drawn(self.matrix(x), rng, n)
+
+    def without(self, x: Table, own: Index, weight: Array) -> Array:
+        wide = self.matrix(x)
+        step = max(1, (CHUNK << 3) // (self.n_classes * wide.shape[1]))
+        parts = [slice(start, start + step) for start in range(0, max(len(own), 1), step)]
+        return np.concatenate([self.counts.without(wide[p], own[p], weight[p]) for p in parts])
+
+    def distribution(self, made: Distributions) -> Any:
+        return made.counts(self)
+
+    def shown(self, values: Callable[[str], Array]) -> dict[str, Shown]:
+        """What one unit of each column adds."""
+        ones = np.eye(len(self.columns))
+        columns: dict[str, Column] = {
+            name: Numbers(ones[:, j], "float") for j, name in enumerate(self.columns)
+        }
+        shares = self.contributions(Table(columns, len(ones), True))
+        return {n: Shown(["one more"], shares[n][[j]]) for j, n in enumerate(self.columns)}
+
+    def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
+        """Possible where they have a linear form."""
+        slopes = self.counts.slopes()
+        if slopes is None:
+            return False
+        none = np.zeros(self.n_classes)
+        for name, slope in zip(self.columns, np.ascontiguousarray(slopes.T), strict=True):
+            scorer.add_quadratic(name, none, slope, none, none, none, 1, {}, np.stack([none, none]))
+        return True
