@@ -39,7 +39,7 @@ def group_of(x=X, codes=CODES, weights=None, n_classes=3, **options):
 
 
 def scores(group, x):
-    part = CorrelatedPart(columns=group.names, correlated=group, n_classes=len(group.own.n))
+    part = CorrelatedPart(columns=group.names, likelihood=group, n_classes=len(group.own.n))
     return part.scored(x)
 
 
@@ -93,7 +93,7 @@ def test_a_column_adds_what_is_said_of_it_given_those_before(estimate, gap):
     if gap is not None:
         query[:, gap] = np.nan
     shares = np.zeros((len(query), 3, 3))
-    part = CorrelatedPart(columns=group.names, correlated=group, n_classes=3)
+    part = CorrelatedPart(columns=group.names, likelihood=group, n_classes=3)
     total = part.scored(query, shares)
     np.testing.assert_allclose(shares.sum(axis=2), total, rtol=1e-13)
     before = np.zeros((len(query), 3))

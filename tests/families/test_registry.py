@@ -11,6 +11,7 @@ from scipy.special import i0e, i1e
 import tallybayes
 from tallybayes import NaiveBayes
 from tallybayes.families import Gaussian, LevelFamily, NumberDensity, NumberFamily, registry
+from tallybayes.families.column_family import GroupFamily, GroupLikelihood
 from tallybayes.families.number_density import TunableDensity
 from tallybayes.parameters import Description
 from tallybayes.testing.families import check_number_family
@@ -181,3 +182,54 @@ def test_a_density_whose_strength_is_chosen_has_what_the_choice_asks():
 
     assert {"scaled", "log_evidence"} <= Half.__abstractmethods__
     assert "under" not in Half.__abstractmethods__
+
+
+@dataclass(frozen=True)
+class Totals(GroupFamily):
+    """Columns of which only the total is read: x_1 + … + x_d ~ N(μ_c, 1)."""
+
+    together = "sums"
+    alone = False
+
+    def likelihood_together(self, names, tally, context):
+        return None if tally is None else TotalsLikelihood(tally.sums.sum(axis=1), context.classes)
+
+
+@dataclass(frozen=True, eq=False)
+class TotalsLikelihood(GroupLikelihood):
+    score_kind = "counts"
+    holds = "totals"
+    in_schema = "total"
+    sums: np.ndarray
+    rows: np.ndarray
+
+    def contributions(self, x):
+        apart = x.sum(axis=1)[:, None] - self.sums / self.rows
+        return np.repeat(-0.5 * apart[:, :, None] ** 2 / x.shape[1], x.shape[1], axis=2)
+
+    def slopes(self):
+        return None
+
+    def without(self, x, own, weight):
+        return self.contributions(x).sum(axis=2)
+
+    def drawn(self, x, rng, n):
+        return np.repeat(self.without(x, None, None)[None], n, axis=0)
+
+    def log_evidence(self):
+        return 0.0
+
+    def described(self):
+        return Description("total", ["mean"], (self.sums / self.rows)[:, None])
+
+
+def test_a_family_of_groups_of_another_package_reads_them():
+    rows = [{"a": 1.0, "b": 2.0}, {"a": 2.0, "b": 1.0}, {"a": 9.0, "b": 8.0}, {"a": 8.0, "b": 9.0}]
+    model = NaiveBayes({("a", "b"): Totals()}).fit(rows, ["few", "few", "many", "many"])
+    assert model.schema_["family"].tolist() == ["total", "total"]
+    assert model.schema_["holds"].tolist() == ["totals", "totals"]
+    assert model.predict([{"a": 0.0, "b": 3.0}, {"a": 17.0, "b": 0.0}]).tolist() == ["few", "many"]
+    assert model.predict_one({"a": 0.0, "b": 3.0}) == "few"
+    explained = model.explain([{"a": 0.0, "b": 3.0}])
+    total = explained.base + explained.contributions.sum(axis=2)
+    np.testing.assert_allclose(total, model.predict_joint_log_proba([{"a": 0.0, "b": 3.0}]))

@@ -241,11 +241,11 @@ class GroupOfCounts(Multinomial):
 
     def __init__(self, part: CountsPart, classes: NDArray[Any]) -> None:
         self.part = part
-        self.what: str = part.counts.what  # type: ignore[attr-defined]
-        concentration = part.counts.concentration  # type: ignore[attr-defined]
+        self.what: str = part.likelihood.what  # type: ignore[attr-defined]
+        concentration = part.likelihood.concentration  # type: ignore[attr-defined]
         self.concentration: Array | None = concentration
         if concentration is None:
-            log_probs = part.counts.slopes()
+            log_probs = part.likelihood.slopes()
             assert log_probs is not None
         else:
             total = concentration.sum(axis=1, keepdims=True)
@@ -257,7 +257,7 @@ class GroupOfCounts(Multinomial):
         if self.concentration is None:
             return super()._sequence(x)
         dense = x.toarray() if hasattr(x, "toarray") else x
-        return np.asarray(self.part.counts.contributions(np.maximum(dense, 0.0)).sum(axis=2))
+        return np.asarray(self.part.likelihood.contributions(np.maximum(dense, 0.0)).sum(axis=2))
 
     def _cells_a_row(self, sparse: bool) -> int:
         return len(self.features) * len(self.classes)

@@ -72,8 +72,8 @@ class GroupOfNumbers(ArrayConditional):
     def __init__(self, part: CorrelatedPart, classes: NDArray[Any]) -> None:
         super().__init__(classes, part.columns)
         self.part = part
-        self.what: str = part.correlated.what  # type: ignore[attr-defined]
-        shape = part.correlated.shape  # type: ignore[attr-defined]
+        self.what: str = part.likelihood.what  # type: ignore[attr-defined]
+        shape = part.likelihood.shape  # type: ignore[attr-defined]
         self._centre: Array = shape.centre
         self._root: Array = shape.deviation[:, :, None] * shape.factor
         self._scale: Array = shape.covariance

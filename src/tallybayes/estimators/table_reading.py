@@ -9,35 +9,21 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.memory.correlated_scores import CorrelatedPart
-from tallybayes.engines.memory.count_scores import CountsPart
-from tallybayes.engines.memory.density_scores import DensityPart
-from tallybayes.engines.memory.lookup_scores import BinsPart, KindsPart, LevelsPart
-from tallybayes.engines.memory.part import Part
+from tallybayes.engines.memory.lookup_scores import KindsPart, LevelsPart
+from tallybayes.engines.memory.score_kinds import group_part, number_part
 from tallybayes.engines.threads import get_num_threads, in_threads
 from tallybayes.errors import FamilyWarning, warn_user
 from tallybayes.estimators.declarations import Declared
 from tallybayes.estimators.identifiers import is_identifier, warn_of_identifier
 from tallybayes.estimators.mixed_columns import A_NUMBER
 from tallybayes.estimators.tiny_columns import tiny_columns, warn_of_tiny
-from tallybayes.families import Categorical, Gaussian
-from tallybayes.families.cells import CellLaw
+from tallybayes.families import Categorical
 from tallybayes.families.choice import UNDECLARED, ReadAs, can_read_as, choose, read_as
 from tallybayes.families.column_family import Context, CountedLevels, NumberCounts
-from tallybayes.families.counts import MultinomialCounts
-from tallybayes.families.gaussian_group import GaussianGroup
-from tallybayes.families.number_density import NumberDensity
 from tallybayes.families.priors import Estimate
-from tallybayes.families.strength import (
-    CRITERIA,
-    Criterion,
-    best_alpha,
-    density_score,
-    each,
-    law_score,
-)
+from tallybayes.families.strength import CRITERIA, Criterion, Tuning
 from tallybayes.parameters import Unseen
-from tallybayes.tally import CrossMoments, FeatureSums, GridCounts, LevelCounts, Moments, TableTally
+from tallybayes.tally import GridCounts, LevelCounts, Moments, TableTally
 
 __all__ = [
     "ColumnReading",
@@ -123,7 +109,7 @@ class _Reader:
         self.rows = tally.classes.count
         self.row_weights = tally.classes.row_weights
         self.classes = classes
-        self.declared, alpha, self.estimate, self.unseen, self.missing, self.scale = reading
+        self.declared, alpha, self.estimate, self.unseen, self.missing, scale = reading
         self.criterion: Criterion | None = None
         if alpha in CRITERIA:
             self.criterion = alpha
@@ -132,6 +118,7 @@ class _Reader:
         self.alpha_of_bins = 1.0 if chosen else float(alpha)
         one = self.row_weights.overall
         self.context = Context(classes, self.alpha, self.alpha_of_bins, self.row_weights)
+        self.tuning = Tuning(self.criterion, scale, self.row_weights)
         self.plain = replace(UNDECLARED, ddof=one, pooled_rows=one, estimate=self.estimate)
         self.here = {c.key: (c, t) for c, t in zip(tally.schema.groups, tally.groups, strict=True)}
 
@@ -158,7 +145,7 @@ class _Reader:
         family = family or Categorical(estimate=self.estimate)
         counted = CountedLevels(levels, counts, n_levels, self._gaps(counts))
         levels, law, what, grows = family.likelihood(counted, self.context)
-        law, alpha = self._strong(law, law.counts, self.alpha if family.follows else None)
+        law, alpha = self.tuning.of_law(law, self.alpha if family.follows else None)
         part = LevelsPart(
             columns=(name,),
             law=law,
@@ -170,18 +157,6 @@ class _Reader:
         )
         why = "declared" if name in self.declared.families else "strings are levels"
         return ColumnReading(name, "strings", what + self._told(alpha), why, part, alpha)
-
-    def _strong(
-        self, law: CellLaw, rows: Array, alpha: float | None
-    ) -> tuple[CellLaw, float | None]:
-        """A law of smoothing `alpha`, or None if that does not follow the model's, as strong as it
-        is to be; and its alpha then."""
-        if alpha is None:
-            return law, None
-        criterion, factor = self.criterion, self.scale
-        if criterion is not None:
-            factor = best_alpha(lambda f: law_score(criterion, rows, law, f, self.row_weights))
-        return law if factor == 1.0 else law.scaled(factor), alpha * factor
 
     def _told(self, alpha: float | None) -> str:
         """What the schema says of a smoothing that was chosen for a column."""
@@ -290,19 +265,8 @@ class _Reader:
             per_row = choice.likelihood / max(float(there.sum()), 1e-300)
             why = f"best by leave-one-out ({per_row:.4f} nats a row)"
         kinds = self._kinds(name, there)
-        part: Part
-        alpha: float | None
-        if reading.score_kind == "cells":
-            law, alpha = self._strong(reading.law, reading.law.counts, reading.alpha)
-            follows = reading.alpha is not None
-            part = BinsPart(
-                columns=(name,), law=law, edges=reading.edges, kinds=kinds, follows=follows
-            )
-        else:
-            reading, alpha = self._strong_density(reading, grid)
-            part = DensityPart(
-                columns=(name,), density=reading, n_classes=len(self.rows), kinds=kinds
-            )
+        reading, alpha = reading.tuned(self.tuning, grid)
+        part = number_part(name, reading, len(self.rows), kinds)
         what = reading.what + self._told(alpha)
         holds = "numbers"
         if kinds is not None and kinds.texts:
@@ -310,47 +274,17 @@ class _Reader:
             holds, what = "numbers and strings", f"{what}, {n} level{'s'[: n != 1]} beside"
         return ColumnReading(name, holds, what, why, part, alpha)
 
-    def _strong_density(
-        self, density: NumberDensity, grid: GridCounts
-    ) -> tuple[NumberDensity, float | None]:
-        """A density with the strength of its prior chosen, where it is to be; and that strength."""
-        criterion, weights, tunable = self.criterion, self.row_weights, density.tunable
-        if criterion is None or tunable is None or not grid.counts.any():
-            return density, None
-        alpha = weights.overall * best_alpha(
-            each(lambda a: density_score(criterion, tunable, a, grid, weights))
-        )
-        return tunable.under(alpha), alpha
-
     # ---- groups ----------------------------------------------------------------------------------
     def read_group(self, names: tuple[str, ...], family: Any) -> dict[str, ColumnReading]:
         """The columns of a group, by name."""
-        if family.together == "cross":
-            return self._correlated(names, family)
-        if (names, "sums") in self.here:
-            tally = self.here[names, "sums"][1]
-        else:
-            tally = FeatureSums.zeros(len(self.rows), len(names))
-        assert isinstance(tally, FeatureSums)
-        alpha = None
-        if self.criterion is not None and family.follows:
-            law = Categorical(alpha=self.alpha).law(tally.sums)
-            _, alpha = self._strong(law, tally.sums, self.alpha)
-        counts = MultinomialCounts.read(family, tally, self.alpha if alpha is None else alpha)
-        part = CountsPart(columns=names, counts=counts, n_classes=len(self.rows))
-        what = f"{counts.what} of {len(names)} columns"
-        what += self._told(alpha)
-        return {n: ColumnReading(n, "counts", what, "declared", part, alpha) for n in names}
-
-    def _correlated(self, names: tuple[str, ...], family: Gaussian) -> dict[str, ColumnReading]:
-        tally = self.here[names, "cross"][1] if (names, "cross") in self.here else None
-        if not isinstance(tally, CrossMoments) or not tally.n.any():
+        _, tally = self.here.get((names, family.together), (None, None))
+        group = family.likelihood_together(names, tally, self.context)
+        if group is None:
             why = "no row was seen that has all columns of the group"
             return {n: ColumnReading(n, "nothing yet", "left out", why, None) for n in names}
-        group = GaussianGroup.read(family, names, tally)
-        part = CorrelatedPart(columns=names, correlated=group, n_classes=len(self.rows))
-        what = group.described().what
-        return {n: ColumnReading(n, "numbers", what, "declared", part) for n in names}
+        group, alpha = group.tuned(self.tuning)
+        part, what = group_part(names, group, len(self.rows)), group.in_schema + self._told(alpha)
+        return {n: ColumnReading(n, group.holds, what, "declared", part, alpha) for n in names}
 
 
 def need_two_levels(tally: TableTally, declared: Declared) -> None:

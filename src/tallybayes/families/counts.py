@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.base import less
+from tallybayes.families.categorical import Categorical
 from tallybayes.families.cells import log_ratio
+from tallybayes.families.column_family import GroupLikelihood
 from tallybayes.families.draws import log_dirichlet
-from tallybayes.families.multinomial import Multinomial
 from tallybayes.families.rising import log_counts_evidence, log_rising
 from tallybayes.parameters import Description, ImproperPrior
 from tallybayes.tally import FeatureSums
+
+if TYPE_CHECKING:
+    from tallybayes.families.multinomial import Multinomial
+    from tallybayes.families.strength import Tuning
 
 __all__ = ["MultinomialCounts"]
 
@@ -24,7 +29,7 @@ Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class MultinomialCounts:
+class MultinomialCounts(GroupLikelihood):
     """Multinomial, or Dirichlet-multinomial where the probabilities are integrated out.
 
     Parameters
@@ -35,6 +40,9 @@ class MultinomialCounts:
     alpha : float or float64 array (n_columns,)
         α_j.
     """
+
+    score_kind = "counts"
+    holds = "counts"
 
     family: Multinomial
     sums: Array
@@ -49,6 +57,18 @@ class MultinomialCounts:
     @property
     def what(self) -> str:
         return "Dirichlet-multinomial" if self._integrated else "multinomial"
+
+    @property
+    def in_schema(self) -> str:
+        return f"{self.what} of {self.sums.shape[1]} columns"
+
+    def tuned(self, tuning: Tuning) -> tuple[MultinomialCounts, float | None]:
+        if tuning.criterion is None or not self.family.follows:
+            return self, None
+        alpha = float(self.alpha)
+        _, alpha_chosen = tuning.of_law(Categorical(alpha=alpha).law(self.sums), alpha)
+        assert alpha_chosen is not None
+        return replace(self, alpha=alpha_chosen), alpha_chosen
 
     @property
     def _integrated(self) -> bool:

@@ -50,8 +50,9 @@ from tallybayes.families.class_statistics import (
     Statistics,
     log_density,
 )
-from tallybayes.families.column_family import Context, NumberCounts, NumberFamily
+from tallybayes.families.column_family import Context, GroupFamily, NumberCounts, NumberFamily
 from tallybayes.families.densities import GaussianDensity
+from tallybayes.families.gaussian_group import GaussianGroup
 from tallybayes.families.hyperparameters import Estimate, check_estimate, number
 from tallybayes.families.number_density import NumberDensity
 from tallybayes.families.pooled import Pooled
@@ -59,7 +60,7 @@ from tallybayes.families.priors_of_numbers import NormalInverseGamma
 from tallybayes.families.priors_of_vectors import NormalInverseWishart
 from tallybayes.parameters import MomentsWithout, Quadratic
 from tallybayes.schema import Kind
-from tallybayes.tally import ClassCounts, Moments
+from tallybayes.tally import ClassCounts, CrossMoments, Moments
 
 __all__ = ["Gaussian", "MeanVariance"]
 
@@ -75,7 +76,7 @@ class MeanVariance(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Gaussian(NumberFamily):
+class Gaussian(NumberFamily, GroupFamily):
     """Gaussian likelihood.
 
     Parameters
@@ -172,6 +173,13 @@ class Gaussian(NumberFamily):
         if self.pooled_rows:
             return Pooled.read(self, counts.moments, counts.grid)
         return GaussianDensity.read(self, counts.moments, counts.grid)
+
+    def likelihood_together(
+        self, names: tuple[str, ...], tally: CrossMoments | None, context: Context
+    ) -> GaussianGroup | None:
+        if tally is None or not tally.n.any():
+            return None
+        return GaussianGroup.read(self, names, tally)
 
     @property
     def full(self) -> bool:

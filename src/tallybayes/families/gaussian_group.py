@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from tallybayes.families.column_family import GroupLikelihood
 from tallybayes.families.covariance import Scatter, Shape, log_of_distance, shaped
 from tallybayes.families.draws import log_gamma
 from tallybayes.families.left_out import LeftOut
@@ -50,7 +51,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianGroup:
+class GaussianGroup(GroupLikelihood):
     """Columns as a Gaussian, or Student-t where the parameters are integrated out.
 
     Parameters
@@ -66,6 +67,9 @@ class GaussianGroup:
     tally : CrossMoments
         What they are read from.
     """
+
+    score_kind = "triangular"
+    holds = "numbers"
 
     family: Gaussian
     names: tuple[str, ...]
@@ -95,6 +99,10 @@ class GaussianGroup:
     @property
     def what(self) -> str:
         return "Student-t" if self.family.estimate == "posterior" else "Gaussian"
+
+    @property
+    def in_schema(self) -> str:
+        return self.described().what
 
     @property
     def prior(self) -> NormalInverseWishart | None:

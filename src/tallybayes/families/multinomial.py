@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.base import class_blocks
-from tallybayes.families.column_family import ColumnFamily
+from tallybayes.families.column_family import Context, GroupFamily
+from tallybayes.families.counts import MultinomialCounts
 from tallybayes.families.hyperparameters import Estimate, cannot_estimate, check_estimate
 from tallybayes.families.priors import Dirichlet
 from tallybayes.parameters import Linear, SumsWithout
@@ -33,7 +34,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Multinomial(ColumnFamily):
+class Multinomial(GroupFamily):
     """Multinomial likelihood with additive smoothing.
 
     Parameters
@@ -69,6 +70,13 @@ class Multinomial(ColumnFamily):
     @property
     def follows(self) -> bool:
         return self.alpha is None and self.prior is None and self.estimate != "mle"
+
+    def likelihood_together(
+        self, names: tuple[str, ...], tally: FeatureSums | None, context: Context
+    ) -> MultinomialCounts:
+        if tally is None:
+            tally = FeatureSums.zeros(len(context.classes), len(names))
+        return MultinomialCounts.read(self, tally, context.alpha)
 
     def smoothing(self, n_features: int, alpha: float = 1.0) -> float | Array:
         """α_j: a number, or float64 array (n_features,); `alpha` where the family says nothing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from tallybayes.parameters import (
     QuadraticTerms,
 )
 from tallybayes.tally import GridCounts
+
+if TYPE_CHECKING:
+    from tallybayes.families.strength import Tuning
 
 __all__ = ["LearningDensity", "NumberDensity", "TunableDensity"]
 
@@ -81,6 +84,11 @@ class NumberDensity(ABC):
     def tunable(self) -> TunableDensity | None:
         """The density, where the strength of its prior is chosen when the model's alpha is."""
         return None
+
+    def tuned(self, tuning: Tuning, grid: GridCounts) -> tuple[NumberDensity, float | None]:
+        """The density with a prior as strong as it is to be, and that strength where it was chosen;
+        `grid` are the column's values."""
+        return tuning.of_density(self, grid)
 
     # ---- the prior, and what the rows make of it -------------------------------------------------
     def log_evidence_of(self, grid: GridCounts) -> float:

@@ -13,19 +13,20 @@ MacKay and Peto (1995); Geisser and Eddy (1979).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.cells import CellLaw
-from tallybayes.families.number_density import TunableDensity
+from tallybayes.families.number_density import NumberDensity, TunableDensity
 from tallybayes.families.rising import log_counts_evidence, log_rising
 from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 
 __all__ = [
     "CRITERIA",
     "Criterion",
+    "Tuning",
     "best_alpha",
     "class_evidence",
     "density_score",
@@ -174,3 +175,45 @@ def best_alpha(score: Callable[[Array], Array]) -> float:
         return float(10.0 ** power[best])
     vertex = 0.5 * np.clip((left - right) / bend, -1.0, 1.0)
     return float(10.0 ** (power[best] + vertex * (power[1] - power[0])))
+
+
+class Tuning(NamedTuple):
+    """How strong the priors of columns are made.
+
+    Parameters
+    ----------
+    criterion : {"evidence", "loo_likelihood"}, optional
+        What the strength of each column's prior is chosen by.
+    scale : float
+        What priors that follow the model's alpha are scaled by where there is no criterion.
+    row_weights : RowWeights
+    """
+
+    criterion: Criterion | None
+    scale: float
+    row_weights: RowWeights
+
+    def of_law(self, law: CellLaw, alpha: float | None) -> tuple[CellLaw, float | None]:
+        """A law of smoothing `alpha` as strong as it is to be, and its alpha then; as it is where
+        that is None, because it does not follow the model's."""
+        if alpha is None:
+            return law, None
+        criterion, factor = self.criterion, self.scale
+        if criterion is not None:
+            factor = best_alpha(
+                lambda f: law_score(criterion, law.counts, law, f, self.row_weights)
+            )
+        return law if factor == 1.0 else law.scaled(factor), alpha * factor
+
+    def of_density(
+        self, density: NumberDensity, grid: GridCounts
+    ) -> tuple[NumberDensity, float | None]:
+        """A density with the strength of its prior chosen, where it is to be; and that strength.
+        `grid` are the column's values."""
+        criterion, weights, tunable = self.criterion, self.row_weights, density.tunable
+        if criterion is None or tunable is None or not grid.counts.any():
+            return density, None
+        alpha = weights.overall * best_alpha(
+            each(lambda a: density_score(criterion, tunable, a, grid, weights))
+        )
+        return tunable.under(alpha), alpha

@@ -41,16 +41,16 @@ class CorrelatedPart(ComputedPart):
 
     Parameters are those of ComputedPart, and:
 
-    correlated : Correlated
+    likelihood : Correlated
     """
 
-    correlated: Correlated
+    likelihood: Correlated
 
     def described(self) -> Description:
-        return self.correlated.described()
+        return self.likelihood.described()
 
     def log_evidence(self, grid: GridCounts | None) -> list[float]:
-        return [self.correlated.log_evidence()]
+        return [self.likelihood.log_evidence()]
 
     def prior_and_posteriors(self, level: Any) -> Any:
         need_no_level(self.columns[0], level)
@@ -75,7 +75,7 @@ class CorrelatedPart(ComputedPart):
         zeros."""
         scores = np.zeros((len(values), self.n_classes))
         for there, rows in gap_patterns(values):
-            terms, whole = self.correlated.terms(there), len(rows) == len(values)
+            terms, whole = self.likelihood.terms(there), len(rows) == len(values)
             x = values if whole else values[rows]
             x = np.ascontiguousarray(x[:, there]) if len(there) < x.shape[1] else x
             some = scores if whole else np.zeros((len(rows), self.n_classes))
@@ -101,7 +101,7 @@ class CorrelatedPart(ComputedPart):
         return {name: shares[:, :, j] for j, name in enumerate(self.columns)}
 
     def drawn(self, x: Table, rng: Any, n: int) -> Array:
-        return self.correlated.drawn(self.matrix(x), rng, n)
+        return self.likelihood.drawn(self.matrix(x), rng, n)
 
     def without(self, x: Table, own: Index, weight: Array) -> Array:
         """What they add after each row itself is taken out; a row with missing values was not
@@ -114,7 +114,7 @@ class CorrelatedPart(ComputedPart):
         step = max(1, CELLS // (self.n_classes * len(self.columns)))
         for start in range(0, len(whole), step):
             rows = whole[start : start + step]
-            scores[rows] = self.correlated.without(values[rows], own[rows], weight[rows])
+            scores[rows] = self.likelihood.without(values[rows], own[rows], weight[rows])
         return scores
 
     def distribution(self, made: Distributions) -> Any:
@@ -125,7 +125,7 @@ class CorrelatedPart(ComputedPart):
         return {}
 
     def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
-        terms = self.correlated.terms(tuple(range(len(self.columns))))
+        terms = self.likelihood.terms(tuple(range(len(self.columns))))
 
         def slowly(values: list[float]) -> list[float]:
             return self.scored(np.array([values]))[0].tolist()  # type: ignore[no-any-return]

@@ -35,17 +35,17 @@ class CountsPart(ComputedPart):
 
     Parameters are those of ComputedPart, and:
 
-    counts : Counts
+    likelihood : Counts
     """
 
-    counts: Counts
+    likelihood: Counts
 
     def described(self) -> Description:
-        what, _, values = self.counts.described()
+        what, _, values = self.likelihood.described()
         return Description(what, list(self.columns), values)
 
     def log_evidence(self, grid: GridCounts | None) -> list[float]:
-        return [self.counts.log_evidence()]
+        return [self.likelihood.log_evidence()]
 
     def prior_and_posteriors(self, level: Any) -> Any:
         need_no_level(self.columns[0], level)
@@ -72,7 +72,7 @@ class CountsPart(ComputedPart):
         return wide
 
     def contributions(self, x: Table) -> dict[str, Array]:
-        shares = self.counts.contributions(self.matrix(x))
+        shares = self.likelihood.contributions(self.matrix(x))
         return {name: shares[:, :, j] for j, name in enumerate(self.columns)}
 
     def add(self, x: Table, scores: Array) -> None:
@@ -83,13 +83,13 @@ class CountsPart(ComputedPart):
         scores += self.without(x, own, weight)
 
     def drawn(self, x: Table, rng: Any, n: int) -> Array:
-        return self.counts.drawn(self.matrix(x), rng, n)
+        return self.likelihood.drawn(self.matrix(x), rng, n)
 
     def without(self, x: Table, own: Index, weight: Array) -> Array:
         wide = self.matrix(x)
         step = max(1, (CHUNK << 3) // (self.n_classes * wide.shape[1]))
         parts = [slice(start, start + step) for start in range(0, max(len(own), 1), step)]
-        return np.concatenate([self.counts.without(wide[p], own[p], weight[p]) for p in parts])
+        return np.concatenate([self.likelihood.without(wide[p], own[p], weight[p]) for p in parts])
 
     def distribution(self, made: Distributions) -> Any:
         return made.counts(self)
@@ -105,7 +105,7 @@ class CountsPart(ComputedPart):
 
     def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
         """Possible where they have a linear form."""
-        slopes = self.counts.slopes()
+        slopes = self.likelihood.slopes()
         if slopes is None:
             return False
         none = np.zeros(self.n_classes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,13 @@ class DensityPart(ComputedPart):
 
     density: Density
     kinds: KindsPart | None = None
+
+    @classmethod
+    def of(
+        cls, columns: tuple[str, ...], likelihood: Any, n_classes: int, kinds: KindsPart | None
+    ) -> Self:
+        """The part of a column of numbers that is read as a density."""
+        return cls(columns=columns, density=likelihood, n_classes=n_classes, kinds=kinds)
 
     @property
     def lookup(self) -> LookupPart | None:

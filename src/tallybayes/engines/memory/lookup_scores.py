@@ -256,6 +256,14 @@ class BinsPart(LookupPart):
     edges: Array
     kinds: KindsPart | None = None
 
+    @classmethod
+    def of(
+        cls, columns: tuple[str, ...], likelihood: Any, n_classes: int, kinds: KindsPart | None
+    ) -> Self:
+        """The part of a column of numbers in bins."""
+        law, follows = likelihood.law, likelihood.alpha is not None
+        return cls(columns=columns, law=law, edges=likelihood.edges, kinds=kinds, follows=follows)
+
     def _all_entries(self) -> Array:
         kinds = None if self.kinds is None else self.kinds.table
         return self._with_kinds(super()._all_entries(), kinds)

@@ -1,0 +1,39 @@
+"""The part of a table's score for each score kind that a likelihood can have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tallybayes.engines.memory.correlated_scores import CorrelatedPart
+from tallybayes.engines.memory.count_scores import CountsPart
+from tallybayes.engines.memory.density_scores import DensityPart
+from tallybayes.engines.memory.lookup_scores import BinsPart, KindsPart
+from tallybayes.engines.memory.part import Part
+
+__all__ = ["group_part", "number_part"]
+
+NUMBERS: dict[str, type[BinsPart | DensityPart]] = {"cells": BinsPart, "density": DensityPart}
+GROUPS: dict[str, type[CountsPart | CorrelatedPart]] = {
+    "counts": CountsPart,
+    "triangular": CorrelatedPart,
+}
+
+
+def number_part(name: str, likelihood: Any, n_classes: int, kinds: KindsPart | None) -> Part:
+    """What a column of numbers adds to the score.
+
+    Parameters
+    ----------
+    name : str
+    likelihood : NumberDensity or BinnedReading
+    n_classes : int
+    kinds : KindsPart, optional
+        What a gap, a number and each text beside the numbers say by themselves.
+    """
+    return NUMBERS[likelihood.score_kind].of((name,), likelihood, n_classes, kinds)
+
+
+def group_part(columns: tuple[str, ...], likelihood: Any, n_classes: int) -> Part:
+    """What a group of columns adds to the score; `likelihood` is a GroupLikelihood."""
+    kind = GROUPS[likelihood.score_kind]
+    return kind(columns=columns, likelihood=likelihood, n_classes=n_classes)
