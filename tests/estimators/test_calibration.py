@@ -15,14 +15,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tallybayes import NaiveBayes, cross_validate, leave_one_out
 from tallybayes.errors import RuledOutWarning
-from tallybayes.estimators.calibration import (
-    ABOVE,
-    BELOW,
-    ROWS,
-    Isotonic,
-    Temperature,
-    fitted_calibration,
-)
+from tallybayes.estimators.calibration import Isotonic, Temperature
+from tallybayes.estimators.calibration_fit import ABOVE, BELOW, ROWS, fitted_calibration
 from tallybayes.families import Categorical, Gaussian, Multinomial
 
 METHODS = pytest.mark.parametrize("method", ["temperature", "isotonic"])

@@ -24,7 +24,7 @@ from tallybayes.cli.schema_view import (
 from tallybayes.cli.scoring import figures_of, figures_of_fit
 from tallybayes.cli.strays import note_strays
 from tallybayes.cli.telling import Telling, measure_of, most_telling
-from tallybayes.estimators.weighted_words import NOTHING
+from tallybayes.estimators.weighted_summary import NOTHING
 
 __all__ = ["Wish", "fit"]
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from tallybayes.estimators.calibration import Calibration
 from tallybayes.estimators.frames import frame
+from tallybayes.estimators.table_model import TableModel
 from tallybayes.tables import Table
 from tallybayes.tables.columns import values_of
 
-__all__ = ["Explanation", "explained"]
+__all__ = ["Explanation", "explanation_of"]
 
 Array = NDArray[np.float64]
 
@@ -119,24 +119,16 @@ class Explanation:
         )
 
 
-def explained(
-    base: Array,
-    contributions: Array,
-    classes: NDArray[Any],
-    columns: list[str],
-    table: Table,
-    log_prior: Array,
-    calibration: Calibration | None = None,
-) -> Explanation:
-    """An explanation with its probabilities: those of the scores, calibrated where the model is,
-    and the class prior for a row that every class rules out."""
+def explanation_of(model: TableModel, x: Table) -> Explanation:
+    """What adds to the score of each class in rows as the model reads them, with the probabilities
+    that it predicts: of a row that every class rules out, those of the class prior."""
+    base, contributions, names = model.contributions(x)
     with np.errstate(invalid="ignore"):
         scores = base + contributions.sum(axis=2)
-    scores[np.isneginf(scores).all(axis=1)] = log_prior
+    scores[np.isneginf(scores).all(axis=1)] = model.log_prior
     log_proba = scores - logsumexp(scores, axis=1, keepdims=True)
-    if calibration is not None:
-        log_proba = calibration.apply(log_proba)
-    return Explanation(base, contributions, classes, columns, table, np.exp(log_proba))
+    proba = model.corrected(log_proba)
+    return Explanation(base, contributions, model.schema.classes, names, x, proba)
 
 
 def _named(name: str, row: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from tallybayes.engines.sql.statement import LevelsAsked, NumbersAsked, SourceCo
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.estimators.base import class_prior_of
 from tallybayes.estimators.declarations import Declared, declared, names_declared
-from tallybayes.estimators.explanation import Explanation
+from tallybayes.estimators.explanation import Explanation, explanation_of
 from tallybayes.estimators.labels import label_array, labels_and_codes
 from tallybayes.estimators.mixed_columns import Held
 from tallybayes.estimators.odd_values import Watched, warn_of_odd_values
@@ -433,7 +433,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             ``base + contributions.sum(axis=2)`` is :meth:`predict_joint_log_proba`.
         """
         model, x = self._ask(rows, where)
-        return model.explanation(x)
+        return explanation_of(model, x)
 
     # ---- what was counted ------------------------------------------------------------------------
     def _answered(self, name: str) -> tuple[TableModel, str]:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from tallybayes.engines.memory.lookup_leave_one_out import cells_without
 from tallybayes.engines.memory.lookup_scores import LookupPart
 from tallybayes.errors import NegativeTally
-from tallybayes.estimators.calibration import Calibration, Method, fitted_calibration
+from tallybayes.estimators.calibration import Calibration, Method
+from tallybayes.estimators.calibration_fit import fitted_calibration
 from tallybayes.estimators.table_model import TableModel
 from tallybayes.leaving_out import posterior_without
 from tallybayes.tables import Table

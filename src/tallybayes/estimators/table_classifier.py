@@ -23,7 +23,7 @@ from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.calibration import Isotonic
 from tallybayes.estimators.class_weights import need_same_class_weights, weighted
 from tallybayes.estimators.declarations import Declared, declared, names_declared
-from tallybayes.estimators.explanation import Explanation
+from tallybayes.estimators.explanation import Explanation, explanation_of
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes, read_labels
 from tallybayes.estimators.learning import learning
@@ -593,7 +593,7 @@ class TableClassifier(RowByRow):
         Explanation
             ``base + contributions.sum(axis=2)`` is :meth:`predict_joint_log_proba`.
         """
-        return self._fitted().explanation(self._read_rows(X))
+        return explanation_of(self._fitted(), self._read_rows(X))
 
     def explain_one(self, row: Mapping[str, Any]) -> Explanation:
         """:meth:`explain` of one row as a dict; ``print`` it for a readable table."""

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from tallybayes.engines.memory.table_score import TableScore
 from tallybayes.estimators.calibration import Calibration
 from tallybayes.estimators.comparing import same
-from tallybayes.estimators.explanation import Explanation, explained
 from tallybayes.estimators.mixed_columns import Held, as_read, held_values, values_of_columns
 from tallybayes.estimators.model_base import Model
 from tallybayes.estimators.odd_values import Watched
@@ -28,7 +27,7 @@ from tallybayes.families.choice import ReadAs
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally
 
-__all__ = ["RARE", "Chosen", "TableModel"]
+__all__ = ["RARE", "Chosen", "Contributions", "TableModel"]
 
 Array = NDArray[np.float64]
 
@@ -65,6 +64,23 @@ class MadeChoices(NamedTuple):
 
     choices: dict[str, ReadAs]
     basis: tuple[Array, Reading, tuple[str, ...]]
+
+
+class Contributions(NamedTuple):
+    """What adds to the scores of rows, in nats.
+
+    Parameters
+    ----------
+    base : float64 array (n_classes,)
+        What every row has.
+    of_terms : float64 array (n_rows, n_classes, n_terms)
+    names : list of str
+        Of the terms: columns, or pairs of them.
+    """
+
+    base: Array
+    of_terms: Array
+    names: list[str]
 
 
 class TableModel(Model):
@@ -234,22 +250,21 @@ class TableModel(Model):
         x = rows_to_score(table, self.names, self.required, self.holds, what, records=False)
         return self.score.joint(x)
 
-    def explanation(self, x: Table) -> Explanation:
+    def contributions(self, x: Table) -> Contributions:
         """What each column adds to the score of each class."""
         shares = self.score.contributions(x)
         contributions = np.zeros((x.n_rows, len(self.log_prior), len(self.names)))
         for j, name in enumerate(self.names):
             if name in shares:
                 contributions[:, :, j] = shares[name]
-        return explained(
-            self.log_prior.copy(),
-            contributions,
-            self.schema.classes,
-            list(self.names),
-            x,
-            self.log_prior,
-            self.chosen.calibration,
-        )
+        return Contributions(self.log_prior.copy(), contributions, list(self.names))
+
+    def corrected(self, log_proba: Array) -> Array:
+        """P(c | x) as the model predicts it, (n_rows, n_classes), of what its score says."""
+        calibration = self.chosen.calibration
+        if calibration is not None:
+            log_proba = calibration.apply(log_proba)
+        return np.asarray(np.exp(log_proba))
 
     def rescale(self, scale: float) -> None:
         """Multiplies alpha in the columns that follow it, families and bins as they are."""

@@ -15,7 +15,7 @@ from tallybayes.errors import StaleWarning, warn_user
 from tallybayes.estimators.array_api import like
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.declarations import Declared
-from tallybayes.estimators.explanation import Explanation
+from tallybayes.estimators.explanation import Explanation, explanation_of
 from tallybayes.estimators.frames import frame
 from tallybayes.estimators.labels import codes_of, read_labels
 from tallybayes.estimators.learning import learning
@@ -29,8 +29,8 @@ from tallybayes.estimators.weighted_learning import (
     simplified_weighting,
 )
 from tallybayes.estimators.weighted_model import WeightedModel
+from tallybayes.estimators.weighted_summary import summary_of, term_frame
 from tallybayes.estimators.weighted_warnings import warn_of_rows
-from tallybayes.estimators.weighted_words import summary_of, term_frame
 from tallybayes.estimators.weighting import Weighting
 from tallybayes.families import Bernoulli, Categorical
 from tallybayes.tables import Numbers, Table
@@ -564,7 +564,7 @@ class WeightedNaiveBayes(TableClassifier):
             ``base + contributions.sum(axis=2)`` is :meth:`predict_joint_log_proba`.
         """
         self._fresh()
-        return self._weighted().explanation(self._read_rows(X))
+        return explanation_of(self._weighted(), self._read_rows(X))
 
     def summary(self, most: int = 10) -> str:
         """The model in words: how good it is, what it goes by, and what it leaves out.

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.estimators.explanation import Explanation, explained
-from tallybayes.estimators.table_model import TableModel
+from tallybayes.estimators.table_model import Contributions, TableModel
 from tallybayes.estimators.table_reading import ColumnReading
 from tallybayes.estimators.weighted_words import Term, columns_read, terms_of
 from tallybayes.estimators.weighting import PartNow, WeightingNow, apply_weighting
@@ -97,13 +96,14 @@ class WeightedModel(TableModel):
             found: Array = np.log(mixed(np.exp(log_proba), left, self.prior_share))
         return found
 
-    def explanation(self, x: Table) -> Explanation:
+    def contributions(self, x: Table) -> Contributions:
         """What each term, a column or a pair of columns, adds to the score of each class."""
         weighting, score = self.chosen.weighting, self.score
         names = [] if weighting is None else weighting.names
-        shares, classes = score.contributions(x), self.schema.classes
-        told = explained(score.offset.copy(), shares, classes, names, x, self.log_prior)
-        return replace(told, probabilities=self.predicted(told.probabilities))
+        return Contributions(score.offset.copy(), score.contributions(x), names)
+
+    def corrected(self, log_proba: Array) -> Array:
+        return self.predicted(np.exp(log_proba))
 
     def likelihood_without(self, x: Table, own: NDArray[np.int64], weight: Array) -> Array:
         """What the terms add after each row itself is taken out of what columns and pairs count,
