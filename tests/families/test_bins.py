@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tallybayes import _kernels
-from tallybayes.families.bins import quantile_bins
+from tallybayes.families.bins import quantile_bins, quantile_bins_of_each
 from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 
 
@@ -45,3 +45,20 @@ def test_heavy_rows_of_a_class_have_no_bins_of_their_own():
     x, balanced = rng.normal(size=1000).round(2), (1000 / 1900, 10.0)
     grid, weights = grid_counts(x, codes, balanced), row_weights(codes, balanced)
     assert quantile_bins(grid, 8, weights).counts.shape[1] == 8
+
+
+def test_columns_are_cut_together_as_one_by_one():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 300).astype(np.int32)
+    grids = [grid_counts(x, codes, (1.0, 0.3)) for x in rng.normal(size=(3, 300)).round(1)]
+    grids += [GridCounts.zeros(2), grid_counts(np.floor(rng.normal(size=300)), codes, (1.0, 0.3))]
+    sizes, weights = [4, 128, 16, 8, 8], row_weights(codes, (1.0, 0.3))
+    together = quantile_bins_of_each(grids, sizes, weights)
+    for grid, size, (edges, counts) in zip(grids, sizes, together, strict=True):
+        alone = quantile_bins(grid, size, weights)
+        assert edges.tobytes() == alone.edges.tobytes()
+        assert counts.tobytes() == alone.counts.tobytes()
+        cell = np.searchsorted(edges, grid.values(), side="right")
+        again = np.zeros_like(counts)
+        np.add.at(again.T, cell, grid.counts.T)
+        np.testing.assert_allclose(again, counts)

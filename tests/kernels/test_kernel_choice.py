@@ -137,12 +137,14 @@ def test_bins_end_where_those_of_numpy_do(n_classes, n_cells, n_bins, weight, se
     factor = {"whole": 1.0, "light": 1e-3, "large": 1e7, "any": rng.random((n_classes, 1)) + 0.1}
     counts = counts * factor[weight]
     by_class = np.broadcast_to(np.asarray(factor[weight]), (n_classes, 1))
-    found = np.empty(n_cells, dtype=np.int32)
     row = np.ascontiguousarray(by_class[:, 0])
-    n = _kernels.quantile_bins(counts, row, n_bins, found)
-    labels = quantile_labels(counts, n_bins, RowWeights(by_class, float(row.mean())))
-    np.testing.assert_array_equal(np.diff(found) != 0, np.diff(labels) != 0)
-    assert n == found[-1] + 1
+    columns, sizes = [counts, counts[:, ::-1].copy()], np.array([n_bins, 3])
+    found = np.empty((2, n_cells), dtype=np.int32)
+    _kernels.quantile_bins(columns, row, sizes, found.ravel())
+    for column, size, bins in zip(columns, sizes, found, strict=True):
+        labels = quantile_labels(column, size, RowWeights(by_class, float(row.mean())))
+        assert bins[0] == 0
+        np.testing.assert_array_equal(np.diff(bins), np.diff(labels) != 0)
 
 
 def test_a_student_t_is_a_candidate_too():

@@ -121,16 +121,26 @@ void find_atoms(nb::list counts, nb::list values, i64 classes, double row,
     for (i64 j = 0; j < d; ++j) found.data()[j] = has_atoms(grids.columns[j], x[j], classes, row);
 }
 
-i64 quantile_bins(const Table& counts, const Vector& row, i64 n_bins, OutVector<i32> bin) {
-    const i64 K = static_cast<i64>(counts.shape(0)), cells = static_cast<i64>(counts.shape(1));
+// The bin of each cell of columns that are cut into so many; `bin` holds them one after the other.
+void quantile_bins(nb::list counts, const Vector& row, const InVector<i64>& n_bins,
+                   OutVector<i32> bin) {
+    const i64 K = static_cast<i64>(row.shape(0));
     const ClassRows with = class_rows(row, row, 1.0);
-    need(row, 0, K, "row"), need(bin, 0, cells, "bin");
-    if (cells < 1 || n_bins < 1) throw nb::value_error("cells and bins are from 1 on");
+    const Grids grids(counts, K);
+    need(n_bins, 0, grids.size(), "n_bins");
+    const std::vector<i64> sizes = whole_numbers(n_bins, 1, "bins are from 1 on");
+    i64 cells = 0;
+    for (const GridColumn& column : grids.columns) cells += column.cells;
+    need(bin, 0, cells, "bin");
     nb::gil_scoped_release release;
+    UsedCells used;
     std::vector<i32> found;
-    const i64 n = QuantileBins({counts.data(), cells}, with).cut(n_bins, found);
-    std::copy(found.begin(), found.end(), bin.data());
-    return n;
+    i32* out = bin.data();
+    for (i64 j = 0; j < grids.size(); ++j) {
+        used.read(grids.columns[j], K);
+        QuantileBins(used, grids.columns[j].cells, with).cut(sizes[j], found);
+        out = std::copy(found.begin(), found.end(), out);
+    }
 }
 
 }  // namespace

@@ -59,34 +59,34 @@ struct UsedCells {
         const double* w = column.counts;
         i64 e = 0;
         for (i64 i = 0; i < n; ++i) e += w[i] > 0.0;
-        clear(classes, e), e = 0;
+        clear(classes, e + 1), e = 0;  // one more: each entry is written, and kept where it has rows
         for (i64 k = 0; k < classes; ++k, w += column.cells) {
             for (i64 a = 0; a < column.cells; ++a) {
-                if (!(w[a] > 0.0)) continue;
-                cell[e] = static_cast<i32>(a), of[e] = static_cast<i32>(k), weight[e++] = w[a];
-                rows[k] += w[a];
+                cell[e] = static_cast<i32>(a), of[e] = static_cast<i32>(k), weight[e] = w[a];
+                e += w[a] > 0.0;
             }
             start[k + 1] = e;
         }
+        for (i64 i = 0; i < e; ++i) rows[of[i]] += weight[i];
         close(e);
     }
     // The same rows in coarser cells; bin (cells of `fine`) ascends.
     void join(const UsedCells& fine, const i32* bin) {
-        const i64 classes = static_cast<i64>(fine.rows.size());
-        clear(classes, fine.size());
+        clear(static_cast<i64>(fine.rows.size()), fine.size());
+        rows = fine.rows;
         i64 n = 0;
-        for (i64 k = 0; k < classes; ++k) {
-            i32 last = -1;
-            for (i64 e = fine.start[k]; e < fine.start[k + 1]; ++e) {
-                const i32 b = bin[fine.cell[e]];
-                const bool again = b == last;
-                n += !again;
-                weight[n - 1] = (again ? weight[n - 1] : 0.0) + fine.weight[e];
-                cell[n - 1] = last = b, of[n - 1] = static_cast<i32>(k);
-                rows[k] += fine.weight[e];
-            }
+        i32 last = -1, k = -1;
+        double sum = 0.0;
+        for (i64 e = 0; e < fine.size(); ++e) {
+            const i32 b = bin[fine.cell[e]];
+            const bool again = b == last && fine.of[e] == k;
+            n += !again;
+            sum = (again ? sum : 0.0) + fine.weight[e];
+            weight[n - 1] = sum;
+            cell[n - 1] = last = b, of[n - 1] = k = fine.of[e];
             start[k + 1] = n;
         }
+        for (std::size_t i = 1; i < start.size(); ++i) start[i] = std::max(start[i], start[i - 1]);
         close(n);
     }
 };
@@ -95,12 +95,10 @@ struct UsedCells {
 // all weights move no row over a cut. A heavy value separates what lies on its two sides.
 class QuantileBins {
 public:
-    QuantileBins(const GridColumn& column, const ClassRows& with)
-        : weight_(static_cast<std::size_t>(column.cells), 0.0) {
-        const double* w = column.counts;
-        for (i64 k = 0; k < with.classes; ++k, w += column.cells)
-            for (i64 a = 0; a < column.cells; ++a)
-                if (w[a] > 0.0) weight_[a] += rounded(w[a] / with.row[k]);
+    QuantileBins(const UsedCells& used, i64 cells, const ClassRows& with)
+        : weight_(static_cast<std::size_t>(cells), 0.0) {
+        for (i64 e = 0; e < used.size(); ++e)
+            weight_[used.cell[e]] += rounded(used.weight[e] / with.row[used.of[e]]);
         for (double all : weight_) total_ += all;
     }
 
@@ -152,31 +150,54 @@ struct CellCandidates {
     std::vector<double> strengths;  // S
 };
 
+// What is computed of all candidates is rough: rounding in another order, far below this share of L.
+// Only those so near the best are computed once more, in the order that decides the last bits.
+constexpr double ROUGHLY = 1e-8;
+
 class CellScorer {
 public:
     CellScorer(const Loops& loops, const ClassRows& with, const CellCandidates& candidates)
         : loops_(loops), with_(with), candidates_(candidates) {}
 
-    // L of each size, NaN where the bins are those of an earlier one, and of each width and strength
+    // L of each size, NaN where the bins are those of an earlier one, and of each width and strength;
+    // −∞ where it is below another by more than rounding
     void score(const GridColumn& column, double* bins, double* densities) const {
         UsedCells cells, binned;
         cells.read(column, with_.classes);
-        const QuantileBins quantiles(column, with_);
+        const QuantileBins quantiles(cells, column.cells, with_);
         std::vector<std::vector<i32>> known;
         std::vector<i32> bin;
-        for (i64 size : candidates_.sizes) {
-            const i64 n = quantiles.cut(size, bin);
-            if (std::find(known.begin(), known.end(), bin) != known.end()) {
-                *bins++ = std::numeric_limits<double>::quiet_NaN();
-                continue;
-            }
-            binned.join(cells, bin.data());
-            *bins++ = binned_likelihood(binned, n);
+        std::vector<i64> n_bins;
+        const i64 n_sizes = static_cast<i64>(candidates_.sizes.size());
+        for (i64 i = 0; i < n_sizes; ++i) {
+            const i64 n = quantiles.cut(candidates_.sizes[i], bin);
+            const bool again = std::find(known.begin(), known.end(), bin) != known.end();
+            bins[i] = std::numeric_limits<double>::quiet_NaN();
+            n_bins.push_back(again ? 0 : n);
             known.push_back(bin);
+            if (!again) bins[i] = binned_likelihood(joined(cells, column.cells, bin, n, binned), n, true);
         }
         const i64 n = quantiles.cut(candidates_.fine, bin);
-        binned.join(cells, bin.data());
-        density_likelihoods(binned, n, densities);
+        UsedCells fine;
+        const DensityScorer density(*this, joined(cells, column.cells, bin, n, fine), n);
+        const i64 n_densities = density.rough(densities);
+
+        double best = -std::numeric_limits<double>::infinity();
+        for (i64 i = 0; i < n_sizes; ++i) best = std::max(best, bins[i]);
+        for (i64 i = 0; i < n_densities; ++i) best = std::max(best, densities[i]);
+        best -= ROUGHLY * std::abs(best) + 1e-12 * cells.everyone;
+        for (i64 i = 0; i < n_densities; ++i)
+            densities[i] = densities[i] < best ? -std::numeric_limits<double>::infinity()
+                                               : density.likelihood(i);
+        for (i64 i = 0; i < n_sizes; ++i) {
+            if (n_bins[i] == 0) continue;
+            if (bins[i] < best) {
+                bins[i] = -std::numeric_limits<double>::infinity();
+                continue;
+            }
+            const UsedCells& used = joined(cells, column.cells, known[i], n_bins[i], binned);
+            bins[i] = binned_likelihood(used, n_bins[i], false);
+        }
     }
 
 private:
@@ -190,31 +211,37 @@ private:
         return total;
     }
 
+    // rows of `fine` cells in n bins; `room` is for them
+    static const UsedCells& joined(const UsedCells& fine, i64 cells, const std::vector<i32>& bin,
+                                   i64 n, UsedCells& room) {
+        if (n == cells) return fine;
+        room.join(fine, bin.data());
+        return room;
+    }
+
     static void sum_rows(const UsedCells& used, Numbers& rows) {
         for (i64 e = 0; e < used.size(); ++e) rows[used.cell[e]] += used.weight[e];
     }
 
-    double binned_likelihood(const UsedCells& used, i64 n) const {
+    double binned_likelihood(const UsedCells& used, i64 n, bool rough) const {
         const double each = candidates_.pseudo, S = each * static_cast<double>(n);
         Numbers rows(n, 0.0), said(n, 0.0), ratio(used.size());
         sum_rows(used, rows);
         double smoothed = 0.0, blank = 0.0;
+        Numbers factor(with_.classes);
         for (i64 k = 0; k < with_.classes; ++k) {
-            if (used.rows[k] == 0.0) {
-                blank += with_.prior[k];
-                continue;
-            }
-            const double factor = with_.prior[k] / (used.rows[k] + S);
-            smoothed += factor;
-            for (i64 e = used.start[k]; e < used.start[k + 1]; ++e)
-                said[used.cell[e]] += factor * used.weight[e];
+            factor[k] = with_.prior[k] / (used.rows[k] + S);
+            (used.rows[k] == 0.0 ? blank : smoothed) += used.rows[k] == 0.0 ? with_.prior[k] : factor[k];
         }
+        for (i64 e = 0; e < used.size(); ++e)
+            said[used.cell[e]] += factor[used.of[e]] * used.weight[e];
         for (i64 b = 0; b < n; ++b)
             said[b] += each * smoothed + blank * (rows[b] + each) / (used.everyone + S);
         const BinShares given{with_.prior, with_.row, used.rows.data(), rows.data(), said.data(),
                               each, S, used.everyone};
         loops_.bin_shares(given, used.size(), used.cell.data(), used.of.data(), used.weight.data(),
                           ratio.data());
+        if (rough) return loops_.log_sum(used.size(), used.weight.data(), ratio.data(), false);
         return likelihood(used, ratio);
     }
 
@@ -242,93 +269,161 @@ private:
         }
     };
 
-    void density_likelihoods(const UsedCells& used, i64 n, double* out) const {
-        const i64 E = used.size(), n_strengths = static_cast<i64>(candidates_.strengths.size());
-        const double N = used.everyone, u = with_.unit, even = u / static_cast<double>(n);
-        Numbers rows(n, 0.0), base(n), own_base(E), left(E), one(E), mine(E);
-        sum_rows(used, rows);
-        for (i64 b = 0; b < n; ++b) base[b] = (rows[b] + even) / (N + u);
-        std::vector<unsigned char> gone(E);
-        for (i64 e = 0; e < E; ++e) {
-            const i64 k = used.of[e], b = used.cell[e];
-            one[e] = with_.one(k, used.weight[e]);
-            mine[e] = std::max(with_.prior[k] - one[e], 0.0);
-            own_base[e] = (what_is_left(rows[b], one[e]) + even) / (what_is_left(N, one[e]) + u);
-            left[e] = what_is_left(used.rows[k], one[e]);
-            gone[e] = left[e] == 0.0;
-            if (gone[e]) left[e] = what_is_left(N, one[e]);
+    // Smoothed densities of one column. Entries stand cell by cell, so that what a cell has in common
+    // is read once; L is summed class by class.
+    class DensityScorer {
+    public:
+        DensityScorer(const CellScorer& scorer, const UsedCells& used, i64 n)
+            : of_(scorer), used_(used), n_(n), E_(used.size()), start_(n + 1, 0), at_(E_) {
+            const CellCandidates& candidates = of_.candidates_;
+            for (i64 e = 0; e < E_; ++e) ++start_[used.cell[e] + 1];
+            for (i64 b = 0; b < n; ++b) start_[b + 1] += start_[b];
+            std::vector<i64> next(start_.begin(), start_.end() - 1);
+            for (i64 e = 0; e < E_; ++e) at_[e] = static_cast<i32>(next[used.cell[e]]++);
+            for (i64 width : candidates.widths) kernels_.emplace_back(n, width);
+            look_at_rows();
+            spread_rows();
         }
-        // of each strength: what the classes say of rows of a bin, and what the base adds
-        std::vector<Numbers> said(n_strengths, Numbers(n, 0.0)), factor(n_strengths, Numbers(E));
-        std::vector<Numbers> mine_by(n_strengths, Numbers(E));
-        Numbers smoothed(n_strengths, 0.0);
-        double blank = 0.0;
-        for (i64 k = 0; k < with_.classes; ++k)
-            if (used.rows[k] == 0.0) blank += with_.prior[k];
-        for (i64 s = 0; s < n_strengths; ++s) {
-            const double S = candidates_.strengths[s];
-            for (i64 k = 0; k < with_.classes; ++k) {
-                if (used.rows[k] == 0.0) continue;
-                const double f = with_.prior[k] / (used.rows[k] + S);
-                smoothed[s] += f;
-                for (i64 e = used.start[k]; e < used.start[k + 1]; ++e) {
-                    said[s][used.cell[e]] += f * used.weight[e];
-                    factor[s][e] = f;
-                    mine_by[s][e] = mine[e] / (left[e] + S);
-                }
-            }
-        }
-        Numbers spread(E), own(E), part(E), pooled(n), all(n), by_base(n), ratio(E);
-        for (i64 width : candidates_.widths) {
-            const Kernel kernel(n, width);
-            spread_used(used, kernel, part, spread);
-            kernel.spread(rows, pooled);
-            const DensityOwn left_over{spread.data(), one.data(), gone.data(), pooled.data(),
-                                       kernel.sum.data()};
-            loops_.density_own(left_over, E, used.cell.data(), own.data());
-            for (i64 s = 0; s < n_strengths; ++s) {
-                const double S = candidates_.strengths[s];
-                kernel.spread(said[s], all);
-                for (i64 b = 0; b < n; ++b) {
-                    by_base[b] = S * base[b];
-                    all[b] += by_base[b] * smoothed[s] + blank * (pooled[b] + by_base[b]) / (N + S);
-                }
-                const DensityShares given{factor[s].data(), spread.data(), mine_by[s].data(),
-                                          own.data(), own_base.data(), by_base.data(), all.data(), S};
-                loops_.density_shares(given, E, used.cell.data(), ratio.data());
-                *out++ = likelihood(used, ratio);
-            }
-        }
-    }
 
-    // k_ca of the used cells; `part` is for what each bin gives to one whose weight is 1
-    void spread_used(const UsedCells& used, const Kernel& kernel, Numbers& part, Numbers& out) const {
-        constexpr i64 FEW = 16;
-        const i64 E = used.size();
-        loops_.spread_parts(E, used.cell.data(), used.weight.data(), kernel.sum.data(), part.data());
-        if (kernel.h == 0) {
-            std::copy(part.begin(), part.end(), out.begin());
-            return;
+        // L of each width and strength, roughly; how many there are
+        i64 rough(double* out) const {
+            const i64 n_strengths = static_cast<i64>(strengths().size());
+            const i64 n = static_cast<i64>(kernels_.size()) * n_strengths;
+            Numbers share(E_);
+            Own own;
+            for (i64 i = 0; i < n; ++i) {
+                if (i % n_strengths == 0) own = own_of(i / n_strengths);
+                shares(own, i % n_strengths, share);
+                out[i] = unit_ * of_.loops_.log_sum(E_, weight_.data(), share.data(), few_);
+            }
+            return n;
         }
-        const double* at = kernel.at.data();
-        const i32* cell = used.cell.data();
-        for (std::size_t k = 0; k + 1 < used.start.size(); ++k) {
-            i64 low = used.start[k];
-            const i64 begin = low, end = used.start[k + 1];
-            for (i64 e = low; e < end; ++e) {
-                const i64 a = cell[e];
-                double total = 0.0;
-                if (end - begin <= FEW) {  // bins farther away than h add 0
-                    for (i64 i = begin; i < end; ++i) total += at[std::abs(a - cell[i])] * part[i];
-                } else {
-                    while (cell[low] < a - kernel.h) ++low;
-                    for (i64 i = low; i < end && cell[i] <= a + kernel.h; ++i)
-                        total += at[std::abs(a - cell[i])] * part[i];
+
+        // L of one
+        double likelihood(i64 i) const {
+            const i64 n_strengths = static_cast<i64>(strengths().size());
+            Numbers share(E_), ratio(E_);
+            shares(own_of(i / n_strengths), i % n_strengths, share);
+            for (i64 e = 0; e < E_; ++e) ratio[e] = share[at_[e]];
+            return of_.likelihood(used_, ratio);
+        }
+
+    private:
+        const std::vector<double>& strengths() const { return of_.candidates_.strengths; }
+
+        // what no width changes
+        void look_at_rows() {
+            const ClassRows& with = of_.with_;
+            const i64 K = with.classes;
+            const std::size_t n_strengths = strengths().size();
+            const double u = with.unit, even = u / static_cast<double>(n_);
+            N_ = used_.everyone;
+            rows_.assign(n_, 0.0), base_.resize(n_);
+            sum_rows(used_, rows_);
+            for (i64 b = 0; b < n_; ++b) base_[b] = (rows_[b] + even) / (N_ + u);
+            Numbers mine(E_), left(E_), held(E_), prior(E_), row(E_), by_class(K);
+            weight_.resize(E_), one_.resize(E_), own_base_.resize(E_), gone_.resize(E_);
+            for (i64 k = 0; k < K; ++k)
+                if (used_.rows[k] == 0.0) blank_ += with.prior[k];
+            for (i64 e = 0; e < E_; ++e) {
+                const i64 i = at_[e], k = used_.of[e];
+                weight_[i] = used_.weight[e], held[i] = used_.rows[k];
+                prior[i] = with.prior[k], row[i] = with.row[k];
+            }
+            const DensityRows given{weight_.data(), held.data(), prior.data(), row.data(),
+                                    rows_.data(), N_, even, u};
+            of_.loops_.density_rows(given, n_, start_.data(), one_.data(), mine.data(),
+                                    left.data(), own_base_.data(), gone_.data());
+            said_.assign(n_strengths, Numbers(n_, 0.0)), smoothed_.assign(n_strengths, 0.0);
+            factor_.assign(n_strengths, Numbers(E_)), mine_.assign(n_strengths, Numbers(E_));
+            for (std::size_t s = 0; s < n_strengths; ++s) {
+                const double S = strengths()[s];
+                for (i64 k = 0; k < K; ++k) {
+                    by_class[k] = with.prior[k] / (used_.rows[k] + S);
+                    if (used_.rows[k] > 0.0) smoothed_[s] += by_class[k];
                 }
-                out[e] = total;
+                for (i64 e = 0; e < E_; ++e)
+                    said_[s][used_.cell[e]] += by_class[used_.of[e]] * used_.weight[e];
+                of_.loops_.ratios(E_, prior.data(), held.data(), S, factor_[s].data());
+                of_.loops_.ratios(E_, mine.data(), left.data(), S, mine_[s].data());
+            }
+            unit_ = E_ ? *std::min_element(weight_.begin(), weight_.end()) : 1.0;
+            few_ = true;
+            for (double w : weight_) {
+                const double times = w / unit_;
+                few_ &= times == 1.0 || times == 2.0 || times == 3.0 || times == 4.0;
+            }
+            if (!few_) unit_ = 1.0;
+            for (double& w : weight_) w /= unit_;
+        }
+
+        // k_ca of the entries, of each width
+        void spread_rows() {
+            const i64 n_widths = static_cast<i64>(kernels_.size());
+            spread_.resize(n_widths * E_);
+            for (i64 first = 0; first < n_widths; first += LANES) {
+                const i64 here = std::min(LANES, n_widths - first);
+                i64 reach = 0, longest = 0;
+                for (i64 l = 0; l < here; ++l) reach = std::max(reach, kernels_[first + l].h);
+                for (std::size_t k = 0; k + 1 < used_.start.size(); ++k)
+                    longest = std::max(longest, used_.start[k + 1] - used_.start[k]);
+                Numbers at((reach + 1) * LANES, 0.0), sum(n_ * LANES, 1.0), part(longest * LANES);
+                for (i64 l = 0; l < here; ++l) {
+                    const Kernel& kernel = kernels_[first + l];
+                    for (i64 i = 0; i <= kernel.h; ++i) at[i * LANES + l] = kernel.at[i];
+                    for (i64 b = 0; b < n_; ++b) sum[b * LANES + l] = kernel.sum[b];
+                }
+                const SpreadRows given{used_.start.data(), used_.cell.data(), at_.data(),
+                                       used_.weight.data(), at.data(), sum.data(), reach};
+                of_.loops_.spread_rows(given, static_cast<i64>(used_.start.size()) - 1, here,
+                                       part.data(), spread_.data() + first * E_, E_);
             }
         }
-    }
+
+        struct Own {  // of one width
+            i64 width = 0;
+            Numbers own, pooled;  // of each entry, what its row leaves of it; of each bin
+        };
+
+        Own own_of(i64 width) const {
+            const Kernel& kernel = kernels_[width];
+            Own found{width, Numbers(E_), Numbers(n_)};
+            kernel.spread(rows_, found.pooled);
+            const DensityOwn given{spread_.data() + width * E_, one_.data(), gone_.data(),
+                                   found.pooled.data(), kernel.sum.data()};
+            of_.loops_.density_own(given, n_, start_.data(), found.own.data());
+            return found;
+        }
+
+        void shares(const Own& own, i64 s, Numbers& share) const {
+            const double S = strengths()[s];
+            Numbers all(n_), by_base(n_);
+            kernels_[own.width].spread(said_[s], all);
+            for (i64 b = 0; b < n_; ++b) {
+                by_base[b] = S * base_[b];
+                all[b] += by_base[b] * smoothed_[s] +
+                          blank_ * (own.pooled[b] + by_base[b]) / (N_ + S);
+            }
+            const DensityShares given{factor_[s].data(), spread_.data() + own.width * E_,
+                                      mine_[s].data(), own.own.data(), own_base_.data(),
+                                      by_base.data(), all.data(), S};
+            of_.loops_.density_shares(given, n_, start_.data(), share.data());
+        }
+
+        static constexpr i64 LANES = 8;
+        const CellScorer& of_;
+        const UsedCells& used_;
+        i64 n_, E_;
+        std::vector<i64> start_;  // (cells + 1,): the entries of each cell
+        std::vector<i32> at_;     // where each entry stands
+        std::vector<Kernel> kernels_;
+        double N_ = 0.0, blank_ = 0.0, unit_ = 1.0;
+        bool few_ = false;  // whether no weight is more than four times the least, and all are whole
+        Numbers rows_, base_;                              // of each cell
+        Numbers weight_, one_, own_base_, gone_, spread_;  // of each entry
+        std::vector<Numbers> factor_, mine_, said_;        // of each strength, and entry or cell
+        Numbers smoothed_;
+    };
 
     const Loops& loops_;
     const ClassRows& with_;

@@ -85,10 +85,25 @@ struct BinShares {
     double each, strength, everyone;
 };
 
+struct DensityRows {
+    const double *weight, *held, *prior, *row;  // of each entry: its rows; of its class: all its
+                                                // rows, its smoothed count, the weight of a row
+    const double* rows;  // of each bin
+    double everyone, even, unit;
+};
+
+struct SpreadRows {
+    const i64* start;        // the entries of each class
+    const i32 *cell, *at;    // of each entry: its bin, where its sum is written
+    const double* weight;    // of each entry
+    const double *by, *sum;  // (reach + 1, 8), (bins, 8): kernels by distance, their sums in bins
+    i64 reach;
+};
+
 struct DensityOwn {
-    const double *spread, *one;        // of each entry: its rows, what is taken out
-    const unsigned char* gone;         // of each: whether that leaves none of its class
-    const double *pooled, *sum;        // of each bin: its rows, the sum of its kernel
+    const double *spread, *one, *gone;  // of each entry: its rows, what is taken out, whether that
+                                        // leaves none of its class, 1 or 0
+    const double *pooled, *sum;  // of each bin: its rows, the sum of its kernel
 };
 
 struct DensityShares {
@@ -153,10 +168,14 @@ struct Loops {
     void (*pooled_logs)(i64 n, double* product, double* sum);
     void (*bin_shares)(const BinShares& given, i64 n, const i32* cell, const i32* of,
                        const double* weight, double* share);
-    void (*spread_parts)(i64 n, const i32* cell, const double* weight, const double* sum,
-                         double* part);
-    void (*density_own)(const DensityOwn& given, i64 n, const i32* cell, double* own);
-    void (*density_shares)(const DensityShares& given, i64 n, const i32* cell, double* share);
+    void (*density_rows)(const DensityRows& given, i64 bins, const i64* start, double* one,
+                         double* mine, double* left, double* own_base, double* gone);
+    void (*ratios)(i64 n, const double* part, const double* whole, double more, double* ratio);
+    void (*spread_rows)(const SpreadRows& given, i64 classes, i64 widths, double* part,
+                        double* spread, i64 step);
+    void (*density_own)(const DensityOwn& given, i64 bins, const i64* start, double* own);
+    void (*density_shares)(const DensityShares& given, i64 bins, const i64* start, double* share);
+    double (*log_sum)(i64 n, const double* weight, const double* x, bool few);
     void (*exps_of)(i64 n, double* x);
 };
 

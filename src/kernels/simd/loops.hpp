@@ -285,9 +285,12 @@ const Loops* loops() {
         pooled_mix,
         pooled_logs,
         bin_shares,
-        spread_parts,
+        density_rows,
+        ratios,
+        spread_rows,
         density_own,
         density_shares,
+        log_sum,
         exps_of,
     };
     return &table;

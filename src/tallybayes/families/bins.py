@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,8 +10,9 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
+from tallybayes.tally.grid import lower_edges_of
 
-__all__ = ["Bins", "quantile_bins", "supervised_bins"]
+__all__ = ["Bins", "quantile_bins", "quantile_bins_of_each", "supervised_bins"]
 
 Array = NDArray[np.float64]
 
@@ -29,28 +31,62 @@ class Bins(NamedTuple):
     counts: Array
 
 
-def _cut(grid: GridCounts, label: NDArray[np.integer]) -> Bins:
-    """Bins from a label of each cell; a new bin starts where the label changes."""
-    starts = np.ones(len(label), dtype=bool)
-    np.not_equal(label[1:], label[:-1], out=starts[1:])
-    first = np.flatnonzero(starts)
-    alone = len(first) == len(label)  # each cell is a bin
-    counts = grid.counts if alone else np.add.reduceat(grid.counts, first, axis=1)
-    return Bins(grid.lower_edges()[first[1:]], counts)
-
-
 def quantile_bins(grid: GridCounts, n_bins: int, row_weights: RowWeights = UNIT_ROWS) -> Bins:
     """About `n_bins` bins of equally many effective rows; a value of more rows has its own bin.
 
     Bins of equal weight would be narrow around the rows of a class whose rows weigh more, so that
     the cuts alone separated the classes, and no leave-one-out takes them back.
     """
-    if not grid.counts.shape[1]:
-        return Bins(np.empty(0), np.zeros((grid.n_classes, 1)))
-    row = np.ascontiguousarray(np.broadcast_to(row_weights.by_class[:, 0], grid.n_classes))
-    bins = np.empty(grid.counts.shape[1], dtype=np.int32)
-    _kernels.quantile_bins(np.ascontiguousarray(grid.counts), row, n_bins, bins)
-    return _cut(grid, bins)
+    return quantile_bins_of_each([grid], [n_bins], row_weights)[0]
+
+
+def quantile_bins_of_each(
+    grids: Sequence[GridCounts], n_bins: Sequence[int], row_weights: RowWeights = UNIT_ROWS
+) -> list[Bins]:
+    """:func:`quantile_bins` of each column, all with the same classes."""
+    if not grids:
+        return []
+    filled = [(grid, n) for grid, n in zip(grids, n_bins, strict=True) if grid.counts.shape[1]]
+    n_classes = grids[0].n_classes
+    found = iter(_cut(filled, row_weights, n_classes))
+    nothing = Bins(np.empty(0), np.zeros((n_classes, 1)))
+    return [next(found) if grid.counts.shape[1] else nothing for grid in grids]
+
+
+def _cut(
+    columns: list[tuple[GridCounts, int]], row_weights: RowWeights, n_classes: int
+) -> list[Bins]:
+    """Quantile bins of columns that have cells."""
+    if not columns:
+        return []
+    grids = [grid for grid, _ in columns]
+    n_cells = [len(grid.keys) for grid in grids]
+    ends = np.cumsum(n_cells)
+    begins = ends - n_cells
+    label = np.empty(ends[-1], dtype=np.int32)
+    _kernels.quantile_bins(
+        [np.ascontiguousarray(grid.counts) for grid in grids],
+        np.ascontiguousarray(np.broadcast_to(row_weights.by_class[:, 0], n_classes)),
+        np.array([n for _, n in columns], dtype=np.int64),
+        label,
+    )
+    # a bin starts where the label changes, or the column
+    starts = np.ones(len(label), dtype=bool)
+    np.not_equal(label[1:], label[:-1], out=starts[1:])
+    starts[begins] = True
+    first = np.flatnonzero(starts)
+    keys = np.concatenate([grid.keys for grid in grids])[first]
+    shift = np.repeat([grid.shift for grid in grids], n_cells)[first]
+    edges = lower_edges_of(keys, shift)
+    found, low = [], 0
+    for grid, begin, n, high in zip(
+        grids, begins.tolist(), n_cells, np.searchsorted(first, ends).tolist(), strict=True
+    ):
+        alone = high - low == n  # each cell is a bin
+        counts = grid.counts if alone else np.add.reduceat(grid.counts, first[low:high] - begin, 1)
+        found.append(Bins(edges[low + 1 : high], counts))
+        low = high
+    return found
 
 
 def supervised_bins(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tallybayes.tally.base import ALL, Rows, Tally
 
-__all__ = ["BUDGET", "GridCounts"]
+__all__ = ["BUDGET", "GridCounts", "lower_edges_of"]
 
 Array = NDArray[np.float64]
 Keys = NDArray[np.int64]
@@ -34,6 +34,13 @@ def _coarser(keys: Keys, by: int) -> Keys:
 
 def _float_of(magnitude: Keys) -> Array:
     return magnitude.astype(np.int64).view(np.float64)
+
+
+def lower_edges_of(keys: Keys, shift: Keys | int) -> Array:
+    """The least value of cells, float64 (n_cells,), by their keys and how many bits are dropped."""
+    below = keys < 0
+    magnitude = np.where(below, (-keys << shift) - 1, keys << shift)
+    return np.where(below, -_float_of(magnitude), _float_of(magnitude))
 
 
 class GridCounts(Tally):
@@ -169,9 +176,7 @@ class GridCounts(Tally):
 
     def lower_edges(self) -> Array:
         """The least value of each cell, float64 (n_cells,), ascending."""
-        below = self.keys < 0
-        magnitude = np.where(below, (-self.keys << self.shift) - 1, self.keys << self.shift)
-        return np.where(below, -_float_of(magnitude), _float_of(magnitude))
+        return lower_edges_of(self.keys, self.shift)
 
     def values(self) -> Array:
         """One value that stands for each cell, float64 (n_cells,): the one nearest 0, which is the
