@@ -195,3 +195,23 @@ def test_counts_of_a_trillion_and_rows_that_are_rounding():
         strength=0.0,
     )
     assert tenths.own_without(0.3).tolist() == [[0.0]]  # P = 1 of a single cell, not NaN
+
+
+@given(st.lists(cases(), min_size=1, max_size=5))
+def test_laws_say_together_what_each_says_alone(cases):
+    laws = [case.law(case.rows) for case in cases]
+    laws += [CellLaw.joined([law, law]) for law in laws if law.base is not None]
+    for law, found in zip(laws, CellLaw.log_probs(laws), strict=True):
+        np.testing.assert_array_equal(found, law.log_prob())
+
+
+def test_many_columns_of_one_shape_say_together_what_each_says_alone():
+    rng = np.random.default_rng(0)
+    laws = [
+        Case(rng.random((40, n)) * 7.3, s, None, width).law(rng.random((40, n)) * 7.3)
+        for n in (1, 11, 90)
+        for s, width in [(1.0, 4), (64.0, 16), (0.5, None)]
+        for _ in range(30)
+    ]
+    for law, found in zip(laws, CellLaw.log_probs(laws), strict=True):
+        assert found.tobytes() == law.log_prob().tobytes()

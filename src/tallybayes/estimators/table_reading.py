@@ -18,8 +18,9 @@ from tallybayes.estimators.identifiers import is_identifier, warn_of_identifier
 from tallybayes.estimators.mixed_columns import A_NUMBER
 from tallybayes.estimators.tiny_columns import tiny_columns, warn_of_tiny
 from tallybayes.families import Categorical
-from tallybayes.families.choice import UNDECLARED, ReadAs, can_read_as, choose, read_as
-from tallybayes.families.column_family import Context, CountedLevels, NumberCounts
+from tallybayes.families.choice import UNDECLARED, ReadAs, can_read_as, choose, read_each_as
+from tallybayes.families.column_family import BinnedReading, Context, CountedLevels, NumberCounts
+from tallybayes.families.pooled import Pooled
 from tallybayes.families.priors import Estimate
 from tallybayes.families.strength import CRITERIA, Criterion, Tuning
 from tallybayes.parameters import Unseen
@@ -92,6 +93,12 @@ class ColumnReading:
     alpha: float | None = None
 
 
+def _parts(n: int) -> list[slice]:
+    """Parts of n columns that are looked at together, each by one thread."""
+    step = max(1, min(COLUMNS, -(-n // get_num_threads())))
+    return [slice(start, start + step) for start in range(0, n, step)]
+
+
 class _Reader:
     """Reads the columns of one tally."""
 
@@ -105,6 +112,7 @@ class _Reader:
     ) -> None:
         self.tally = tally
         self.choices = choices
+        self.readings: dict[str, Pooled | BinnedReading] = {}
         self.warned = warned
         self.rows = tally.classes.count
         self.row_weights = tally.classes.row_weights
@@ -228,12 +236,25 @@ class _Reader:
         """What columns of numbers whose family is not declared are best read as."""
         columns = [self._counted_numbers(name) for name in names]
         alpha, weights, plain = self.alpha_of_bins, self.row_weights, self.plain
-        step = max(1, min(COLUMNS, -(-len(columns) // get_num_threads())))
         found = in_threads(
-            lambda some: choose(some, self.classes, alpha, plain, weights),
-            [columns[start : start + step] for start in range(0, len(columns), step)],
+            lambda some: choose(columns[some], self.classes, alpha, plain, weights),
+            _parts(len(columns)),
         )
         return dict(zip(names, [choice for part in found for choice in part], strict=True))
+
+    def read_undeclared(self, names: list[str]) -> None:
+        """Reads the columns of numbers whose family is not declared as it was chosen."""
+        names = self.undeclared(names)
+        missing = [name for name in names if name not in self.choices]
+        self.choices = {**self.choices, **self.choose(missing)}
+        choices = [self.choices[name] for name in names]
+        columns = [self._counted_numbers(name) for name in names]
+        alpha, weights, plain = self.alpha_of_bins, self.row_weights, self.plain
+        found = in_threads(
+            lambda some: read_each_as(choices[some], columns[some], alpha, plain, weights),
+            _parts(len(columns)),
+        )
+        self.readings = dict(zip(names, [one for part in found for one in part], strict=True))
 
     def undeclared(self, names: list[str]) -> list[str]:
         """The columns of numbers whose family is not declared."""
@@ -258,11 +279,8 @@ class _Reader:
         if family is not None:
             reading = family.likelihood(counted, self.context)
         else:
-            choice = self.choices.get(name) or self.choose([name])[name]
-            reading = read_as(
-                choice, moments, grid, self.alpha_of_bins, self.plain, self.row_weights
-            )
-            per_row = choice.likelihood / max(float(there.sum()), 1e-300)
+            reading = self.readings[name]
+            per_row = self.choices[name].likelihood / max(float(there.sum()), 1e-300)
             why = f"best by leave-one-out ({per_row:.4f} nats a row)"
         kinds = self._kinds(name, there)
         reading, alpha = reading.tuned(self.tuning, grid)
@@ -391,4 +409,5 @@ def read_columns(
     grouped: dict[str, ColumnReading] = {}
     for members, family in reading.declared.groups.items():
         grouped |= reader.read_group(members, family)
+    reader.read_undeclared(names)
     return [grouped[name] if name in grouped else reader.read(name) for name in names]

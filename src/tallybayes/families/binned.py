@@ -89,25 +89,16 @@ class Binned(NumberFamily):
             likelihood = law_likelihood(
                 bins.counts, _law(bins.counts, compared), classes, row_weights
             )
-            return self._of(bins, alpha, row_weights, likelihood)
+            return self.of_bins(bins, alpha, row_weights, likelihood)
         sizes = CANDIDATES if self.bins == "auto" else (self.bins,)
         best = best_bins(grid, classes, compared, row_weights, sizes)
-        return self.with_bins(best.bins, grid, alpha, row_weights, best.likelihood)
+        bins = quantile_bins(grid, best.bins, row_weights)
+        return self.of_bins(bins, alpha, row_weights, best.likelihood)
 
-    def with_bins(
-        self,
-        bins: int,
-        grid: GridCounts,
-        alpha: float,
-        row_weights: RowWeights,
-        likelihood: float,
-    ) -> BinnedReading:
-        """So many quantile bins and their law, whose L is known; see :meth:`read`."""
-        return self._of(quantile_bins(grid, bins, row_weights), alpha, row_weights, likelihood)
-
-    def _of(
+    def of_bins(
         self, bins: Bins, alpha: float, row_weights: RowWeights, likelihood: float
     ) -> BinnedReading:
+        """Bins and their law, whose L is known; see :meth:`read`."""
         alpha = row_weights.overall * alpha if self.alpha is None else self.alpha
         what = f"binned, {bins.counts.shape[1]} bins"
         follows = alpha if self.follows else None

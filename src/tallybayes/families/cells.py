@@ -15,7 +15,7 @@ where they use counts of all classes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from tallybayes.families.draws import log_betas
 from tallybayes.families.posteriors import PriorAndPosteriors
 from tallybayes.families.priors import Beta
 from tallybayes.families.rising import log_counts_evidence
+from tallybayes.families.stacks import alike
 from tallybayes.parameters import ImproperPrior
 
 __all__ = ["CellLaw", "log_ratio"]
@@ -159,6 +160,16 @@ class CellLaw:
             total = np.where(blank, total.sum(axis=0), total)
         return self._log(counts, total, self._base(0.0))
 
+    @classmethod
+    def log_probs(cls, laws: Sequence[CellLaw]) -> list[Array]:
+        """:meth:`log_prob` of each law; those of the same shape are computed together."""
+        found: dict[int, Array] = {}
+        forms = [(law.counts.shape, law.total.shape, law.base is None) for law in laws]
+        for places in alike(forms, [law.counts.size for law in laws]):
+            some = [laws[i] for i in places]
+            found |= zip(places, _log_probs(some), strict=True)
+        return [found[i] for i in range(len(laws))]
+
     def other_without(self, weight: Array | float) -> Array:
         """log P(a | c) in the classes that a row in cell a is not of, after it is taken out.
 
@@ -280,3 +291,26 @@ class CellLaw:
     def pooled(self) -> Array:
         """k of all classes together, float64 (n_cells,)."""
         return np.asarray(self.counts.sum(axis=0))
+
+
+def _log_probs(laws: list[CellLaw]) -> Iterable[Array]:
+    """:meth:`CellLaw.log_prob` of laws of the same shape, that all have a base or not."""
+    total = np.stack([law.total for law in laws])
+    if total.shape[2] > 1 or not total.all():
+        return [law.log_prob() for law in laws]
+    n_cells, row, strength = (
+        np.array([[value] for value in values], dtype=np.float64)
+        for values in zip(*((law.n_cells, law.row, law.strength) for law in laws), strict=True)
+    )
+    if laws[0].base is not None:
+        base = np.stack([law.base for law in laws if law.base is not None])
+    else:
+        rows = np.stack([law.counts.sum(axis=0) if law.rows is None else law.rows for law in laws])
+        base = (less(rows, 0.0) + row / n_cells) / (less(total.sum(axis=1), 0.0) + row)
+    part = np.empty((len(laws), *laws[0].counts.shape))
+    for law, prior, out in zip(laws, strength * base, part, strict=True):
+        np.add(law.counts, prior, out=out)
+    with np.errstate(divide="ignore"):
+        np.log(part, out=part)
+        part -= np.log(total + strength[:, :, None])
+    return part

@@ -21,14 +21,15 @@ from tallybayes import _kernels
 from tallybayes.families.atoms import any_nearly_constant, atom_cells
 from tallybayes.families.base import log
 from tallybayes.families.binned import CANDIDATES, LEAST, Binned
+from tallybayes.families.bins import quantile_bins_of_each
 from tallybayes.families.class_statistics import Statistics
 from tallybayes.families.column_family import BinnedReading, NumberCounts
 from tallybayes.families.gaussian import Gaussian
 from tallybayes.families.pooled import Pooled
-from tallybayes.families.smooth import FINE_BINS, STRENGTHS, WIDTHS, Smooth
+from tallybayes.families.smooth import FINE_BINS, STRENGTHS, WIDTHS, reading_of, smooth_laws
 from tallybayes.tally import UNIT_ROWS, GridCounts, Moments, RowWeights
 
-__all__ = ["UNDECLARED", "ReadAs", "can_read_as", "choose", "read_as"]
+__all__ = ["UNDECLARED", "ReadAs", "can_read_as", "choose", "read_each_as"]
 
 Array = NDArray[np.float64]
 
@@ -239,24 +240,34 @@ def _statistics(columns: list[Moments]) -> tuple[Statistics, Statistics]:
     return own, everyone
 
 
-def read_as(
-    choice: ReadAs,
-    moments: Moments,
-    grid: GridCounts,
+def read_each_as(
+    choices: Sequence[ReadAs],
+    columns: Sequence[NumberCounts],
     alpha: float,
     plain: Gaussian,
     row_weights: RowWeights = UNIT_ROWS,
-) -> Pooled | BinnedReading:
-    """The reading that was chosen; parameters are those of :func:`choose`."""
-    likelihood = choice.likelihood
-    if choice.family == "bins":
-        return Binned().with_bins(choice.bins, grid, alpha, row_weights, likelihood)
-    if choice.family == "smooth":
-        strength = choice.strength * row_weights.overall
-        return Smooth().with_law(choice.width, strength, grid, row_weights, likelihood)
-    if choice.family == "atoms":
-        return Pooled.beside_atoms(plain, grid, atom_cells(grid, row_weights.overall))
-    return Pooled.read(plain, moments, grid)
+) -> list[Pooled | BinnedReading]:
+    """Columns as they were chosen to be read; other parameters are those of :func:`choose`."""
+    in_bins = [i for i, choice in enumerate(choices) if choice.bins]
+    grids, sizes = [columns[i].grid for i in in_bins], [choices[i].bins for i in in_bins]
+    bins = dict(zip(in_bins, quantile_bins_of_each(grids, sizes, row_weights), strict=True))
+    smooth = [i for i in in_bins if choices[i].family == "smooth"]
+    one = row_weights.overall
+    widths = [choices[i].width for i in smooth]
+    strengths = [choices[i].strength * one for i in smooth]
+    laws = smooth_laws([bins[i] for i in smooth], widths, strengths, one)
+    densities = dict(zip(smooth, laws, strict=True))
+
+    def read(i: int, choice: ReadAs, moments: Moments, grid: GridCounts) -> Pooled | BinnedReading:
+        if choice.family == "bins":
+            return Binned().of_bins(bins[i], alpha, row_weights, choice.likelihood)
+        if choice.family == "smooth":
+            return reading_of(bins[i], densities[i], choice.likelihood)
+        if choice.family == "atoms":
+            return Pooled.beside_atoms(plain, grid, atom_cells(grid, one))
+        return Pooled.read(plain, moments, grid)
+
+    return [read(i, choice, *columns[i]) for i, choice in enumerate(choices)]
 
 
 def can_read_as(choice: ReadAs, grid: GridCounts, row: float) -> bool:

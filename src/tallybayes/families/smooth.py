@@ -8,6 +8,8 @@ class has few rows it says what all classes say. h and S are chosen by leave-one
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar, NamedTuple
@@ -20,10 +22,20 @@ from tallybayes.families.cells import CellLaw
 from tallybayes.families.column_family import BinnedReading, Context, NumberCounts, NumberFamily
 from tallybayes.families.hyperparameters import hold, whole_number
 from tallybayes.families.loo import law_likelihood
+from tallybayes.families.stacks import alike
 from tallybayes.schema import Kind
 from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 
-__all__ = ["FINE_BINS", "STRENGTHS", "WIDTHS", "Smooth", "best_density", "spread_of"]
+__all__ = [
+    "FINE_BINS",
+    "STRENGTHS",
+    "WIDTHS",
+    "Smooth",
+    "best_density",
+    "reading_of",
+    "smooth_laws",
+    "spread_of",
+]
 
 Array = NDArray[np.float64]
 
@@ -100,19 +112,9 @@ class Smooth(NumberFamily):
             STRENGTHS if self.strength is None else (self.strength / unit,),
         )
         strength = best.strength * unit if self.strength is None else self.strength
-        return self.with_law(best.width, strength, grid, row_weights, best.likelihood)
-
-    def with_law(
-        self,
-        width: int,
-        strength: float,
-        grid: GridCounts,
-        row_weights: RowWeights,
-        likelihood: float,
-    ) -> BinnedReading:
-        """The density of this width and strength, in rows of weight 1, whose L is known."""
-        fine = _FineBins.of(grid, self.bins, row_weights)
-        return fine.reading(fine.law(width, strength), likelihood)
+        bins = quantile_bins(grid, self.bins, row_weights)
+        [law] = smooth_laws([bins], [best.width], [strength], unit)
+        return reading_of(bins, law, best.likelihood)
 
 
 class BestDensity(NamedTuple):
@@ -132,48 +134,60 @@ def best_density(
     strengths: tuple[float, ...] = STRENGTHS,
 ) -> BestDensity:
     """The best density by leave-one-out, the earlier of equals; strengths are in effective rows."""
-    fine = _FineBins.of(grid, bins, row_weights)
+    fine, unit = quantile_bins(grid, bins, row_weights), row_weights.overall
     best: BestDensity | None = None
     for width in widths:
-        spread = fine.law(width, 0.0)
+        [spread] = smooth_laws([fine], [width], [0.0], unit)
         for strength in strengths:
-            law = replace(spread, strength=strength * row_weights.overall)
-            likelihood = law_likelihood(fine.bins.counts, law, classes, row_weights)
+            law = replace(spread, strength=strength * unit)
+            likelihood = law_likelihood(fine.counts, law, classes, row_weights)
             if best is None or likelihood > best.likelihood:
                 best = BestDensity(width, strength, likelihood)
     assert best is not None
     return best
 
 
-@dataclass(frozen=True, eq=False)
-class _FineBins:
-    """Fine bins, and what all their laws have in common."""
+def smooth_laws(
+    bins: Sequence[Bins], widths: Sequence[int], strengths: Sequence[float], unit: float
+) -> list[CellLaw]:
+    """The laws of columns with these fine bins, whose rows are spread over neighbours.
 
-    bins: Bins
-    rows: Array
-    total: Array
-    unit: float
-
-    @classmethod
-    def of(cls, grid: GridCounts, n_bins: int, row_weights: RowWeights) -> _FineBins:
-        bins = quantile_bins(grid, n_bins, row_weights)
-        rows, total = bins.counts.sum(axis=0), bins.counts.sum(axis=1, keepdims=True)
-        return cls(bins, rows, total, row_weights.overall)
-
-    def law(self, width: int, strength: float) -> CellLaw:
-        n = len(self.rows)
+    Parameters
+    ----------
+    bins : sequence of Bins
+        Of the same classes.
+    widths : sequence of int
+        h of each.
+    strengths : sequence of float
+        S of each, in rows of weight 1.
+    unit : float
+        The weight of a row.
+    """
+    shapes = [of.counts.shape for of in bins]
+    laws: list[CellLaw | None] = [None] * len(bins)
+    keys = list(zip(shapes, widths, strict=True))
+    for places in alike(keys, [math.prod(shape) for shape in shapes]):
+        (_, n), width = keys[places[0]]
         kernel = _kernel(n, width)
-        return CellLaw(
-            counts=self.bins.counts @ kernel.T,
-            total=self.total,
-            n_cells=n,
-            strength=strength,
-            rows=self.rows,
-            centre=np.diag(kernel),
-            row=self.unit,
-            width=width,
-        )
+        counts = np.stack([bins[i].counts for i in places])
+        rows, total = counts.sum(axis=1), counts.sum(axis=2, keepdims=True)
+        spread = counts @ kernel.T
+        centre = np.diag(kernel)
+        for i, k, n_c, m in zip(places, spread, total, rows, strict=True):
+            laws[i] = CellLaw(
+                counts=k,
+                total=n_c,
+                n_cells=n,
+                strength=strengths[i],
+                rows=m,
+                centre=centre,
+                row=unit,
+                width=width,
+            )
+    return [law for law in laws if law is not None]
 
-    def reading(self, law: CellLaw, likelihood: float) -> BinnedReading:
-        what = f"smooth density, {law.n_cells} cells, width {law.width}"
-        return BinnedReading(self.bins.edges, law, likelihood, what)
+
+def reading_of(bins: Bins, law: CellLaw, likelihood: float) -> BinnedReading:
+    """Fine bins and their law, whose L is known."""
+    what = f"smooth density, {law.n_cells} cells, width {law.width}"
+    return BinnedReading(bins.edges, law, likelihood, what)

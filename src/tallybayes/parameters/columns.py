@@ -138,6 +138,10 @@ class Cells(Protocol):
     def log_prob(self) -> Array:
         """float64 (n_classes, n_cells)."""
 
+    @classmethod
+    def log_probs(cls, laws: Sequence[Self]) -> list[Array]:
+        """:meth:`log_prob` of each."""
+
     def other_without(self, weight: Array | float) -> Array:
         """The same in the classes that a row in the cell is not of, after it is taken out."""
 

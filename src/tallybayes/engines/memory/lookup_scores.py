@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -22,19 +22,22 @@ from tallybayes.engines.memory.part import (
     need_no_level,
     values_of,
 )
-from tallybayes.engines.threads import get_num_threads
+from tallybayes.engines.threads import get_num_threads, in_threads
 from tallybayes.errors import UnseenLevel
 from tallybayes.parameters import Cells, Description, Unseen
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Table, Texts
 from tallybayes.tables.columns import BITS
 from tallybayes.tally import GridCounts
 
-__all__ = ["BinsPart", "KindsPart", "LevelsPart", "LookupPart", "texts_beside"]
+__all__ = ["BinsPart", "KindsPart", "LevelsPart", "LookupPart", "tables_of", "texts_beside"]
 
 GAP = "(missing)"
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+
+AT_ONCE = 128
+"""Columns whose tables a thread computes together."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -72,10 +75,15 @@ class LookupPart(Part):
     def table(self) -> Array:
         """Log-probabilities of the missing value and of each cell, float64 (n_classes, 1 +
         n_cells)."""
-        return self._all_entries()
+        return self._whole_table(self.law.log_prob())
 
-    def _all_entries(self) -> Array:
-        return self._entries(self.law.log_prob())
+    def _whole_table(self, table: Array) -> Array:
+        """The table of the column, from that of its law."""
+        return self._entries(table)
+
+    def take_table(self, table: Array) -> None:
+        """Takes :attr:`table` over from that of the law, which was computed elsewhere."""
+        self.__dict__["table"] = self._whole_table(table)
 
     def _entries(self, table: Array) -> Array:
         """A table with an entry for a missing value, from that of the law."""
@@ -152,6 +160,23 @@ class LookupPart(Part):
         if self.has_gap or (kinds is not None and kinds.has_gap):
             names, scores = [GAP, *names], self.table[:, : len(names) + 1]
         return {self.name: Shown(names, scores.T)}
+
+
+def tables_of(parts: Sequence[LookupPart]) -> list[Array]:
+    """:attr:`LookupPart.table` of each; what was not asked for before is computed together."""
+    by_type: dict[type[Cells], list[LookupPart]] = {}
+    for part in parts:
+        if "table" not in part.__dict__:
+            by_type.setdefault(type(part.law), []).append(part)
+    for law, some in by_type.items():
+        chunks = [some[start : start + AT_ONCE] for start in range(0, len(some), AT_ONCE)]
+
+        def compute(chunk: list[LookupPart], law: type[Cells] = law) -> None:
+            for part, table in zip(chunk, law.log_probs([p.law for p in chunk]), strict=True):
+                part.take_table(table)
+
+        in_threads(compute, chunks)
+    return [part.table for part in parts]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -264,9 +289,9 @@ class BinsPart(LookupPart):
         law, follows = likelihood.law, likelihood.alpha is not None
         return cls(columns=columns, law=law, edges=likelihood.edges, kinds=kinds, follows=follows)
 
-    def _all_entries(self) -> Array:
+    def _whole_table(self, table: Array) -> Array:
         kinds = None if self.kinds is None else self.kinds.table
-        return self._with_kinds(super()._all_entries(), kinds)
+        return self._with_kinds(super()._whole_table(table), kinds)
 
     def _with_kinds(self, bins: Array, kinds: Array | None) -> Array:
         if kinds is None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
+from tallybayes.engines.memory.lookup_scores import tables_of
 from tallybayes.engines.memory.part import Part, values_of
 from tallybayes.engines.memory.pooled_columns import PooledColumns
 from tallybayes.engines.threads import get_num_threads
@@ -41,12 +42,13 @@ class TableScore:
         # single columns, then groups: sums have one order
         self.others = [p for p in computed if p.name not in pooled]
         self.others.sort(key=lambda part: len(part.columns) > 1)
-        widths = [part.table.shape[1] + 1 for part in self.lookups]
+        tables = tables_of(self.lookups)
+        widths = [table.shape[1] + 1 for table in tables]
         self.start = np.concatenate([[0], np.cumsum(widths, dtype=np.int64)]).astype(np.int64)
         self._only_lookups = not computed
         self.scorer: _kernels.LaneScorer | None = None
         if self.lookups:
-            self.scorer = self._scorer([p.table for p in self.lookups], log_prior)
+            self.scorer = self._scorer(tables, log_prior)
         self._without: tuple[float, _kernels.LaneScorer, Array] | None = None
 
     def _side_by_side(self, tables: list[Array]) -> Array:

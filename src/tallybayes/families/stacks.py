@@ -1,0 +1,28 @@
+"""Tables of many columns, computed together where they have the same shape."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+
+__all__ = ["alike"]
+
+AT_ONCE = 1 << 16
+"""Numbers of the tables that are computed together: few enough to stay in the cache."""
+
+
+def alike(keys: Sequence[Hashable], sizes: Sequence[int]) -> Iterator[list[int]]:
+    """The places of equal keys, in parts of at most :data:`AT_ONCE` numbers, or of one table.
+
+    Parameters
+    ----------
+    keys : sequence of hashable
+    sizes : sequence of int
+        How many numbers the table of each has; equal where the keys are.
+    """
+    places: dict[Hashable, list[int]] = {}
+    for i, key in enumerate(keys):
+        places.setdefault(key, []).append(i)
+    for same in places.values():
+        step = max(1, AT_ONCE // max(1, sizes[same[0]]))
+        for start in range(0, len(same), step):
+            yield same[start : start + step]
