@@ -502,6 +502,7 @@ def try_pairs(
     coarse: NDArray[np.uint8],
     fine: NDArray[np.uint8],
     size: _I8,
+    numbers: _I8,
     number: NDArray[np.bool_],
     most_cells: int,
     pairs: _I4,
@@ -512,6 +513,24 @@ def try_pairs(
     width: _F8,
     gains: _F8,
     threads: int,
+) -> None: ...
+def exact_pair_gains(
+    coarse: NDArray[np.uint8],
+    fine: NDArray[np.uint8],
+    size: _I8,
+    numbers: _I8,
+    number: NDArray[np.bool_],
+    most_cells: int,
+    pairs: _I4,
+    y: _I4,
+    weight: _F8,
+    P: NDArray[np.float32],
+    strength: _F8,
+    width: _F8,
+    gains: _F8,
+    threads: int,
+    middle: int,
+    thorough: bool,
 ) -> None: ...
 def joint_cells(
     first: _I4, second: _I4, a: _I4, b: _I4, width: int, cells: _I4, threads: int

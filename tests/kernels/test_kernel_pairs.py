@@ -105,54 +105,103 @@ def test_the_estimate_is_the_gain_where_rows_of_a_cell_and_class_are_alike(
     assert _kernels.cell_gain(sums, C, E, t, np.ones(2)) == pytest.approx(gain, rel=1e-4, abs=1e-4)
 
 
+class Tried:
+    """Four columns in few cells and more, some of them numbers, and the ways in which pairs of them
+    are tried."""
+
+    MOST_CELLS = 16
+    PAIRS = np.array([[0, 1], [2, 3], [1, 3], [0, 2]], dtype=np.int32)
+    WIDTHS = np.array([1.0, 2.0, 4.0])
+
+    def __init__(self, seed, n, t):
+        rng = np.random.default_rng(seed)
+        self.size = rng.integers(1, 6, (2, 4))
+        self.number = rng.random(4) < 0.5
+        self.size[1] = np.where(self.number, self.size[1], self.size[0])
+        self.numbers = np.where(self.number, rng.integers(0, self.size + 1), 0)
+        self.codes = [rng.integers(0, s[:, None], (4, n)).astype(np.uint8) for s in self.size]
+        self.columns = self.size, self.numbers, self.number, self.MOST_CELLS, self.PAIRS
+        self.strengths = np.stack([0.25 * t, t, 4.0 * t])
+
+    def gains(self, kernel):
+        """What a kernel says of gains and threads."""
+        found = {}
+        for threads in (1, 3):
+            found[threads] = np.full((4, 4, 3), -np.inf)
+            kernel(found[threads], threads)
+        assert np.array_equal(found[1], found[3])
+        return found[1]
+
+    def smoothed(self, sums, i, j, fine, width):
+        """C and E over neighbouring cells."""
+        smooth = sums.reshape(4, self.size[fine, i], self.size[fine, j], -1)[:2]
+        if self.number[i]:
+            smooth = twin.over_neighbours(smooth, width, 1, self.numbers[fine, i])
+        if self.number[j]:
+            smooth = twin.over_neighbours(smooth, width, 2, self.numbers[fine, j])
+        return smooth.reshape(2, *sums.shape[1:])
+
+    def ways(self, gains):
+        """What is said of each pair, in each way that has so few cells, and there is nothing else:
+        columns, whether cells are fine, the width and the gains."""
+        for of_pair, (i, j) in zip(gains, self.PAIRS, strict=True):
+            for way, found in enumerate(of_pair):
+                fine, width = int(way > 0), self.WIDTHS[max(way - 1, 0)]
+                few = self.size[fine, i] * self.size[fine, j] <= self.MOST_CELLS
+                if few and (not fine or self.number[i] or self.number[j]):
+                    yield i, j, fine, width, found
+                else:
+                    assert (found == -np.inf).all()
+
+
 @some
 def test_pairs_of_two_classes_are_tried_in_every_way(seed, n, n_classes, n_cells, weighted):
     _, y, weight, proba, t = rows(seed, n, 2, n_cells, weighted, missing=False)
-    rng = np.random.default_rng(seed)
-    size = rng.integers(1, 6, (2, 4))
-    number = rng.random(4) < 0.5
-    size[1] = np.where(number, size[1], size[0])
-    codes = [rng.integers(0, s[:, None], (4, n)).astype(np.uint8) for s in size]
-    pairs = np.array([[0, 1], [2, 3], [1, 3], [0, 2]], dtype=np.int32)
-    strengths, widths, most = np.stack([t, 4.0 * t]), np.array([1.0, 2.0, 4.0]), 16
-    found = {}
-    for threads in (1, 3):
-        gains = np.full((4, 4, 2), -np.inf)
-        _kernels.try_pairs(
-            *codes,
-            size.astype(np.int64),
-            number,
-            most,
-            pairs,
-            y,
-            weight,
-            proba,
-            strengths,
-            widths,
-            gains,
-            threads,
-        )
-        found[threads] = gains
-    assert np.array_equal(found[1], found[3])
-    ways = [(0, 1.0), *((1, width) for width in widths)]
+    tried = Tried(seed, n, t)
+    rest = y, weight, proba, tried.strengths, tried.WIDTHS
+    gains = tried.gains(lambda *out: _kernels.try_pairs(*tried.codes, *tried.columns, *rest, *out))
     less = twin.mean_removed(y, weight, 2)
-    for gains, (i, j) in zip(found[1], pairs, strict=True):
-        for (fine, width), of_way in zip(ways, gains, strict=True):
-            a, b = size[fine, i], size[fine, j]
-            if a * b > most or (fine and not (number[i] or number[j])):
-                assert (of_way == -np.inf).all()
-                continue
-            joint = codes[fine][i].astype(np.int32) * b + codes[fine][j]
-            sums = twin.counted(joint, y, weight, proba, a * b)
-            smooth = sums.reshape(4, a, b, 2)
-            if number[i]:
-                smooth = twin.over_neighbours(smooth, width, 1)
-            if number[j]:
-                smooth = twin.over_neighbours(smooth, width, 2)
-            c, e = smooth[:2].reshape(2, a * b, 2)
-            for strength, gain in zip(strengths, of_way, strict=True):
-                expected = twin.estimate_of_two(sums, c, e, strength, less)
-                assert gain == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    for i, j, fine, width, found in tried.ways(gains):
+        joint = tried.codes[fine][i].astype(np.int32) * tried.size[fine, j] + tried.codes[fine][j]
+        sums = twin.counted(joint, y, weight, proba, tried.size[fine, i] * tried.size[fine, j])
+        c, e = tried.smoothed(sums, i, j, fine, width)
+        for strength, gain in zip(tried.strengths, found, strict=True):
+            expected = twin.estimate_of_two(sums, c, e, strength, less)
+            assert gain == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+@some
+def test_what_pairs_gain_exactly_in_every_way(seed, n, n_classes, n_cells, weighted):
+    _, y, weight, proba, t = rows(seed, n, n_classes, n_cells, weighted, missing=False)
+    tried = Tried(seed, n, t)
+    for codes in tried.codes:
+        codes[np.random.default_rng(seed).random(codes.shape) < 0.1] = 255
+    rest = y, weight, proba, tried.strengths, tried.WIDTHS
+
+    def gains_of(thorough):
+        return tried.gains(
+            lambda *out: _kernels.exact_pair_gains(
+                *tried.codes, *tried.columns, *rest, *out, 1, thorough
+            )
+        )
+
+    gains = gains_of(True)
+    for i, j, fine, width, found in tried.ways(gains):
+        first, second = (tried.codes[fine][c].astype(np.int32) for c in (i, j))
+        joint = np.where((first == 255) | (second == 255), -1, first * tried.size[fine, j] + second)
+        sums = twin.counted(joint, y, weight, proba, tried.size[fine, i] * tried.size[fine, j])
+        C, E = tried.smoothed(sums, i, j, fine, width)
+        for strength, gain in zip(tried.strengths, found, strict=True):
+            exact = _kernels.residual_gain(joint, y, weight, proba, C, E, strength)
+            assert gain == pytest.approx(exact, rel=1e-6, abs=1e-6)
+    middle, best = gains[:, :, 1], gains[:, :, 1].argmax(axis=1)
+    assert np.array_equal(gains_of(False)[:, :, 1], middle)
+    some = np.isfinite(middle).any(axis=1)
+    others = np.arange(4) != best[:, None]
+    for s in (0, 2):
+        less = gains_of(False)[:, :, s]
+        assert np.array_equal(less[some, best[some]], gains[some, best[some], s])
+        assert (less[others] == -np.inf).all()
 
 
 @pytest.mark.parametrize("n_cells", [10, 100, 300])

@@ -79,12 +79,12 @@ def estimate_of_two(sums, c, e, t, removed):
     return total
 
 
-def over_neighbours(table, width, axis):
-    """Triangular sums over the cells of an axis; the last, the missing value, is by itself."""
+def over_neighbours(table, width, axis, numbers):
+    """Triangular sums over the first cells of an axis, those of numbers; the others stay alone."""
     n = table.shape[axis]
     apart = np.abs(np.arange(n)[:, None] - np.arange(n))
     kernel = np.maximum(0.0, 1.0 - apart / width)
-    kernel[-1, :-1] = kernel[:-1, -1] = 0.0
+    kernel[numbers:], kernel[:, numbers:] = np.eye(n)[numbers:], np.eye(n)[:, numbers:]
     return np.moveaxis(np.tensordot(kernel, table, (1, axis)), 0, axis)
 
 

@@ -34,27 +34,54 @@ void screen(InArray<std::uint8_t, 2> codes, InArray<i64, 1> size, InArray<i32, 2
                  gains.data(), threads);
 }
 
-void tried(InArray<std::uint8_t, 2> coarse, InArray<std::uint8_t, 2> fine,
-           InArray<i64, 2> size, InArray<bool, 1> number, i64 most_cells, InArray<i32, 2> pairs,
-           InArray<i32, 1> y, InArray<double, 1> weight, InArray<float, 2> P,
-           InArray<double, 2> strength, InArray<double, 1> width, OutArray<double, 3> gains,
-           int threads) {
+PairColumns columns_of(const InArray<std::uint8_t, 2>& coarse, const InArray<std::uint8_t, 2>& fine,
+                       const InArray<i64, 2>& size, const InArray<i64, 2>& numbers,
+                       const InArray<bool, 1>& number, i64 most_cells, i64 n) {
+    need(static_cast<i64>(coarse.shape(1)) == n && static_cast<i64>(fine.shape(1)) == n &&
+             coarse.shape(0) == fine.shape(0) && size.shape(0) == 2 &&
+             size.shape(1) == fine.shape(0) && numbers.shape(0) == 2 &&
+             numbers.shape(1) == fine.shape(0) && number.shape(0) == fine.shape(0),
+         "columns differ");
+    return {{coarse.data(), fine.data()},
+            {size.data(), size.data() + size.shape(1)},
+            {numbers.data(), numbers.data() + numbers.shape(1)},
+            number.data(),
+            most_cells};
+}
+
+void tried(InArray<std::uint8_t, 2> coarse, InArray<std::uint8_t, 2> fine, InArray<i64, 2> size,
+           InArray<i64, 2> numbers, InArray<bool, 1> number, i64 most_cells,
+           InArray<i32, 2> pairs, InArray<i32, 1> y, InArray<double, 1> weight,
+           InArray<float, 2> P, InArray<double, 2> strength, InArray<double, 1> width,
+           OutArray<double, 3> gains, int threads) {
     const LabelledRows rows = labelled(y, weight, P);
     need(rows.classes == 2 && strength.shape(1) == 2, "two classes are asked for");
-    need(coarse.shape(1) == P.shape(0) && fine.shape(1) == P.shape(0) &&
-             coarse.shape(0) == fine.shape(0) && size.shape(0) == 2 &&
-             size.shape(1) == fine.shape(0) && number.shape(0) == fine.shape(0),
-         "columns differ");
+    const PairColumns columns = columns_of(coarse, fine, size, numbers, number, most_cells, rows.n);
     need(pairs.shape(1) == 2 && gains.shape(0) == pairs.shape(0), "pairs differ");
     need(gains.shape(1) == 1 + width.shape(0) && gains.shape(2) == strength.shape(0),
          "ways differ");
-    const PairColumns columns{{coarse.data(), fine.data()},
-                              {size.data(), size.data() + size.shape(1)},
-                              number.data(),
-                              most_cells};
     nb::gil_scoped_release release;
     try_pairs(chosen_loops(), rows, columns, pairs.data(), pairs.shape(0), strength.data(),
               strength.shape(0), width.data(), width.shape(0), gains.data(), threads);
+}
+
+void exact(InArray<std::uint8_t, 2> coarse, InArray<std::uint8_t, 2> fine, InArray<i64, 2> size,
+           InArray<i64, 2> numbers, InArray<bool, 1> number, i64 most_cells,
+           InArray<i32, 2> pairs, InArray<i32, 1> y, InArray<double, 1> weight,
+           InArray<float, 2> P, InArray<double, 2> strength, InArray<double, 1> width,
+           OutArray<double, 3> gains, int threads, i64 middle, bool thorough) {
+    const LabelledRows rows = labelled(y, weight, P);
+    const PairColumns columns = columns_of(coarse, fine, size, numbers, number, most_cells, rows.n);
+    need(pairs.shape(1) == 2 && gains.shape(0) == pairs.shape(0), "pairs differ");
+    need(strength.shape(1) == P.shape(1) && gains.shape(1) == 1 + width.shape(0) &&
+             gains.shape(2) == strength.shape(0) && middle >= 0 &&
+             middle < static_cast<i64>(strength.shape(0)),
+         "ways differ");
+    const PairWays ways{strength.data(), width.data(), static_cast<i64>(strength.shape(0)), middle,
+                        static_cast<i64>(width.shape(0)), thorough};
+    nb::gil_scoped_release release;
+    exact_pair_gains(chosen_loops(), rows, columns, pairs.data(), pairs.shape(0), ways,
+                     gains.data(), threads);
 }
 
 void sum(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> weight, InArray<float, 2> P,
@@ -151,8 +178,12 @@ void pair(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> removed,
 void bind_pairs(nb::module_& m) {
     m.def("screen_pairs", &screen, "codes"_a, "size"_a, "pairs"_a, "y"_a, "weight"_a, "P"_a,
           "strength"_a, "gains"_a, "threads"_a);
-    m.def("try_pairs", &tried, "coarse"_a, "fine"_a, "size"_a, "number"_a, "most_cells"_a, "pairs"_a,
-          "y"_a, "weight"_a, "P"_a, "strength"_a, "width"_a, "gains"_a, "threads"_a);
+    m.def("try_pairs", &tried, "coarse"_a, "fine"_a, "size"_a, "numbers"_a, "number"_a,
+          "most_cells"_a, "pairs"_a, "y"_a, "weight"_a, "P"_a, "strength"_a, "width"_a, "gains"_a,
+          "threads"_a);
+    m.def("exact_pair_gains", &exact, "coarse"_a, "fine"_a, "size"_a, "numbers"_a, "number"_a,
+          "most_cells"_a, "pairs"_a, "y"_a, "weight"_a, "P"_a, "strength"_a, "width"_a,
+          "gains"_a, "threads"_a, "middle"_a, "thorough"_a);
     m.def("joint_cells", &joint, "first"_a, "second"_a, "a"_a, "b"_a, "width"_a, "cells"_a,
           "threads"_a);
     m.def("sum_pair", &sum, "cells"_a, "y"_a, "weight"_a, "P"_a, "sums"_a);

@@ -222,16 +222,17 @@ inline void screen_pairs(const Loops& loops, const i32* y, const float* weight, 
 }
 
 // Sums over neighbouring cells of one of the axes of a table (before, n, after), by a triangular kernel
-// of a width in cells; the last cell, the gap, is by itself.
-inline void over_neighbours(const double* from, i64 before, i64 n, i64 after, double width,
-                            double* to) {
-    const i64 reach = static_cast<i64>(std::ceil(width)) - 1, gap = n - 1;
+// of a width in cells; only the first cells have neighbours, those of numbers.
+inline void over_neighbours(const double* from, i64 before, i64 n, i64 numbers, i64 after,
+                            double width, double* to) {
+    const i64 reach = static_cast<i64>(std::ceil(width)) - 1;
     for (i64 b = 0; b < before; ++b)
         for (i64 i = 0; i < n; ++i) {
             double* into = to + (b * n + i) * after;
             for (i64 a = 0; a < after; ++a) into[a] = from[(b * n + i) * after + a];
-            const i64 first = i == gap || i < reach ? (i == gap ? gap : 0) : i - reach;
-            const i64 last = i == gap ? gap : (i + reach < gap ? i + reach : gap - 1);
+            if (i >= numbers) continue;
+            const i64 first = i < reach ? 0 : i - reach;
+            const i64 last = i + reach < numbers ? i + reach : numbers - 1;
             for (i64 j = first; j <= last; ++j) {
                 const double w = 1.0 - static_cast<double>(i < j ? j - i : i - j) / width;
                 if (j == i || !(w > 0.0)) continue;
@@ -240,13 +241,29 @@ inline void over_neighbours(const double* from, i64 before, i64 n, i64 after, do
         }
 }
 
-// Columns in few cells and in more, (columns, n) each, and how many cells those are; numbers have
-// neighbouring cells.
+// Columns in few cells and in more, (columns, n) each, how many cells those are, and how many of them
+// are of numbers: these have neighbouring cells.
 struct PairColumns {
     const std::uint8_t* codes[2];
-    const i64* size[2];
+    const i64 *size[2], *numbers[2];
     const bool* number;
     i64 most_cells;  // of a pair, else it is not tried in so many
+
+    // Calls work(fine, a, b, cells) for few cells, and for more where one is a number.
+    template <class Work>
+    void ways(i64 i, i64 j, const Work& work) const {
+        for (int fine = 0; fine < (number[i] || number[j] ? 2 : 1); ++fine) {
+            const i64 a = size[fine][i], b = size[fine][j];
+            if (a * b <= most_cells) work(fine, a, b, a * b);
+        }
+    }
+    // Sums (cells, K) of a pair over neighbouring cells; half is room for as many.
+    void smooth(i64 i, i64 j, int fine, i64 K, double width, const double* from, double* half,
+                double* to) const {
+        const i64 a = size[fine][i], b = size[fine][j];
+        over_neighbours(from, 1, a, number[i] ? numbers[fine][i] : 0, b * K, width, half);
+        over_neighbours(half, a, b, number[j] ? numbers[fine][j] : 0, K, width, to);
+    }
 };
 
 // gains (pairs, 1 + widths, strengths) of pairs of columns with two classes, by CellsOfTwo: with few
@@ -258,10 +275,7 @@ inline void try_pairs(const Loops& loops, const LabelledRows& rows, const PairCo
     const std::vector<double> removed = mean_removed(rows.y, rows.weight, rows.n, 2);
     run_tasks(n_pairs, threads_for(n_pairs * rows.n * 4, n_pairs, allowed), [&](i64 q, int) {
         const i64 i = pairs[2 * q], j = pairs[2 * q + 1];
-        const bool first = columns.number[i], second = columns.number[j];
-        for (int fine = 0; fine < (first || second ? 2 : 1); ++fine) {
-            const i64 a = columns.size[fine][i], b = columns.size[fine][j], cells = a * b;
-            if (cells > columns.most_cells) continue;
+        columns.ways(i, j, [&](int fine, i64, i64 b, i64 cells) {
             std::vector<double> summed(8 * cells, 0.0), smooth(4 * cells), half(2 * cells);
             const Sums<double> sums(summed.data(), 2 * cells);
             const JointCell cell{columns.codes[fine] + i * rows.n, columns.codes[fine] + j * rows.n,
@@ -271,18 +285,15 @@ inline void try_pairs(const Loops& loops, const LabelledRows& rows, const PairCo
             for (i64 w = 0; w < (fine ? widths : 1); ++w) {
                 const double *c = sums.C, *e = sums.E;
                 if (fine && width[w] > 1.0) {
-                    for (int part = 0; part < 2; ++part) {
-                        const double* from = part ? sums.E : sums.C;
-                        double* to = smooth.data() + part * 2 * cells;
-                        over_neighbours(from, 1, a, 2 * b, first ? width[w] : 1.0, half.data());
-                        over_neighbours(half.data(), a, b, 2, second ? width[w] : 1.0, to);
-                    }
-                    c = smooth.data(), e = c + 2 * cells;
+                    double* to = smooth.data();
+                    columns.smooth(i, j, fine, 2, width[w], sums.C, half.data(), to);
+                    columns.smooth(i, j, fine, 2, width[w], sums.E, half.data(), to + 2 * cells);
+                    c = to, e = to + 2 * cells;
                 }
                 double* into = gains + (q * (1 + widths) + fine + w) * strengths;
                 for (i64 s = 0; s < strengths; ++s) into[s] = told.gain(loops, c, e, t + 2 * s);
             }
-        }
+        });
     });
 }
 

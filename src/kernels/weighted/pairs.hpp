@@ -93,6 +93,88 @@ inline double residual_gain(const Loops& loops, const LabelledRows& rows, const 
     return gain.value();
 }
 
+// gains (pairs, 1 + widths, strengths) of pairs of columns, by residual_gain: with few cells, and,
+// where one is a number, with more and kernels of these widths over neighbouring cells. A code of NONE
+// is no cell. Where it is not thorough, strengths other than the middle one are tried only in the way
+// that is best under that. What is not tried stays as it is.
+constexpr std::uint8_t NONE = 255;
+
+struct PairWays {
+    const double *t, *width;  // (strengths, classes), (widths,)
+    i64 strengths, middle, widths;
+    bool thorough;
+};
+
+class TriedPair {  // the cells of a pair and what they sum to, in one way
+public:
+    TriedPair(const LabelledRows& rows, const std::uint8_t* a, const std::uint8_t* b, i64 width,
+              i64 cells)
+        : cell_(rows.n), sums_(4 * cells * rows.classes, 0.0), part_(cells * rows.classes) {
+        for (i64 i = 0; i < rows.n; ++i)
+            cell_[i] = a[i] == NONE || b[i] == NONE ? -1 : static_cast<i32>(a[i] * width + b[i]);
+        sum_pair(rows.y, rows.weight, rows.P, rows.n, rows.classes, GivenCell{cell_.data()}, cells,
+                 Sums<double>(sums_.data(), part_));
+    }
+    const i32* cell() const { return cell_.data(); }
+    const double* C() const { return sums_.data(); }
+    const double* E() const { return sums_.data() + part_; }
+    i64 part() const { return part_; }
+
+private:
+    std::vector<i32> cell_;
+    std::vector<double> sums_;
+    i64 part_;
+};
+
+inline void exact_pair_gains(const Loops& loops, const LabelledRows& rows,
+                             const PairColumns& columns, const i32* pairs, i64 n_pairs,
+                             const PairWays& ways, double* gains, int allowed) {
+    const i64 K = rows.classes, n_ways = 1 + ways.widths;
+    run_tasks(n_pairs, threads_for(n_pairs * rows.n * K * 4, n_pairs, allowed), [&](i64 q, int) {
+        const i64 i = pairs[2 * q], j = pairs[2 * q + 1];
+        struct Way {
+            i64 place, cells;
+            const i32* cell;
+            std::vector<double> C, E;
+        };
+        std::vector<TriedPair> tried;
+        std::vector<Way> all;
+        tried.reserve(2);
+        columns.ways(i, j, [&](int fine, i64, i64 b, i64 cells) {
+            const std::uint8_t* codes = columns.codes[fine];
+            tried.emplace_back(rows, codes + i * rows.n, codes + j * rows.n, b, cells);
+            const TriedPair& of = tried.back();
+            std::vector<double> half(of.part());
+            for (i64 w = 0; w < (fine ? ways.widths : 1); ++w) {
+                Way way{fine + w, cells, of.cell(), {}, {}};
+                way.C.assign(of.C(), of.C() + of.part());
+                way.E.assign(of.E(), of.E() + of.part());
+                if (fine && ways.width[w] > 1.0) {
+                    const double width = ways.width[w];
+                    columns.smooth(i, j, fine, K, width, of.C(), half.data(), way.C.data());
+                    columns.smooth(i, j, fine, K, width, of.E(), half.data(), way.E.data());
+                }
+                all.push_back(std::move(way));
+            }
+        });
+        const auto gain = [&](const Way& way, i64 s) {
+            double& into = gains[(q * n_ways + way.place) * ways.strengths + s];
+            into = residual_gain(loops, rows, way.cell, way.C.data(), way.E.data(), way.cells,
+                                 ways.t + s * K);
+            return into;
+        };
+        const Way* best = nullptr;
+        double most = 0.0;
+        for (const Way& way : all) {
+            const double now = gain(way, ways.middle);
+            if (!best || now > most) best = &way, most = now;
+        }
+        for (const Way& way : all)
+            for (i64 s = 0; s < ways.strengths; ++s)
+                if (s != ways.middle && (ways.thorough || &way == best)) gain(way, s);
+    });
+}
+
 // The joint cell of rows, by the coarser cell that each column's cells are in; −1 where one is.
 inline void joint_cells(const i32* first, const i32* second, i64 n, const i32* a, const i32* b,
                         i32 width, i32* joint, int allowed) {

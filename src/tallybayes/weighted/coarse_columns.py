@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
 
 COARSE, FINE = 8, 16
+NONE = 255  # the code of no cell
 
 
 class CoarseColumns:
@@ -44,7 +45,8 @@ class CoarseColumns:
                 [
                     int(m[: c.n_numbers].max(initial=-1)) + 1
                     for m, c in zip(maps, columns, strict=True)
-                ]
+                ],
+                dtype=np.int64,
             )
             for fine, maps in self.maps.items()
         }
@@ -63,17 +65,24 @@ class CoarseColumns:
         """Coarser cells of two columns."""
         return int(self.size[fine][i]), int(self.size[fine][j])
 
-    def joint(self, i: int, j: int, fine: bool) -> Cells:
-        """The joint cell of each of the rows, −1 where a column has none."""
-        width = self.size[fine][j]
-        if not self.complete:
-            return self.joint_of(self.rows, i, j, fine)
-        joint: Cells = np.multiply(self.codes[fine][i], width, dtype=np.int32)
-        joint += self.codes[fine][j]
-        return joint
+    def codes_or_none(self, fine: bool) -> NDArray[np.uint8]:
+        """The coarser cell of each of the rows, (n_columns, n_rows); 255 where there is none."""
+        if self.complete:
+            return self.codes[fine]
+        return np.where(self.rows.cells < 0, np.uint8(NONE), self.codes[fine])
+
+    @property
+    def sizes_of_all(self) -> NDArray[np.int64]:
+        """Coarser cells of each column, few and more, (2, n_columns)."""
+        return np.stack([self.size[False], self.size[True]])
+
+    @property
+    def numbers_of_all(self) -> NDArray[np.int64]:
+        """How many of them are of numbers."""
+        return np.stack([self.numbers[False], self.numbers[True]])
 
     def joint_of(self, rows: LearningRows, i: int, j: int, fine: bool) -> Cells:
-        """The same of any rows."""
+        """The joint cell of each of some rows, −1 where a column has none."""
         maps = self.maps[fine]
         return joint_cells(rows.cells[i], rows.cells[j], maps[i], maps[j], int(self.size[fine][j]))
 

@@ -9,9 +9,7 @@ screened with few cells a column; the best are tried with more cells and a kerne
 from __future__ import annotations
 
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +36,6 @@ TRIED = 2  # pairs for each place
 MOST_OPEN = 2000  # pairs that are screened more than once
 MOST_WORK = 1_000_000_000  # pairs times rows times classes
 THOROUGH = 20_000  # rows times classes up to which every way is tried under every strength
-SHORT = 500_000  # pairs times rows times classes below which more threads do not pay
 DOUBT = 300  # rows for which one pair may be taken by chance
 WORTH = 1.0  # nats that a pair has to gain at least
 
@@ -148,75 +145,39 @@ class Pairs:
         return gains[:, 0]
 
     def _all_tried(self, pairs: Cells, proba: Values) -> list[_Found]:
-        """Each of some pairs, in every way: the best of it."""
-        rows = self.rows
+        """Each of some pairs, with few cells and, where it has numbers, with more cells and
+        kernels: the best of it. Of many rows the other strengths are tried only on what is best
+        under the middle one; of two classes the sums of the cells then tell the gain well enough.
+        """
+        rows, coarse = self.rows, self.coarse
         many = rows.n * rows.n_classes > THOROUGH
-        if many and rows.n_classes == 2 and self.coarse.complete:
-            return self._told_by_sums(pairs, proba)
-
-        def tried(pair: Cells) -> _Found:
-            return self._tried(int(pair[0]), int(pair[1]), proba, many)
-
-        threads = min(get_num_threads(), len(pairs))
-        if threads == 1 or len(pairs) * proba.size < SHORT:
-            return [tried(pair) for pair in pairs]
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(tried, pairs))
-
-    def _told_by_sums(self, pairs: Cells, proba: Values) -> list[_Found]:
-        """Of many rows of two classes: the sums of the cells tell the gain well enough."""
-        coarse, gains = self.coarse, np.full((len(pairs), 1 + len(WIDTHS), len(STRENGTHS)), -np.inf)
-        _kernels.try_pairs(
-            coarse.codes[False],
-            coarse.codes[True],
-            np.stack([coarse.size[False], coarse.size[True]]),
+        gains = np.full((len(pairs), 1 + len(WIDTHS), len(STRENGTHS)), -np.inf)
+        arguments = (
+            coarse.codes_or_none(False),
+            coarse.codes_or_none(True),
+            coarse.sizes_of_all,
+            coarse.numbers_of_all,
             coarse.is_number,
             self.most_cells,
             np.ascontiguousarray(pairs),
-            self.rows.y,
-            self.rows.weight,
+            rows.y,
+            rows.weight,
             proba,
             self.strengths,
             np.array(WIDTHS),
             gains,
             get_num_threads(),
         )
+        if many and rows.n_classes == 2 and coarse.complete:
+            _kernels.try_pairs(*arguments)
+        else:
+            _kernels.exact_pair_gains(*arguments, MIDDLE, not many)
         found = []
         for (i, j), gain in zip(pairs.tolist(), gains, strict=True):
             way, s = divmod(int(np.argmax(gain)), len(STRENGTHS))
             width = WIDTHS[max(way - 1, 0)]
             found.append(_Found(float(gain[way, s]), i, j, way > 0, STRENGTHS[s], width))
         return found
-
-    def _tried(self, i: int, j: int, proba: Values, many: bool) -> _Found:
-        """A pair with few cells, and, where it has numbers, with more cells and kernels: the best.
-        Of many rows the other strengths are tried only on what is best under the middle one."""
-        rows, coarse, ways = self.rows, self.coarse, []
-        number = coarse.is_number[i] or coarse.is_number[j]
-        for fine in (False, True) if number else (False,):
-            a, b = coarse.sizes(i, j, fine)
-            if a * b > self.most_cells:
-                continue
-            cells = coarse.joint(i, j, fine)
-            sums = summed(cells, a * b, rows, proba)
-            for width in WIDTHS if fine else WIDTHS[:1]:
-                ways.append((fine, width, cells, *coarse.smoothed(i, j, fine, width, sums)))
-
-        @cache
-        def gain(way: int, s: int) -> float:
-            _, _, cells, C, E = ways[way]
-            t = self.strengths[s]
-            return _kernels.residual_gain(cells, rows.y, rows.weight, proba, C, E, t)
-
-        some = list(range(len(ways)))
-        if many and len(ways) > 1:
-            some = [max(some, key=lambda way: gain(way, MIDDLE))]
-        found = [
-            (gain(way, s), -way, strength) for way in some for s, strength in enumerate(STRENGTHS)
-        ]
-        best, way, strength = max(found)
-        fine, width, *_ = ways[-way]
-        return _Found(best, i, j, fine, strength, width)
 
     def counted(
         self, f: _Found, parts: list[tuple[LearningRows, Values]], round: int
