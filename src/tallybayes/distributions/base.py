@@ -12,7 +12,7 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ __all__ = [
     "ArrayConditional",
     "ClassConditional",
     "Distribution",
+    "Levels",
     "generator",
     "shown",
     "size_of",
@@ -74,6 +75,27 @@ def shown(values: Sequence[Any]) -> str:
     return f"[{', '.join([*texts, '…'] if len(values) > SHOWN else texts)}]"
 
 
+class Levels(NamedTuple):
+    """A column whose values are levels.
+
+    Parameters
+    ----------
+    names : list
+        What the levels are called.
+    probs : float64 array (n_classes, n_levels)
+        P(level | c).
+    values : sequence (n_levels,)
+        The levels as events have them.
+    threshold : float, optional
+        Numbers are read as [x > threshold].
+    """
+
+    names: list[Any]
+    probs: Array
+    values: Sequence[Any]
+    threshold: float | None = None
+
+
 class Distribution(ABC):
     """A distribution, or a batch of them.
 
@@ -117,9 +139,30 @@ class ClassConditional(Distribution):
     ----------
     classes : array (n_classes,)
     features : list
+    shares_total : bool
+        Whether the columns are counts that share a total.
+    edges : float64 array (n_bins − 1,) or None
+        Of one column of numbers that is read in bins.
+    whole : bool
+        Whether one column has whole numbers only.
+    positive : bool
+        Whether one column has no numbers below 0.
     """
 
     dtype: np.dtype[Any] = np.dtype(np.float64)
+    shares_total = False
+
+    @property
+    def edges(self) -> Array | None:
+        return None
+
+    @property
+    def whole(self) -> bool:
+        return False
+
+    @property
+    def positive(self) -> bool:
+        return False
 
     def __init__(self, classes: NDArray[Any], features: Sequence[Any]) -> None:
         self.classes = np.asarray(classes)
@@ -194,6 +237,18 @@ class ClassConditional(Distribution):
             f"the columns {shown(self.features)} have a distribution together, and no part of it "
             "can be taken by itself: take all of them"
         )
+
+    def column(self, name: Any) -> ClassConditional:
+        """The distribution of a column, or of the group of columns that it is in."""
+        return self.marginal([name])
+
+    def as_levels(self) -> Levels | None:
+        """One column as levels, where it has such."""
+        return None
+
+    def events(self, values: dict[Any, NDArray[Any]]) -> Any:
+        """Events of the distribution, of values (n,) by column."""
+        return np.column_stack([values[name] for name in self.features])
 
     def as_rows(self, drawn: Any, n: int) -> Any:
         """n draws in a form that the model reads."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, gammaln
 
-from tallybayes.distributions.base import ClassConditional, Index, shown, stats
+from tallybayes.distributions.base import ClassConditional, Index, Levels, shown, stats
 from tallybayes.distributions.counts import Multinomial, totals_of
 from tallybayes.distributions.laws import Law
 from tallybayes.engines.memory.count_scores import CountsPart
@@ -138,6 +138,9 @@ class LevelColumn(Column):
         drawn[gaps] = None
         return drawn
 
+    def as_levels(self) -> Levels:
+        return Levels(self.levels, self.probs, self.levels)
+
     def mode(self) -> NDArray[Any]:
         """The most probable level, (n_classes,)."""
         best: NDArray[Any] = np.array(self.levels, dtype=object)[self.probs.argmax(axis=1)]
@@ -182,6 +185,19 @@ class NumberColumn(Column):
         self.kinds = kinds
         self.law = law
         self.frozen: Any = getattr(law, "frozen", None)
+
+    @property
+    def edges(self) -> Array | None:
+        return self.law.edges
+
+    @property
+    def whole(self) -> bool:
+        return self.law.whole
+
+    @property
+    def positive(self) -> bool:
+        transform = getattr(getattr(self.part, "density", None), "transform", None)
+        return transform is not None and transform.kind == "log"
 
     def _column(self, values: NDArray[Any]) -> Any:
         if values.dtype.kind in "iuf":

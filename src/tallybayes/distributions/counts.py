@@ -51,6 +51,10 @@ class Multinomial(ArrayConditional):
     """
 
     dtype = np.dtype(np.int64)
+    shares_total = True
+
+    def column(self, name: Any) -> Multinomial:
+        return self
 
     def __init__(self, log_probs: Array, classes: NDArray[Any], features: Sequence[Any]) -> None:
         super().__init__(classes, features)

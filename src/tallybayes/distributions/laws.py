@@ -19,11 +19,23 @@ __all__ = ["BinsLaw", "Law", "MixtureLaw", "ScipyLaw", "TransformedLaw", "law_of
 
 Array = NDArray[np.float64]
 
+DISCRETE = {"poisson", "nbinom"}
 TAIL = 1e-15  # probability that a numerical integral leaves out on either side
 
 
 class Law(ABC):
-    """K one-dimensional distributions, one a class."""
+    """K one-dimensional distributions, one a class.
+
+    Attributes
+    ----------
+    edges : float64 array (n_bins − 1,) or None
+        Of bins.
+    whole : bool
+        Whether all values are whole numbers.
+    """
+
+    edges: Array | None = None
+    whole = False
 
     @abstractmethod
     def draw(self, codes: Index, rng: Any) -> Array:
@@ -60,6 +72,7 @@ class ScipyLaw(Law):
         self.distribution = getattr(stats(), name)
         self.parameters = parameters
         self.frozen = self.distribution(**parameters)
+        self.whole = name in DISCRETE
 
     def draw(self, codes: Index, rng: Any) -> Array:
         of_rows = {name: values[codes] for name, values in self.parameters.items()}

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
-from tallybayes.distributions.base import ArrayConditional, Index
+from tallybayes.distributions.base import ArrayConditional, Index, Levels
 
 __all__ = ["IndependentCategorical"]
 
@@ -52,6 +52,12 @@ class IndependentCategorical(ArrayConditional):
         self.probs = [np.exp(table) for table in log_probs]
         self.values = None if values is None else [v.tolist() for v in values]
         self.dtype = np.dtype(np.int64) if values is None else np.dtype(object)
+
+    def as_levels(self) -> Levels | None:
+        if len(self.features) > 1:
+            return None
+        values = list(range(self.probs[0].shape[1])) if self.values is None else self.values[0]
+        return Levels(values, self.probs[0], values)
 
     def _marginal(self, index: list[int]) -> IndependentCategorical:
         tables = [self._tables[j] for j in index]

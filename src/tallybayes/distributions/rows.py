@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
-from tallybayes.distributions.base import ArrayConditional, Index, stats
+from tallybayes.distributions.base import ArrayConditional, Index, Levels, stats
 
 __all__ = ["IndependentBernoulli", "IndependentNormal"]
 
@@ -124,6 +124,15 @@ class IndependentBernoulli(ArrayConditional):
     def frozen(self) -> Any:
         """The columns one by one, as scipy.stats.bernoulli."""
         return stats().bernoulli(self.probs)
+
+    def as_levels(self) -> Levels | None:
+        if len(self.features) > 1:
+            return None
+        probs = np.stack([1.0 - self.probs[:, 0], self.probs[:, 0]], axis=1)
+        at = self.threshold
+        names = ["0", "1"] if at is None or at == 0.0 else [f"≤ {at:g}", f"> {at:g}"]
+        values = (0.0, 1.0) if at is None else (at, np.nextafter(at, np.inf))
+        return Levels(names, probs, values, at)
 
     def _marginal(self, index: list[int]) -> IndependentBernoulli:
         return IndependentBernoulli(

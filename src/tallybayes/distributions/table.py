@@ -75,6 +75,13 @@ class ProductOfColumns(ClassConditional):
             "what became of the others)"
         )
 
+    def column(self, name: str) -> Column | GroupOfCounts | GroupOfNumbers:
+        """The same as ``distribution[name]``."""
+        return self[name]
+
+    def events(self, values: dict[Any, NDArray[Any]]) -> Any:
+        return self.as_rows(values, len(next(iter(values.values()))))
+
     def _marginal(self, index: list[int]) -> ProductOfColumns:
         features = [self.features[j] for j in index]
         columns: list[Column | GroupOfCounts | GroupOfNumbers] = []

@@ -32,7 +32,7 @@ from tallybayes.plots.style import (
     right_if_wide,
     show_dates,
 )
-from tallybayes.plots.views import LevelView, View, events_of, view_of
+from tallybayes.plots.views import LevelView, View, view_of
 
 __all__ = ["SHARES", "ClassConditionalDisplay", "name_places"]
 
@@ -200,7 +200,7 @@ def _contours(
     x, y = (view.grid(view.span(rows), POINTS) for view in views)
     across, up = np.meshgrid(x, y)
     values = {views[0].name: across.ravel(), views[1].name: up.ravel()}
-    heights = conditional.prob(events_of(conditional, values)).T.reshape(-1, len(y), len(x))
+    heights = conditional.prob(conditional.events(values)).T.reshape(-1, len(y), len(x))
     return Contours(x, y, heights, shares)
 
 

@@ -22,7 +22,7 @@ from tallybayes.plots.libraries import library
 from tallybayes.plots.rows import Rows, class_codes
 from tallybayes.plots.shapes import draw_points
 from tallybayes.plots.style import RIGHT, legend, looks_of, need_axes, put_title
-from tallybayes.plots.views import View, events_of, region_view
+from tallybayes.plots.views import View, region_view
 
 __all__ = ["DecisionRegionDisplay"]
 
@@ -259,14 +259,14 @@ class _Question(NamedTuple):
         if self.left_out:
             assert self.joint is not None
             part = self.joint.marginal(list(values))
-            return part.best_class(events_of(part.conditional, values))
+            return part.best_class(part.conditional.events(values))
         predicted: NDArray[Any] = self.estimator.predict(self._rows(values))
         return predicted
 
     def _rows(self, values: dict[Any, NDArray[Any]]) -> Any:
         """Rows for ``predict``."""
         if self.joint is not None and isinstance(self.joint.conditional, ProductOfColumns):
-            return events_of(self.joint.conditional, values)
+            return self.joint.conditional.events(values)
         if hasattr(self.estimator, "feature_names_in_"):
             return frame({name: values[name] for name in self.features})
         return np.column_stack([values[name] for name in self.features])

@@ -7,20 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.distributions import (
-    ClassConditional,
-    GroupOfCounts,
-    IndependentBernoulli,
-    IndependentCategorical,
-    LevelColumn,
-    Multinomial,
-    NumberColumn,
-    ProductOfColumns,
-)
-from tallybayes.distributions.laws import BinsLaw
+from tallybayes.distributions import ClassConditional
 from tallybayes.plots.rows import Rows
 
-__all__ = ["LevelView", "NumberView", "View", "events_of", "region_view", "view_of"]
+__all__ = ["LevelView", "NumberView", "View", "region_view", "view_of"]
 
 Array = NDArray[np.float64]
 
@@ -29,22 +19,6 @@ TAILS = (0.0, 0.05, 0.95, 1.0)
 BEYOND = 0.45  # of the middle 90 %, on either side: a Gaussian to three standard deviations
 MARGIN = 0.08  # of the range, on either side
 POINTS = 400
-DISCRETE = {"poisson", "nbinom"}
-
-
-def events_of(conditional: ClassConditional, values: dict[Any, NDArray[Any]]) -> Any:
-    """Events of a class conditional, in a form that it reads.
-
-    Parameters
-    ----------
-    conditional : ClassConditional
-    values : dict of arrays (n,)
-        By column.
-    """
-    n = len(next(iter(values.values())))
-    if isinstance(conditional, ProductOfColumns):
-        return conditional.as_rows(values, n)
-    return np.column_stack([values[name] for name in conditional.features])
 
 
 class NumberView:
@@ -108,10 +82,9 @@ class NumberView:
 
     def _drawn(self, conditional: Any) -> NDArray[Any]:
         """Draws of the column, (n, n_classes)."""
-        table = isinstance(conditional, ProductOfColumns)
-        conditional = conditional[self.name] if table else conditional.marginal([self.name])
-        drawn: NDArray[Any] = conditional.sample(DRAWN, random_state=0)
-        return drawn if drawn.ndim == 2 else drawn[..., conditional.features.index(self.name)]
+        column = conditional.column(self.name)
+        drawn: NDArray[Any] = column.sample(DRAWN, random_state=0)
+        return drawn if drawn.ndim == 2 else drawn[..., column.features.index(self.name)]
 
     def grid(self, span: tuple[float, float], points: int = POINTS) -> Array:
         """Values to ask about, ascending."""
@@ -128,7 +101,7 @@ class NumberView:
         """p(x | c), (n_classes, n_points)."""
         assert self.conditional is not None
         alone = self.conditional.marginal([self.name])
-        prob: Array = alone.prob(events_of(alone, {self.name: self.values(grid)})).T
+        prob: Array = alone.prob(alone.events({self.name: self.values(grid)})).T
         return prob
 
 
@@ -197,33 +170,13 @@ def view_of(conditional: ClassConditional, name: Any) -> View:
     name : object
         One of its features.
     """
-    if isinstance(conditional, Multinomial) and not isinstance(conditional, GroupOfCounts):
-        return _share(conditional, name)
-    if isinstance(conditional, ProductOfColumns):
-        column = conditional[name]
-        if isinstance(column, GroupOfCounts):
-            return _share(column, name)
-        if isinstance(column, LevelColumn):
-            return LevelView(name, column.levels, column.probs, column.levels)
-        if isinstance(column, NumberColumn):
-            law = column.law
-            edges = law.edges if isinstance(law, BinsLaw) else None
-            whole = column.frozen is not None and column.frozen.dist.name in DISCRETE
-            transform = getattr(getattr(column.part, "density", None), "transform", None)
-            positive = transform is not None and transform.kind == "log"
-            return NumberView(name, conditional, edges, whole, positive)
-        return NumberView(name, conditional)
-    alone = conditional.marginal([name])
-    if isinstance(alone, IndependentCategorical):
-        values = range(alone.probs[0].shape[1]) if alone.values is None else alone.values[0]
-        return LevelView(name, values, alone.probs[0], values)
-    if isinstance(alone, IndependentBernoulli):
-        probs = np.stack([1.0 - alone.probs[:, 0], alone.probs[:, 0]], axis=1)
-        at = alone.threshold
-        names = ["0", "1"] if at is None or at == 0.0 else [f"≤ {at:g}", f"> {at:g}"]
-        given = (0.0, 1.0) if at is None else (at, np.nextafter(at, np.inf))
-        return LevelView(name, names, probs, given, at)
-    return NumberView(name, conditional)
+    column = conditional.column(name)
+    if column.shares_total:
+        return _share(column, name)
+    levels = column.as_levels()
+    if levels is not None:
+        return LevelView(name, *levels)
+    return NumberView(name, conditional, column.edges, column.whole, column.positive)
 
 
 def region_view(conditional: ClassConditional | None, name: Any, rows: Rows | None) -> View:
@@ -238,10 +191,7 @@ def region_view(conditional: ClassConditional | None, name: Any, rows: Rows | No
     rows : Rows, optional
         They say where such a column lies, and which levels it has.
     """
-    counts = isinstance(conditional, Multinomial) or (
-        isinstance(conditional, ProductOfColumns) and isinstance(conditional[name], GroupOfCounts)
-    )
-    if conditional is not None and not counts:
+    if conditional is not None and not conditional.column(name).shares_total:
         return view_of(conditional, name)
     if rows is not None and not rows.is_number(name):
         levels = rows.levels(name)
@@ -251,7 +201,7 @@ def region_view(conditional: ClassConditional | None, name: Any, rows: Rows | No
     return NumberView(name, None, positive=positive)
 
 
-def _share(counts: Multinomial, name: Any) -> LevelView:
+def _share(counts: Any, name: Any) -> LevelView:
     """A column of counts that share a total: which share of them it has."""
     j = counts.features.index(name)
     return LevelView(name, [name], counts.probs[:, [j]], [1])
