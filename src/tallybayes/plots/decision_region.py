@@ -219,7 +219,7 @@ class _Question(NamedTuple):
     def of(cls, estimator: Any, columns: Any, held: Mapping[Any, Any] | None) -> _Question:
         need_fitted(estimator)
         joint = joint_of(estimator) if hasattr(estimator, "joint_") else None
-        features = joint.conditional.features if joint else estimator._feature_labels()
+        features = joint.conditional.features if joint else _columns_of(estimator)
         named = columns_named(features, columns, 2)
         if len(named) != 2:
             raise ValueError(f"regions are drawn over two columns, got {columns!r}")
@@ -270,3 +270,9 @@ class _Question(NamedTuple):
         if hasattr(self.estimator, "feature_names_in_"):
             return frame({name: values[name] for name in self.features})
         return np.column_stack([values[name] for name in self.features])
+
+
+def _columns_of(estimator: Any) -> list[Any]:
+    """The names of the columns, or else their numbers."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return list(range(estimator.n_features_in_) if names is None else map(str, names))
