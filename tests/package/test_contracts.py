@@ -1,0 +1,44 @@
+"""Nothing asks a family, a likelihood or a part of a score what it is."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import tallybayes
+from tallybayes.engines.memory.part import Part
+from tallybayes.engines.memory.score_kinds import GROUPS, NUMBERS
+from tallybayes.families.cells import CellLaw
+from tallybayes.families.column_family import BinnedReading, ColumnFamily, GroupLikelihood
+from tallybayes.families.number_density import NumberDensity
+
+ROOT = Path(tallybayes.__file__).parent
+
+
+def with_subclasses(cls):
+    return {cls.__name__}.union(*map(with_subclasses, cls.__subclasses__()))
+
+
+def types_asked_for(path):
+    """The names in the second argument of each isinstance of a file, with their lines."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "isinstance":
+            for name in ast.walk(node.args[1]):
+                if isinstance(name, ast.Name | ast.Attribute):
+                    yield getattr(name, "id", None) or name.attr, node.lineno
+
+
+def test_nothing_outside_families_asks_for_their_types():
+    assert {Part.__name__} < with_subclasses(Part)
+    assert all(kind.__name__ in with_subclasses(Part) for kind in [*GROUPS.values()])
+    assert all(kind.__name__ in with_subclasses(Part) for kind in [*NUMBERS.values()])
+    contracts = (Part, ColumnFamily, NumberDensity, GroupLikelihood, BinnedReading, CellLaw)
+    answering = {"Term"}.union(*map(with_subclasses, contracts))
+    asked = [
+        f"{path.relative_to(ROOT)}:{line} asks for {name}"
+        for path in sorted(ROOT.rglob("*.py"))
+        if path.relative_to(ROOT).parts[0] != "families"
+        for name, line in types_asked_for(path)
+        if name in answering
+    ]
+    assert not asked, asked
