@@ -144,7 +144,7 @@ def joint_cells(
 ) -> JointCells:
     """Combinations of values with their counts by class, sorted, missing values first."""
     kept = {cell: counts for cell, counts in found.items() if counts.any()}
-    order = sorted(kept, key=lambda cell: [(value is not None, value or 0) for value in cell])
+    order = sorted(kept, key=lambda cell: [(v is not None, 0 if v is None else v) for v in cell])
     counts = np.zeros((len(classes), len(order)))
     for j, cell in enumerate(order):
         counts[:, j] = kept[cell]

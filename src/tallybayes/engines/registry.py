@@ -17,6 +17,7 @@ from tallybayes.tables import Table
 __all__ = ["ENGINES", "engine_named", "engine_of", "register_engine"]
 
 ENGINES = {
+    "duckdb": "tallybayes.engines.sql.engine:DuckDBEngine",
     "memory": "tallybayes.engines.memory.engine:MemoryEngine",
 }
 """By name, where each engine is. The first that reads a source is taken; memory, the last, reads

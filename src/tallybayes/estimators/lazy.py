@@ -11,8 +11,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from tallybayes import scoring
-from tallybayes.engines.sql.duckdb import Condition, DuckDBSource
-from tallybayes.engines.sql.statement import LevelsAsked, NumbersAsked, SourceColumn
+from tallybayes.engines.contract import (
+    Condition,
+    Counting,
+    CountLevels,
+    CountNumbers,
+    SourceColumn,
+)
+from tallybayes.engines.registry import engine_of
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.estimators.base import class_prior_of
 from tallybayes.estimators.declarations import Declared, declared, names_declared
@@ -191,7 +197,8 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._families = {} if self.columns is None else self.columns
         names_declared(self._families)  # raises for what is not a family
         self._where = _condition(self.where)
-        self._engine = DuckDBSource(self.source, self.connection)
+        self._engine = engine_of(self.source, otherwise="duckdb")  # reads frames and files, too
+        self._opened = self._engine.open(self.source, self.connection)
         self._last: tuple[TableModel, str] | None = None
         self._warned: set[Hashable] = set()
 
@@ -250,7 +257,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # ---- what is asked ---------------------------------------------------------------------------
     def _columns_now(self) -> tuple[dict[str, SourceColumn], Declared]:
         """The columns that count, without the target, and their families."""
-        there = self._engine.columns()
+        there = self._engine.columns(self._opened)
         if self.target not in there:
             raise ValueError(
                 f"the source has no column {self.target!r}, the target; its columns are "
@@ -269,17 +276,17 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             column = there[name]
             if what.left_out(name):
                 continue
-            if isinstance(column, str):
+            if column.kind is None:
                 raise ValueError(
-                    f"column {name!r} of the source is of the type {column}, neither number, text, "
-                    f"boolean nor date: leave it out, columns={{{name!r}: None}}"
+                    f"column {name!r} of the source is of the type {column.type}, neither number, "
+                    f"text, boolean nor date: leave it out, columns={{{name!r}: None}}"
                 )
             columns[name] = column
         return columns, self._with_families(columns, what)
 
     def _with_families(self, columns: Mapping[str, SourceColumn], what: Declared) -> Declared:
         """With the families that types give, and Gaussian for other numbers."""
-        kinds = {n: "float" if c.kind == "decimal" else c.kind for n, c in columns.items()}
+        kinds = {n: "float" if c.kind == "decimal" else str(c.kind) for n, c in columns.items()}
         typed: dict[str, Column] = {
             name: Texts(np.empty(0, np.int32), [], kind)
             if kind in LEVELS
@@ -322,12 +329,10 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         warn_of_odd_values(x, Watched(tuple(counts), tuple(booleans)), self._warned)
         return x
 
-    def _asked(
-        self, x: Table, columns: Mapping[str, SourceColumn], what: Declared
-    ) -> tuple[list[LevelsAsked], list[NumbersAsked]]:
-        """What has to be counted for these rows."""
-        levels: list[LevelsAsked] = []
-        numbers: list[NumbersAsked] = []
+    def _asked(self, x: Table, what: Declared) -> dict[str, CountLevels | CountNumbers]:
+        """What has to be counted for these rows: levels, then numbers."""
+        levels: dict[str, CountLevels | CountNumbers] = {}
+        numbers: dict[str, CountLevels | CountNumbers] = {}
         for name, column in x.columns.items():
             if isinstance(column, Numbers):
                 there = not np.isnan(column.values.astype(np.float64, copy=False)).all()
@@ -336,26 +341,26 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if not there and self.missing == "ignore":
                 continue
             if what.is_number(name):
-                numbers.append(NumbersAsked(columns[name], non_negative=what.least(name) == 1))
+                numbers[name] = CountNumbers(non_negative=what.least(name) == 1, grid=False)
                 continue
             all_of_them = what.levels(name)
             if all_of_them is not None:
-                levels.append(LevelsAsked(columns[name], all_of_them, closed=True))
+                levels[name] = CountLevels(all_of_them, closed=True)
                 continue
             found: list[str] = []
             if isinstance(column, Texts):
                 used = np.unique(column.codes)
                 found = [column.levels[code] for code in used.tolist() if code >= 0]
-            levels.append(LevelsAsked(columns[name], found))
-        return levels, numbers
+            levels[name] = CountLevels(found)
+        return levels | numbers
 
     def _ask(self, rows: Any, where: Where | None) -> tuple[TableModel, Table]:
         """Counts what the rows need; the model that is read from the counts, and the rows."""
         conditions = [*self._where, *_condition(where)]
         columns, what = self._columns_now()
         x = self._rows(rows, columns, what)
-        levels, numbers = self._asked(x, columns, what)
-        tally = self._engine.count(self.target, levels, numbers, conditions)
+        asked = self._asked(x, what)
+        tally = self._engine.collect(Counting(asked, where=conditions), self._opened, self.target)
         labels_and_codes(tally.schema.classes)  # raises for what is not a class
         prior = class_prior_of(
             self.class_prior,
@@ -367,11 +372,10 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         model = TableModel(tally, prior, type(self).__name__)
         model.warned = self._warned  # once for this object, not for each question
-        names = [asked.column.name for asked in levels]
-        names += [asked.column.name for asked in numbers]
+        names = list(asked)
         model.seen = Names(names, frozenset(names))
         model.reading = Reading(what, float(self.alpha), "mean", self.unseen, self.missing)
-        self._last = model, self._engine.statement or ""
+        self._last = model, getattr(self._opened, "statement", None) or ""
         return model, x
 
     # ---- answers ---------------------------------------------------------------------------------

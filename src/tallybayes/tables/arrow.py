@@ -21,7 +21,7 @@ from tallybayes.tables.columns import (
 from tallybayes.tables.objects import as_text, read_objects
 from tallybayes.tables.texts import read_texts
 
-__all__ = ["read"]
+__all__ = ["read", "read_batches"]
 
 
 def _is_text(kind: Any) -> bool:
@@ -113,3 +113,8 @@ def read(x: Any, threads: int = 1) -> Table:
     read = read_texts(texts, threads)
     columns = {k: read[k] if k in read else _read_column(table.column(k), k) for k in names}
     return Table(columns, table.num_rows, True)
+
+
+def read_batches(batches: list[Any], threads: int = 1) -> Table:
+    """Record batches, or tables, of one schema, one after the other."""
+    return read(pa.concat_tables([pa.table(batch) for batch in batches]), threads)

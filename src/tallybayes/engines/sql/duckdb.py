@@ -1,4 +1,4 @@
-"""Counting in DuckDB: tables, SQL text, relations, files and data frames, read anew each time.
+"""Sources in DuckDB: tables, SQL text, relations, files and data frames, read anew each time.
 
 DuckDB is imported here only, on first use.
 """
@@ -7,26 +7,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from tallybayes.engines.sql.result_tally import tally_of
-from tallybayes.engines.sql.statement import (
-    Bound,
-    LevelsAsked,
-    NumbersAsked,
-    SourceColumn,
-    Values,
-    Written,
-    count_statement,
-    quoted,
-)
-from tallybayes.tally import TableTally
+from tallybayes.engines.contract import Condition
+from tallybayes.engines.sql.statement import Bound, SQLColumn, Values, Written, quoted
 
-__all__ = ["Condition", "DuckDBSource"]
+__all__ = ["DuckDBSource"]
+
+BATCH = 1 << 17  # rows that are scored at once
 
 NAME = "tallybayes_source"  # what a frame or a relation is called in a statement
 PLAIN_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -50,21 +42,6 @@ KINDS |= {
     f"{u}{size}INT": "integer" for u in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")
 }
 KINDS |= {"INTEGER": "integer", "UINTEGER": "integer"}
-
-
-@dataclass(frozen=True)
-class Condition:
-    """A condition in SQL, as the user wrote it.
-
-    Parameters
-    ----------
-    text : str
-    values : tuple
-        For its markers ``?``.
-    """
-
-    text: str
-    values: tuple[Any, ...] = ()
 
 
 def _duckdb() -> ModuleType:
@@ -117,13 +94,11 @@ class _Opened:
     text: str
     once: bool
 
-    def columns(self) -> dict[str, SourceColumn | str]:
-        """The columns by name; for one that is not a scalar its type."""
-        found: dict[str, SourceColumn | str] = {}
-        for name, sql_type in zip(self.relation.columns, self.relation.types, strict=True):
-            kind = _kind(str(sql_type))
-            found[name] = SourceColumn(name, kind, str(sql_type)) if kind else str(sql_type)
-        return found
+    def columns(self) -> dict[str, SQLColumn]:
+        """The columns by name."""
+        types = map(str, self.relation.types)
+        pairs = zip(self.relation.columns, types, strict=True)
+        return {name: SQLColumn(name, _kind(sql_type), sql_type) for name, sql_type in pairs}
 
 
 class DuckDBSource:
@@ -232,9 +207,8 @@ class DuckDBSource:
                 f"statement is {text!r}"
             )
 
-    def columns(self) -> dict[str, SourceColumn | str]:
-        """The columns that it has now, by name; for one that is not a scalar its SQL type. No row
-        is read.
+    def columns(self) -> dict[str, SQLColumn]:
+        """The columns that it has now, by name. No row is read.
 
         Raises
         ------
@@ -283,33 +257,49 @@ class DuckDBSource:
             return [str(name) for name in rows[0]]
         return []
 
-    def count(
-        self,
-        target: str,
-        levels: Sequence[LevelsAsked],
-        numbers: Sequence[NumbersAsked],
-        where: Sequence[Condition],
-    ) -> TableTally:
-        """The tally of what is asked, by one statement, of the source as it is now.
+    # ---- asking ------------------------------------------------------------------------------
+    def ask(
+        self, write: Callable[[str, bool, Values], str], where: Sequence[Condition] = ()
+    ) -> list[tuple[Any, ...]]:
+        """The rows that a statement returns, of the source as it is now.
+
+        Parameters
+        ----------
+        write : callable
+            Of what stands after FROM, whether that is evaluated once, and what takes values,
+            returns the statement.
+        where : sequence of Condition
+            Conditions in the statement.
 
         Raises
         ------
         ValueError
-            Where DuckDB refuses the statement, there is no evidence, a row has no label, or a
-            number is infinite.
+            Where DuckDB refuses the statement.
         """
         with self._opened() as opened:
-            rows = self._run(opened, target, levels, numbers, where)
-        return tally_of(rows, target, levels, numbers)
+            return self._relation(opened, write, where).fetchall()  # type: ignore[no-any-return]
 
-    def _run(
+    def batches(
+        self, write: Callable[[str, bool, Values], str] | None = None, rows: int = BATCH
+    ) -> Iterator[Any]:
+        """The rows as Arrow record batches, of a statement or all of them; one at least."""
+        with self._opened() as opened:
+            relation = opened.relation if write is None else self._relation(opened, write, ())
+            reader = relation.to_arrow_reader(rows)
+            read = False
+            for batch in reader:
+                if batch.num_rows or not read:
+                    yield batch
+                read = True
+            if not read:
+                yield reader.schema.empty_table()
+
+    def _relation(
         self,
         opened: _Opened,
-        target: str,
-        levels: Sequence[LevelsAsked],
-        numbers: Sequence[NumbersAsked],
+        write: Callable[[str, bool, Values], str],
         where: Sequence[Condition],
-    ) -> list[tuple[Any, ...]]:
+    ) -> Any:
         given = [value for condition in where for value in condition.values]
         if opened.connection is None and given:
             raise ValueError(
@@ -318,12 +308,8 @@ class DuckDBSource:
             )
         bound = Bound(given)
         values: Values = Written() if opened.connection is None else bound
-        conditions = [condition.text for condition in where]
-        text = count_statement(
-            opened.text, target, levels, numbers, conditions, values, once=opened.once
-        )
-        self.statement = text
+        self.statement = text = write(opened.text, opened.once, values)
         self._need_one_select(text)
         if opened.connection is None:
-            return opened.relation.query(NAME, text).fetchall()  # type: ignore[no-any-return]
-        return opened.connection.sql(text, params=bound.values).fetchall()  # type: ignore[no-any-return]
+            return opened.relation.query(NAME, text)
+        return opened.connection.sql(text, params=bound.values)

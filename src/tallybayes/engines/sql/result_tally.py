@@ -19,48 +19,71 @@ from tallybayes.engines.groups import (
 )
 from tallybayes.engines.sql.statement import LevelsAsked, NumbersAsked
 from tallybayes.schema import Columns, Schema
-from tallybayes.tally import ClassCounts, Moments, TableTally
+from tallybayes.tally import ClassCounts, GridCounts, Moments, TableTally
 
-__all__ = ["tally_of"]
+__all__ = ["grid_of", "tally_of"]
 
 Array = NDArray[np.float64]
 Row = Sequence[Any]
 
 
-def _classes(rows: list[Row], target: str) -> dict[Any, int]:
-    """The rows of each class.
+def _classes(rows: list[Row], target: str) -> dict[Any, float]:
+    """The rows of each class, or their weight.
 
     Raises
     ------
     ValueError
-        Where there is no row, or a row without a label.
+        Where there is no row, a row without a label, or a row without a finite weight.
     """
-    counted = {row[1]: int(row[3]) for row in rows}
-    gaps = sum(n for label, n in counted.items() if label is None or label != label)
-    need_rows_and_labels(len(counted), gaps, target)
+    counted = {row[1]: float(row[3]) for row in rows}
+    unlabelled = sum(n for label, n in counted.items() if label is None or label != label)
+    need_rows_and_labels(len(counted), unlabelled, target)
+    if not np.isfinite(list(counted.values())).all():
+        raise ValueError("the weight column has to hold a finite number in every row")
     return counted
 
 
 def _levels(asked: LevelsAsked, rows: list[Row], at: dict[Any, int]) -> list[Group]:
-    """A column of levels: those that were asked for and occur, and all others together."""
-    name = asked.column.name
-    counts = np.zeros((len(at), len(asked.levels) + 1))
-    n_all = 0
-    for _, label, cell, n, *_, example in rows:
+    """A column of levels: all, or those that were asked for and occur, and the others together."""
+    name, n_all = asked.column.name, 0
+    levels: list[str] = []
+    if asked.levels is not None:
+        levels = asked.levels
+    else:
+        found = {row[-1] for row in rows if row[-1] is not None}
+        levels = sorted({asked.column.level_of(text) for text in found})
+    place = {level: i for i, level in enumerate(levels)}
+    counts = np.zeros((len(at), len(levels) + 1))
+    for _, label, cell, n, *_, text in rows:
         if cell == -1:
             n_all = n
+        elif asked.levels is None:
+            counts[at[label], place[asked.column.level_of(text)]] += n
         elif cell is None and asked.closed:
-            raise_undeclared(name, example, asked.levels)
+            raise_undeclared(name, text, levels)
         else:
-            counts[at[label], len(asked.levels) if cell is None else cell] = n
+            counts[at[label], len(levels) if cell is None else cell] = n
     if not n_all:
         return []  # no value at all: the column may yet hold anything
-    if asked.closed:
-        seen = np.flatnonzero(counts[:, :-1].any(axis=0))
-        levels = np.empty(len(seen), dtype=object)
-        levels[:] = [asked.levels[i] for i in seen.tolist()]
-        return [level_group(name, levels, np.ascontiguousarray(counts[:, seen]))]
-    return [some_levels_group(name, asked.levels, counts[:, :-1], counts[:, -1], n_all)]
+    if asked.levels is not None and not asked.closed:
+        return [some_levels_group(name, levels, counts[:, :-1], counts[:, -1], n_all)]
+    seen = np.flatnonzero(counts[:, :-1].any(axis=0))
+    named = np.empty(len(seen), dtype=object)
+    named[:] = [levels[i] for i in seen.tolist()]
+    return [level_group(name, named, np.ascontiguousarray(counts[:, seen]))]
+
+
+def grid_of(rows: Iterable[Row], shift: int, classes: NDArray[Any]) -> GridCounts:
+    """The grid counts that rows (column, class, cell, n) of a column are."""
+    at = {label: k for k, label in enumerate(classes.tolist())}
+    cells: dict[int, Array] = {}
+    for _, label, cell, n in rows:
+        cells.setdefault(cell, np.zeros(len(classes)))[at[label]] += n
+    keys = np.array(sorted(cells), dtype=np.int64)
+    counts = np.zeros((len(classes), len(keys)))
+    for j, key in enumerate(keys.tolist()):
+        counts[:, j] = cells[key]
+    return GridCounts(shift, keys, counts)
 
 
 def _moments(asked: NumbersAsked, rows: list[Row], at: dict[Any, int]) -> list[Group]:
@@ -134,4 +157,8 @@ def tally_of(
         groups += _moments(number, by_part.get(j, []), at)
     schema = Schema(classes, tuple(columns for columns, _ in groups), by_name=True)
     count = np.array([counted[label] for label in at], dtype=np.float64)
-    return TableTally(schema, ClassCounts(count), tuple(tally for _, tally in groups))
+    squares = {row[1]: row[6] for row in by_part[-1]}
+    squared = None
+    if all(squares[label] is not None for label in at):
+        squared = np.array([squares[label] for label in at], dtype=np.float64)
+    return TableTally(schema, ClassCounts(count, squared), tuple(tally for _, tally in groups))

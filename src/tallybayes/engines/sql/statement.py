@@ -13,17 +13,24 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from tallybayes.engines.contract import SourceColumn
+from tallybayes.engines.sampling import FACTORS, SHIFTS
 from tallybayes.tables.columns import LARGEST, text_of_days, text_of_number
 
 __all__ = [
     "Bound",
     "LevelsAsked",
     "NumbersAsked",
-    "SourceColumn",
+    "Rows",
+    "SQLColumn",
     "Values",
     "Written",
     "count_statement",
+    "grid_sizes_statement",
+    "grid_statement",
+    "joint_statement",
     "quoted",
+    "sample_statement",
 ]
 
 MICROSECONDS = 86_400_000_000  # a day
@@ -79,23 +86,8 @@ class Written:
 
 
 # ---- columns -------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class SourceColumn:
-    """A column of a source.
-
-    Parameters
-    ----------
-    name : str
-    kind : str
-        "text", "category", "boolean", "integer", "float", "decimal" or "date", as the readers of
-        tables call it.
-    type : str
-        Its SQL type.
-    """
-
-    name: str
-    kind: str
-    type: str
+class SQLColumn(SourceColumn):
+    """A column of a source, with what stands for it in a statement."""
 
     def number(self) -> str:
         """An SQL expression: its values as DOUBLE, dates as days since 1970; NaN is NULL."""
@@ -141,6 +133,20 @@ class SourceColumn:
             return None
         return level
 
+    def level_of(self, text: str) -> str:
+        """The level of a value that the database wrote as text."""
+        if self.kind == "boolean":
+            return text.capitalize()
+        if self.kind == "integer":
+            value = int(text)
+            return text if abs(value) < LARGEST else text_of_number(float(value))
+        if self.kind in ("float", "decimal"):
+            number = float(text)
+            return text_of_number(number) if math.isfinite(number) else str(number)
+        if self.kind == "date":
+            return text_of_days(int(text) / MICROSECONDS)
+        return text
+
     @staticmethod
     def _integer_of(level: str) -> int | None:
         value = int(float(level)) if "e+" in level else int(level)
@@ -166,14 +172,15 @@ class LevelsAsked(NamedTuple):
 
     Parameters
     ----------
-    column : SourceColumn
-    levels : list of str
+    column : SQLColumn
+    levels : list of str, optional
+        None: all that occur.
     closed : bool
         Whether the source may hold no other level.
     """
 
-    column: SourceColumn
-    levels: list[str]
+    column: SQLColumn
+    levels: list[str] | None
     closed: bool = False
 
 
@@ -182,56 +189,106 @@ class NumbersAsked(NamedTuple):
 
     Parameters
     ----------
-    column : SourceColumn
+    column : SQLColumn
     non_negative : bool
         Whether negative numbers are refused.
+    grid : bool
+        Whether grid counts are wanted beside the moments.
     """
 
-    column: SourceColumn
+    column: SQLColumn
     non_negative: bool = False
+    grid: bool = False
 
 
 # ---- the statement -------------------------------------------------------------------------------
-def _evidence(
-    source: str,
-    target: str,
-    levels: Sequence[LevelsAsked],
-    numbers: Sequence[NumbersAsked],
-    where: Sequence[str],
-) -> str:
-    """The rows that count, with the columns that are asked for under names of their own."""
-    columns = [f"{quoted(target)} AS y"]
-    columns += [f"{asked.column.level()[0]} AS l{j}" for j, asked in enumerate(levels)]
-    columns += [f"{asked.column.number()} AS x{j}" for j, asked in enumerate(numbers)]
-    # a line break ends a comment at the end of a condition
-    conditions = " AND ".join(f"({condition}\n)" for condition in where)
-    rows = f"SELECT * FROM {source}" + (f" WHERE {conditions}" if conditions else "")
-    return f"SELECT {', '.join(columns)} FROM ({rows})"
+@dataclass(frozen=True)
+class Rows:
+    """The rows that count.
+
+    Parameters
+    ----------
+    source : str
+        What stands after FROM.
+    once : bool
+        Whether the source is evaluated once, rather than for each column.
+    target : str
+        The column of the class.
+    where : sequence of str
+        Conditions in SQL, as the user wrote them.
+    weight : str, optional
+        The column of the weights.
+    """
+
+    source: str
+    once: bool
+    target: str
+    where: Sequence[str] = ()
+    weight: str | None = None
+
+    def table(self, columns: Sequence[str]) -> str:
+        """A table `evidence` of the class y, the weight w and these columns."""
+        own = [f"{quoted(self.target)} AS y"]
+        if self.weight is not None:  # without a weight, a row is not a number, and so is their sum
+            own.append(
+                f"coalesce(CAST({quoted(self.weight)} AS DOUBLE), CAST('nan' AS DOUBLE)) AS w"
+            )
+        # a line break ends a comment at the end of a condition
+        conditions = " AND ".join(f"({condition}\n)" for condition in self.where)
+        rows = f"SELECT * FROM {self.source}" + (f" WHERE {conditions}" if conditions else "")
+        return (
+            f"evidence AS {'' if self.once else 'NOT '}MATERIALIZED "
+            f"(SELECT {', '.join([*own, *columns])} FROM ({rows}))"
+        )
+
+    def count(self, there: str | None = None) -> str:
+        """An SQL expression: how many rows, or their weight; of those where `there` is not NULL."""
+        if self.weight is None:
+            return f"count({there or '*'})"
+        return "fsum(w)" + (f" FILTER ({there} IS NOT NULL)" if there else "")
+
+    @property
+    def held(self) -> str:
+        """What ends a statement that counts groups of rows: those that weigh nothing are none."""
+        return "" if self.weight is None else " HAVING fsum(w) <> 0"
+
+    @property
+    def number(self) -> str:
+        """The SQL type of a count."""
+        return "BIGINT" if self.weight is None else "DOUBLE"
+
+    @property
+    def times(self) -> str:
+        return "" if self.weight is None else "w * "
 
 
-def _levels(j: int, asked: LevelsAsked, values: Values) -> tuple[list[str], list[str]]:
+def _levels(j: int, asked: LevelsAsked, rows: Rows, values: Values) -> tuple[list[str], list[str]]:
     """Tables that count the levels of a column, and the queries that read them."""
+    counted = (
+        f"level{j} AS MATERIALIZED (SELECT y, l{j} AS v, {rows.count()} AS n FROM evidence "
+        f"WHERE l{j} IS NOT NULL GROUP BY y, l{j}{rows.held})"
+    )
+    nothing = "NULL, NULL, NULL, NULL, NULL"
+    how_many = f"SELECT {j}, NULL, -1, count(DISTINCT v), {nothing}, NULL FROM level{j}"
+    if asked.levels is None:
+        each = f"SELECT {j}, y, NULL, n, {nothing}, CAST(v AS VARCHAR) FROM level{j}"
+        return [counted], [each, how_many]
     kind = asked.column.level()[1]
     known = [(asked.column.value_of(level), cell) for cell, level in enumerate(asked.levels)]
     known = [(value, cell) for value, cell in known if value is not None]
     keys = values.array([value for value, _ in known], kind)
     cells = values.array([cell for _, cell in known], "BIGINT")
-    tables = [
-        f"asked{j} AS (SELECT unnest({keys}) AS v, unnest({cells}) AS cell)",
-        f"level{j} AS MATERIALIZED (SELECT y, l{j} AS v, count(*) AS n FROM evidence "
-        f"WHERE l{j} IS NOT NULL GROUP BY y, l{j})",
-    ]
+    tables = [f"asked{j} AS (SELECT unnest({keys}) AS v, unnest({cells}) AS cell)", counted]
     example = "CAST(min(v) AS VARCHAR)" if asked.closed else "NULL"
-    nothing = "NULL, NULL, NULL, NULL, NULL"
     return tables, [
-        f"SELECT {j}, y, cell, CAST(sum(n) AS BIGINT), {nothing}, "
+        f"SELECT {j}, y, cell, CAST(sum(n) AS {rows.number}), {nothing}, "
         f"CASE WHEN cell IS NULL THEN {example} END FROM level{j} LEFT JOIN asked{j} USING (v) "
         "GROUP BY y, cell",
-        f"SELECT {j}, NULL, -1, count(DISTINCT v), {nothing}, NULL FROM level{j}",
+        how_many,
     ]
 
 
-def _numbers(count: int, first: int) -> tuple[list[str], list[str]]:
+def _numbers(count: int, first: int, rows: Rows) -> tuple[list[str], list[str]]:
     """Tables with the moments of columns about the mean of each class, and the queries that read
     them.
 
@@ -240,10 +297,13 @@ def _numbers(count: int, first: int) -> tuple[list[str], list[str]]:
     """
     if not count:
         return [], []
-    centres = ", ".join(f"avg(x{j}) AS c{j}" for j in range(count))
+    held = "" if rows.weight is None else " FILTER (w <> 0)"
+    centres = ", ".join(f"avg(x{j}){held} AS c{j}" for j in range(count))
     sums = ", ".join(
-        f"count(x{j}) AS n{j}, any_value(c{j}) AS c{j}, fsum(x{j} - c{j}) AS s{j}, "
-        f"fsum((x{j} - c{j}) * (x{j} - c{j})) AS q{j}, min(x{j}) AS low{j}, max(x{j}) AS high{j}"
+        f"{rows.count(f'x{j}')} AS n{j}, any_value(c{j}) AS c{j}, "
+        f"fsum({rows.times}(x{j} - c{j})) AS s{j}, "
+        f"fsum({rows.times}(x{j} - c{j}) * (x{j} - c{j})) AS q{j}, "
+        f"min(x{j}) AS low{j}, max(x{j}) AS high{j}"
         for j in range(count)
     )
     tables = [
@@ -258,46 +318,97 @@ def _numbers(count: int, first: int) -> tuple[list[str], list[str]]:
 
 
 def count_statement(
-    source: str,
-    target: str,
-    levels: Sequence[LevelsAsked],
-    numbers: Sequence[NumbersAsked],
-    where: Sequence[str],
-    values: Values,
-    *,
-    once: bool,
+    rows: Rows, levels: Sequence[LevelsAsked], numbers: Sequence[NumbersAsked], values: Values
 ) -> str:
     """The statement that counts what is asked.
 
-    It returns rows (part, class, cell, n, origin, s1, s2, least, greatest, example): part −1 has
-    the rows of each class; part j the rows of each cell of the j-th column of levels, cell NULL
-    being all levels that are not asked for, and in cell −1 the number of levels; the parts after
-    these the moments of the columns of numbers.
+    It returns rows (part, class, cell, n, origin, s1, s2, least, greatest, text): part −1 has the
+    rows of each class, their weight in n and their squared weight in s2; part j the rows of each
+    cell of the j-th column of levels, cell NULL being all levels that are not asked for, or each of
+    them by its text if all are, and in cell −1 the number of levels; the parts after these the
+    moments of the columns of numbers.
 
     Parameters
     ----------
-    source : str
-        What stands after FROM.
-    target : str
-        The column of the class.
+    rows : Rows
     levels, numbers : sequences
-    where : sequence of str
-        Conditions in SQL, as the user wrote them.
     values : Values
-        Takes the values, in the order of the statement, after those of `where`.
-    once : bool
-        Whether the source is evaluated once, rather than for each column.
+        Takes the values, in the order of the statement, after those of the conditions.
     """
-    rows = _evidence(source, target, levels, numbers, where)
-    tables = [f"evidence AS {'' if once else 'NOT '}MATERIALIZED ({rows})"]
+    columns = [f"{asked.column.level()[0]} AS l{j}" for j, asked in enumerate(levels)]
+    columns += [f"{asked.column.number()} AS x{j}" for j, asked in enumerate(numbers)]
+    tables = [rows.table(columns)]
+    squares = "NULL" if rows.weight is None else "fsum(w * abs(w))"
     queries = [
-        "SELECT -1 AS part, y, CAST(NULL AS BIGINT) AS cell, count(*) AS n, "
-        "CAST(NULL AS DOUBLE) AS origin, CAST(NULL AS DOUBLE) AS s1, CAST(NULL AS DOUBLE) AS s2, "
-        "CAST(NULL AS DOUBLE) AS least, CAST(NULL AS DOUBLE) AS greatest, "
-        "CAST(NULL AS VARCHAR) AS example FROM evidence GROUP BY y"
+        f"SELECT -1 AS part, y, CAST(NULL AS BIGINT) AS cell, {rows.count()} AS n, "
+        f"CAST(NULL AS DOUBLE) AS origin, CAST(NULL AS DOUBLE) AS s1, CAST({squares} AS DOUBLE) "
+        "AS s2, CAST(NULL AS DOUBLE) AS least, CAST(NULL AS DOUBLE) AS greatest, "
+        "CAST(NULL AS VARCHAR) AS text FROM evidence GROUP BY y"
     ]
     for j, asked in enumerate(levels):
-        made, read = _levels(j, asked, values)
+        made, read = _levels(j, asked, rows, values)
         tables, queries = tables + made, queries + read
-    made, read = _numbers(len(numbers), len(levels))
+    made, read = _numbers(len(numbers), len(levels), rows)
     return f"WITH {', '.join(tables + made)} {' UNION ALL '.join(queries + read)}"
+
+
+# ---- grids and joint cells -----------------------------------------------------------------------
+def _grid_key(number: str, shift: int) -> str:
+    """An SQL expression for the cell of a number: :class:`tallybayes.tally.GridCounts`."""
+    magnitude = f"(CAST(CAST(abs({number}) AS BIT) AS BIGINT) >> {shift})"
+    return f"CASE WHEN {number} < 0 THEN -{magnitude} - 1 ELSE {magnitude} END"
+
+
+def grid_sizes_statement(rows: Rows, shifts: Sequence[tuple[SQLColumn, int]]) -> str:
+    """The statement that returns one row: how many cells each column has when so many bits are
+    dropped."""
+    columns = [f"{column.number()} AS x{j}" for j, (column, _) in enumerate(shifts)]
+    held = "" if rows.weight is None else " WHERE w <> 0"
+    sizes = [f"count(DISTINCT {_grid_key(f'x{j}', shift)})" for j, (_, shift) in enumerate(shifts)]
+    return f"WITH {rows.table(columns)} SELECT {', '.join(sizes)} FROM evidence{held}"
+
+
+def grid_statement(rows: Rows, shifts: Sequence[tuple[SQLColumn, int]]) -> str:
+    """The statement that counts the cells of columns of numbers: rows (column, class, cell, n)."""
+    columns = [f"{column.number()} AS x{j}" for j, (column, _) in enumerate(shifts)]
+    queries = [
+        f"SELECT {j}, y, {_grid_key(f'x{j}', shift)} AS cell, {rows.count()} FROM evidence "
+        f"WHERE x{j} IS NOT NULL GROUP BY y, cell{rows.held}"
+        for j, (_, shift) in enumerate(shifts)
+    ]
+    return f"WITH {rows.table(columns)} {' UNION ALL '.join(queries)}"
+
+
+def joint_statement(rows: Rows, columns: Sequence[tuple[SQLColumn, Sequence[float] | None]]) -> str:
+    """The statement that counts values of columns together: rows (class, n, a value each)."""
+    own = []
+    for j, (column, edges) in enumerate(columns):
+        if edges is None:
+            own.append(f"CAST({column.level()[0]} AS VARCHAR) AS v{j}")
+            continue
+        x = column.number()
+        cuts = [f"WHEN {x} < CAST('{float(e)!r}' AS DOUBLE) THEN {i}" for i, e in enumerate(edges)]
+        cuts = [f"WHEN {x} IS NULL THEN NULL", *cuts, f"ELSE {len(edges)}"]
+        own.append(f"CASE {' '.join(cuts)} END AS v{j}")
+    values = "".join(f", v{j}" for j in range(len(columns)))
+    return (
+        f"WITH {rows.table(own)} SELECT y, {rows.count()}{values} FROM evidence GROUP BY y{values}"
+    )
+
+
+# ---- rows ----------------------------------------------------------------------------------------
+def sample_statement(source: str, columns: Sequence[str], n: int) -> str:
+    """The statement that returns the rows whose numbers have the smallest hashes, in their order;
+    the hash is that of :mod:`tallybayes.engines.sampling`."""
+    number = "tallybayes_row"
+    while number.lower() in {name.lower() for name in columns}:
+        number += "_"
+    mask = f"{2**64 - 1}::UHUGEINT"
+    z = f"(({number}::UHUGEINT * {FACTORS[0]}::UHUGEINT) & {mask})"
+    for shift, factor in zip(SHIFTS[:2], FACTORS[1:], strict=True):
+        z = f"((xor({z}, {z} >> {shift}) * {factor}::UHUGEINT) & {mask})"
+    names = ", ".join(map(quoted, columns))
+    return (
+        f"SELECT {names} FROM (SELECT * FROM (SELECT {names}, row_number() OVER () AS {number} "
+        f"FROM {source}) ORDER BY xor({z}, {z} >> {SHIFTS[2]}) LIMIT {n}) ORDER BY {number}"
+    )

@@ -1,0 +1,107 @@
+"""The engines that the tests run over, and the same rows as a source of each.
+
+`Sheets` is an engine that the package does not know: what it takes to add one is this class, in a
+folder of its own, and a line in the registry.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from tallybayes.engines.contract import JointCells, Labels
+from tallybayes.engines.groups import joint_cells, merged_tables
+from tallybayes.engines.memory.engine import MemoryEngine
+from tallybayes.engines.registry import engine_named
+from tallybayes.engines.sampling import sampled_rows
+from tallybayes.tables import read_table
+
+ENGINES = ["memory", "pandas", "duckdb", "duckdb view", "sheets"]
+
+
+class Sheet:
+    """A table in several parts."""
+
+    def __init__(self, table: pa.Table, parts: int) -> None:
+        size = max(1, -(-table.num_rows // parts))
+        self.parts = [table.slice(i, size) for i in range(0, max(1, table.num_rows), size)]
+
+    def whole(self) -> pa.Table:
+        return pa.concat_tables(self.parts)
+
+
+class Sheets:
+    """An engine for tables in parts: each is counted by itself, and the tallies are merged."""
+
+    name = "sheets"
+
+    def __init__(self) -> None:
+        self._each = MemoryEngine()
+
+    def reads(self, source):
+        return isinstance(source, Sheet)
+
+    def open(self, source, connection=None):
+        return source
+
+    def columns(self, source):
+        return self._each.columns(source.whole())
+
+    def collect(self, what, source, target):
+        assert not isinstance(target, Labels)
+        some_levels = what.columns is not None and any(
+            getattr(how, "only", None) is not None for how in what.columns.values()
+        )
+        if some_levels or any(part.num_rows == 0 for part in source.parts):
+            return self._each.collect(what, source.whole(), target)  # such parts do not merge
+        tally, *more = [self._each.collect(what, part, target) for part in source.parts]
+        for part in more:
+            tally = merged_tables(tally, part)
+        return tally
+
+    def sample(self, source, n):
+        table = source.whole()
+        return read_table(table.take(sampled_rows(table.num_rows, n)))
+
+    def count_together(self, columns, source, target, weight=None):
+        found: dict = {}
+        parts = [self._each.count_together(columns, p, target, weight) for p in source.parts]
+        classes = np.unique(np.concatenate([part.classes for part in parts]))
+        for part in parts:
+            at = np.searchsorted(classes, part.classes)
+            for cell, counts in zip(part.cells, part.counts.T, strict=True):
+                found.setdefault(cell, np.zeros(len(classes)))[at] += counts
+        joined: JointCells = joint_cells(classes, found)
+        return joined
+
+    def score(self, model, source):
+        return np.concatenate([self._each.score(model, part) for part in source.parts])
+
+
+def source_of(engine: str, table: pa.Table):
+    """The same rows as a source of an engine, and the engine."""
+    if engine == "memory":
+        return MemoryEngine(), table
+    if engine == "pandas":
+        return engine_named("memory"), frame_of(table)
+    if engine == "sheets":
+        return Sheets(), Sheet(table, 3)
+    connection = duckdb.connect()
+    if engine == "duckdb":
+        connection.register("given", table)
+        return engine_named("duckdb"), connection.sql("SELECT * FROM given")
+    connection.register("given", table)
+    connection.execute("CREATE TABLE stored AS SELECT * FROM given")
+    connection.execute('CREATE VIEW "a view" AS SELECT * FROM stored')
+    duck = engine_named("duckdb")
+    return duck, duck.open("a view", connection)
+
+
+def frame_of(table: pa.Table) -> pd.DataFrame:
+    """A pandas frame with the columns' types kept as they are."""
+    assert importlib.util.find_spec("pandas")
+    return table.to_pandas(types_mapper=pd.ArrowDtype)

@@ -1,0 +1,69 @@
+"""Which engine reads a source; and what it takes to add one."""
+
+from __future__ import annotations
+
+import sys
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from engines.sources import Sheet, Sheets
+from tallybayes import LazyNaiveBayes
+from tallybayes.engines import registry
+from tallybayes.engines.registry import engine_named, engine_of, register_engine
+from tallybayes.families import Categorical
+
+ROWS = {"a": ["x", "z", "x", "z", "x"], "n": [1.0, 2.0, 3.0, 4.0, 9.0], "y": list("ppqqq")}
+
+
+@pytest.fixture
+def sheets():
+    register_engine("sheets", Sheets())
+    yield
+    register_engine("sheets", None)
+
+
+def test_each_source_has_its_engine():
+    assert engine_of(pd.DataFrame(ROWS)).name == "memory"
+    assert engine_of(pa.table(ROWS)).name == "memory"
+    assert engine_of([{"a": "x"}]).name == "memory"
+    assert engine_of(duckdb.sql("SELECT 1 AS a")).name == "duckdb"
+    assert engine_of("a table", otherwise="duckdb").name == "duckdb"
+
+
+def test_an_engine_from_outside_is_found_and_answers_questions(sheets):
+    """Nothing of the package changes: not the registry, not an estimator."""
+    source = Sheet(pa.table(ROWS), 2)
+    assert engine_of(source).name == "sheets"
+    lazy = LazyNaiveBayes(source, "y", columns={"a": Categorical()})
+    same = LazyNaiveBayes(pd.DataFrame(ROWS), "y", columns={"a": Categorical()})
+    asked = [{"a": "x", "n": 2.5}, {"a": "never", "n": 8.0}]
+    np.testing.assert_allclose(
+        lazy.predict_joint_log_proba(asked), same.predict_joint_log_proba(asked), rtol=1e-12
+    )
+
+
+def test_an_engine_that_was_taken_away_is_not_asked(sheets):
+    register_engine("sheets", None)
+    assert engine_of(Sheet(pa.table(ROWS), 2)).name == "memory"
+
+
+def test_names_are_told():
+    with pytest.raises(ValueError, match="no engine 'spark'; engines are 'duckdb', 'memory'"):
+        engine_named("spark")
+    with pytest.raises(ValueError, match="'memory' is that of an engine of tallybayes"):
+        register_engine("memory", Sheets())
+
+
+def test_to_ask_which_engine_reads_a_frame_imports_no_database(monkeypatch):
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    assert engine_of(pd.DataFrame(ROWS)).name == "memory"
+
+
+def test_every_engine_of_the_package_is_a_folder_and_a_line():
+    for name, where in registry.ENGINES.items():
+        assert engine_named(name).name == name
+        assert where.startswith("tallybayes.engines.")
