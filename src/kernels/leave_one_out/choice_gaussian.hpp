@@ -55,18 +55,18 @@ public:
     double score(const GridColumn& grid, const GaussianColumn& column) const {
         const i64 K = with_.classes;
         const Others others(*this, grid, column);
-        Numbers scale(K), mass(K), low(K), high(K), low_scaled(K), high_scaled(K), low_scale(K),
+        Numbers scale(K), mass(K), scaled(K), low(K), high(K), low_scaled(K), high_scaled(K), low_scale(K),
             high_scale(K);
         for (i64 k = 0; k < K; ++k) scale[k] = with_.prior[k] / (column.n[k] + as_.rows);
         sums_of_others(scale, low_scale, high_scale);
-        std::vector<i64> used;
+        std::vector<i64> start(grid.cells + 1, 0), used, held;
         Numbers left, ones, logs, share;
+        used_classes(grid, start, held);
         double total = 0.0;
         for (i64 a = 0; a < grid.cells && !(total < column.enough); ++a) {
             const double x = column.values[a];
             used.clear(), left.clear(), ones.clear(), logs.clear(), share.clear();
-            for (i64 k = 0; k < K; ++k)
-                if (grid.counts[k * grid.cells + a] > 0.0) used.push_back(k);
+            used.assign(held.begin() + start[a], held.begin() + start[a + 1]);
             double top = -std::numeric_limits<double>::infinity();
             for (i64 k = 0; k < K; ++k) {
                 const double t = (x - column.centre[k]) * column.scale[k];
@@ -92,9 +92,8 @@ public:
             for (double& own : left) own -= top;
             loops_.exps_of(K, mass.data());
             loops_.exps_of(static_cast<i64>(left.size()), left.data());
-            sums_of_others(mass, low, high);
-            for (i64 k = 0; k < K; ++k) mass[k] *= scale[k];
-            sums_of_others(mass, low_scaled, high_scaled);
+            for (i64 k = 0; k < K; ++k) scaled[k] = mass[k] * scale[k];
+            sums_of_others(mass, low, high, scaled, low_scaled, high_scaled);
             for (std::size_t i = 0; i < used.size(); ++i) {
                 const i64 k = used[i];
                 const double one = ones[i], mine = left[i], n = column.n[k];
@@ -123,6 +122,30 @@ private:
         for (i64 k = 0; k < n; ++k) before[k] = sum, sum += x[k];
         sum = 0.0;
         for (i64 k = n; k-- > 0;) after[k] = sum, sum += x[k];
+    }
+
+    // The same of two at once: four sums that do not wait for each other.
+    static void sums_of_others(const Numbers& x, Numbers& before, Numbers& after, const Numbers& y,
+                               Numbers& y_before, Numbers& y_after) {
+        const i64 n = static_cast<i64>(x.size());
+        double low = 0.0, high = 0.0, y_low = 0.0, y_high = 0.0;
+        for (i64 k = 0, l = n - 1; k < n; ++k, --l) {
+            before[k] = low, low += x[k];
+            after[l] = high, high += x[l];
+            y_before[k] = y_low, y_low += y[k];
+            y_after[l] = y_high, y_high += y[l];
+        }
+    }
+
+    // The classes with rows in each cell, one cell after the other.
+    void used_classes(const GridColumn& grid, std::vector<i64>& start, std::vector<i64>& held) const {
+        UsedCells cells;
+        cells.read(grid, with_.classes);
+        for (i32 a : cells.cell) ++start[a + 1];
+        for (i64 a = 0; a < grid.cells; ++a) start[a + 1] += start[a];
+        std::vector<i64> next(start.begin(), start.end() - 1);
+        held.resize(cells.cell.size());
+        for (i64 e = 0; e < cells.size(); ++e) held[next[cells.cell[e]]++] = cells.of[e];
     }
 
     bool has_spread(double n, double squares, double typical) const {
