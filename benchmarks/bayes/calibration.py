@@ -89,14 +89,14 @@ def page(sets: list[dict[str, Any]], n_folds: int) -> Page:
     verdicts = []
     for pair in sets[0]["beside"]:
         ours, peer = pair.split(" beside ")
-        told = []
+        notes = []
         for metric, what in METRICS.items():
             good = sum(s["beside"][pair]["as_good"][metric] for s in sets)
             mean = [np.mean([s["figures"][n][metric] for s in sets]) for n in (ours, peer)]
-            told.append(f"{what} {mean[0]:.4f} to {mean[1]:.4f}, as good on {good} of {len(sets)}")
+            notes.append(f"{what} {mean[0]:.4f} to {mean[1]:.4f}, as good on {good} of {len(sets)}")
         share = _total(sets, ours) / _total(sets, peer)
-        told.append(f"{share:.2f} of its time (bar {SHARE:g}: {yes(share <= SHARE)})")
-        verdicts.append(f"- {ours} beside {peer}: {'; '.join(told)}")
+        notes.append(f"{share:.2f} of its time (bar {SHARE:g}: {yes(share <= SHARE)})")
+        verdicts.append(f"- {ours} beside {peer}: {'; '.join(notes)}")
     rows = []
     for s in sets:
         for name in names:

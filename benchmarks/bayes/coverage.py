@@ -102,7 +102,7 @@ def page(sizes: list[dict[str, Any]]) -> Page:
     ]
     about = (
         "Parameters are drawn from the prior (class shares, two columns of three levels, one of "
-        "numbers, one of counts), rows from the parameters; the model is told the prior. Coverage "
+        "numbers, one of counts), rows from the parameters; the model is given the prior. Coverage "
         f"over {ROWS} new rows each, mean ± standard error over {sizes[0]['repeats']} draws."
     )
     head = ["rows", "classes", "coverage", "mean width", "within the band"]

@@ -56,5 +56,5 @@ class Page:
         page = self.markdown(command, machine, partly)
         print(page)
         if folder is not None:
-            told = {"command": command, "machine": machine, "verdicts": self.verdicts}
-            write_page(folder / f"{self.name}.md", page, told | self.record)
+            notes = {"command": command, "machine": machine, "verdicts": self.verdicts}
+            write_page(folder / f"{self.name}.md", page, notes | self.record)

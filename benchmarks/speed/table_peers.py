@@ -45,7 +45,7 @@ def encoder(X: Any, numbers: Any, texts: Any) -> ColumnTransformer:
 
 
 class Pipeline:
-    """An encoder and a classifier; the encoder is told the columns when it sees them."""
+    """An encoder and a classifier; the encoder learns the columns when it sees them."""
 
     def fit(self, X: Any, y: Any) -> Self:
         self.pipeline_ = make_pipeline(*self.steps(X)).fit(X, y)

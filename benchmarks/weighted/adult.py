@@ -106,8 +106,8 @@ def run(options: Options) -> Page:
             for name, one in times.items():
                 if not one.failed and name != START:
                     scores[name] = scored(one, rest, labels)
-                    told = "  ".join(f"{v:.4f}" for v in scores[name].values())
-                    say(f"    {name:<24} {told}  {one.median:8.3f} s")
+                    notes = "  ".join(f"{v:.4f}" for v in scores[name].values())
+                    say(f"    {name:<24} {notes}  {one.median:8.3f} s")
                 elif one.failed:
                     say(f"    {name:<24} FAILED: {one.failed}")
         say(f"  generated: {n:,} rows")
@@ -133,19 +133,19 @@ def run(options: Options) -> Page:
             for what, fits in (("Adult", times), (f"{n:,} × {made.X.shape[1]}", drawn))
         ),
     ]
-    told = [f"{model.name}: {model.what}" for model in options.models]
-    told.append(
+    notes = [f"{model.name}: {model.what}" for model in options.models]
+    notes.append(
         f"Khiops' start-up is its time on {FEW} of the same rows; all are fitted in turn in one "
         f"process, medians of {rounds} fits, of one where it takes more than {SLOW:g} s; ours "
         "includes its first prediction"
     )
     if others is not None:
-        told.append(f"other work kept {others:.1f} cores busy")
+        notes.append(f"other work kept {others:.1f} cores busy")
     head = ["model", "log-loss", "accuracy", "calibration error", "seconds", "fits"]
     return Page(
         "weighted-adult",
         "WeightedNaiveBayes on Adult's test file",
-        bars.lines(found, told),
+        bars.lines(found, notes),
         [
             (
                 "## Adult: learned from adult.data, scored on adult.test",

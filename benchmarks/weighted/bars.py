@@ -52,14 +52,14 @@ class Bar:
         return f"- {self.what}: {value}, {words[not self.least]} {limit}: {verdict}"
 
 
-def lines(bars: Sequence[Bar], told: Sequence[str] = ()) -> list[str]:
+def lines(bars: Sequence[Bar], notes: Sequence[str] = ()) -> list[str]:
     """The verdicts of a page: how many bars are met, each of them, and what has no bar."""
     measured = [bar for bar in bars if bar.met is not None]
     met = sum(bool(bar.met) for bar in measured)
     lacking = len(bars) - len(measured)
     also = f"; {lacking} not measured" if lacking else ""
     head = f"{met} of {len(measured)} bars met{also}."
-    return [head, "", *(bar.line for bar in bars), *(f"- {text}" for text in told)]
+    return [head, "", *(bar.line for bar in bars), *(f"- {text}" for text in notes)]
 
 
 def record(bars: Sequence[Bar]) -> list[dict[str, Any]]:

@@ -74,8 +74,8 @@ def many_columns() -> Split:
     numbers, columns, informative = 206, 279, 25
     truth, rng = np.random.default_rng(TRUTH), np.random.default_rng(ROWS)
     shift = np.zeros((len(OF_CLASS), numbers))
-    told = truth.choice(numbers, informative, replace=False)
-    shift[:, told] = truth.normal(0.0, 0.6, (len(OF_CLASS), informative))
+    selected = truth.choice(numbers, informative, replace=False)
+    shift[:, selected] = truth.normal(0.0, 0.6, (len(OF_CLASS), informative))
     rare = truth.uniform(0.01, 0.2, columns - numbers)
     odds = truth.normal(0.0, 0.3, (len(OF_CLASS), columns - numbers))
 
@@ -130,7 +130,7 @@ def fit_case(name: str, rounds: int) -> dict[str, Any] | None:
         return None
     times: list[float] = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # rare classes, columns that say nothing
+        warnings.simplefilter("ignore")  # rare classes, columns that add nothing
         WeightedNaiveBayes().fit(X[:200], y[:200])
         other = OtherWork()
         for _ in range(rounds):
@@ -149,7 +149,7 @@ def fit_case(name: str, rounds: int) -> dict[str, Any] | None:
         "seconds": times,
         "median": float(np.median(times)),
         "pairs": len(model.interactions_),
-        "told": model.log_loss_,
+        "reported": model.log_loss_,
         "log_loss": float(-np.log(proba[np.arange(len(own)), own].clip(LEAST)).mean()),
         "accuracy": float((proba.argmax(axis=1) == own).mean()),
         "others": others,
@@ -197,6 +197,6 @@ def row_of(s: dict[str, Any]) -> list[str]:
         f"{s['median']:.2f}",
         str(len(s["seconds"])),
         str(s["pairs"]),
-        *(f"{s[m]:.4f}" for m in ("told", "log_loss", "accuracy")),
+        *(f"{s[m]:.4f}" for m in ("reported", "log_loss", "accuracy")),
         "—" if s["others"] is None else f"{s['others']:.1f}",
     ]

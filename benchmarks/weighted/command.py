@@ -34,7 +34,7 @@ PARTS = (
     "robust",
     "permuted",
     "honest",
-    "told",
+    "reported",
     "degenerate",
 )
 MEASURED_ONCE = ("peers",)  # parts that are slow, and run where --only names them

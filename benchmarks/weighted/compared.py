@@ -88,14 +88,14 @@ def run(options: Options) -> Page | None:
             strict=True,
         ),
     ]
-    told = [
+    notes = [
         f"mean log-loss of all {n} sets: {np.mean([s['now'] for s in sets]):.4f}",
         f"read from {', '.join(PAGES)} and weighted-peers, which tell how they were measured; in "
         f"ratios, log-losses below {FLOOR:g} count as it",
     ]
     if len(old) == n:
         before = np.mean([s["before"] for s in sets])
-        told.insert(1, f"of the version before: {before:.4f}")
+        notes.insert(1, f"of the version before: {before:.4f}")
 
     def cell(value: float | None, form: str = ".4f") -> str:
         return "" if value is None else f"{value:{form}}"
@@ -118,7 +118,7 @@ def run(options: Options) -> Page | None:
     return Page(
         "weighted-compared",
         "WeightedNaiveBayes beside the version before and the best peer",
-        bars.lines(found, told),
+        bars.lines(found, notes),
         [("## Sets", head, lines)],
         {"bars": bars.record(found), "data_sets": sets},
     )

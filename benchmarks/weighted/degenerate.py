@@ -187,7 +187,7 @@ def run(options: Options) -> Page:
             form=".0f",
         )
     ]
-    told = [
+    notes = [
         "a person reads the warnings: no program knows where one should be",
         f"each case in a process of its own, which may take {LIMIT:g} s; the time is that of fit "
         "and of predicting the same rows; finite: probabilities, weights and leave-one-out figures "
@@ -200,7 +200,7 @@ def run(options: Options) -> Page:
     return Page(
         "weighted-degenerate",
         "WeightedNaiveBayes on degenerate input",
-        bars.lines(found, told),
+        bars.lines(found, notes),
         [("## Cases", head, [row_of(s) for s in cases])],
         {"bars": bars.record(found), "cases": cases},
     )

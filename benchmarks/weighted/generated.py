@@ -23,7 +23,7 @@ WHAT = (
     "generated rows of two classes: half the columns numbers (normal, lognormal, mostly 0, whole, "
     "and one that nearly repeats another), half strings of 2 to 100 levels, as pandas' str; each "
     f"third column has {GAPS:.0%} missing values; three true pairs: "
-    "number × number, number × string, string × text; a third of the columns say nothing"
+    "number × number, number × string, string × string; a third of the columns say nothing"
 )
 
 

@@ -67,14 +67,14 @@ def measure(rows: Rows, options: Options) -> dict[str, Any]:
         "rows": len(n),
         "of_fit": {"log_loss": fitted.log_loss_, "accuracy": fitted.accuracy_},
     }
-    told = printed(rows)
-    result["printed_measured_on"] = told["measured_on"]
+    notes = printed(rows)
+    result["printed_measured_on"] = notes["measured_on"]
     for metric in METRICS:
         by_fold = [crossed[metric][apart.fold == i].mean() for i in range(folds)]
         ten = float(crossed[metric].mean())
         between = honest[metric].astype(float) - crossed[metric]
         error, error_by_fold = standard_error(crossed[metric]), standard_error(by_fold)
-        values = {"printed": told[metric], "leave_one_out": float(honest[metric].mean())}
+        values = {"printed": notes[metric], "leave_one_out": float(honest[metric].mean())}
         result[metric] = {
             **values,
             "cross_validation": ten,
@@ -116,15 +116,15 @@ def run(options: Options) -> Page | None:
         for way, what in WAYS.items()
         for metric, name in METRICS.items()
     ]
-    told = []
+    notes = []
     for way, what in WAYS.items():
         for (metric, name), sign in zip(METRICS.items(), (1.0, -1.0), strict=True):
             gap = sign * np.mean([s[metric]["cross_validation"] - s[metric][way] for s in sets])
-            told.append(
+            notes.append(
                 f"{name}, {what}: optimistic by {gap:+.4f} on average; by standard errors over "
                 f"folds instead of rows within them on {within(metric, way, 'within_by_fold')}"
             )
-    told.append(
+    notes.append(
         f"printed: the estimate of `tallybayes fit` on the same rows as Parquet; leave-one-out: "
         "tallybayes.leave_one_out of a model fitted on all rows; cross-validation: "
         f"{folds} stratified folds, everything learned anew in each, ± the standard error of the "
@@ -132,7 +132,7 @@ def run(options: Options) -> Page | None:
         "difference, row by row, which says whether it is real; a model of nine tenths of the rows "
         "is also a little worse"
     )
-    told += failed
+    notes += failed
     head = ["data set", "rows", "printed, measured on", "figure", "printed", "leave-one-out"]
     head += ["log_loss_, accuracy_", "cross-validation", "optimistic by"]
     head += ["printed within 2", "leave-one-out within 2"]
@@ -157,7 +157,7 @@ def run(options: Options) -> Page | None:
     return Page(
         "weighted-honest",
         "Honest numbers beside ten-fold cross-validation",
-        bars.lines(found, told),
+        bars.lines(found, notes),
         [("## Sets", head, lines)],
         {"bars": bars.record(found), "data_sets": sets},
     )

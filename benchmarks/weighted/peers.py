@@ -108,8 +108,8 @@ def renewed(options: Options, figures: Figures) -> list[Rows]:
             except Exception as why:
                 found = {"left_out": f"failed: {type(why).__name__}: {why}"}
             figures.setdefault(model.name, {})[rows.name] = found | {"date": today}
-            told = found.get("left_out") or f"{found['log_loss']:.4f}  {found['accuracy']:.4f}"
-            say(f"    {rows.name:<16} {model.name:<22} {told}  {found.get('seconds', 0.0):.1f} s")
+            shown = found.get("left_out") or f"{found['log_loss']:.4f}  {found['accuracy']:.4f}"
+            say(f"    {rows.name:<16} {model.name:<22} {shown}  {found.get('seconds', 0.0):.1f} s")
     return sets
 
 
@@ -139,9 +139,9 @@ def lines(figures: Figures, names: list[str], metric: str) -> list[list[str]]:
             else None
             for m in (WEIGHTED, *PEERS)
         ]
-        told = ["" if mean is None else f"{mean:.4f}" for mean in means]
+        shown = ["" if mean is None else f"{mean:.4f}" for mean in means]
         blank = ["", ""] if metric == "log_loss" else []
-        rows.append([f"**mean of the {len(shared)} sets that {model} did**", *told, *blank])
+        rows.append([f"**mean of the {len(shared)} sets that {model} did**", *shown, *blank])
     return rows
 
 

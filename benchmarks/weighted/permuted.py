@@ -81,7 +81,7 @@ def run(options: Options) -> Page | None:
             form=".5f",
         )
     ]
-    told = [
+    notes = [
         f"greatest excess of a set: {max(excess):+.5f}",
         f"labels are permuted {REPEATS} times; {options.folds} stratified folds; ± the standard "
         "error over the permutations; class shares: of the rows of the other folds, what a "
@@ -103,7 +103,7 @@ def run(options: Options) -> Page | None:
     return Page(
         "weighted-permuted",
         "WeightedNaiveBayes on permuted labels",
-        bars.lines(found, told),
+        bars.lines(found, notes),
         [("## Log-loss of held-out rows, nats a row", head, lines)],
         {"bars": bars.record(found), "data_sets": sets},
     )

@@ -141,18 +141,18 @@ def run(options: Options) -> Page | None:
             strict=True,
         ),
     ]
-    told = [
+    notes = [
         f"{what}: {change(sets, what, WEIGHTED):+.2%} of mean log-loss for {WEIGHTED}, "
         f"{change(sets, what, OURS):+.2%} for {OURS} without weights"
         for what in ("noise", "duplicate", "near-duplicate")
     ]
-    told.append(
+    notes.append(
         "the column that is duplicated is the one that says most by itself; a near-duplicate is a "
         f"number plus normal noise of {NEAR:g} standard deviations, or a string of which "
         f"{NEAR:.0%} of the rows have another row's value; noise and near-duplicates are drawn "
         f"{REPEATS} times; {options.folds} stratified folds"
     )
-    told += failed
+    notes += failed
     head = ["data set", "duplicated", "left out", "model", "as it is", *CHANGES]
     lines = []
     for s in sets:
@@ -165,7 +165,7 @@ def run(options: Options) -> Page | None:
     return Page(
         "weighted-robust",
         "Noise and duplicates",
-        bars.lines(found, told),
+        bars.lines(found, notes),
         [("## Log-loss, nats a row", head, lines)],
         {"bars": bars.record(found), "data_sets": sets},
     )

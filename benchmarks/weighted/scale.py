@@ -147,11 +147,11 @@ def run(options: Options) -> Page:
         *cases.bars_of(special),
     ]
     if len(done) == len(sizes):
-        told = [f"time a row, a million rows by ten thousand: {each[-1] / each[0]:.2f}"]
+        notes = [f"time a row, a million rows by ten thousand: {each[-1] / each[0]:.2f}"]
     else:
-        told = []
-    told.append(f"{WHAT}; the true pairs are among many columns, however many there are")
-    told.append(
+        notes = []
+    notes.append(f"{WHAT}; the true pairs are among many columns, however many there are")
+    notes.append(
         "each size in a process of its own, after a fit of 200 rows; the time is from the data "
         "frame to the first prediction, the median where there are several fits; memory is that "
         "of the first fit: above what the process held before, and all it held, data included"
@@ -163,7 +163,7 @@ def run(options: Options) -> Page:
     return Page(
         "weighted-scale",
         "WeightedNaiveBayes on many rows and columns",
-        bars.lines(found, told),
+        bars.lines(found, notes),
         [
             ("## Rows", head, [row_of(s) for s in long]),
             ("## Columns", head, [row_of(s) for s in wide]),

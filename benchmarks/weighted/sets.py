@@ -76,8 +76,8 @@ def measure(rows: Rows, options: Options, without: Sequence[str] = ()) -> Measur
         for name, f in found.done.items()
     }
     for name, f in figures.items():
-        told = f"{f.log_loss:.4f}  {f.accuracy:.4f}  {f.error:.4f}  {f.fit:10.1f} ms"
-        say(f"    {name:<24} {told}")
+        notes = f"{f.log_loss:.4f}  {f.accuracy:.4f}  {f.error:.4f}  {f.fit:10.1f} ms"
+        say(f"    {name:<24} {notes}")
     for name, why in found.failed.items():
         say(f"    {name:<24} FAILED: {why}")
     n_rows, n_columns = rows.X.shape
@@ -217,7 +217,7 @@ def page(
     names = [model.name for model in options.models]
     with_letter = any(s.name == "letter" for s in shown)
     seen = [s.others for s in shown if s.others is not None]
-    told = [
+    notes = [
         f"{model.name}: {model.what}"
         + (
             "; not on letter, where it is very slow"
@@ -227,13 +227,13 @@ def page(
         for model in options.models
     ]
     if seen:
-        told.append(f"other work kept {np.mean(seen):.1f} cores busy on average over the sets")
-    told += [f"{m} FAILED on {s.name}: {why}" for s in shown for m, why in s.failed.items()]
-    told.append(
+        notes.append(f"other work kept {np.mean(seen):.1f} cores busy on average over the sets")
+    notes += [f"{m} FAILED on {s.name}: {why}" for s in shown for m, why in s.failed.items()]
+    notes.append(
         f"StratifiedKFold({options.folds}, shuffle=True, random_state={SEED}), classes with fewer "
         "than 5 rows left out; figures of the held-out rows of all folds together"
     )
-    told.append(
+    notes.append(
         f"models are fitted in turn, fold by fold, in one process; the time of a fold is the "
         f"median of {options.rounds} fits, of one where it takes more than {SLOW:g} s; the time "
         "of tallybayes' models includes their first prediction, encoding is part of every time"
@@ -241,7 +241,7 @@ def page(
     return Page(
         name,
         title,
-        bars.lines(found, told),
+        bars.lines(found, notes),
         [matrix(shown, names, metric) for metric in METRICS],
         {
             "bars": bars.record(found),

@@ -152,7 +152,7 @@ class SomeLevels(Columns):
     """A table's column of levels of which only some are named.
 
     `levels` are those; the tally's last cell holds all others together. Two such columns do not
-    join: how many levels they have together cannot be told.
+    join: how many levels they have together is unknown.
 
     Parameters are those of Columns, and:
 

@@ -41,7 +41,7 @@ def test_fit_as_a_document(run, files):
     assert by_name["home"]["family"].startswith("3 levels, weight 0.")
     assert 0.0 < by_name["job"]["gaps"] < 0.25
     estimate = found["estimate"]
-    assert estimate["measured_on"] in ("leave-one-out", "left out of all learning")
+    assert estimate["measured_on"] in ("leave-one-out", "left out of the whole fit")
     assert estimate["rows"] == 240
     assert estimate["accuracy"] > estimate["baseline"]["accuracy"]
     assert estimate["log_loss"] < estimate["baseline"]["log_loss"]

@@ -79,7 +79,7 @@ def test_what_a_weighted_model_decides_by_itself(run, files, words, parts):
         (["--target", "buys", "--column", "age"], ["NAME=FAMILY"]),
         (["--target", "buys", "--alpha", "x"], ["--alpha"]),
         (["--target", "buys", "--missing", "x"], ["ignore", "level"]),
-        (["--target", "buys", "--interactions", "2"], ["leave --plain away"]),
+        (["--target", "buys", "--interactions", "2"], ["omit --plain"]),
         (["--target", "buys", "--delimiter", "ab"], ["--delimiter"]),
         (["--target", "buys", "--format", "xls"], ["parquet"]),
         (["--target", "buys", "--encoding", "xls"], ["--encoding"]),

@@ -39,7 +39,7 @@ def test_a_weighted_model_tells_what_its_learning_measured(run, files, words):
     model = load("comma.tally")
     assert model.parts == (words[1] if words else "auto")
     left_out = model._model.chosen.weighting.figures.left_out
-    assert found["measured_on"] == ("left out of all learning" if left_out else "leave-one-out")
+    assert found["measured_on"] == ("left out of the whole fit" if left_out else "leave-one-out")
     told = model.accuracy_, model.accuracy_se_, model.log_loss_, model.log_loss_se_
     assert (
         found["accuracy"],

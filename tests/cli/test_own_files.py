@@ -130,7 +130,7 @@ def test_a_signal_removes_drafts_without_a_traceback(process, model, files, tmp_
     job.send_signal(number)
     _, err = job.communicate(timeout=30)
     assert job.returncode == 128 + number
-    what = "interrupted" if number == signal.SIGINT else "told to end"
+    what = "interrupted" if number == signal.SIGINT else "terminated"
     assert err.decode() == f"tallybayes: error: {what}; model files are as they were\n"
     assert drafts(tmp_path) == []
     assert not (tmp_path / name).exists()

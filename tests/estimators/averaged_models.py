@@ -1,4 +1,4 @@
-"""Weighted models that are means of several learnings, put together by hand."""
+"""Weighted models that are means of several fits, put together by hand."""
 
 from __future__ import annotations
 

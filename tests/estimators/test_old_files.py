@@ -1,7 +1,7 @@
 """Files of earlier formats: they load, and predict as they did then.
 
 ``0.1.0`` are files of the first format; ``one-learning`` those of weighted models before they were
-averaged over several learnings.
+averaged over several fits.
 """
 
 from __future__ import annotations

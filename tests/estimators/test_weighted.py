@@ -272,7 +272,7 @@ def test_an_unseen_level_says_nothing_and_a_gap_is_evidence():
 def test_the_summary_is_readable(model, paired):
     text = model.summary(most=1)
     assert text.startswith("3 classes (x, y, z), predicted from ")
-    assert "On 500 rows left out of all learning:" in text
+    assert "On 500 rows left out of the whole fit:" in text
     assert "\n  1. b: " in text
     assert "more." in text
     assert "a × b" in paired.summary()
@@ -389,7 +389,9 @@ def test_small_and_strange_tables(n, n_classes, kinds, seed):
 
 def test_a_column_that_tells_everything():
     x = pd.DataFrame({"a": np.repeat(["u", "v"], 50), "n": np.repeat([0.0, 1.0], 50)})
-    with pytest.warns(UserWarning, match="columns 'a', 'n' alone tells the class of all 100 rows"):
+    with pytest.warns(
+        UserWarning, match="columns 'a', 'n' alone determines the class of all 100 rows"
+    ):
         model = WeightedNaiveBayes().fit(x, np.repeat([0, 1], 50))
     proba = model.predict_proba(x)
     assert (proba[:50, 0] > 0.97).all()

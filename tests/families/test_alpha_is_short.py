@@ -260,7 +260,7 @@ def test_of_nothing_a_prior_gives_itself_and_mle_says_that_it_cannot():
     ]:
         with pytest.raises(ValueError, match=f"cannot estimate {what}: nothing was counted"):
             ask({"estimate": "mle"})
-        ask({"alpha": 0.0})  # said to be alike: it says nothing about any class
+        ask({"alpha": 0.0})  # said to be alike: it adds nothing about any class
 
 
 def test_a_table_with_an_empty_column_cannot_be_estimated_by_mle():

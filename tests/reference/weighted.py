@@ -34,7 +34,7 @@ def cells_of(table, y):
 
 
 def scores(learned, cells):
-    """Of what one learning gave, or of the mean of several."""
+    """Of what one fit gave, or of the mean of several."""
     if isinstance(learned, Averaged):
         parts = zip(learned.shares, learned.parts, strict=True)
         return sum(share * scores(part, cells) for share, part in parts)

@@ -1,4 +1,4 @@
-"""Models averaged over learnings without a part of the rows."""
+"""Models averaged over fits without a part of the rows."""
 
 from __future__ import annotations
 

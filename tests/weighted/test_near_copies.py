@@ -170,7 +170,7 @@ def test_of_many_rows_no_copies_are_looked_for(monkeypatch):
     seed=st.integers(0, 10**6),
 )
 def test_one_or_all_of_a_group_are_heard(sizes, best, seed):
-    """Whatever the learnings say, and so many of them at most."""
+    """Whatever the fits say, and so many of them at most."""
     d = sum(sizes) + 3
     order = np.random.default_rng(seed).permutation(d).tolist()
     groups = [[order.pop() for _ in range(size)] for size in sizes]

@@ -21,7 +21,7 @@ class MixedNaiveBayes:
         coded = self.encoder_.fit_transform(X)
         self.classes_, labels = np.unique(y, return_inverse=True)
         texts = list(range(n_numbers, n_numbers + n_texts))
-        # told how many codes there are, it also takes 0, a string that training did not have
+        # given the number of codes, it also takes 0, a string that training did not have
         levels = [int(coded[:, j].max()) + 1 for j in texts]
         self.model_ = MixedNB(categorical_features=texts, max_categories=levels)
         self.model_.fit(coded, labels)

@@ -35,7 +35,7 @@ class OneLine(PlainGroup):
         with warnings.catch_warnings():
             warnings.simplefilter("default")
             # the table of columns says so, or a note that names the line, and whoever predicts was
-            # told when training
+            # warned when training
             warnings.simplefilter("ignore", LeftOutWarning)
             warnings.simplefilter("ignore", MixedColumnWarning)
             warnings.showwarning = _show_warning

@@ -27,7 +27,7 @@ from tallybayes.cli.failures import naming_output
 
 __all__ = ["Bar", "cut", "document", "line", "note", "number_of", "progress", "say", "table"]
 
-MIN_WIDTH = 30  # letters; a terminal that says it is narrower is not believed
+MIN_WIDTH = 30  # letters; a terminal that reports less is assumed to have this
 MAX_CELL = 60  # letters of a name in a table
 MIN_WRAPPED = 12  # letters that a column of strings keeps before the table is set as a list
 

@@ -1,7 +1,7 @@
 """Notes on what a file may mean other than what was understood.
 
 A column of strings that were meant as numbers or dates is not an error, and the model is the worse
-for it: whoever wrote the file has to be told, with the option that reads it as meant.
+for it: whoever wrote the file should know, with the option that reads it as meant.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _doubt(name: str, levels: list[str], decimal: str, n_numbers: int | None) ->
     """What strings look like, and what reads them so; nothing where they look like strings.
 
     `n_numbers` is how many different numbers stand among them; None where the column is mainly
-    numbers, so that few strings are no doubt.
+    numbers, so that few strings are not reported.
     """
     if not levels:
         return ""

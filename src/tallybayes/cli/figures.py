@@ -145,7 +145,7 @@ class Figures:
 
 
 class FiguresOfFit(Figures):
-    """Figures that the learning of a weighted model told.
+    """Figures that the fit of a weighted model measured.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 The rows of each fold are taken out of the counts, and everything that is chosen (families, bins,
 smoothing, calibration) is chosen again without them. Other rows of the file stay counted. A
-weighted model needs none of this: its learning leaves rows out, and tells how good it is.
+weighted model needs none of this: its learning leaves rows out, and measures how good it is.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def need_none() -> None:
 
 def replacement_of(path: str) -> Callable[[str, str], None]:
     """``os.replace`` for a file that people call `path`: not after an interrupt, and noted, so that
-    :func:`message` tells the truth."""
+    :func:`message` is right."""
 
     def replace(draft: str, target: str) -> None:
         global _waits
@@ -69,7 +69,7 @@ def exit_code() -> int:
 
 def message() -> str:
     """What happened, and what became of files."""
-    what = "interrupted" if _seen in (None, signal.SIGINT) else "told to end"
+    what = "interrupted" if _seen in (None, signal.SIGINT) else "terminated"
     if not _replaced:
         return f"{what}; model files are as they were"
     return f"{what} after {' and '.join(_replaced)} had been written, which is complete"

@@ -250,7 +250,7 @@ class ModelFile:
         """Batches with the model's columns, and with the column `also`.
 
         Without labels the batches are small, so that predictions come soon. Where nothing is
-        learned, a column that says nothing (an identifier, say) may be lacking.
+        learned, a column that adds nothing (an identifier, say) may be lacking.
         """
         names = [name for name in self.names if name != also]
         read = {n for n in names if not self.table.reading.declared.left_out(n)}

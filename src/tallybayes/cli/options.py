@@ -66,7 +66,7 @@ Parts = Annotated[
     str | None,
     typer.Option(
         metavar="NUMBER|auto",
-        help="How many learnings, each without another part of the rows, are averaged with one of "
+        help="How many fits, each without another part of the rows, are averaged with one of "
         "all rows; 1 is that one alone; auto is 5 up to 20,000 rows.",
         show_default=False,
     ),

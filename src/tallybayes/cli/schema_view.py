@@ -78,7 +78,7 @@ def columns_table(file: ModelFile, found: list[Telling], show_all: bool, model: 
             remark = "in pairs only" if alone and column["column"] in paired else alone
         family = column["family"]
         if family.startswith("smooth density"):
-            family = "smooth density"  # of so many cells, which machines are told
+            family = "smooth density"  # of so many cells, which only JSON gets
         holds = "" if column["holds"] == "anything" else column["holds"]
         family, _, weight = family.partition(", weight ")
         cells = [column["column"], holds, family, weight, _percent(column["gaps"]), remark]

@@ -1,4 +1,4 @@
-"""How good a model is: on a file, or as its learning told."""
+"""How good a model is: on a file, or as its fit measured it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def figures_of_fit(file: ModelFile, sample: Sample) -> FiguresOfFit | None:
     weighting = file.table.chosen.weighting
     if weighting is None:
         return None
-    how = "left out of all learning" if weighting.figures.left_out else "leave-one-out"
+    how = "left out of the whole fit" if weighting.figures.left_out else "leave-one-out"
     if not sample.whole:
         how += f", of a sample of {sample.n_rows:,} rows"
     class_weight = np.array(list(file.model.class_weight_.values()))

@@ -1,5 +1,5 @@
-"""Strings in columns of numbers: they become levels beside the numbers, and whoever wrote the file
-is told where the first one stands."""
+"""Strings in columns of numbers: they become levels beside the numbers, and a note names the line
+of the first one."""
 
 from __future__ import annotations
 

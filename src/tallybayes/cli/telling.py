@@ -1,4 +1,4 @@
-"""Which columns tell the most about the class, read from the model.
+"""Which columns are most informative about the class, read from the model.
 
 Of a plain model, each column by itself, by a measure that is honest about noise: with each row
 predicted from the counts without it (exact leave-one-out), how far the column alone lowers the
@@ -57,7 +57,7 @@ def measure_of(file: ModelFile) -> str:
 
 
 def most_telling(file: ModelFile) -> list[Telling]:
-    """The columns in use, the most telling first; of a weighted model its pairs, too."""
+    """The columns in use, the most informative first; of a weighted model its pairs, too."""
     weighting = file.table.chosen.weighting
     if weighting is not None:
         apart = zip(weighting.names, weighting.apart.tolist(), strict=True)

@@ -47,7 +47,7 @@ class Wish:
     test : str or None
         A file to measure on.
     estimate : bool
-        Whether to tell how good the model is on rows left out, without a test file.
+        Whether to measure how good the model is on rows left out, without a test file.
     json : bool
     """
 

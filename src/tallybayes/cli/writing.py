@@ -196,7 +196,7 @@ def writing(
         return
     if Path(path).suffix.lower() not in FORMATS:
         raise Failure(
-            f"-o {path}: the suffix tells the format: .csv, .tsv, .jsonl, .parquet or .arrow", USAGE
+            f"-o {path}: the suffix gives the format: .csv, .tsv, .jsonl, .parquet or .arrow", USAGE
         )
     with replacing(path, replacement_of(path)) as file:
         writer = _writer(file, path, columns, document, spelt)

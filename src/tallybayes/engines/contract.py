@@ -134,7 +134,7 @@ class SourceColumn:
     name : str
     kind : str or None
         "text", "category", "boolean", "integer", "float", "decimal", "date" or "mixed", as the
-        readers of tables call it; None for a type that is no scalar.
+        readers of tables call it; None for a type that is not a scalar.
     type : str
         Its type as the source calls it, for messages.
     """
@@ -154,7 +154,7 @@ class JointCells:
         Sorted labels.
     cells : list of tuples
         The combinations that occur, sorted: of each column the level, for a number the number of
-        edges at or below it, None for a gap.
+        edges at or below it, None for a missing value.
     counts : float64 array (n_classes, n_cells)
         Rows, or weight.
     """
@@ -245,5 +245,5 @@ def need_columns(asked: Sequence[str], found: Sequence[str], what: str = "column
         if name not in known:
             raise ValueError(
                 f"the source has no {what} {name!r}; its columns are {list(found)}. Name one of "
-                "them; names are told apart by case"
+                "them; names are distinguished by case"
             )

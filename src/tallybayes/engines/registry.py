@@ -21,7 +21,7 @@ ENGINES = {
     "memory": "tallybayes.engines.memory.engine:MemoryEngine",
 }
 """By name, where each engine is. The first that reads a source is taken; memory, the last, reads
-what is left, or says that it is no table."""
+what is left, or says that it is not a table."""
 
 _registered: dict[str, Engine] = {}  # by other packages
 

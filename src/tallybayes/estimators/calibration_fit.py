@@ -3,7 +3,7 @@
 Both methods shrink toward no calibration by the number n of effective rows: leave-one-out
 predictions that are all right, as those of a few well separated rows are, are not evidence that
 there is no error at all. log β has a normal prior below β = 1. Above, it has an exponential one,
-which keeps β at 1 until 16 nats speak against it: families and smoothing were chosen on the same
+which keeps β at 1 until 16 nats contradict it: families and smoothing were chosen on the same
 rows, so that leave-one-out shows them better than they are, and naive Bayes is too sure far more
 often than too modest. Measured in docs/decisions/0008.
 """

@@ -429,7 +429,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """What each column adds to the score of each class, by the source as it is now.
 
         Parameters and errors are those of :meth:`predict`. A column that is missing in all the rows
-        is not looked at, and is not told.
+        is not read, and not reported.
 
         Returns
         -------

@@ -70,7 +70,7 @@ class NaiveBayes(Calibrated, AsDistributions):
         evidence.
     calibrate : {None, "temperature", "isotonic"}, default=None
         Corrects the probabilities by the leave-one-out predictions of the same rows. After more is
-        learned or forgotten it is stale, and a warning says so until :meth:`recalibrate`.
+        learned or forgotten it is stale, with a warning until :meth:`recalibrate`.
     half_life : float, optional
         Rows after which what was learned weighs half. The order of rows then matters, by
         definition.

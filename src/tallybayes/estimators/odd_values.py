@@ -33,7 +33,7 @@ class Watched(NamedTuple):
 
     def may_be_odd(self, row: Mapping[str, Any], warned: set[Hashable]) -> bool:
         """Whether a row as a dict may hold an odd value that was not warned of. It is then read as
-        a table, which tells for sure."""
+        a table, which is certain."""
         return any(
             (kind.warning, name) not in warned and not kind.fits(row.get(name))
             for kind, names in zip(KINDS, self, strict=True)

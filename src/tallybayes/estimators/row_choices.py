@@ -117,7 +117,7 @@ class _SideBySide:
         self.own, self.weight, self.n_classes = own, weight, fixed.shape[1]
         width = [part.law.log_prob().shape[1] for part in parts]
         start = np.cumsum([0, *width])
-        self.gap = int(start[-1])  # a cell after all others, which says nothing
+        self.gap = int(start[-1])  # a cell after all others, which adds nothing
         self.cells = np.empty((x.n_rows, len(parts)), dtype=np.intp)
         for j, part in enumerate(parts):
             column: Any = x.columns[part.name]

@@ -140,7 +140,7 @@ class _Reader:
             return self._levels(name)
         return ColumnReading(name, "nothing yet", "left out", "no value was seen", None)
 
-    # ---- texts -----------------------------------------------------------------------------------
+    # ---- strings ---------------------------------------------------------------------------------
     def _levels(self, name: str) -> ColumnReading:
         levels, counts = self._counted_levels(name)
         n_levels = self._number_of_levels(name, levels)

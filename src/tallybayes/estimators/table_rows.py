@@ -205,7 +205,7 @@ def rows_to_forget(
 def warn_of_unknown_keys(
     rows: Sequence[Mapping[Any, Any]], names: Iterable[str], warned: set[Hashable]
 ) -> None:
-    """Warns of a row of which no key is a column that the model has seen: it says nothing."""
+    """Warns of a row of which no key is a column that the model has seen: it adds nothing."""
     known = set(names)
     for i, row in enumerate(rows):
         if row and known.isdisjoint(map(str, row)):

@@ -58,7 +58,7 @@ class WeightedNaiveBayes(TableClassifier):
     with C the counts of a cell v, m_v their sum, p_k the share of class k, and a chosen by
     leave-one-out. A number is in one of at most 128 cells of about equal weight, and neighbouring
     cells are smoothed; a level is a cell, and so is the missing value. A level that training did
-    not have says nothing. The class prior has a share of ε = ½ / (n + ½) in each probability, with
+    not have adds nothing. The class prior has a share of ε = ½ / (n + ½) in each probability, with
     n the effective rows that weights were learned on: none is 0 or 1.
 
     Equal columns are learned once, and the others weigh 0. So it is with two or three columns that
@@ -73,7 +73,7 @@ class WeightedNaiveBayes(TableClassifier):
 
     The counts are exact whatever is learned, forgotten or merged afterwards, and the tables of
     columns follow them. Weights, pairs, corrections, the edges of cells and the smoothing stay as
-    they were learned: then they are stale, and a warning says so until :meth:`reweight`.
+    they were learned: then they are stale, with a warning until :meth:`reweight`.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class WeightedNaiveBayes(TableClassifier):
     regularization : "auto" or float, default="auto"
         γ, how strongly weights are held near 0.3; "auto": by cross-validation, where it matters.
     parts : "auto" or int, default="auto"
-        How many learnings, each without another part of the rows, are averaged with one of all
+        How many fits, each without another part of the rows, are averaged with one of all
         rows; 1: that one alone. "auto": 5 up to 20,000 rows; of more rows one without a fifth.
     class_alpha : float or "auto", default=1.0
         Smoothing of the class prior; see :class:`NaiveBayes`.
@@ -120,8 +120,8 @@ class WeightedNaiveBayes(TableClassifier):
     log_loss_increase_ : float
         Of a model that :meth:`simplify` pruned: how much higher its log-loss is, in nats a row.
     log_loss_, accuracy_ : float
-        Of rows that weights were learned on, each predicted by a learning that left it out, and
-        corrected by what the mean of all learnings says more. With ``parts=1`` each row is only
+        Of rows that weights were learned on, each predicted by a fit that left it out, and
+        corrected by what the mean of all fits says more. With ``parts=1`` each row is only
         taken out of the counts; as it has helped to choose weights and pairs, the figures are then
         a little optimistic.
     log_loss_se_, accuracy_se_ : float
@@ -572,7 +572,7 @@ class WeightedNaiveBayes(TableClassifier):
         Parameters
         ----------
         most : int, default=10
-            How many terms are told.
+            How many terms are named.
         """
         weighting = self._weighting("summary")
         now = self._weighted().now

@@ -16,7 +16,7 @@ from tallybayes.weighted.score import WeightedScore
 __all__ = ["NOTHING", "summary_of", "term_frame"]
 
 NOTHING = "No column predicts the class better than chance"
-LEAST = 0.005  # nats below which a term says nothing worth telling
+LEAST = 0.005  # nats below which a term is not worth reporting
 
 
 def term_frame(score: WeightedScore, t: int, names: tuple[str, ...], labels: list[str]) -> Any:
@@ -68,7 +68,7 @@ def summary_of(
 
 def _quality(figures: Figures) -> str:
     """How good a model is, in words."""
-    how = " left out of all learning" if figures.left_out else ", each predicted by the others"
+    how = " left out of the whole fit" if figures.left_out else ", each predicted by the others"
     right, loss = f"{figures.accuracy:.1%}", f"{figures.log_loss:.4f}"
     if figures.accuracy_se is not None and figures.log_loss_se is not None:
         right += f" ± {figures.accuracy_se:.1%}"
@@ -84,7 +84,7 @@ def _and_pairs(n: int) -> str:
 
 
 def _told(now: WeightingNow, t: int, labels: list[str]) -> str:
-    """The cell of a term that speaks most for a class, and the one for the class it favours least
+    """The cell of a term that favours a class most, and the one for the class it favours least
     often."""
     table, n = now.score.tables[t], len(now.columns)
     words = [" with ".join(parts) for parts in zip(*cells_in_words(now.score, t), strict=True)]

@@ -28,7 +28,7 @@ MOST = 5  # names in a warning
 
 
 def warn_of_rows(now: WeightingNow, classes: NDArray[Any], rows: Array, n_columns: int) -> None:
-    """Warns of classes with next to no rows, of a column that tells the class without error, and
+    """Warns of classes with next to no rows, of a column that alone determines the class, and
     where nothing could be learned.
 
     Parameters
@@ -54,7 +54,7 @@ def warn_of_rows(now: WeightingNow, classes: NDArray[Any], rows: Array, n_column
     if telling:
         each = "each of the columns" if len(telling) > 1 else "the column"
         warn_user(
-            f"{each} {listed(map(repr, telling), MOST)} alone tells the class of all "
+            f"{each} {listed(map(repr, telling), MOST)} alone determines the class of all "
             f"{total:g} rows without error. Is it the class by another name, or only known "
             f"afterwards? Then leave it out: columns={{{telling[0]!r}: None}}, or --column "
             f"{telling[0]}=none",

@@ -51,7 +51,7 @@ class Figures:
     log_loss_se, accuracy_se : float, optional
         Standard errors; None in files of before there were any.
     left_out : bool
-        Whether the rows were left out of all learning; else only of the counts, one by one.
+        Whether the rows were left out of the whole fit; else only of the counts, one by one.
     """
 
     rows: float

@@ -77,7 +77,7 @@ def plain_weighting(weighting: Weighting) -> tuple[dict[str, Any], Arrays]:
 
 
 def _plain_part(part: Learned, prefix: str) -> tuple[dict[str, Any], Arrays]:
-    """Header and arrays of what one learning gave."""
+    """Header and arrays of what one fit gave."""
     arrays: Arrays = {f"{prefix}offset": part.offset}
     weights = [("", part.weights), *((f"round{r}.", then) for r, then in enumerate(part.rounds))]
     for name, some in weights:

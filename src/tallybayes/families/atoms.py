@@ -58,7 +58,7 @@ def atom_cells(grid: GridCounts, row: float = 1.0) -> NDArray[np.bool_]:
 
 def any_nearly_constant(grid: GridCounts, cells: NDArray[np.bool_], row: float = 1.0) -> bool:
     """Whether a class has an atom and, beside it, other values in fewer than FEWEST rows: too few
-    to tell its spread."""
+    to determine its spread."""
     if not cells.any():
         return False
     at_atom = np.where(cells, grid.counts, 0.0).max(axis=1)

@@ -3,9 +3,9 @@
 Candidates are a Gaussian, bins of equal weight, a smoothed density and, where values repeat more
 than a density allows, a Gaussian beside these atoms; the one that separates the classes best by
 leave-one-out (:mod:`tallybayes.families.loo`) is taken, the earlier of equals. A plain Gaussian is
-not a candidate where a class is nearly all one value: the few others do not tell its spread, and
-the rows that would show it are those it has not seen. Nothing but the tally enters, so the choice
-is the same for a batch, a row at a time or merged parts.
+not a candidate where a class is nearly all one value: the few others do not determine its spread,
+and the rows that would show it are those it has not seen. Nothing but the tally enters, so the
+choice is the same for a batch, a row at a time or merged parts.
 """
 
 from __future__ import annotations

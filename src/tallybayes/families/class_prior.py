@@ -1,4 +1,4 @@
-"""The class prior, equations (9) and (12) of the seed article on categorical naive Bayes."""
+"""The class prior, equations (9) and (12) of article 1 in the README's list of origins."""
 
 from __future__ import annotations
 

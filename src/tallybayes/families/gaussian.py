@@ -94,7 +94,7 @@ class Gaussian(NumberFamily, GroupFamily):
         s: rows of the density of all classes that each class is given besides its own. For a
         single column of a table, without a transform.
     prior : NormalInverseGamma or NormalInverseWishart, optional
-        What is believed of mean and variance before the first row, for every column; of means and
+        The prior of mean and variance before the first row, for every column; of means and
         covariance with a full covariance.
     estimate : {"mean", "map", "mle", "posterior"}
         The parameters' posterior mean, their mode, maximum likelihood, or the parameters integrated

@@ -1,4 +1,4 @@
-"""Conjugate priors of probabilities, as values: what is believed before the first row.
+"""Conjugate priors of probabilities, as values: distributions before the first row.
 
 A family takes one as ``prior=`` and reads the posterior's mean (``estimate="mean"``), its mode
 ("map"), or ignores the prior ("mle"). Gelman et al., Bayesian Data Analysis (2013), chapters 2, 3.
@@ -221,7 +221,7 @@ class Beta:
     Parameters
     ----------
     a, b : float
-        Above 0: rows of yes and of no that are believed to have been seen.
+        Above 0: rows of yes and of no as pseudo-observations.
     """
 
     a: float

@@ -24,7 +24,7 @@ class Gamma:
     Parameters
     ----------
     shape : float
-        a: events believed to have been seen.
+        a: pseudo-events.
     rate : float
         b: in so many rows.
     """

@@ -141,7 +141,7 @@ def class_evidence(count: Array, alpha: float) -> float:
 
 
 def best_alpha(score: Callable[[Array], Array]) -> float:
-    """The α from 1e-6 to 1e3 of the largest score; 1 where the score does not tell.
+    """The α from 1e-6 to 1e3 of the largest score; 1 where the score does not decide.
 
     A grid in log α, finer ones between the neighbours of its best point, and the vertex of a
     parabola at last.

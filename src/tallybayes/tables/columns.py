@@ -222,7 +222,7 @@ def whole_numbers(values: NDArray[Any], gaps: NDArray[np.bool_]) -> Numbers:
 
 
 def numbers_and_texts(numbers: NDArray[np.float64], texts: list[str]) -> Mixed:
-    """A column of numbers, and then of texts, each once."""
+    """A column of numbers, and then of strings, each once."""
     codes = np.concatenate([np.full(len(numbers), -1), np.arange(len(texts))]).astype(np.int32)
     values = np.concatenate([numbers, np.full(len(texts), np.nan)])
     return Mixed(Numbers(values, "float"), Texts(codes, texts, "text"))

@@ -207,7 +207,7 @@ class Tally:
     def deficit(self) -> tuple[int, int, str] | None:
         """The first (class, column) that more was taken from than it held, and what shows it.
 
-        None for a tally that some rows could have produced, as far as it can tell.
+        None for a tally that some rows could have produced, as far as the tally shows.
         """
         for name in self.additive:
             array = getattr(self, name)

@@ -1,4 +1,5 @@
-"""Effective numbers of rows: how many rows of one weight tell as much as the weighted rows do.
+"""Effective numbers of rows: how many rows of one weight carry as much information as the weighted
+rows do.
 
 A weight is a unit of counts, and a common factor on all weights says nothing about how many rows
 there are. Whatever is compared with a number of rows, or with nats that rows gain, is therefore

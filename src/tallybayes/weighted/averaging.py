@@ -1,12 +1,12 @@
-"""A model averaged over several learnings, each without a part of the rows, that these rows judge.
+"""A model averaged over several fits, each without a part of the rows, that these rows judge.
 
 All is learned once without each part of the rows, and once with all. The rows left out took part in
-no choice, so they can decide for all learnings together: how much a column has to gain to be used,
+no choice, so they can decide for all fits together: how much a column has to gain to be used,
 where columns are many; whether every pair that gains at all is taken; the ridge of the corrections,
-from strong to weak; and how much of all is believed (a temperature). Half of the model is the mean
-of the learnings without a part, half the one of all rows.
+from strong to weak; and a shrinkage factor (a temperature). Half of the model is the mean
+of the fits without a part, half the one of all rows.
 
-What the rows left out say of the single learnings is also how good the model is, but for what the
+What the rows left out show of the single fits is also how good the model is, but for what the
 mean gains. The mean of log-probabilities, normalised, says of each row
 
     −log Σ_k exp(Σ_m s_m log p_mk)  ≥ 0
@@ -41,7 +41,7 @@ Index = NDArray[np.intp]
 
 PARTS = 5
 SALT = 4  # of the parts
-OF_ALL = 0.5  # of the model: the learning of all rows
+OF_ALL = 0.5  # of the model: the fit of all rows
 RIDGES = (30.0, 3.0, 0.3, 0.03)
 HOPELESS = 1.02  # times the least loss of rows left out: a lower ridge is not tried
 TRUSTS = np.sort(np.append(np.exp(np.arange(-1.2, 0.41, 0.1)), 1.0))
@@ -204,7 +204,7 @@ def averaged(
     Parameters
     ----------
     columns : list of ColumnCells
-        Columns that tell different things, with the counts of all rows.
+        Columns that are not copies of each other, with the counts of all rows.
     rows : LearningRows
         In canonical order.
     p : float64 array (n_classes,)

@@ -55,7 +55,7 @@ def near_copies(
 
     There are none where rows are many: columns that differ in more than a few rows differ in what
     they gain, too, so that what is chosen by chance costs some 30 nats in all, however many the
-    rows. Nor where a learning more would take long.
+    rows. Nor where one more fit would take long.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def _values(column: ColumnCells, cells: Cells, share: Array) -> Array:
 
 
 def _tries(rows: LearningRows) -> int:
-    """How many learnings more there may be."""
+    """How many additional fits there may be."""
     return min(TRIES, MOST_WORK // max(len(rows.cells) * rows.n * rows.n_classes, 1))
 
 

@@ -1,6 +1,6 @@
-"""Pairs of the same two columns from several learnings, read as one term.
+"""Pairs of the same two columns from several fits, read as one term.
 
-Each learning cuts the columns of a pair into cells of its own. A cell of the joined pair lies in
+Each fit cuts the columns of a pair into cells of its own. A cell of the joined pair lies in
 one cell of each of them, so that a sum of their tables is one table over its cells.
 """
 
@@ -21,14 +21,14 @@ Cells = NDArray[np.int32]
 
 
 class Member(NamedTuple):
-    """A pair of one learning.
+    """A pair of one fit.
 
     Parameters
     ----------
     part : int
         The learning.
     place : int
-        Of the pair among those of the learning.
+        Of the pair among those of the fit.
     pair : PairTerm
     """
 
@@ -65,14 +65,14 @@ class JoinedPair(PairCells):
 
 
 def joined_pairs(pairs: list[list[PairTerm]], order: list[int]) -> list[JoinedPair]:
-    """The pairs of several learnings, each two columns once.
+    """The pairs of several fits, each two columns once.
 
     Parameters
     ----------
     pairs : list of lists of PairTerm
         By learning; of the same columns.
     order : list of int
-        The learnings in the order in which their pairs come.
+        The fits in the order in which their pairs come.
     """
     members: dict[tuple[int, int], list[Member]] = {}
     for part in order:

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Learned:
-    """What one learning gives. Its terms are the columns, then the pairs.
+    """What one fit gives. Its terms are the columns, then the pairs.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Learned:
         the row has still helped to choose is a little optimistic: the weights (few), which pairs
         there are, the widths, the expected counts of other rows.
     nearly : dict of int to int
-        Columns that say nearly the same as another, and that one, beside which they tell little;
+        Columns that say nearly the same as another, and that one, beside which they add little;
         they weigh 0.
     """
 
@@ -80,7 +80,7 @@ class Learned:
         return tables_of(full + [pair.full for pair in self.pairs], self.weights, self.corrections)
 
     def among(self, columns: list[ColumnCells], kept: list[int]) -> Learned:
-        """The same with columns beside its own that say nothing and weigh 0.
+        """The same with columns beside its own that add nothing and weigh 0.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class Learned:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Averaged:
-    """A weighted model: the weighted mean of what several learnings give, its "parts".
+    """A weighted model: the weighted mean of what several fits give, its "parts".
 
     Each part is a sum of tables, and so is their mean. Its terms are the columns, then each two
     columns that are a pair in any of the parts.
@@ -141,7 +141,7 @@ class Averaged:
     duplicates : dict of int to int
         Columns with the same cells as an earlier one in all rows, and that one; they weigh 0.
     nearly : dict of int to int
-        Columns that say nearly the same as another, and that one, beside which they tell little;
+        Columns that say nearly the same as another, and that one, beside which they add little;
         they weigh 0.
     """
 
@@ -156,7 +156,7 @@ class Averaged:
 
     @classmethod
     def of_one(cls, learned: Learned, duplicates: dict[int, int] | None = None) -> Averaged:
-        """What one learning gives, by itself."""
+        """What one fit gives, by itself."""
         return cls(
             columns=learned.columns,
             parts=[learned],
@@ -238,7 +238,7 @@ class Averaged:
 
 
 def nothing_learned(columns: list[ColumnCells], p: Array, n_rows: int = 0) -> Learned:
-    """Columns that say nothing, beside the class shares p, which predict so many rows."""
+    """Columns that add nothing, beside the class shares p, which predict so many rows."""
     d, n_classes = len(columns), len(p)
     return Learned(
         columns=columns,

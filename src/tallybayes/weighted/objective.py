@@ -209,7 +209,8 @@ class Loss:
         index = np.arange(self.d + 1)
         for c, z in enumerate(self.values):
             curved = p[c] * (1.0 - p[c]) * self.weight
-            some = np.flatnonzero(curved > FLAT * curved.mean())  # of rows told well most are flat
+            # rows with sure predictions have hardly any curvature
+            some = np.flatnonzero(curved > FLAT * curved.mean())
             rows = np.empty((self.d + 1, len(some)), dtype=np.float32)
             rows[-1] = np.sqrt(curved[some])
             np.take(z, some, axis=1, out=rows[:-1], mode="clip")

@@ -147,7 +147,7 @@ class Pairs:
     def _all_tried(self, pairs: Cells, proba: Values) -> list[_Found]:
         """Each of some pairs, with few cells and, where it has numbers, with more cells and
         kernels: the best of it. Of many rows the other strengths are tried only on what is best
-        under the middle one; of two classes the sums of the cells then tell the gain well enough.
+        under the middle one; of two classes the sums of the cells then give the gain well enough.
         """
         rows, coarse = self.rows, self.coarse
         many = rows.n * rows.n_classes > THOROUGH

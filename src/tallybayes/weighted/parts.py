@@ -72,7 +72,7 @@ class Part:
         min_gain = min_column_gain(d, float(own.weight.sum())) + stricter
         if too_many_columns(d, float(rows.weight.sum())):
             self.selected = [j for j, table in enumerate(tables) if table.gain >= min_gain]
-        else:  # a column that says nothing by itself may be in a pair
+        else:  # a column that adds nothing by itself may be in a pair
             self.selected = list(range(d))
             tables = screened(counted, tables, p, min_gain)
         self.rounds = Rounds(

@@ -49,7 +49,7 @@ class WeightedScore:
             if t >= len(columns):
                 pair = pairs[t - len(columns)]
                 self._read |= {pair.first, pair.second}
-        # after the last cell of each table comes an entry for what no cell holds: it says nothing
+        # after the last cell of each table comes an entry for what no cell holds: it adds nothing
         wide = [np.pad(tables[t].T, ((0, 0), (0, 1))) for t in self.speaking]
         self._start = np.cumsum([0, *(w.shape[1] for w in wide)]).astype(np.int64)
         self._scorer = None
@@ -64,7 +64,7 @@ class WeightedScore:
 
     def cells(self, x: Table) -> Cells:
         """The cell of each row in each column, int32 (n_columns, n_rows); −1 for what no cell
-        holds, and in columns that say nothing."""
+        holds, and in columns that add nothing."""
         cells = np.full((len(self.columns), x.n_rows), -1, dtype=np.int32)
         for j in self._read:
             column = self.columns[j]

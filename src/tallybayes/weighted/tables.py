@@ -3,10 +3,10 @@
     T[v, k] = log[(C_vk + a·p_k) / ((m_v + a)·p_k)]
 
 C are counts, of numbers summed over neighbouring cells by a triangular kernel; p the class shares;
-m_v = Σ_k C_vk. A rare cell says nothing. The width of the kernel and a are those under which each
+m_v = Σ_k C_vk. A rare cell adds nothing. The width of the kernel and a are those under which each
 row's class is most probable with the row taken out: no pass over rows, a cell is enough. A narrow
 kernel has many bumps to choose from, and pays for it: without that, of thousands of columns of
-noise those with the narrowest kernels seem to tell most.
+noise those with the narrowest kernels seem most informative.
 """
 
 from __future__ import annotations

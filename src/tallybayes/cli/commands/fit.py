@@ -99,7 +99,7 @@ def run(
     ] = None,
     estimate: Annotated[
         bool,
-        typer.Option(metavar="", help="Without --test, measure on rows held out of all learning."),
+        typer.Option(metavar="", help="Without --test, measure on rows held out of the whole fit."),
     ] = True,
     json: options.Json = False,
 ) -> None:
@@ -111,7 +111,7 @@ def run(
         _need_plain(alpha=alpha, calibrate=calibrate, missing=missing)
     elif interactions != "auto" or parts is not None:
         option = "--interactions" if interactions != "auto" else "--parts"
-        raise Failure(f"{option} is for weighted models: leave --plain away", USAGE)
+        raise Failure(f"{option} is for weighted models: omit --plain", USAGE)
     missing = missing or "ignore"
     if missing not in ("ignore", "level"):
         raise Failure(f"--missing {missing!r} is neither ignore nor level", USAGE)

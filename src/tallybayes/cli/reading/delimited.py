@@ -49,7 +49,7 @@ def dialect_of(path: str, head: bytes, delimiter: str | None, encoding: str) -> 
     except csv.Error as error:
         if "\r" in text and "\n" not in text:
             raise Failure(
-                f"{path} has the line ends of old Macs (CR alone): convert it with "
+                f"{path} has classic Mac line endings (CR alone): convert it with "
                 f"tr '\\r' '\\n' < {path}"
             ) from None
         raise Failure(f"{path} does not begin with a header line of CSV ({error})") from None

@@ -160,8 +160,8 @@ class Source:
         wanted : callable
             Says whether a column is read.
         widen : callable, optional
-            Is told of a cell that does not fit, whose column's cells are numbers or strings from
-            there on; by default such a cell is an error.
+            Is called with a cell that does not fit, whose column's cells are numbers or strings
+            from there on; by default such a cell is an error.
 
         Raises
         ------

@@ -31,7 +31,7 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CountsPart(ComputedPart):
-    """A group of columns that count together. A missing value counts as 0, which says nothing.
+    """A group of columns that count together. A missing value counts as 0, which adds nothing.
 
     Parameters are those of ComputedPart, and:
 

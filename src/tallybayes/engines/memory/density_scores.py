@@ -139,7 +139,7 @@ class DensityPart(ComputedPart):
 
     def add(self, x: Table, scores: Array) -> None:
         """Adds what the numbers of the column say to `scores` (n_rows, n_classes), contiguous, in
-        place; missing values and strings say nothing."""
+        place; missing values and strings add nothing."""
         self._add_numbers(x.columns[self.name], scores)
 
     def _add_numbers(self, column: Any, scores: Array) -> None:

@@ -131,8 +131,8 @@ def _labels(table: Table, target: str, weight: str | None) -> Labels:
     column = table.columns[target]
     if isinstance(column, Mixed) or (isinstance(column, Numbers) and column.what == "date"):
         raise ValueError(
-            f"the target column {target!r} holds {column.what} values; labels are texts, booleans "
-            "or numbers: cast the column to one of them"
+            f"the target column {target!r} holds {column.what} values; labels are strings, "
+            "booleans or numbers: cast the column to one of them"
         )
     values: list[Any] = values_of(column)
     if column.n_rows and isinstance(column, Texts) and column.what == "boolean":
@@ -176,13 +176,13 @@ def _as_asked(name: str, column: Column, how: CountLevels | CountNumbers | None)
 
 
 def _numbers_of(name: str, column: Texts | Mixed) -> Numbers:
-    """Texts that are numbers as numbers."""
+    """Strings that are numbers as numbers."""
     texts = column.texts if isinstance(column, Mixed) else column
     values = [number_of_text(level) for level in texts.levels]
     for code in np.unique(texts.codes).tolist():
         if code >= 0 and values[code] is None:
             raise ValueError(
-                f"column {name!r} of the source holds the text {texts.levels[code]!r}, but is "
+                f"column {name!r} of the source holds the string {texts.levels[code]!r}, but is "
                 "counted as numbers: declare it as Categorical() in columns="
             )
     numbers = np.array([*(np.nan if v is None else v for v in values), np.nan])[texts.codes]
@@ -230,7 +230,7 @@ def _some_levels(name: str, only: Sequence[str], levels: list[str], counts: Arra
 def _cells(
     name: str, column: Column, edges: Array | None
 ) -> tuple[NDArray[np.int64], list[str | int | None]]:
-    """The cell of each row, and what each cell is; the last is a gap."""
+    """The cell of each row, and what each cell is; the last is a missing value."""
     if isinstance(column, Empty):
         return np.full(column.n_rows, -1), [None]
     if edges is None:

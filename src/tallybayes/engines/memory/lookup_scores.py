@@ -372,6 +372,6 @@ class BinsPart(LookupPart):
 
 
 def texts_beside(kinds: KindsPart | None, first: int) -> dict[str, int]:
-    """The entries of the texts beside numbers; `first` is that of the first."""
+    """The entries of the strings beside numbers; `first` is that of the first."""
     texts = () if kinds is None else kinds.texts
     return {text: first + i for i, text in enumerate(texts)}

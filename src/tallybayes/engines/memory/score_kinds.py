@@ -28,7 +28,7 @@ def number_part(name: str, likelihood: Any, n_classes: int, kinds: KindsPart | N
     likelihood : NumberDensity or BinnedReading
     n_classes : int
     kinds : KindsPart, optional
-        What a gap, a number and each text beside the numbers say by themselves.
+        What a missing value, a number and each string beside the numbers say by themselves.
     """
     return NUMBERS[likelihood.score_kind].of((name,), likelihood, n_classes, kinds)
 

@@ -1,8 +1,8 @@
-"""The log-loss that a fit tells of itself beside that of rows it was not given.
+"""The log-loss that a fit reports of itself beside that of rows it was not given.
 
 A fit of all rows is a better model than one of four fifths of them, which a fold judges. So there
-are two comparisons: what the fits of the folds tell of themselves beside the rows of their folds,
-models of the same rows; and what a fit of all rows tells.
+are two comparisons: what the fits of the folds report beside the rows of their folds,
+models of the same rows; and what a fit of all rows reports.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class _Kept(Model):
 
 
 def measure(rows: Rows, options: Options) -> dict[str, Any]:
-    """What a fit of all rows tells, and the same folds as in ``sets``, each with what its own fit
-    tells."""
+    """What a fit of all rows reports, and the folds of ``sets``, each with what its own fit
+    reports."""
     model = _Kept(**vars(model_named(WEIGHTED)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -53,25 +53,25 @@ def measure(rows: Rows, options: Options) -> dict[str, Any]:
     by_rows = standard_error(outer.losses)
     own_error = getattr(fitted, "log_loss_se_", None)
     error = by_rows if own_error is None else float(own_error)
-    told, truth = max(fitted.log_loss_, FLOOR), max(outer.log_loss, FLOOR)
+    reported, truth = max(fitted.log_loss_, FLOOR), max(outer.log_loss, FLOOR)
     of_same = float(np.mean([fit.log_loss_ for fit in model.made[1:]]))
     result = {
         "name": rows.name,
         "rows": len(rows.y),
-        "told": float(fitted.log_loss_),
+        "reported": float(fitted.log_loss_),
         "standard_error": error,
         "of_the_fit": own_error is not None,
         "outer": outer.log_loss,
         "outer_standard_error": by_rows,
-        "bias": told / truth - 1.0,
+        "bias": reported / truth - 1.0,
         "of_folds": of_same,
         "bias_of_folds": max(of_same, FLOOR) / truth - 1.0,
         "within_of_folds": bool(abs(max(of_same, FLOOR) - truth) <= ERRORS * by_rows),
-        "within": bool(abs(told - truth) <= ERRORS * error),
-        "accuracy_told": float(fitted.accuracy_),
+        "within": bool(abs(reported - truth) <= ERRORS * error),
+        "accuracy_reported": float(fitted.accuracy_),
         "accuracy": outer.accuracy,
     }
-    say(f"    {result['told']:.4f} ± {error:.4f}, folds {of_same:.4f}, by {outer.log_loss:.4f}")
+    say(f"    {result['reported']:.4f} ± {error:.4f}, folds {of_same:.4f}, by {outer.log_loss:.4f}")
     return result
 
 
@@ -84,8 +84,8 @@ def run(options: Options) -> Page | None:
     n = len(sets)
     within, same = (float(np.mean([s[k] for s in sets])) for k in ("within", "within_of_folds"))
     bias, of_folds = (float(np.mean([s[k] for s in sets])) for k in ("bias", "bias_of_folds"))
-    told, tells, truth = (
-        float(np.mean([s[k] for s in sets])) for k in ("told", "of_folds", "outer")
+    reported, of_same, truth = (
+        float(np.mean([s[k] for s in sets])) for k in ("reported", "of_folds", "outer")
     )
     found = [
         Bar(
@@ -98,23 +98,24 @@ def run(options: Options) -> Page | None:
         Bar("the same, models of the same rows", same, SHARE, least=True, form=".0%"),
         Bar(
             "bias of the mean log_loss_ over the sets, its size, models of the same rows",
-            abs(tells / truth - 1.0),
+            abs(of_same / truth - 1.0),
             BIAS,
             form=".2%",
         ),
     ]
-    right = np.mean([s["accuracy_told"] - s["accuracy"] for s in sets])
+    right = np.mean([s["accuracy_reported"] - s["accuracy"] for s in sets])
     whose = (
         "log_loss_se_ of the fit"
         if all(s["of_the_fit"] for s in sets)
         else "that of the mean over the rows of the folds"
     )
-    told_lines = [
-        f"models of the same rows: mean log_loss_ {tells:.4f}, mean of the folds {truth:.4f}, "
-        f"{tells / truth - 1.0:+.2%}; the mean of each set's relative bias is {of_folds:+.2%}, as "
-        "sets with few losses change by much when they have fewer rows",
-        f"a fit of all rows: mean log_loss_ {told:.4f}, {told / truth - 1.0:+.2%} of what models "
-        f"of fewer rows lose in the folds; the mean of each set's relative bias is {bias:+.2%}; "
+    notes = [
+        f"models of the same rows: mean log_loss_ {of_same:.4f}, mean of the folds {truth:.4f}, "
+        f"{of_same / truth - 1.0:+.2%}; the mean of each set's relative bias is {of_folds:+.2%}, "
+        "as sets with few losses change by much when they have fewer rows",
+        f"a fit of all rows: mean log_loss_ {reported:.4f}, {reported / truth - 1.0:+.2%} of what "
+        "models of fewer rows lose in the folds; the mean of each set's relative bias is "
+        f"{bias:+.2%}; "
         "below 0 is optimistic, or what more rows gain",
         f"accuracy_ is above that of the folds by {right:+.4f} on average",
         f"{options.folds} stratified folds, shuffled, random_state={SEED}, everything learned anew "
@@ -132,18 +133,18 @@ def run(options: Options) -> Page | None:
             f"{s['outer']:.4f} ± {s['outer_standard_error']:.4f}",
             f"{s['bias_of_folds']:+.1%}",
             yes(s["within_of_folds"]),
-            f"{s['told']:.4f} ± {s['standard_error']:.4f}",
+            f"{s['reported']:.4f} ± {s['standard_error']:.4f}",
             f"{s['bias']:+.1%}",
             yes(s["within"]),
-            f"{s['accuracy_told']:.4f}",
+            f"{s['accuracy_reported']:.4f}",
             f"{s['accuracy']:.4f}",
         ]
         for s in sets
     ]
     return Page(
-        "weighted-told",
-        "The log-loss that a fit tells, beside held-out rows",
-        bars.lines(found, told_lines),
+        "weighted-reported",
+        "The log-loss that a fit reports, beside held-out rows",
+        bars.lines(found, notes),
         [("## Sets", head, lines)],
         {"bars": bars.record(found), "data_sets": sets},
     )
