@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -171,6 +171,7 @@ def columns(draw):
 
 
 @given(columns(), st.floats(-1e13, 1e13), st.sampled_from([0.01, 1.0, 7.5]))
+@example((np.zeros(1), np.zeros(1, dtype=int)), 0.0, 7.5)
 def test_no_value_says_more_than_the_counts_support(column, asked, s):
     x, codes = column
     moments, grid = counted(x, codes)

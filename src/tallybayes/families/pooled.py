@@ -142,7 +142,8 @@ class Pooled(TunableDensity, LearningDensity):
         some = np.isfinite(top)
         top = np.where(some, top, 0.0)
         mass = np.exp(mass - top)
-        share = self.rows / np.maximum(n.sum(axis=-1, keepdims=True), TINY)
+        least = TINY * max(self.rows, 1.0)  # a share is finite where no row is left
+        share = self.rows / np.maximum(n.sum(axis=-1, keepdims=True), least)
         pooled = np.where(some, share * mass.sum(axis=-1, keepdims=True), 1.0)
         return np.where(some, np.log(mass + pooled) + top - np.log(n + self.rows), 0.0)
 
