@@ -32,7 +32,7 @@ class ColumnCells:
     name : str
     counts : float64 array (n_cells, n_classes)
     edges : float64 array (n_numbers − 1,), optional
-        Of numbers: a value is in the cell that counts the edges below it.
+        Of numbers: between two cells, the largest number of the lower one, as model files hold it.
     levels : list of str, optional
         Of strings, by themselves or beside numbers.
     """
@@ -54,6 +54,14 @@ class ColumnCells:
     def n_numbers(self) -> int:
         """How many cells are of numbers; they are the first."""
         return 0 if self.edges is None else len(self.edges) + 1
+
+    @property
+    def starts(self) -> Array:
+        """The smallest number of each cell but the first: a number is in the cell that counts the
+        starts at or below it, as it is in :class:`tallybayes.families.bins.Bins`."""
+        assert self.edges is not None
+        starts: Array = np.nextafter(self.edges, np.inf)
+        return starts
 
     def codes(self, column: Column) -> Cells:
         """The cell of each row, int32 (n_rows,); −1 for a value that is in no cell."""
@@ -80,8 +88,7 @@ class ColumnCells:
         if self.edges is None:  # the column has levels only
             codes[:] = np.where(np.isnan(np.asarray(values, dtype=np.float64)), gap, -1)
             return codes
-        above = np.nextafter(self.edges, np.inf)  # a value on an edge is below it
-        _kernels.bin_entries(values[:, None], above, codes, get_num_threads())
+        _kernels.bin_entries(values[:, None], self.starts, codes, get_num_threads())
         codes -= 1
         np.minimum(codes, self.n_numbers - 1, out=codes)
         codes[codes < 0] = gap

@@ -122,7 +122,7 @@ def counted_again(column: ColumnCells, held: Held, rows: Array) -> ColumnCells:
         return replace(column, counts=np.zeros((column.n_cells, len(rows))))
     counts = np.zeros((len(rows), column.n_numbers))
     if column.edges is not None and numbers is not None:
-        cell = np.searchsorted(column.edges, numbers.values(), side="left")
+        cell = np.searchsorted(column.starts, numbers.values(), side="right")
         for of_class, more in zip(counts, numbers.counts, strict=True):
             of_class[:] = np.bincount(cell, more, len(of_class))
     if column.levels is not None or texts is not None:
