@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
@@ -54,6 +55,5 @@ def posterior_without(
     warn_ruled_out(out, len(likelihood))
     if fallback is not None and len(rows):
         given = PriorWithout(fallback.other, fallback.own[rows]).matrix(own[rows])
-        given -= given.max(axis=1, keepdims=True)
-        likelihood[rows] = given - np.log(np.exp(given).sum(axis=1, keepdims=True))
+        likelihood[rows] = log_softmax(given, axis=1)
     return likelihood

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 from sklearn.isotonic import IsotonicRegression
 
 from tallybayes.estimators.calibration import Calibration, Isotonic, Method, Temperature, log_odds
@@ -42,8 +43,7 @@ def _temperature(log_proba: Array, own: Index, weight: Array) -> Temperature:
     def slope_and_bend(power: float) -> tuple[float, float]:
         """Of the log-loss in log β."""
         beta = np.exp(power)
-        share = np.exp(beta * s)
-        share /= share.sum(axis=1, keepdims=True)
+        share = softmax(beta * s, axis=1)
         mean = (share * s).sum(axis=1)
         slope = beta * float((weight * (mean - mine)).sum())
         spread = float((weight * ((share * s**2).sum(axis=1) - mean**2)).sum())

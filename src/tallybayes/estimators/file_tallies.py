@@ -33,6 +33,7 @@ from tallybayes.tally import (
     TableTally,
     Tally,
 )
+from tallybayes.tally.base import RESIDUE
 
 __all__ = ["labels", "plain_groups", "restored_tally"]
 
@@ -163,7 +164,7 @@ def _tally(columns: Columns, given: Arrays, k: int, where: str) -> Tally:
         assert columns.origin is not None
         same = np.array_equal(held["origin"], columns.origin)
         need(same, f"{where} has the origin that its schema says")
-        small = bool((np.abs(held["n_lo"]) <= 2.0**-40 * held["n"]).all())
+        small = bool((np.abs(held["n_lo"]) <= RESIDUE * held["n"]).all())
         need(small, f"{where}: n_lo is the rounding of n")
         tally = Moments(**held) if columns.kind == "moments" else CrossMoments(**held)
     for name in tally.additive:

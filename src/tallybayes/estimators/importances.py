@@ -17,6 +17,7 @@ from tallybayes.estimators.table_model import TableModel
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Table, Texts
 from tallybayes.tables.columns import numbers_and_texts
 from tallybayes.tally import CrossMoments, FeatureSums, GridCounts, LevelCounts
+from tallybayes.tally.base import RESIDUE
 
 __all__ = ["column_importances", "column_tables"]
 
@@ -63,7 +64,7 @@ def _of_cells(model: TableModel, part: Any, column: Column, counts: Array) -> fl
         scores = part.without(table, own, np.minimum(held, one[own]))
         sum_of_rows += float(held @ _apart(scores))
     gaps = rows.count - counts.sum(axis=1)
-    k = np.flatnonzero(gaps > 2.0**-40 * rows.count)
+    k = np.flatnonzero(gaps > RESIDUE * rows.count)
     if len(k):
         table = Table({name: Empty(len(k))}, len(k), True)
         scores = part.without(table, k, np.minimum(gaps[k], one[k]))

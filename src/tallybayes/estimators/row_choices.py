@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 
 from tallybayes.engines.memory.lookup_leave_one_out import cells_without
 from tallybayes.engines.memory.lookup_scores import LookupPart
@@ -98,8 +99,7 @@ def alpha_on_rows(model: TableModel, x: Table, own: Index, weight: Array) -> flo
 
     def score(power: float) -> float:
         joint = fixed + cells.scores(10.0**power)
-        joint -= joint.max(axis=1, keepdims=True)
-        log_proba = joint[np.arange(len(own)), own] - np.log(np.exp(joint).sum(axis=1))
+        log_proba = log_softmax(joint, axis=1)[np.arange(len(own)), own]
         gained = float((weight * np.maximum(log_proba, -700.0)).sum()) / unit
         return gained - MIN_GAIN * power**2
 

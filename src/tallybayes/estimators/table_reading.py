@@ -25,6 +25,7 @@ from tallybayes.families.priors import Estimate
 from tallybayes.families.strength import CRITERIA, Criterion, Tuning
 from tallybayes.parameters import Unseen
 from tallybayes.tally import GridCounts, LevelCounts, Moments, TableTally
+from tallybayes.tally.base import RESIDUE
 
 __all__ = [
     "ColumnReading",
@@ -200,7 +201,7 @@ class _Reader:
         if self.missing != "level":
             return None
         gaps = self.rows - counts.sum(axis=1)
-        gaps[gaps <= 2.0**-40 * self.rows] = 0.0
+        gaps[gaps <= RESIDUE * self.rows] = 0.0
         return np.asarray(gaps)
 
     # ---- numbers ---------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from tallybayes.estimators.table_model import Contributions, TableModel
 from tallybayes.estimators.table_reading import ColumnReading
@@ -90,10 +91,8 @@ class WeightedModel(TableModel):
         classes = self._effective_classes
         less = np.minimum(in_effective_rows(weight, weighting.unit), classes.count[own])
         left = self.prior.log_without(classes, own, less).matrix(own)
-        left = np.exp(left - left.max(axis=1, keepdims=True))
-        left /= left.sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore"):  # a prior may rule a class out
-            found: Array = np.log(mixed(np.exp(log_proba), left, self.prior_share))
+            found: Array = np.log(mixed(np.exp(log_proba), softmax(left, axis=1), self.prior_share))
         return found
 
     def contributions(self, x: Table) -> Contributions:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.rising import log_rising
+from tallybayes.tally.base import RESIDUE
 
 __all__ = [
-    "FEW",
     "TINY",
     "ZERO_VARIANCE",
     "Cells",
@@ -25,7 +25,6 @@ __all__ = [
 Array = NDArray[np.float64]
 
 ZERO_VARIANCE = 1e-9  # share of the column's variance that stands for a variance of 0
-FEW = 2.0**-40  # share of the rows: fractional weights add up to ddof rows and a little
 TINY = float(np.finfo(np.float64).tiny)
 
 FEWER_DIGITS = 2.0**16
@@ -78,7 +77,7 @@ class Statistics(NamedTuple):
     def less(self, x: Array, weight: Array | float) -> tuple[Statistics, NDArray[np.bool_]]:
         """The same in float64 arithmetic, and which entries are left with too few digits."""
         left = np.asarray(self.n - weight)
-        left[left <= 2.0**-40 * np.broadcast_to(self.n, left.shape)] = 0.0
+        left[left <= RESIDUE * np.broadcast_to(self.n, left.shape)] = 0.0
         some = np.where(left > 0.0, left, 1.0)
         apart = x - self.mean
         mean = np.where(left > 0.0, self.mean - apart * weight / some, self.mean)

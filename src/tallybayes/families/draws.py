@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 
 __all__ = ["log_betas", "log_dirichlet", "log_gamma"]
 
@@ -53,7 +54,4 @@ def log_betas(a: Array, b: Array, cells: NDArray[np.intp], seed: int, n: int) ->
 
 def log_dirichlet(a: Array, rng: Any, n: int) -> Array:
     """log of Dirichlet draws over the last axis, float64 (n, *a.shape)."""
-    x = log_gamma(a, rng, (n, *a.shape))
-    top = x.max(axis=-1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0.0)
-    return np.asarray(x - top - np.log(np.exp(x - top).sum(axis=-1, keepdims=True)))
+    return np.asarray(log_softmax(log_gamma(a, rng, (n, *a.shape)), axis=-1))

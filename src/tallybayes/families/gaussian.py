@@ -41,7 +41,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.class_statistics import (
-    FEW,
     TINY,
     ZERO_VARIANCE,
     Cells,
@@ -61,6 +60,7 @@ from tallybayes.families.priors_of_vectors import NormalInverseWishart
 from tallybayes.parameters import MomentsWithout, Quadratic
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, CrossMoments, Moments
+from tallybayes.tally.base import RESIDUE
 
 __all__ = ["Gaussian", "MeanVariance"]
 
@@ -216,7 +216,8 @@ class Gaussian(NumberFamily, GroupFamily):
 
     def has_spread(self, own: Statistics, typical: Array) -> NDArray[np.bool_]:
         """Which classes have a variance of their own, where `typical` is that within classes."""
-        many = own.n - self.divisor_less > FEW * own.n
+        # fractional weights add up to ddof rows and a little
+        many = own.n - self.divisor_less > RESIDUE * own.n
         least = np.maximum(ZERO_VARIANCE * typical, TINY)  # of less float64 keeps no digits
         spread: NDArray[np.bool_] = many & (own.squares > least * own.n)
         return spread
@@ -273,7 +274,7 @@ class Gaussian(NumberFamily, GroupFamily):
         blank = own.n == 0.0
         mean = np.where(blank, everyone.mean, own.mean) if blank.any() else own.mean
         freedom = own.n - self.divisor_less
-        few = freedom <= FEW * own.n
+        few = freedom <= RESIDUE * own.n
         variance = np.maximum(own.squares, 0.0) / np.where(few, 1.0, freedom)
         rows = np.maximum(everyone.n, 2.0)
         if within is None:

@@ -39,6 +39,7 @@ from tallybayes.families.priors_of_vectors import NormalInverseWishart
 from tallybayes.families.rising import log_rising
 from tallybayes.parameters import Description, ImproperPrior, TriangularTerms, gap_patterns
 from tallybayes.tally import CrossMoments
+from tallybayes.tally.base import RESIDUE
 
 if TYPE_CHECKING:
     from tallybayes.families.gaussian import Gaussian
@@ -135,7 +136,7 @@ class GaussianGroup(GroupLikelihood):
                 )
             return 1.0 / left, None, few
         left = np.asarray(n - (d if posterior else self.family.ddof))
-        few = left <= 2.0**-40 * n  # fractional weights add up to a row and a little
+        few = left <= RESIDUE * n  # fractional weights add up to a row and a little
         scale = 1.0 / np.where(few, np.maximum(rows, 1e-300), left)
         if not posterior:
             return scale, None, few

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from tallybayes.families.class_statistics import Cells, Statistics
 from tallybayes.families.covariance import Scatter, log_density, log_of_distance
 from tallybayes.tally import CrossMoments, Moments
+from tallybayes.tally.base import RESIDUE
 
 if TYPE_CHECKING:
     from tallybayes.families.gaussian_group import GaussianGroup
@@ -118,7 +119,7 @@ class LeftOut:
             return np.zeros(len(x)), np.ones(len(x), dtype=bool)
         n = self.group.own.n[k]
         left = n - weight
-        some = left > 2.0**-40 * n
+        some = left > RESIDUE * n
         left = np.where(some, left, 1.0)
         strength = n if self.group.prior is None else self.group.prior.strength + n
         rest = strength - np.where(some, weight, 0.0)

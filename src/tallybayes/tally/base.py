@@ -26,8 +26,9 @@ Rows = NDArray[np.intp] | slice
 ALL = slice(None)
 
 RESIDUE = 2.0**-40
-"""What is left of a cell after a subtraction counts as zero when it is below this share of what the
-cell held before and below one half: whole weights never leave such a rest, rounded ones may."""
+"""The share of rows that is rounding, here and wherever counts are subtracted. What is left of a
+cell after a subtraction counts as zero when it is below this share of what the cell held before and
+below one half: whole weights never leave such a rest, rounded ones may."""
 
 NOTHING = 2.0**-30
 """What many subtractions leave of a cell, in rows, is zero below this, if the last one took 1,000

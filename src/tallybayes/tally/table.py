@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallybayes.errors import IncompatibleTallies, NegativeTally
 from tallybayes.labels import places_among
 from tallybayes.schema import Columns, Schema
-from tallybayes.tally.base import NOTHING, Tally
+from tallybayes.tally.base import NOTHING, RESIDUE, Tally
 from tallybayes.tally.classes import ClassCounts
 from tallybayes.tally.cross import CrossMoments
 from tallybayes.tally.grid import GridCounts
@@ -231,7 +231,7 @@ class TableTally:
         if columns is None or columns.threshold is None or not isinstance(part, FeatureSums):
             return None
         count = self.classes.count[:, None]
-        over = np.argwhere(part.sums > count * (1.0 + 2.0**-40) + NOTHING)
+        over = np.argwhere(part.sums > count * (1.0 + RESIDUE) + NOTHING)
         if not len(over):
             return None
         k, j = over[0].tolist()

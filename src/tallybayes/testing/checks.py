@@ -33,6 +33,7 @@ import tallybayes
 from tallybayes.engines.threads import get_num_threads, set_num_threads
 from tallybayes.errors import NegativeTally
 from tallybayes.tally import TableTally
+from tallybayes.tally.base import RESIDUE
 from tallybayes.testing.laws import Equality, exactly, in_mean_and_squares, without_squares
 
 __all__ = [
@@ -57,7 +58,7 @@ Weights = NDArray[np.float64] | None
 
 MOMENTS = 2.0**-26
 """How far means (in standard deviations) and sums of squares may differ."""
-FRACTIONS = 2.0**-40
+FRACTIONS = RESIDUE
 """How far counts of fractional weights or values may differ, relative to what was added."""
 
 
