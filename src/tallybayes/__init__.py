@@ -2,12 +2,13 @@
 
 Count once; the same counts classify, update, forget and merge. Public names are loaded on first
 use, so that ``import tallybayes`` is quick and imports neither scikit-learn nor a frame library.
+Type checkers read ``__init__.pyi``.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 try:
     from tallybayes import _kernels as _kernels
@@ -58,21 +59,6 @@ __all__ = [
     "set_num_threads",
     "update",
 ]
-
-if TYPE_CHECKING:
-    from tallybayes.bayes import bayes_rule, update
-    from tallybayes.engines.threads import get_num_threads, set_num_threads
-    from tallybayes.estimators.bernoulli import BernoulliNB
-    from tallybayes.estimators.categorical import CategoricalNB
-    from tallybayes.estimators.complement import ComplementNB
-    from tallybayes.estimators.files import load
-    from tallybayes.estimators.gaussian import GaussianNB
-    from tallybayes.estimators.lazy import LazyNaiveBayes
-    from tallybayes.estimators.multinomial import MultinomialNB
-    from tallybayes.estimators.naive_bayes import NaiveBayes
-    from tallybayes.estimators.validation import cross_validate, leave_one_out
-    from tallybayes.estimators.weighted import WeightedNaiveBayes
-    from tallybayes.families.registry import register_family
 
 
 def __getattr__(name: str) -> Any:

@@ -28,6 +28,24 @@ def test_the_package_offers_what_the_readme_uses():
     assert set(tallybayes.__all__) <= set(dir(tallybayes))
 
 
+def test_the_stub_of_the_package_has_the_same_names_in_the_same_places():
+    import ast
+
+    from package.tree import SOURCE
+
+    stub = ast.parse((SOURCE / "__init__.pyi").read_text(encoding="utf-8"))
+    homes = {
+        alias.name: node.module
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if node.module != "tallybayes"
+    }
+    assert homes == tallybayes._HOME
+    lists = [ast.literal_eval(node.value) for node in stub.body if isinstance(node, ast.Assign)]
+    assert lists == [tallybayes.__all__]
+
+
 def test_names_that_are_not_there_are_attribute_errors():
     with pytest.raises(AttributeError, match="module 'tallybayes' has no attribute 'RandomForest'"):
         _ = tallybayes.RandomForest

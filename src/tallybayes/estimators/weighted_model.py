@@ -47,11 +47,11 @@ class WeightedModel(TableModel):
         return apply_weighting(weighting, self.tally_read, self.log_prior)
 
     def _read_columns(self) -> list[ColumnReading]:
-        return columns_read(self)
+        return columns_read(self, self.now)
 
     @property
     def parts(self) -> list[Term]:
-        return terms_of(self)
+        return terms_of(self.now, self.chosen.weighting)
 
     @property
     def pairs(self) -> list[Term]:

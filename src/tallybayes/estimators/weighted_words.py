@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.estimators.identifiers import is_identifier, warn_of_identifier
 from tallybayes.estimators.mixed_columns import Held
+from tallybayes.estimators.table_model import TableModel
 from tallybayes.estimators.table_reading import ColumnReading
 from tallybayes.estimators.weighting import Weighting, WeightingNow
 from tallybayes.parameters import Description
@@ -17,9 +17,6 @@ from tallybayes.weighted.cells import ColumnCells
 from tallybayes.weighted.counts import Held as HeldColumns
 from tallybayes.weighted.score import WeightedScore
 from tallybayes.weighted.tables import NULL_TERM
-
-if TYPE_CHECKING:
-    from tallybayes.estimators.weighted_model import WeightedModel
 
 __all__ = [
     "Term",
@@ -37,12 +34,12 @@ Array = NDArray[np.float64]
 GAP = "(missing)"
 
 
-def left_out(model: WeightedModel, held: HeldColumns, rows: float) -> dict[str, str]:
+def left_out(model: TableModel, held: HeldColumns, rows: float) -> dict[str, str]:
     """The columns that are not learned from, and why.
 
     Parameters
     ----------
-    model : WeightedModel
+    model : TableModel
     held : dict
         What is counted of each column, in effective rows.
     rows : float
@@ -98,9 +95,8 @@ class Term:
         return Description(what, names, self.now.score.tables[self.place].T.copy())
 
 
-def terms_of(model: WeightedModel) -> list[Term]:
+def terms_of(now: WeightingNow | None, weighting: Weighting | None) -> list[Term]:
     """The terms that say something: columns, then pairs."""
-    now, weighting = model.now, model.chosen.weighting
     if now is None or weighting is None:
         return []
     keys = [*((column.name,) for column in now.columns), *weighting.pairs]
@@ -115,10 +111,10 @@ def weights_of(weighting: Weighting | None) -> dict[str, float]:
     return dict(zip(names, weighting.learned.weights.terms.tolist(), strict=False))
 
 
-def columns_read(model: WeightedModel) -> list[ColumnReading]:
-    """What was decided about each column, and why."""
+def columns_read(model: TableModel, now: WeightingNow | None) -> list[ColumnReading]:
+    """What was decided about each column, and why; `now` is what its weights say."""
     weighting, holds = model.chosen.weighting, model.holds
-    terms = {term.columns[0]: term for term in terms_of(model) if len(term.columns) == 1}
+    terms = {t.columns[0]: t for t in terms_of(now, weighting) if len(t.columns) == 1}
     learned: dict[str, int] = {}
     if weighting is not None:
         learned = {c.name: j for j, c in enumerate(weighting.learned.columns)}

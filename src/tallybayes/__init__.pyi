@@ -1,0 +1,36 @@
+from tallybayes import _kernels as _kernels
+from tallybayes.bayes import bayes_rule, update
+from tallybayes.engines.threads import get_num_threads, set_num_threads
+from tallybayes.estimators.bernoulli import BernoulliNB
+from tallybayes.estimators.categorical import CategoricalNB
+from tallybayes.estimators.complement import ComplementNB
+from tallybayes.estimators.files import load
+from tallybayes.estimators.gaussian import GaussianNB
+from tallybayes.estimators.lazy import LazyNaiveBayes
+from tallybayes.estimators.multinomial import MultinomialNB
+from tallybayes.estimators.naive_bayes import NaiveBayes
+from tallybayes.estimators.validation import cross_validate, leave_one_out
+from tallybayes.estimators.weighted import WeightedNaiveBayes
+from tallybayes.families.registry import register_family
+
+__all__ = [
+    "BernoulliNB",
+    "CategoricalNB",
+    "ComplementNB",
+    "GaussianNB",
+    "LazyNaiveBayes",
+    "MultinomialNB",
+    "NaiveBayes",
+    "WeightedNaiveBayes",
+    "__version__",
+    "bayes_rule",
+    "cross_validate",
+    "get_num_threads",
+    "leave_one_out",
+    "load",
+    "register_family",
+    "set_num_threads",
+    "update",
+]
+
+__version__: str
