@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes.cli.model_file import Labelled
 from tallybayes.cli.reading.batch import stacked
+from tallybayes.engines.sampling import row_hashes
 
 __all__ = ["SAMPLE", "WEIGHTED_SAMPLE", "Sample"]
 
@@ -28,7 +29,7 @@ class Sample:
 
     def add(self, rows: Labelled) -> None:
         """Takes those rows of a batch that are in the sample."""
-        marks = _hashed(rows.batch.numbers.astype(np.uint64))
+        marks = row_hashes(rows.batch.numbers.astype(np.uint64))
         self._keep(marks, rows.batch.table, rows.labels)
         while sum(len(marks) for marks, _, _ in self.parts) > self.most:
             self.bound >>= np.uint64(1)
@@ -53,11 +54,3 @@ class Sample:
         """The sampled rows and their labels."""
         table = stacked([table for _, table, _ in self.parts])
         return table, np.concatenate([labels for _, _, labels in self.parts])
-
-
-def _hashed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finalizer of SplitMix64."""
-    z = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
