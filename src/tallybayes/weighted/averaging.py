@@ -162,21 +162,22 @@ class _Way:
         if self.tried or self.verdict.loss <= LITTLE:
             return
         self.tried = True
-        made = in_threads(PartFit.path, self.fits)
-        paths = [path for path in made if path is not None]
-        if len(paths) < len(made):
+        each = self.fits if self.whole is None else [*self.fits, self.whole]
+        n, paths = len(self.fits), in_threads(PartFit.path, each)
+        if None in paths[:n]:
             return
         lowest = min(self.verdict.plain, self.verdict.loss)
         for tried, ridge in enumerate(RIDGES, 1):
-            scores = in_threads(partial(CorrectionPath.follow, ridge=ridge), paths)
-            log_proba = self.judge.normalised(scores)
+            scores = in_threads(partial(CorrectionPath.follow, ridge=ridge), filter(None, paths))
+            log_proba = self.judge.normalised(scores[:n])
             verdict = self.judge.verdict(log_proba)
             now = min(verdict.plain, verdict.loss)
             gained = self.verdict.loss - verdict.loss
             if gained > 0.0:
                 self.ridges, self.verdict, self.log_proba = RIDGES[:tried], verdict, log_proba
-                both = zip(self.fits, paths, strict=True)
-                self.fits = [fit.corrected(path) for fit, path in both]
+                both = zip(each, paths, strict=True)
+                fits = [fit.corrected(path) if path else fit for fit, path in both]
+                self.fits, self.whole = fits[:n], fits[n] if self.whole else None
             lowest = min(lowest, now)
             stops_early = now > HOPELESS * lowest or not (thoroughly or gained > WORTH)
             if stops_early or self.verdict.loss <= LITTLE:
@@ -248,13 +249,14 @@ def averaged(
     if trust == 0.0:
         tested = found.judge.tested
         return Averaged.of_one(replace(nothing_learned(columns, p, len(tested)), tested=tested))
-    whole = whole or found.whole
+    if found.whole:
+        return _mean(columns, found, found.whole, p, trust)
     if whole is None:
         all_rows = part(everything, stricter)
         whole = all_rows.fit()
         if found.all_that_gain:
             whole = all_rows.fit(all_that_gain=True)
-    return _mean(columns, found, whole, p, trust)
+    return _mean(columns, found, found.corrected_alike(whole), p, trust)
 
 
 def _loss(way: _Way) -> float:
@@ -303,14 +305,17 @@ def _mean(
     columns: list[ColumnCells], found: _Way, whole: PartFit, p: Array, trust: float
 ) -> Averaged:
     """The mean of the parts and of the fit to all rows, shrunken toward the class shares."""
-    judge, fits = found.judge, [*found.fits, found.corrected_alike(whole)]
+    judge, fits = found.judge, [*found.fits, whole]
     shares = np.append(np.full(len(found.fits), (1.0 - OF_ALL) / len(found.fits)), OF_ALL)
     log_proba = judge.tempered(found.log_proba, trust)
     own = log_proba[np.arange(len(log_proba)), judge.y]
+
+    def said(fit: PartFit) -> Array:
+        return judge.tempered(log_normalised(fit.scores_of(judge.tested)), trust)
+
     mean = np.zeros(log_proba.shape)
-    for fit, share in zip(fits, shares, strict=True):
-        scores = log_normalised(fit.scores_of(judge.tested))
-        mean += share * judge.tempered(scores, trust)
+    for of_fit, share in zip(in_threads(said, fits), shares, strict=True):
+        mean += share * of_fit
     return Averaged(
         columns=columns,
         parts=in_threads(lambda fit: shrunk(fit.result(), p, trust), fits),

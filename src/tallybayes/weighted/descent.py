@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import daxpy
 
 __all__ = ["HALVINGS", "NOISE", "descend"]
 
@@ -27,13 +28,13 @@ def _direction(gradient: Array, pairs: list[tuple[Array, Array, float]], inverse
     q, factors = gradient.copy(), []
     for s, y, curvature in reversed(pairs):
         factors.append(float(s @ q) / curvature)
-        q -= factors[-1] * y
+        q = daxpy(y, q, a=-factors[-1])
     d = inverse(q)
     if pairs:  # as long as the last step says (7.20), with the preconditioner in between
         _, y, curvature = pairs[-1]
         d *= curvature / float(y @ inverse(y))
     for (s, y, curvature), factor in zip(pairs, reversed(factors), strict=True):
-        d += (factor - float(y @ d) / curvature) * s
+        d = daxpy(s, d, a=factor - float(y @ d) / curvature)
     return -d
 
 
@@ -45,6 +46,7 @@ def descend(
     refresh: int,
     steps: int,
     worth: float,
+    known: tuple[float, Array] | None = None,
 ) -> Array:
     """Where a convex function is least.
 
@@ -61,9 +63,11 @@ def descend(
         At most.
     worth : float
         It stops when a step is expected to lower the value by less than this.
+    known : (float, float64 array (n_parameters,)), optional
+        Value and gradient where it starts.
     """
     at = start.astype(np.float64)
-    value, gradient = objective(at)
+    value, gradient = known or objective(at)
     pairs: list[tuple[Array, Array, float]] = []
     for step in range(steps):
         if step % refresh == 0:

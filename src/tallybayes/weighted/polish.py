@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import daxpy
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
@@ -90,17 +91,19 @@ def solved(
     inverse = 1.0 / (curvature + 2.0 * ridge).ravel()
 
     def objective(q: Array) -> tuple[float, Array]:
-        now = q.reshape(rows.shape)
-        loss, gradient = rows.loss(now)
-        return loss + ridge * float(q @ q), (gradient + 2.0 * ridge * now).ravel()
+        loss, gradient = rows.loss(q.reshape(rows.shape))
+        return loss + ridge * float(q @ q), daxpy(q, gradient.ravel(), a=2.0 * ridge)
 
+    at = start.ravel()
+    known = objective(at)
     found = descend(
         objective,
-        start.ravel(),
+        at,
         lambda _: lambda gradient: inverse * gradient,
         refresh=STEPS,
         steps=steps,
-        worth=max(NEARLY, of_loss * rows.loss(start)[0] if of_loss else 0.0),
+        worth=max(NEARLY, of_loss * (known[0] - ridge * float(at @ at))),
+        known=known,
     )
     return found.reshape(rows.shape)
 
