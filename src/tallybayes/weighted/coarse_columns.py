@@ -17,7 +17,7 @@ __all__ = ["CoarseColumns"]
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
 
-COARSE, FINE = 8, 16
+COARSE, FINE = 4, 16  # 8 × 8 cells have too few rows of each of ten classes
 NONE = 255  # the code of no cell
 
 
