@@ -36,9 +36,10 @@ examples: $(venv)/installed-$(state)
 
 test: lint types layers sanitize unit
 
-lint: $(venv)/tools-$(tools)
+lint: $(venv)/installed-$(state) $(venv)/tools-$(tools)
 	$(python) -m ruff check
 	$(python) -m ruff format --check
+	$(python) tools/check_docstrings.py
 
 types: $(venv)/installed-$(state) $(venv)/tools-$(tools)
 	$(python) -m mypy

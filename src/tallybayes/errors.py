@@ -52,12 +52,14 @@ def warn_user(
     warned: set[Hashable] | None = None,
     about: Hashable = None,
 ) -> None:
-    """Warns at the line that called into the package, however deep the reason lies.
+    """Warn at the line that called into the package, however deep the reason lies.
 
     Parameters
     ----------
     message : str
+        What is wrong, and what to do.
     category : type of TallyWarning
+        The class of the warning.
     warned : set, optional
         What has been warned of already, as (category, about). A warning in it is not repeated, and
         a new one is added.
@@ -91,7 +93,20 @@ def _caller_level() -> int:
 
 
 def listed(names: Iterable[str], most: int = 20) -> str:
-    """Names as a readable list, cut after `most`."""
+    """Join names to a readable list, cut after `most`.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names to list.
+    most : int
+        How many are listed; of others only the number.
+
+    Returns
+    -------
+    str
+        The names, separated by commas.
+    """
     names = list(names)
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
@@ -107,6 +122,7 @@ class NegativeTally(ValueError):
     Parameters
     ----------
     message : str
+        What is wrong, and what to do.
     label : str, optional
         The class where it was found, if that is known.
     column : str, optional

@@ -29,21 +29,54 @@ __all__ = [
 
 
 def odds(probability: ArrayLike) -> Any:
-    """P(A) / P(¬A); infinite for a probability of 1."""
+    """P(A) / P(¬A); infinite for a probability of 1.
+
+    Parameters
+    ----------
+    probability : array-like
+        Probabilities from 0 to 1.
+
+    Returns
+    -------
+    float64 or array
+        The odds.
+    """
     p = probabilities(probability, "probability")
     with np.errstate(divide="ignore", over="ignore"):
         return output(p / (1.0 - p))
 
 
 def probability_of_odds(of: ArrayLike) -> Any:
-    """P(A) from its odds: o / (1 + o)."""
+    """P(A) from its odds: o / (1 + o).
+
+    Parameters
+    ----------
+    of : array-like
+        Odds or log-odds.
+
+    Returns
+    -------
+    float64 or array
+        The probabilities.
+    """
     o = at_least_0(of, "odds")
     with np.errstate(divide="ignore"):
         return output(np.where(o > 1.0, 1.0 / (1.0 + 1.0 / o), o / (1.0 + np.minimum(o, 1.0))))
 
 
 def log_odds(probability: ArrayLike) -> Any:
-    """log P(A) / P(¬A), in nats; infinite for 0 and 1."""
+    """log P(A) / P(¬A), in nats; infinite for 0 and 1.
+
+    Parameters
+    ----------
+    probability : array-like
+        Probabilities from 0 to 1.
+
+    Returns
+    -------
+    float64 or array
+        The log-odds, in nats.
+    """
     p = probabilities(probability, "probability")
     with np.errstate(divide="ignore"):
         outer = np.log(p) - np.log1p(-p)
@@ -52,7 +85,18 @@ def log_odds(probability: ArrayLike) -> Any:
 
 
 def probability_of_log_odds(of: ArrayLike) -> Any:
-    """P(A) from its log-odds. P(¬A) is that of their negative, exact where P(A) rounds to 1."""
+    """P(A) from its log-odds. P(¬A) is that of their negative, exact where P(A) rounds to 1.
+
+    Parameters
+    ----------
+    of : array-like
+        Odds or log-odds.
+
+    Returns
+    -------
+    float64 or array
+        The probabilities.
+    """
     x = numbers(of, "log-odds")
     small = np.exp(-np.abs(x))
     return output(np.where(x >= 0.0, 1.0, small) / (1.0 + small))
@@ -65,6 +109,11 @@ def bayes_factor(likelihood: ArrayLike, likelihood_not: ArrayLike) -> Any:
     ----------
     likelihood, likelihood_not : float or array-like
         Under A, and under ¬A. They may be densities.
+
+    Returns
+    -------
+    float64 or array
+        The Bayes factor.
 
     Raises
     ------
@@ -100,6 +149,7 @@ def posterior_odds(prior_odds: ArrayLike, *bayes_factors: ArrayLike) -> Any:
     Returns
     -------
     float or float64 array
+        The odds after the signs.
 
     Raises
     ------
@@ -130,6 +180,18 @@ def posterior_odds(prior_odds: ArrayLike, *bayes_factors: ArrayLike) -> Any:
 def posterior_log_odds(prior_log_odds: ArrayLike, *log_bayes_factors: ArrayLike) -> Any:
     """The log-odds of A after evidence: the sum, in nats, of the prior's and each weight of
     evidence, log P(B_i | A) / P(B_i | ¬A). Neither over- nor underflows.
+
+    Parameters
+    ----------
+    prior_log_odds : array-like
+        Log-odds before the signs.
+    *log_bayes_factors : array-like
+        The logarithm of the Bayes factor of each sign.
+
+    Returns
+    -------
+    float64 or array
+        The log-odds after the signs, in nats.
 
     Raises
     ------

@@ -149,7 +149,7 @@ def _need_sum_1(p: Array) -> None:
 
 
 def update(prior: ArrayLike, *likelihoods: ArrayLike) -> Any:
-    """The posterior after a sequence of evidence, B₁, B₂, …
+    """The posterior after a sequence of evidence B₁, B₂, … one after the other.
 
     Each posterior is the prior of the next step. That is right where the pieces of evidence do not
     depend on each other once the hypothesis is known: the assumption of naive Bayes.

@@ -154,14 +154,17 @@ class ClassConditional(Distribution):
 
     @property
     def edges(self) -> Array | None:
+        """The edges of the bins; None for other distributions."""
         return None
 
     @property
     def whole(self) -> bool:
+        """Whether all values are whole numbers."""
         return False
 
     @property
     def positive(self) -> bool:
+        """Whether all values are above 0."""
         return False
 
     def __init__(self, classes: NDArray[Any], features: Sequence[Any]) -> None:
@@ -175,22 +178,55 @@ class ClassConditional(Distribution):
 
     @abstractmethod
     def log_prob(self, x: Any) -> Array:
-        """log p(x | c), in nats, (…, n_classes) of events x of the shape (…, *event_shape)."""
+        """log p(x | c), in nats, (…, n_classes) of events x of the shape (…, *event_shape).
+
+        Parameters
+        ----------
+        x : array-like
+            Events: rows, or values of a column.
+        """
 
     def prob(self, x: Any) -> Array:
-        """p(x | c), like :meth:`log_prob`."""
+        """p(x | c), like :meth:`log_prob`.
+
+        Parameters
+        ----------
+        x : array-like
+            Events; see :meth:`log_prob`.
+        """
         return np.asarray(np.exp(self.log_prob(x)))
 
     @abstractmethod
     def draw(self, codes: Index, rng: Any, **more: Any) -> Any:
-        """One event for each class index in `codes`, (len(codes), *event_shape)."""
+        """One event for each class index in `codes`, (len(codes), *event_shape).
+
+        Parameters
+        ----------
+        codes : index array (n,)
+            The class of each draw.
+        rng : numpy.random.Generator
+            The source of random numbers.
+        **more : Any
+            Parameters of the class conditional.
+        """
 
     @abstractmethod
     def entropy(self, **more: Any) -> Array:
-        """Entropy of an event of each class, in nats, float64 (n_classes,)."""
+        """Entropy of an event of each class, in nats, float64 (n_classes,).
+
+        Parameters
+        ----------
+        **more : Any
+            Parameters of the class conditional.
+        """
 
     def index_of(self, features: Sequence[Any]) -> list[int]:
         """Where some columns stand among all.
+
+        Parameters
+        ----------
+        features : list of str
+            Names of features.
 
         Raises
         ------
@@ -239,7 +275,13 @@ class ClassConditional(Distribution):
         )
 
     def column(self, name: Any) -> ClassConditional:
-        """The distribution of a column, or of the group of columns that it is in."""
+        """The distribution of a column, or of the group of columns that it is in.
+
+        Parameters
+        ----------
+        name : str
+            The name of the column.
+        """
         return self.marginal([name])
 
     def as_levels(self) -> Levels | None:
@@ -247,15 +289,35 @@ class ClassConditional(Distribution):
         return None
 
     def events(self, values: dict[Any, NDArray[Any]]) -> Any:
-        """Events of the distribution, of values (n,) by column."""
+        """Read values (n,) by column as events of the distribution.
+
+        Parameters
+        ----------
+        values : Any
+            Values as a user gives them.
+        """
         return np.column_stack([values[name] for name in self.features])
 
     def as_rows(self, drawn: Any, n: int) -> Any:
-        """n draws in a form that the model reads."""
+        """n draws in a form that the model reads.
+
+        Parameters
+        ----------
+        drawn : Any
+            Draws, as :meth:`draw` gives them.
+        n : int
+            How many rows.
+        """
         return drawn
 
     def as_row(self, drawn: Any) -> Any:
-        """The one event that was drawn."""
+        """The one event that was drawn.
+
+        Parameters
+        ----------
+        drawn : Any
+            Draws, as :meth:`draw` gives them.
+        """
         return drawn[0]
 
     def _by_class(self, n: Any, random_state: Any, shape: Callable[..., Any], **more: Any) -> Any:
@@ -326,17 +388,21 @@ class ArrayConditional(ClassConditional):
         return out.reshape(*lead, len(self.classes))
 
     def sample(self, n: int | None = None, random_state: Any = None, **more: Any) -> NDArray[Any]:
-        """Draws of every class.
+        """Draw events of every class.
 
         Parameters
         ----------
         n : int, optional
             Draws of each class; one, without an axis for it, by default.
         random_state : None, int, RandomState or Generator
+            The seed, or the generator, of the draws.
+        **more : Any
+            Parameters of the class conditional.
 
         Returns
         -------
         array (n, n_classes, n_features), or (n_classes, n_features)
+            Draws of each class; one draw without the first axis.
         """
         put = functools.partial(_shaped, event_shape=self.event_shape)
         return self._by_class(n, random_state, put, **more)  # type: ignore[no-any-return]

@@ -66,7 +66,13 @@ classes=['ham', 'spam'] probs=[0.25, 0.75]>
         return {"classes": shown(self.classes.tolist()), "probs": shown(probs)}
 
     def codes_of(self, labels: Any) -> NDArray[np.intp]:
-        """The index of each label, in the shape of `labels`; −1 for what is not a class."""
+        """The index of each label, in the shape of `labels`; −1 for what is not a class.
+
+        Parameters
+        ----------
+        labels : array-like
+            Labels of classes.
+        """
         given = np.asarray(labels)
         codes = [self._code.get(label, -1) for label in given.ravel().tolist()]
         return np.array(codes, dtype=np.intp).reshape(given.shape)
@@ -77,6 +83,7 @@ classes=['ham', 'spam'] probs=[0.25, 0.75]>
         Parameters
         ----------
         y : label or array-like of labels
+            Labels.
 
         Returns
         -------
@@ -86,11 +93,25 @@ classes=['ham', 'spam'] probs=[0.25, 0.75]>
         return np.asarray(np.append(self.log_probs, -np.inf)[self.codes_of(y)])
 
     def prob(self, y: Any) -> Array:
-        """P(y), like :meth:`log_prob`."""
+        """P(y), like :meth:`log_prob`.
+
+        Parameters
+        ----------
+        y : array-like
+            Labels.
+        """
         return np.asarray(np.exp(self.log_prob(y)))
 
     def draw(self, n: int, rng: Any) -> NDArray[np.intp]:
-        """n class indices."""
+        """n class indices.
+
+        Parameters
+        ----------
+        n : int
+            How many draws.
+        rng : numpy.random.Generator
+            The source of random numbers.
+        """
         share = self.probs / self.probs.sum()
         return rng.choice(len(share), size=n, p=share).astype(np.intp)  # type: ignore[no-any-return]
 
@@ -100,7 +121,9 @@ classes=['ham', 'spam'] probs=[0.25, 0.75]>
         Parameters
         ----------
         n : int, optional
+            How many draws.
         random_state : None, int, RandomState or Generator
+            The seed, or the generator, of the draws.
         """
         count = size_of(n)
         drawn = self.classes[self.draw(1 if count is None else count, generator(random_state))]

@@ -30,11 +30,13 @@ class Column(ClassConditional):
     Parameters
     ----------
     name : str
+        The name of the column.
     what : str
         The family.
     part : Part
         What the column adds to the score of each class.
     classes : array (n_classes,)
+        Labels of the classes.
     gap : float64 array (n_classes,), optional
         P(missing | c), where missing values are evidence. Otherwise a missing value adds nothing,
         and none is drawn.
@@ -78,7 +80,15 @@ class Column(ClassConditional):
         return scores.reshape(*values.shape, len(self.classes))
 
     def sample(self, n: int | None = None, random_state: Any = None) -> NDArray[Any]:
-        """Draws of every class, (n, n_classes); (n_classes,) by default."""
+        """Draw events of every class, (n, n_classes); (n_classes,) by default.
+
+        Parameters
+        ----------
+        n : int
+            How many draws.
+        random_state : int, Generator or None
+            The seed, or the generator, of the draws.
+        """
         return self._by_class(  # type: ignore[no-any-return]
             n, random_state, lambda drawn, shape: drawn.reshape(shape)
         )
@@ -106,6 +116,17 @@ class LevelColumn(Column):
     Parameters are those of Column, but:
 
     part : LevelsPart
+
+    Parameters
+    ----------
+    name : str
+        The name of the column.
+    what : str
+        What the distribution is, in words.
+    part : LookupPart
+        What the model reads the column by.
+    classes : array (n_classes,)
+        Labels of the classes.
 
     Attributes
     ----------
@@ -159,6 +180,19 @@ class NumberColumn(Column):
     law : Law
         Of a value that is a number.
 
+    Parameters
+    ----------
+    name : str
+        The name of the column.
+    what : str
+        What the distribution is, in words.
+    part : Part
+        What the model reads the column by.
+    classes : array (n_classes,)
+        Labels of the classes.
+    law : Law, optional
+        The distribution of a number.
+
     Attributes
     ----------
     frozen : frozen distribution of scipy.stats, or None
@@ -188,14 +222,17 @@ class NumberColumn(Column):
 
     @property
     def edges(self) -> Array | None:
+        """The edges of the bins; None for other distributions."""
         return self.law.edges
 
     @property
     def whole(self) -> bool:
+        """Whether all values are whole numbers."""
         return self.law.whole
 
     @property
     def positive(self) -> bool:
+        """Whether all values are above 0."""
         transform = getattr(getattr(self.part, "density", None), "transform", None)
         return transform is not None and transform.kind == "log"
 
@@ -252,7 +289,9 @@ class GroupOfCounts(Multinomial):
     Parameters
     ----------
     part : CountsPart
+        What the model reads the column by.
     classes : array (n_classes,)
+        Labels of the classes.
     """
 
     def __init__(self, part: CountsPart, classes: NDArray[Any]) -> None:

@@ -43,7 +43,9 @@ class Multinomial(ArrayConditional):
     log_probs : float64 array (n_classes, n_features)
         log θ.
     classes : array (n_classes,)
+        Labels of the classes.
     features : sequence
+        Names of the features.
 
     Attributes
     ----------
@@ -146,19 +148,23 @@ class Multinomial(ArrayConditional):
         total_count: ArrayLike = 1,
         **more: Any,
     ) -> NDArray[Any]:
-        """Draws of every class.
+        """Draw events of every class.
 
         Parameters
         ----------
         n : int, optional
             Draws of each class; one, without an axis for it, by default.
         random_state : None, int, RandomState or Generator
+            The seed, or the generator, of the draws.
         total_count : int or array-like (n,)
             Σx, of all draws or of each.
+        **more : Any
+            Parameters of the class conditional.
 
         Returns
         -------
         int64 array (n, n_classes, n_features), or (n_classes, n_features)
+            Draws of each class; one draw without the first axis.
         """
         totals = totals_of(total_count)
         if totals.ndim:
@@ -168,15 +174,33 @@ class Multinomial(ArrayConditional):
         return super().sample(n, random_state, total_count=totals)
 
     def mean(self, total_count: float = 1) -> Array:
-        """Nθ, float64 (n_classes, n_features)."""
+        """Nθ, float64 (n_classes, n_features).
+
+        Parameters
+        ----------
+        total_count : float, optional
+            The total of an event; see :meth:`log_prob`.
+        """
         return total_count * self.probs
 
     def variance(self, total_count: float = 1) -> Array:
-        """Nθ(1 − θ), float64 (n_classes, n_features)."""
+        """Nθ(1 − θ), float64 (n_classes, n_features).
+
+        Parameters
+        ----------
+        total_count : float, optional
+            The total of an event; see :meth:`log_prob`.
+        """
         return total_count * self.probs * (1.0 - self.probs)
 
     def stddev(self, total_count: float = 1) -> Array:
-        """√(Nθ(1 − θ)), float64 (n_classes, n_features)."""
+        """√(Nθ(1 − θ)), float64 (n_classes, n_features).
+
+        Parameters
+        ----------
+        total_count : float, optional
+            The total of an event; see :meth:`log_prob`.
+        """
         return np.sqrt(self.variance(total_count))
 
     def entropy(self, total_count: int = 1, *, coefficient: bool = False, **more: Any) -> Array:

@@ -59,7 +59,13 @@ class Joint(Distribution):
 
     def log_prob_of_classes(self, x: Any) -> Array:
         """log p(x, c) for every class c, in nats, (…, n_classes): the classifier's joint
-        log-probabilities."""
+        log-probabilities.
+
+        Parameters
+        ----------
+        x : array-like
+            Events; see :meth:`log_prob`.
+        """
         return np.asarray(self.prior.log_probs + self.conditional.log_prob(x))
 
     def log_prob(self, x: Any, y: Any) -> Array:
@@ -68,6 +74,7 @@ class Joint(Distribution):
         Parameters
         ----------
         x : events of the conditional
+            Events.
         y : label or array-like of labels
             One for each event, or one for all.
 
@@ -94,39 +101,68 @@ class Joint(Distribution):
         return np.where(codes < 0, -np.inf, taken)
 
     def prob(self, x: Any, y: Any) -> Array:
-        """p(x, y), like :meth:`log_prob`."""
+        """p(x, y), like :meth:`log_prob`.
+
+        Parameters
+        ----------
+        x : array-like
+            Events; see :meth:`log_prob`.
+        y : array-like
+            Labels.
+        """
         return np.asarray(np.exp(self.log_prob(x, y)))
 
     def marginal_log_prob(self, x: Any) -> Array:
-        """log p(x) = log Σ_c P(c) p(x | c), in nats, a number for each event."""
+        """log p(x) = log Σ_c P(c) p(x | c), in nats, a number for each event.
+
+        Parameters
+        ----------
+        x : array-like
+            Events; see :meth:`log_prob`.
+        """
         return np.asarray(logsumexp(self.log_prob_of_classes(x), axis=-1))
 
     def marginal(self, features: Sequence[Any]) -> Joint:
         """p(x_S, y) of some columns S, whatever the others are; see
-        :meth:`ClassConditional.marginal`."""
+        :meth:`ClassConditional.marginal`.
+
+        Parameters
+        ----------
+        features : list of str
+            Names of the features to keep.
+        """
         return Joint(self.prior, self.conditional.marginal(features))
 
     def best_class(self, x: Any) -> NDArray[Any]:
-        """The most probable label of each event, of equally probable ones the first."""
+        """The most probable label of each event, of equally probable ones the first.
+
+        Parameters
+        ----------
+        x : array-like
+            Events; see :meth:`log_prob`.
+        """
         best = self.log_prob_of_classes(x).argmax(axis=-1)
         labels: NDArray[Any] = self.prior.classes[best]
         return labels
 
     def sample(self, n: int | None = None, random_state: Any = None, **more: Any) -> Any:
-        """Draws rows with their labels: y from the prior, x from its class.
+        """Draw rows with their labels: y from the prior, x from its class.
 
         Parameters
         ----------
         n : int, optional
             How many; one row and its label by default.
         random_state : None, int, RandomState or Generator
+            The seed, or the generator, of the draws.
         **more
             What the class conditional's ``sample`` takes besides, such as ``total_count``.
 
         Returns
         -------
-        x : n events, in a form that the model reads
+        x : Any
+            The events, n of them, in a form that the model reads.
         y : array (n,)
+            The class of each.
         """
         count = size_of(n)
         rng = generator(random_state)
@@ -138,7 +174,13 @@ class Joint(Distribution):
         return self.conditional.as_rows(drawn, count), y
 
     def entropy(self, **more: Any) -> float:
-        """H(y) + Σ_c P(c) H(x | c), in nats; `more` as the class conditional's ``entropy``."""
+        """H(y) + Σ_c P(c) H(x | c), in nats; `more` as the class conditional's ``entropy``.
+
+        Parameters
+        ----------
+        **more : Any
+            Parameters of the class conditional.
+        """
         probs = self.prior.probs
         within = np.asarray(self.conditional.entropy(**more))
         return self.prior.entropy() + float((probs * np.where(probs > 0.0, within, 0.0)).sum())

@@ -24,11 +24,14 @@ class IndependentCategorical(ArrayConditional):
     Parameters
     ----------
     log_probs : list of float64 arrays (n_classes, n_levels of the column)
+        Log-probabilities of the levels.
     log_unseen : float64 array (n_classes, n_features)
         What the model gives a level that the column does not have, beside the levels' 1; 0 leaves
         the column out of the product, −inf says that there is none.
     classes : array (n_classes,)
+        Labels of the classes.
     features : sequence
+        Names of the features.
     values : sequence of arrays (n_levels of the column,), optional
         The declared levels of each column.
 

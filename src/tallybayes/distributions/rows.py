@@ -23,8 +23,11 @@ class IndependentNormal(ArrayConditional):
     Parameters
     ----------
     mean, stddev : float64 arrays (n_classes, n_features)
+        Means of the features in each class.
     classes : array (n_classes,)
+        Labels of the classes.
     features : sequence
+        Names of the features.
 
     Attributes
     ----------
@@ -91,7 +94,9 @@ class IndependentBernoulli(ArrayConditional):
     log_present, log_absent : float64 arrays (n_classes, n_features)
         log p and log(1 − p), each exact where the other is near 0.
     classes : array (n_classes,)
+        Labels of the classes.
     features : sequence
+        Names of the features.
     threshold : float, optional
         x is read as [x > threshold], as the model reads it. Without it x is 0 or 1, and anything
         else has probability 0.

@@ -30,6 +30,7 @@ class ProductOfColumns(ClassConditional):
     columns : sequence of Column, GroupOfCounts and GroupOfNumbers
         Those that count.
     classes : array (n_classes,)
+        Labels of the classes.
     read : callable
         Rows as the model reads them: a Table.
     write : callable
@@ -107,10 +108,12 @@ class ProductOfColumns(ClassConditional):
         Parameters
         ----------
         x : table (n_rows, n_columns), or one row as a dict
+            Events: rows, or values of a column.
 
         Returns
         -------
         float64 array (n_rows, n_classes), or (n_classes,) for a dict
+            In nats.
 
         Raises
         ------
@@ -139,13 +142,14 @@ class ProductOfColumns(ClassConditional):
     def sample(
         self, n: int | None = None, random_state: Any = None, **more: Any
     ) -> dict[str, NDArray[Any]]:
-        """Draws of every class, column by column.
+        """Draw events of every class, column by column.
 
         Parameters
         ----------
         n : int, optional
             Draws of each class; one, without an axis for it, by default.
         random_state : None, int, RandomState or Generator
+            The seed, or the generator, of the draws.
         **more
             ``total_count``, the sum of each group of counts; 1 by default.
 

@@ -57,7 +57,9 @@ class GroupOfNumbers(ArrayConditional):
     Parameters
     ----------
     part : CorrelatedPart
+        What the model reads the column by.
     classes : array (n_classes,)
+        Labels of the classes.
 
     Attributes
     ----------

@@ -31,10 +31,15 @@ def _valid(value: object, source: str) -> int:
 
 
 def get_num_threads() -> int:
-    """Threads that a call may use.
+    """The number of threads that a call may use.
 
     What :func:`set_num_threads` said; else the environment variable ``TALLYBAYES_NUM_THREADS``;
     else the cores that this process may use (its affinity and, in a container, its CPU quota).
+
+    Returns
+    -------
+    int
+        How many threads.
     """
     global _chosen
     if getattr(_here, "shares", False):
@@ -51,7 +56,7 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(threads: int | None) -> None:
-    """Sets the threads that a call may use.
+    """Set the threads that a call may use.
 
     Parameters
     ----------

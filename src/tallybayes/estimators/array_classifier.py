@@ -57,7 +57,7 @@ class ArrayClassifier(TallyClassifier):
     # ---- learning --------------------------------------------------------------------------------
     @learning
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Counts the rows of X from scratch.
+        """Count the rows of X from scratch.
 
         Parameters
         ----------
@@ -72,6 +72,7 @@ class ArrayClassifier(TallyClassifier):
         Returns
         -------
         self
+            The estimator itself.
 
         Raises
         ------
@@ -87,7 +88,7 @@ class ArrayClassifier(TallyClassifier):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Counts the rows of X in addition to those counted before.
+        """Count the rows of X in addition to those counted before.
 
         The batches may be of any size and in any order: the model is the one that `fit` would make
         of all rows together.
@@ -95,14 +96,18 @@ class ArrayClassifier(TallyClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix (n_rows, n_features)
+            Rows to count.
         y : array-like (n_rows,)
+            Class labels.
         classes : array-like (n_classes,), optional
             Every label that may occur. Needed on the first call; later it may only be repeated.
         sample_weight : array-like (n_rows,), optional
+            How much each row counts; 1 by default.
 
         Returns
         -------
         self
+            The estimator itself.
 
         Raises
         ------
@@ -208,7 +213,7 @@ class ArrayClassifier(TallyClassifier):
 
     @learning
     def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Takes rows away that were counted before: the model is as if it had never seen them.
+        """Remove rows that were counted before: the model is as if it had never seen them.
 
         Classes and levels that no row holds any more are gone, unless they were declared (by
         ``partial_fit(classes=...)``, a class prior that is given, ``levels=`` or
@@ -221,13 +226,16 @@ class ArrayClassifier(TallyClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix (n_rows, n_features)
+            Rows that were counted.
         y : array-like (n_rows,)
+            The labels they were counted with.
         sample_weight : array-like (n_rows,), optional
             The weights that the rows were learned with.
 
         Returns
         -------
         self
+            The estimator itself.
 
         Raises
         ------
@@ -265,7 +273,7 @@ class ArrayClassifier(TallyClassifier):
         return None
 
     def merge(self, other: ArrayClassifier) -> Self:
-        """Adds the rows that another model has counted, in place.
+        """Add the rows that another model has counted, in place.
 
         Classes are joined by label and levels by code; moments of the other model are moved to this
         one's origin. Hyperparameters stay this model's.
@@ -273,10 +281,12 @@ class ArrayClassifier(TallyClassifier):
         Parameters
         ----------
         other : fitted estimator of the same class
+            A model of other rows.
 
         Returns
         -------
         self
+            The estimator itself.
 
         Raises
         ------

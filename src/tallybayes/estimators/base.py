@@ -310,7 +310,8 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        A new model; this one is unchanged.
+        TallyClassifier
+            A new model; this one is unchanged.
 
         Raises
         ------
@@ -346,8 +347,9 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        A new model; this one is unchanged. Its parameter ``class_weight`` is a dict of the weights,
-        so that more rows can be learned with them.
+        TallyClassifier
+            A new model; this one is unchanged. Its parameter ``class_weight`` is a dict of the
+            weights, with which it learns more rows.
 
         Raises
         ------
@@ -381,6 +383,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like or sparse matrix (n_rows, n_features)
+            Rows to predict.
 
         Returns
         -------
@@ -402,6 +405,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like or sparse matrix (n_rows, n_features)
+            Rows to predict.
 
         Returns
         -------
@@ -418,6 +422,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like or sparse matrix (n_rows, n_features)
+            Rows to predict.
 
         Returns
         -------
@@ -432,6 +437,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like or sparse matrix (n_rows, n_features)
+            Rows to predict.
 
         Returns
         -------
@@ -502,11 +508,16 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # ---- saving ----------------------------------------------------------------------------------
     def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
-        """Writes the model to a file that :func:`tallybayes.load` reads.
+        """Write the model to a file that :func:`tallybayes.load` reads.
 
         The file is a safetensors file with a checksum. It holds counts and hyperparameters, no rows
         and no code; an existing file is replaced whole or not at all. A file opened for writing
         bytes may be given in place of a path.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write.
 
         Raises
         ------

@@ -86,19 +86,21 @@ class Calibrated(TableClassifier):
 
     @learning
     def recalibrate(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Chooses smoothing and calibration again, on rows that were learned.
+        """Choose smoothing and calibration again, on rows that were learned.
 
         Parameters
         ----------
         X : table (n_rows, n_columns)
             Rows that the model has learned, all or a fair sample of them.
         y : array-like (n_rows,)
+            Their labels.
         sample_weight : array-like (n_rows,), optional
             The weights that they were learned with.
 
         Returns
         -------
         self
+            The estimator itself.
 
         Raises
         ------
@@ -201,16 +203,21 @@ class Calibrated(TableClassifier):
         Parameters
         ----------
         X : table (n_rows, n_columns)
+            Rows to predict.
         level : float, default=0.9
             Probability that an interval holds, between 0 and 1.
         n_draws : int, default=400
             The bounds are sampled: by 400 draws the ends of a 90 % interval are placed within
             about ±0.015 of their rank.
         random_state : int, RandomState or None, default=0
+            The seed, or the generator, of the draws.
 
         Returns
         -------
-        lower, upper : float64 arrays (n_rows, n_classes)
+        lower : float64 array (n_rows, n_classes)
+            Lower bounds of the probabilities.
+        upper : float64 array (n_rows, n_classes)
+            Upper bounds of the probabilities.
 
         Raises
         ------

@@ -130,7 +130,7 @@ def save(
 
 
 def load(path: str | os.PathLike[str] | BinaryIO) -> Any:
-    """Reads a model that ``save`` wrote. It predicts bit for bit what the saved one did.
+    """Read a model that ``save`` wrote. It predicts bit for bit what the saved one did.
 
     A file may come from anywhere: nothing in it is executed, and what it says is checked before it
     is used. What a file can do is be large.
@@ -138,10 +138,12 @@ def load(path: str | os.PathLike[str] | BinaryIO) -> Any:
     Parameters
     ----------
     path : path-like or binary file
+        The file.
 
     Returns
     -------
-    A fitted estimator of the class that was saved.
+    TallyClassifier
+        A fitted estimator of the class that was saved.
 
     Raises
     ------

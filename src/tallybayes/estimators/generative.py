@@ -29,6 +29,7 @@ class GenerativeClassifier(AsDistributions, ArrayClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix (n_rows, n_features)
+            Rows to predict.
 
         Returns
         -------
@@ -43,7 +44,7 @@ class GenerativeClassifier(AsDistributions, ArrayClassifier):
     def sample(
         self, n: int | None = None, y: ArrayLike | None = None, random_state: Any = None
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Draws rows from the model.
+        """Draw rows from the model.
 
         Parameters
         ----------
@@ -52,11 +53,14 @@ class GenerativeClassifier(AsDistributions, ArrayClassifier):
         y : label or array-like (n,), optional
             The class of each row, or of all of them; drawn from the class prior by default.
         random_state : int, RandomState or None
+            The seed, or the generator, of the draws.
 
         Returns
         -------
         X : array (n, n_features)
+            The rows.
         y : array (n,)
+            Their labels.
 
         Raises
         ------

@@ -204,11 +204,17 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # ---- as an estimator -------------------------------------------------------------------------
     def set_params(self, **params: Any) -> Self:
-        """Changes parameters; after an error they are as they were.
+        """Change parameters; after an error they are as they were.
+
+        Parameters
+        ----------
+        **params : Any
+            Parameters by name.
 
         Returns
         -------
         self
+            The estimator itself.
 
         Raises
         ------
@@ -241,15 +247,18 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         rows : table (n_rows, n_columns)
+            Rows to predict; see :meth:`predict`.
         y : array-like (n_rows,)
             The labels that are right.
         sample_weight : array-like (n_rows,), optional
+            How much each row counts; 1 by default.
         where : str or tuple (str, values), optional
             As for :meth:`predict`.
 
         Returns
         -------
         float
+            The share of rows whose label is predicted, by weight.
         """
         labels = label_array(y)
         return float(accuracy_score(labels, self.predict(rows, where), sample_weight=sample_weight))
@@ -407,12 +416,38 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_joint_log_proba(self, rows: Any, where: Where | None = None) -> Array:
         """log P(c) + log p(x | c), in nats, float64 (n_rows, n_classes); −inf where a class rules a
         row out. Parameters and errors are those of :meth:`predict`; the order of the classes is
-        that of `classes_`."""
+        that of `classes_`.
+
+        Parameters
+        ----------
+        rows : table, list of dicts or array (n_rows, n_columns)
+            Rows to predict; see :meth:`predict`.
+        where : str or tuple, optional
+            A condition in SQL that the evidence has to meet; see :meth:`predict`.
+
+        Returns
+        -------
+        float64 array (n_rows, n_classes)
+            Joint log-likelihoods, in nats.
+        """
         model, x = self._ask(rows, where)
         return scoring.joint_log_likelihood(model.score, x)
 
     def predict_log_proba(self, rows: Any, where: Where | None = None) -> Array:
-        """log P(c | x), in nats, float64 (n_rows, n_classes), as :meth:`predict_proba`."""
+        """log P(c | x), in nats, float64 (n_rows, n_classes), as :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        rows : table, list of dicts or array (n_rows, n_columns)
+            Rows to predict; see :meth:`predict`.
+        where : str or tuple, optional
+            A condition in SQL that the evidence has to meet; see :meth:`predict`.
+
+        Returns
+        -------
+        float64 array (n_rows, n_classes)
+            Log-probabilities of the classes, in nats.
+        """
         model, x = self._ask(rows, where)
         return scoring.posterior(model.score, x, model.log_prior, log=True)
 
@@ -421,6 +456,18 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         A row that every class rules out gets the class prior, with a RuledOutWarning. Parameters
         and errors are those of :meth:`predict`; the order of the classes is that of `classes_`.
+
+        Parameters
+        ----------
+        rows : table, list of dicts or array (n_rows, n_columns)
+            Rows to predict; see :meth:`predict`.
+        where : str or tuple, optional
+            A condition in SQL that the evidence has to meet; see :meth:`predict`.
+
+        Returns
+        -------
+        float64 array (n_rows, n_classes)
+            Probabilities of the classes.
         """
         model, x = self._ask(rows, where)
         return scoring.posterior(model.score, x, model.log_prior)
@@ -430,6 +477,13 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters and errors are those of :meth:`predict`. A column that is missing in all the rows
         is not read, and not reported.
+
+        Parameters
+        ----------
+        rows : table, list of dicts or array
+            Rows to explain; see :meth:`predict`.
+        where : str or tuple, optional
+            A condition in SQL that the evidence has to meet; see :meth:`predict`.
 
         Returns
         -------

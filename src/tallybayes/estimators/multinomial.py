@@ -97,7 +97,7 @@ class MultinomialNB(SumsClassifier, GenerativeClassifier):
         *,
         length: ArrayLike = 1,
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Draws rows of counts from the model.
+        """Draw rows of counts from the model.
 
         Parameters
         ----------
@@ -106,13 +106,16 @@ class MultinomialNB(SumsClassifier, GenerativeClassifier):
         y : label or array-like (n,), optional
             The class of each row, or of all of them; drawn from the class prior by default.
         random_state : int, RandomState or None
+            The seed, or the generator, of the draws.
         length : int or array-like (n,), default=1
             The total of each row, for example the words of a document.
 
         Returns
         -------
         X : int64 array (n, n_features)
+            The rows.
         y : array (n,)
+            Their labels.
 
         Raises
         ------

@@ -120,7 +120,7 @@ class RowByRow(TallyClassifier):
         self._model.class_weight = self.__dict__["_row_class_weight"]
 
     def learn_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
-        """Counts one row.
+        """Count one row.
 
         The row is read by the model when it is next asked for something; learning costs no reading.
         Where rows are learned and asked in turn, what a row touches changes with it, and families
@@ -140,6 +140,7 @@ class RowByRow(TallyClassifier):
         Returns
         -------
         self
+            The estimator itself.
 
         Raises
         ------
@@ -228,10 +229,24 @@ class RowByRow(TallyClassifier):
             self.__dict__.pop(name, None)
 
     def forget_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
-        """Takes one row away; see :meth:`forget`.
+        """Remove one row; see :meth:`forget`.
 
         Rows that are learned and forgotten one by one change counts at once; the model is read when
         it is next asked for something. A row of weight 0 takes nothing away.
+
+        Parameters
+        ----------
+        x : dict
+            Values by column name, as they were learned.
+        y : str, number or bool
+            The label it was learned with.
+        w : float
+            The weight it was learned with.
+
+        Returns
+        -------
+        self
+            The estimator itself.
         """
         if w == 0.0:
             self._fitted()
@@ -272,6 +287,16 @@ class RowByRow(TallyClassifier):
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """The most probable label of one row as a dict; a key that is lacking is a missing value.
 
+        Parameters
+        ----------
+        x : dict
+            Values by column name.
+
+        Returns
+        -------
+        label
+            The most probable label.
+
         Raises
         ------
         ValueError
@@ -295,7 +320,18 @@ class RowByRow(TallyClassifier):
         return self._model.once("labels", self._model.schema.classes.tolist)[best]
 
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
-        """P(c | x) of one row as a dict, by label."""
+        """P(c | x) of one row as a dict, by label.
+
+        Parameters
+        ----------
+        x : dict
+            Values by column name.
+
+        Returns
+        -------
+        dict
+            The probability of each label.
+        """
         shares = self._shares_of_row(as_row(x))
         if shares is None:
             return self._proba_by_label(x)

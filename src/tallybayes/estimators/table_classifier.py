@@ -269,7 +269,7 @@ class TableClassifier(RowByRow):
 
     @learning
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Counts the rows of X from scratch.
+        """Count the rows of X from scratch.
 
         Parameters
         ----------
@@ -286,6 +286,7 @@ class TableClassifier(RowByRow):
         Returns
         -------
         self
+            The estimator itself.
 
         Raises
         ------
@@ -303,20 +304,23 @@ class TableClassifier(RowByRow):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Counts the rows of X in addition. New classes and levels may come at any time.
+        """Count the rows of X in addition. New classes and levels may come at any time.
 
         Parameters
         ----------
         X : table (n_rows, n_columns)
             As for :meth:`fit`.
         y : array-like (n_rows,)
+            Class labels.
         classes : array-like, optional
             Classes that may occur, beside those of y.
         sample_weight : array-like (n_rows,), optional
+            How much each row counts; 1 by default.
 
         Returns
         -------
         self
+            The estimator itself.
 
         Raises
         ------
@@ -455,7 +459,7 @@ class TableClassifier(RowByRow):
 
     @learning
     def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Takes rows away that were counted before: the model is as if it had never seen them.
+        """Remove rows that were counted before: the model is as if it had never seen them.
 
         Classes, levels and columns that no row holds any more are gone, unless they were declared
         (``classes=``, a class prior that is given, ``columns=``). A model that holds no rows
@@ -466,13 +470,16 @@ class TableClassifier(RowByRow):
         Parameters
         ----------
         X : table (n_rows, n_columns)
+            Rows that were counted.
         y : array-like (n_rows,)
+            The labels they were counted with.
         sample_weight : array-like (n_rows,), optional
             The weights that the rows were learned with.
 
         Returns
         -------
         self
+            The estimator itself.
 
         Raises
         ------
@@ -492,7 +499,7 @@ class TableClassifier(RowByRow):
 
     @learning
     def decay(self, factor: float) -> Self:
-        """Multiplies everything that was counted by a factor, so that newer rows weigh more.
+        """Multiply everything that was counted by a factor, so that newer rows weigh more.
 
         By 0, everything is forgotten, and what was declared stays. A row learned with weight w
         weighs w·factor afterwards: to forget it later, pass that as its sample_weight.
@@ -505,6 +512,7 @@ class TableClassifier(RowByRow):
         Returns
         -------
         self
+            The estimator itself.
 
         Raises
         ------
@@ -523,17 +531,19 @@ class TableClassifier(RowByRow):
         return self
 
     def merge(self, other: TallyClassifier) -> Self:
-        """Adds the rows that another model has counted, in place.
+        """Add the rows that another model has counted, in place.
 
         Classes, columns and levels are joined by name. Hyperparameters stay this model's.
 
         Parameters
         ----------
         other : fitted estimator of the same class
+            A model of other rows.
 
         Returns
         -------
         self
+            The estimator itself.
 
         Raises
         ------
@@ -587,6 +597,7 @@ class TableClassifier(RowByRow):
         Parameters
         ----------
         X : table (n_rows, n_columns)
+            Rows to explain.
 
         Returns
         -------
@@ -596,7 +607,18 @@ class TableClassifier(RowByRow):
         return explanation_of(self._fitted(), self._read_rows(X))
 
     def explain_one(self, row: Mapping[str, Any]) -> Explanation:
-        """:meth:`explain` of one row as a dict; ``print`` it for a readable table."""
+        """:meth:`explain` of one row as a dict; ``print`` it for a readable table.
+
+        Parameters
+        ----------
+        row : dict
+            Values by column name.
+
+        Returns
+        -------
+        Explanation
+            Of the one row.
+        """
         return self.explain([as_row(row)])
 
     def __sklearn_tags__(self) -> Tags:

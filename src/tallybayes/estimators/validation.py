@@ -46,6 +46,7 @@ def leave_one_out(
     Parameters
     ----------
     model : fitted classifier of tallybayes
+        A fitted model.
     X : rows (n_rows, n_features)
         Rows that were learned, not necessarily all.
     y : array-like (n_rows,)
@@ -108,7 +109,9 @@ def cross_validate(
     model : classifier of tallybayes
         It has learned X, and is not changed. Of one that is not fitted, a clone learns X first.
     X : rows (n_rows, n_features)
+        Rows to learn and predict.
     y : array-like (n_rows,)
+        Their labels.
     folds : int, splitter, or array-like (n_rows,)
         How many stratified folds (shuffled, in the same way each time), a splitter of scikit-learn
         whose test sets hold each row once, or the fold of each row.

@@ -263,19 +263,21 @@ class WeightedNaiveBayes(TableClassifier):
 
     @learning
     def reweight(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learns cells, weights, pairs and corrections again, on rows that were learned.
+        """Learn cells, weights, pairs and corrections again, on rows that were learned.
 
         Parameters
         ----------
         X : table (n_rows, n_columns)
             Rows that the model has learned, all or a fair sample of them.
         y : array-like (n_rows,)
+            Their labels.
         sample_weight : array-like (n_rows,), optional
             The weights that they were learned with.
 
         Returns
         -------
         self
+            The estimator itself.
 
         Raises
         ------
@@ -298,6 +300,7 @@ class WeightedNaiveBayes(TableClassifier):
         X : table (n_rows, n_columns)
             Rows that the model has learned; of many a sample of 25,000 is looked at.
         y : array-like (n_rows,)
+            Their labels.
         max_terms : int
             How many columns and pairs there may be, at least 1.
         sample_weight : array-like (n_rows,), optional
@@ -305,8 +308,9 @@ class WeightedNaiveBayes(TableClassifier):
 
         Returns
         -------
-        A new model; its ``log_loss_increase_`` is how much higher its log-loss is, in nats a row.
-        This one is unchanged.
+        WeightedNaiveBayes
+            A new model; its ``log_loss_increase_`` is how much higher its log-loss is, in nats a
+            row. This one is unchanged.
 
         Raises
         ------
@@ -353,7 +357,7 @@ class WeightedNaiveBayes(TableClassifier):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Takes the counts of a :class:`NaiveBayes`, and learns weights on rows that it counted.
+        """Take the counts of a :class:`NaiveBayes`, and learn weights on rows that it counted.
 
         For counts that were made elsewhere: in batches, or merged from parts on many machines.
 
@@ -364,11 +368,14 @@ class WeightedNaiveBayes(TableClassifier):
         X : table (n_rows, n_columns)
             Rows that it has counted, all or a fair sample of them.
         y : array-like (n_rows,)
+            Their labels.
         sample_weight : array-like (n_rows,), optional
+            The weights that they were counted with.
 
         Returns
         -------
         self
+            The estimator itself.
 
         Raises
         ------
@@ -556,6 +563,7 @@ class WeightedNaiveBayes(TableClassifier):
         Parameters
         ----------
         X : table (n_rows, n_columns)
+            Rows to explain.
 
         Returns
         -------
@@ -573,6 +581,11 @@ class WeightedNaiveBayes(TableClassifier):
         ----------
         most : int, default=10
             How many terms are named.
+
+        Returns
+        -------
+        str
+            Some lines of text.
         """
         weighting = self._weighting("summary")
         now = self._weighted().now

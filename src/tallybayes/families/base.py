@@ -25,15 +25,45 @@ class Family(Protocol[T_contra]):
     kind: ClassVar[Kind]
 
     def parameters(self, tally: T_contra, classes: ClassCounts) -> Parameters:
-        """Parameters from counts; the tally is non-negative and is not changed."""
+        """Estimate parameters from counts; the tally is non-negative and is not changed.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        """
 
     def without(self, tally: T_contra, classes: ClassCounts) -> Without:
-        """What a row's own class says of it after the row is taken out, from the same counts."""
+        """What a row's own class says of it after the row is taken out, from the same counts.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        """
 
     def sample(
         self, tally: T_contra, classes: ClassCounts, rows: NDArray[np.intp], rng: Any, **size: Any
     ) -> NDArray[Any]:
-        """One draw x of p(x | c) for each class index in `rows`, (len(rows), n_features)."""
+        """One draw x of p(x | c) for each class index in `rows`, (len(rows), n_features).
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        rows : index array (n_rows,)
+            The class of each row to draw.
+        rng : numpy.random.Generator
+            The source of random numbers.
+        **size : Any
+            The totals of rows, where the family has any.
+        """
 
 
 def class_blocks(shape: tuple[int, int]) -> Iterator[slice]:

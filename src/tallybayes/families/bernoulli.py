@@ -99,7 +99,13 @@ class Bernoulli(LevelFamily):
         return LevelReading(levels, law, "Bernoulli", grows=False)
 
     def smoothing(self, alpha: float = 1.0) -> tuple[float | Array, float | Array]:
-        """What is added to the counts of 1 and of 0; `alpha` where the family says nothing."""
+        """What is added to the counts of 1 and of 0; `alpha` where the family says nothing.
+
+        Parameters
+        ----------
+        alpha : float
+            Pseudo-counts of each level.
+        """
         if self.estimate == "mle":
             return 0.0, 0.0
         if self.prior is None:
@@ -133,7 +139,15 @@ class Bernoulli(LevelFamily):
         return present, absent, total
 
     def log_probabilities(self, tally: FeatureSums, classes: ClassCounts) -> Array:
-        """log p_cj, float64 (n_classes, n_features)."""
+        """log p_cj, float64 (n_classes, n_features).
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        """
         log_prob = np.empty_like(tally.sums)
         for rows in class_blocks(log_prob.shape):
             present, _, total = self._counts(tally, classes, rows)
@@ -141,6 +155,15 @@ class Bernoulli(LevelFamily):
         return log_prob
 
     def parameters(self, tally: FeatureSums, classes: ClassCounts) -> Linear:
+        """The parameters, as a score kind; see :meth:`Family.parameters`.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        """
         weights = np.empty_like(tally.sums)
         offset = np.empty(len(weights))
         required = None
@@ -162,6 +185,15 @@ class Bernoulli(LevelFamily):
         return Linear(weights=weights, offset=offset, threshold=self.threshold, required=required)
 
     def without(self, tally: FeatureSums, classes: ClassCounts) -> PresenceWithout:
+        """The leave-one-out form; see :meth:`Family.without`.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        """
         total = classes.count[:, None]
         yes, no = self.smoothing()
         absent = total - tally.sums
@@ -179,7 +211,19 @@ class Bernoulli(LevelFamily):
     def sample(
         self, tally: FeatureSums, classes: ClassCounts, rows: NDArray[np.intp], rng: Any
     ) -> NDArray[np.int64]:
-        """0 or 1, int64 (len(rows), n_features)."""
+        """0 or 1, int64 (len(rows), n_features).
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        rows : index array (n_rows,)
+            The class of each row to draw.
+        rng : numpy.random.Generator
+            The source of random numbers.
+        """
         present, _, total = self._counts(tally, classes, slice(None))
         probability = present / total
         x: NDArray[np.int64] = (rng.uniform(size=probability[rows].shape) < probability[rows]) * 1

@@ -74,6 +74,7 @@ class Binned(NumberFamily):
         Parameters
         ----------
         grid : GridCounts
+            Grid counts of the column.
         classes : float64 array (n_classes,)
             Class counts, smoothed as the class prior is.
         alpha : float
@@ -98,7 +99,19 @@ class Binned(NumberFamily):
     def of_bins(
         self, bins: Bins, alpha: float, row_weights: RowWeights, likelihood: float
     ) -> BinnedReading:
-        """Bins and their law, whose L is known; see :meth:`read`."""
+        """The bins and their law, whose L is known; see :meth:`read`.
+
+        Parameters
+        ----------
+        bins : Bins
+            Edges, and the cells between them.
+        alpha : float
+            Pseudo-counts of each level.
+        row_weights : RowWeights
+            Effective weights of rows, by class.
+        likelihood : callable
+            The log-likelihood of the rows under bins.
+        """
         alpha = row_weights.overall * alpha if self.alpha is None else self.alpha
         what = f"binned, {bins.counts.shape[1]} bins"
         follows = alpha if self.follows else None

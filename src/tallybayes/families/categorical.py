@@ -141,6 +141,7 @@ class Categorical(LevelFamily):
         Parameters
         ----------
         n_levels : int
+            How many levels there are.
         alpha : float
             Where the family says nothing itself.
         """
@@ -226,12 +227,27 @@ class Categorical(LevelFamily):
         return pseudo, strength, np.array([part[-1] for part in each])
 
     def log_probabilities(self, tally: LevelCounts) -> Array:
-        """log P_α(x_j = a | c), float64 (n_classes, cells), in the tally's order of cells."""
+        """log P_α(x_j = a | c), float64 (n_classes, cells), in the tally's order of cells.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        """
         counts, totals, _ = self._smoothed(tally)
         log_prob: Array = log(counts) - np.repeat(np.log(totals), tally.n_levels, axis=1)
         return log_prob
 
     def parameters(self, tally: LevelCounts, classes: ClassCounts) -> Lookup:
+        """The parameters, as a score kind; see :meth:`Family.parameters`.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        """
         counts, totals, unseen = self._smoothed(tally)
         d = tally.n_features
         start = tally.start + np.arange(d + 1)
@@ -252,6 +268,15 @@ class Categorical(LevelFamily):
         )
 
     def without(self, tally: LevelCounts, classes: ClassCounts) -> CellsWithout:
+        """The leave-one-out form; see :meth:`Family.without`.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        """
         levels = tally.n_levels.tolist()
         laws = (self.law(tally.column(j), max(n, 1)) for j, n in enumerate(levels))
         return CellsWithout(laws=tuple(laws))
@@ -259,7 +284,19 @@ class Categorical(LevelFamily):
     def sample(
         self, tally: LevelCounts, classes: ClassCounts, rows: NDArray[np.intp], rng: Any
     ) -> NDArray[np.int64]:
-        """Level codes, int64 (len(rows), n_features)."""
+        """Level codes, int64 (len(rows), n_features).
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        rows : index array (n_rows,)
+            The class of each row to draw.
+        rng : numpy.random.Generator
+            The source of random numbers.
+        """
         counts, totals, _ = self._smoothed(tally)
         x = np.empty((len(rows), tally.n_features), dtype=np.int64)
         for j in range(tally.n_features):

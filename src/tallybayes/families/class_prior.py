@@ -58,14 +58,26 @@ class ClassPrior:
     given: Array | None = None
 
     def strength(self, classes: ClassCounts) -> float:
-        """α, in rows of weight 1; where it is chosen, by the evidence of the effective rows."""
+        """α, in rows of weight 1; where it is chosen, by the evidence of the effective rows.
+
+        Parameters
+        ----------
+        classes : ClassCounts
+            The counts of the classes.
+        """
         if self.alpha is not None:
             return self.alpha
         unit = classes.pooled_row_weight
         return unit * best_alpha(each(lambda alpha: class_evidence(classes.count / unit, alpha)))
 
     def log(self, classes: ClassCounts) -> Array:
-        """log P(c), float64 (n_classes,), in nats; −inf for a class that cannot occur."""
+        """log P(c), float64 (n_classes,), in nats; −inf for a class that cannot occur.
+
+        Parameters
+        ----------
+        classes : ClassCounts
+            The counts of the classes.
+        """
         if self.given is not None:
             return log(self.given)
         smoothed = classes.count + self.strength(classes)
@@ -79,7 +91,17 @@ class ClassPrior:
         return prior
 
     def drawn(self, classes: ClassCounts, rng: Any, n: int) -> Array:
-        """log P(c) drawn from its posterior, float64 (n, n_classes); as it is, where given."""
+        """log P(c) drawn from its posterior, float64 (n, n_classes); as it is, where given.
+
+        Parameters
+        ----------
+        classes : ClassCounts
+            The counts of the classes.
+        rng : numpy.random.Generator
+            The source of random numbers.
+        n : int
+            How many draws.
+        """
         if self.given is not None:
             return np.broadcast_to(log(self.given), (n, len(self.given)))
         return log_dirichlet(classes.count + self.strength(classes), rng, n)
@@ -92,9 +114,11 @@ class ClassPrior:
         Parameters
         ----------
         classes : ClassCounts
+            The counts of the classes.
         own : int64 array (n_rows,)
             The class of each row.
         weight : float64 array (n_rows,)
+            The weight of each row.
 
         Raises
         ------

@@ -87,6 +87,7 @@ class ColumnFamily:
 
     @property
     def together(self) -> Kind | None:
+        """The kind of tally of a group of columns; None where columns are read one by one."""
         return None
 
     @property
@@ -119,10 +120,22 @@ class ColumnFamily:
         return self
 
     def check(self, key: Any) -> None:
-        """Raises ValueError where it cannot be the family of the columns that `key` names."""
+        """Raise ValueError where it cannot be the family of the columns that `key` names.
+
+        Parameters
+        ----------
+        key : str
+            The key of `columns` that names it, for messages.
+        """
 
     def check_group(self, n_columns: int) -> None:
-        """Raises ValueError where it cannot be the family of a group of so many columns."""
+        """Raise ValueError where it cannot be the family of a group of so many columns.
+
+        Parameters
+        ----------
+        n_columns : int
+            How many columns the group has.
+        """
 
 
 # ---- columns of levels ---------------------------------------------------------------------------
@@ -186,7 +199,9 @@ class LevelFamily(ColumnFamily, ABC):
         Parameters
         ----------
         counted : CountedLevels
+            Level counts of the column.
         context : Context
+            Smoothing, estimate and weights of rows.
         """
 
 
@@ -249,7 +264,9 @@ class NumberFamily(ColumnFamily, ABC):
         Parameters
         ----------
         counts : NumberCounts
+            Moments and grid counts of the column.
         context : Context
+            Smoothing, estimate and weights of rows.
         """
 
 

@@ -54,6 +54,11 @@ class Complement:
 
         With α = 0 a feature that class c alone has would weigh +∞ for c: it weighs −inf for the
         other classes instead, which it rules out, and 0 for c.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
         """
         weights = np.empty_like(tally.sums)
         everything = tally.sums.sum(axis=0)
@@ -87,10 +92,28 @@ class Complement:
         return weights
 
     def parameters(self, tally: FeatureSums, classes: ClassCounts) -> Linear:
+        """The parameters, as a score kind; see :meth:`Family.parameters`.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        """
         weights = self.weights(tally)
         return Linear(weights=weights, offset=np.zeros(len(weights)), non_negative=True)
 
     def without(self, tally: FeatureSums, classes: ClassCounts) -> ComplementWithout:
+        """The leave-one-out form; see :meth:`Family.without`.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        """
         everything = tally.sums.sum(axis=0)
         alpha = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
         return ComplementWithout(

@@ -215,7 +215,15 @@ class Gaussian(NumberFamily, GroupFamily):
         return 1.0 if self.estimate == "posterior" else self.ddof
 
     def has_spread(self, own: Statistics, typical: Array) -> NDArray[np.bool_]:
-        """Which classes have a variance of their own, where `typical` is that within classes."""
+        """Which classes have a variance of their own, where `typical` is that within classes.
+
+        Parameters
+        ----------
+        own : float64 array
+            Variances of the classes.
+        typical : float64 array
+            Variances to compare with.
+        """
         # fractional weights add up to ddof rows and a little
         many = own.n - self.divisor_less > RESIDUE * own.n
         least = np.maximum(ZERO_VARIANCE * typical, TINY)  # of less float64 keeps no digits
@@ -223,7 +231,13 @@ class Gaussian(NumberFamily, GroupFamily):
         return spread
 
     def spread(self, classes: Statistics) -> Spread:
-        """The spread within classes, (…, n_classes), their axis kept with length 1."""
+        """The spread within classes, (…, n_classes), their axis kept with length 1.
+
+        Parameters
+        ----------
+        classes : ClassCounts
+            The counts of the classes.
+        """
         n, squares = classes.n, np.maximum(classes.squares, 0.0)
         rows = np.maximum(n.sum(axis=-1, keepdims=True), TINY)
         typical = squares.sum(axis=-1, keepdims=True) / rows
@@ -308,7 +322,13 @@ class Gaussian(NumberFamily, GroupFamily):
         return centre, scale / (shape - 1.0), None
 
     def mean_variance(self, tally: Moments) -> MeanVariance:
-        """μ and σ² of every class and column of a tally."""
+        """μ and σ² of every class and column of a tally.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        """
         predictive, epsilon = self._predictive_of(tally)
         return MeanVariance(predictive.centre, predictive.variance, epsilon)
 
@@ -324,6 +344,15 @@ class Gaussian(NumberFamily, GroupFamily):
         return self.predictive(Statistics(tally.n, mean, squares), everyone, epsilon), epsilon
 
     def parameters(self, tally: Moments, classes: ClassCounts) -> Quadratic:
+        """The parameters, as a score kind; see :meth:`Family.parameters`.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        """
         predictive, _ = self._predictive_of(tally)
         if self.pooled_rows:
             raise ValueError(
@@ -343,6 +372,15 @@ class Gaussian(NumberFamily, GroupFamily):
         )
 
     def without(self, tally: Moments, classes: ClassCounts) -> MomentsWithout:
+        """The leave-one-out form; see :meth:`Family.without`.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        """
         tally, pooled = tally.copy(), tally.pooled()
 
         def exact(x: Array, index: NDArray[np.intp], weight: Array) -> Array:
@@ -393,6 +431,18 @@ class Gaussian(NumberFamily, GroupFamily):
     def sample(
         self, tally: Moments, classes: ClassCounts, rows: NDArray[np.intp], rng: Any
     ) -> Array:
-        """float64 (len(rows), n_features)."""
+        """float64 (len(rows), n_features).
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        rows : index array (n_rows,)
+            The class of each row to draw.
+        rng : numpy.random.Generator
+            The source of random numbers.
+        """
         mean, variance, _ = self.mean_variance(tally)
         return rng.normal(mean[rows], np.sqrt(variance)[rows])  # type: ignore[no-any-return]

@@ -61,6 +61,7 @@ class Multinomial(GroupFamily):
 
     @property
     def together(self) -> Kind:
+        """The kind of tally of a group of columns; None where columns are read one by one."""
         return "sums"
 
     @property
@@ -79,7 +80,15 @@ class Multinomial(GroupFamily):
         return MultinomialCounts.read(self, tally, context.alpha)
 
     def smoothing(self, n_features: int, alpha: float = 1.0) -> float | Array:
-        """α_j: a number, or float64 array (n_features,); `alpha` where the family says nothing."""
+        """α_j: a number, or float64 array (n_features,); `alpha` where the family says nothing.
+
+        Parameters
+        ----------
+        n_features : int
+            How many features there are.
+        alpha : float
+            Pseudo-counts of each level.
+        """
         if self.estimate == "mle":
             return 0.0
         if self.prior is None:
@@ -89,7 +98,13 @@ class Multinomial(GroupFamily):
         return self.prior.concentration(n_features)
 
     def need_counts(self, tally: FeatureSums) -> None:
-        """Raises ValueError for maximum likelihood where no class has any count."""
+        """Raise ValueError for maximum likelihood where no class has any count.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        """
         if self.estimate == "mle" and not tally.sums.any():
             raise cannot_estimate(self, "any column")
 
@@ -109,7 +124,13 @@ class Multinomial(GroupFamily):
         return total
 
     def log_probabilities(self, tally: FeatureSums) -> Array:
-        """log θ_cj, float64 (n_classes, n_features)."""
+        """log θ_cj, float64 (n_classes, n_features).
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        """
         log_prob = np.empty_like(tally.sums)
         with np.errstate(divide="ignore"):  # log 0 = −inf is meant
             for rows in class_blocks(log_prob.shape):
@@ -120,6 +141,15 @@ class Multinomial(GroupFamily):
         return log_prob
 
     def parameters(self, tally: FeatureSums, classes: ClassCounts) -> Linear:
+        """The parameters, as a score kind; see :meth:`Family.parameters`.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        """
         if self.estimate == "posterior":
             raise ValueError(
                 "estimate='posterior' is for a group of columns of a table: "
@@ -129,6 +159,15 @@ class Multinomial(GroupFamily):
         return Linear(weights=weights, offset=np.zeros(len(weights)), non_negative=True)
 
     def without(self, tally: FeatureSums, classes: ClassCounts) -> SumsWithout:
+        """The leave-one-out form; see :meth:`Family.without`.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        """
         alpha = np.asarray(self.smoothing(tally.sums.shape[1]), dtype=np.float64)
         return SumsWithout(part=tally.sums, alpha=np.atleast_1d(alpha))
 
@@ -140,7 +179,21 @@ class Multinomial(GroupFamily):
         rng: Any,
         length: NDArray[np.int64],
     ) -> NDArray[np.int64]:
-        """Counts that sum to `length`, () or (len(rows),); int64 (len(rows), n_features)."""
+        """Draw counts that sum to `length`, () or (len(rows),); int64 (len(rows), n_features).
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        rows : index array (n_rows,)
+            The class of each row to draw.
+        rng : numpy.random.Generator
+            The source of random numbers.
+        length : int array (n_rows,)
+            The total of each row.
+        """
         if length.ndim and len(length) != len(rows):
             raise ValueError(f"length has {len(length)} values for {len(rows)} rows")
         length = np.broadcast_to(length, (len(rows),))

@@ -65,7 +65,7 @@ class NegativeBinomial(NumberFamily):
 
     See Also
     --------
-    Poisson : counts whose variance is their mean.
+    Poisson : Counts whose variance is their mean.
     """
 
     kind: ClassVar[Kind] = "grid"

@@ -51,16 +51,42 @@ class NumberDensity(ABC):
     @abstractmethod
     def log_density(self, x: Array) -> Array:
         """log p(x | c), float64 (n_rows, n_classes), in nats, of values (n_rows,) without missing
-        values."""
+        values.
+
+        Parameters
+        ----------
+        x : float64 array (n_rows,)
+            Values of the column, without missing values.
+        """
 
     @abstractmethod
     def without(self, x: Array, own: NDArray[np.intp], weight: Array) -> Array:
-        """The same after each row itself is taken out; `own` is its class, `weight` its weight."""
+        """The same after each row itself is taken out; `own` is its class, `weight` its weight.
+
+        Parameters
+        ----------
+        x : float64 array (n_rows,)
+            Values of the column, without missing values.
+        own : index array (n_rows,)
+            The class of each row.
+        weight : float64 array (n_rows,)
+            The weight of each row.
+        """
 
     @abstractmethod
     def drawn(self, x: Array, rng: Any, n: int) -> Array:
         """log p(x | c) under parameters drawn from their posterior, float64 (n, n_rows,
-        n_classes)."""
+        n_classes).
+
+        Parameters
+        ----------
+        x : float64 array (n_rows,)
+            Values of the column, without missing values.
+        rng : numpy.random.Generator
+            The source of random numbers.
+        n : int
+            How many draws of the parameters.
+        """
 
     @abstractmethod
     def described(self) -> Description:
@@ -87,12 +113,25 @@ class NumberDensity(ABC):
 
     def tuned(self, tuning: Tuning, grid: GridCounts) -> tuple[NumberDensity, float | None]:
         """The density with a prior as strong as it is to be, and that strength where it was chosen;
-        `grid` are the column's values."""
+        `grid` are the column's values.
+
+        Parameters
+        ----------
+        tuning : Tuning
+            How strong the prior is made.
+        grid : GridCounts
+            Grid counts of the column.
+        """
         return tuning.of_density(self, grid)
 
     # ---- the prior, and what the rows make of it -------------------------------------------------
     def log_evidence_of(self, grid: GridCounts) -> float:
         """log p(rows) in nats, `grid` being the values.
+
+        Parameters
+        ----------
+        grid : GridCounts
+            Grid counts of the column.
 
         Raises
         ------
@@ -107,6 +146,11 @@ class NumberDensity(ABC):
     def prior_and_posteriors(self, column: str) -> PriorAndPosteriors:
         """The distributions of a parameter of the column of this name.
 
+        Parameters
+        ----------
+        column : str
+            The name of the column.
+
         Raises
         ------
         ImproperPrior
@@ -119,6 +163,11 @@ class NumberDensity(ABC):
 
     def distribution(self, laws: Laws) -> Any:
         """What a number of each class is distributed as.
+
+        Parameters
+        ----------
+        laws : Laws
+            What makes distributions.
 
         Raises
         ------

@@ -86,7 +86,15 @@ class Poisson(NumberFamily):
         return self.read(counts.moments, context.alpha)
 
     def read(self, moments: Moments, alpha: float) -> PoissonDensity:
-        """The density of one column; `alpha` is the model's."""
+        """The density of one column; `alpha` is the model's.
+
+        Parameters
+        ----------
+        moments : Moments
+            Moments of the column.
+        alpha : float
+            Pseudo-counts of each level.
+        """
         n = moments.n[:, 0]
         if self.estimate == "mle" and not n.any():
             raise cannot_estimate(self, "the column")

@@ -119,7 +119,13 @@ class Dirichlet:
         return cls(float(total), tuple(base.tolist()), tuple(excess.tolist()))
 
     def concentration(self, n_levels: int) -> Array:
-        """strength·base, float64 (n_levels,)."""
+        """strength·base, float64 (n_levels,).
+
+        Parameters
+        ----------
+        n_levels : int
+            How many levels there are.
+        """
         if self.base == "marginal":
             raise ValueError("a marginal base is known only beside counts")
         if self.base is None:
@@ -132,13 +138,24 @@ class Dirichlet:
         return self.strength * np.asarray(self.base, dtype=np.float64)
 
     def mean(self, n_levels: int | None = None) -> Array:
-        """E p, float64 (n_levels,)."""
+        """E p, float64 (n_levels,).
+
+        Parameters
+        ----------
+        n_levels : int
+            How many levels there are.
+        """
         a = self.concentration(self._levels(n_levels))
         self._need_proper("mean")
         return np.asarray(a / a.sum())
 
     def excess(self, n_levels: int) -> Array:
-        """Concentrations − 1, what a posterior mode adds to the counts, float64 (n_levels,).
+        """The concentrations − 1, what a posterior mode adds to the counts, float64 (n_levels,).
+
+        Parameters
+        ----------
+        n_levels : int
+            How many levels there are.
 
         Raises
         ------
@@ -159,6 +176,11 @@ class Dirichlet:
     def mode(self, n_levels: int | None = None) -> Array:
         """The p of largest density, (a − 1) / Σ(a − 1), float64 (n_levels,).
 
+        Parameters
+        ----------
+        n_levels : int
+            How many levels there are.
+
         Raises
         ------
         ValueError
@@ -173,7 +195,13 @@ class Dirichlet:
         return np.asarray(excess / excess.sum())
 
     def log_density(self, p: ArrayLike) -> float:
-        """log of the density at p (n_levels,), probabilities that sum to 1, in nats."""
+        """log of the density at p (n_levels,), probabilities that sum to 1, in nats.
+
+        Parameters
+        ----------
+        p : float64 array (n_levels,)
+            Probabilities of the levels.
+        """
         at = np.array(_shares(p, "p"))
         a = self.concentration(len(at))
         self._need_proper("density")
@@ -183,7 +211,13 @@ class Dirichlet:
         return float(gammaln(a.sum()) - gammaln(a).sum() + xlogy(a - 1.0, at).sum())
 
     def updated(self, counts: ArrayLike) -> Dirichlet:
-        """The posterior after these counts (n_levels,), from 0 on."""
+        """The posterior after these counts (n_levels,), from 0 on.
+
+        Parameters
+        ----------
+        counts : float64 array (n_classes, n_levels)
+            Counts of the levels.
+        """
         k = count_numbers("Dirichlet.updated", counts)
         a = self.concentration(len(k)) + k
         if not a.sum() > 0.0:
@@ -193,7 +227,13 @@ class Dirichlet:
 
     def log_evidence(self, counts: ArrayLike) -> Array:
         """log P(rows) of rows that fall on the levels `counts` (…, n_levels) times, in their order:
-        the Dirichlet-multinomial without its coefficient, in nats, float64 (…)."""
+        the Dirichlet-multinomial without its coefficient, in nats, float64 (…).
+
+        Parameters
+        ----------
+        counts : float64 array (n_classes, n_levels)
+            Counts of the levels.
+        """
         k = count_numbers("Dirichlet.log_evidence", counts)
         a = self.concentration(k.shape[-1])
         self._need_proper("evidence")
@@ -289,7 +329,13 @@ class Beta:
         return self.a - 1.0, self.b - 1.0
 
     def density(self, theta: ArrayLike) -> Array:
-        """θ^(a−1) (1−θ)^(b−1) / B(a, b), 0 outside 0 … 1, like theta."""
+        """θ^(a−1) (1−θ)^(b−1) / B(a, b), 0 outside 0 … 1, like theta.
+
+        Parameters
+        ----------
+        theta : array-like
+            Probabilities at which it is asked.
+        """
         t = np.asarray(theta, dtype=np.float64)
         inside = ~((t < 0.0) | (t > 1.0))
         at = np.where(inside, t, 0.5)
@@ -297,13 +343,29 @@ class Beta:
         return np.asarray(np.where(inside, np.exp(log), 0.0))
 
     def updated(self, yes: float, no: float) -> Beta:
-        """The posterior after rows of yes and of no, from 0 on."""
+        """The posterior after rows of yes and of no, from 0 on.
+
+        Parameters
+        ----------
+        yes : float64 array
+            Rows of yes.
+        no : float64 array
+            Rows of no.
+        """
         k = count_numbers("Beta.updated", [yes, no])
         excess = None if self._excess is None else (self._excess[0] + k[0], self._excess[1] + k[1])
         return Beta(self.a + k[0].item(), self.b + k[1].item(), excess)
 
     def log_evidence(self, yes: ArrayLike, no: ArrayLike) -> Array:
-        """log P of rows of yes and no, in their order, in nats."""
+        """log P of rows of yes and no, in their order, in nats.
+
+        Parameters
+        ----------
+        yes : float64 array
+            Rows of yes.
+        no : float64 array
+            Rows of no.
+        """
         counts = np.stack(np.broadcast_arrays(yes, no), axis=-1)
         return log_counts_evidence(
             np.array([self.a, self.b]), count_numbers("Beta.log_evidence", counts)

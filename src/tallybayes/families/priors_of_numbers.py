@@ -57,7 +57,13 @@ class Gamma:
         return (self.shape - 1.0) / self.rate
 
     def density(self, rate: ArrayLike) -> Array:
-        """The density at λ, 0 below 0, like `rate`."""
+        """The density at λ, 0 below 0, like `rate`.
+
+        Parameters
+        ----------
+        rate : array-like
+            Rates at which it is asked.
+        """
         x = np.asarray(rate, dtype=np.float64)
         inside = ~((x < 0.0) | (x == np.inf))
         at = np.where(inside, x, 1.0)
@@ -66,7 +72,15 @@ class Gamma:
         return np.asarray(np.where(inside, np.exp(log), 0.0))
 
     def updated(self, total: float, rows: float) -> Gamma:
-        """The posterior after `rows` rows with `total` events, from 0 on."""
+        """The posterior after `rows` rows with `total` events, from 0 on.
+
+        Parameters
+        ----------
+        total : float
+            Their sum.
+        rows : float
+            Rows that were counted.
+        """
         events, n = count_numbers("Gamma.updated", [total, rows]).tolist()
         return Gamma(self.shape + events, self.rate + n)
 
@@ -98,7 +112,17 @@ class NormalInverseGamma:
 
     def posterior(self, n: Any, mean: Any, squares: Any) -> tuple[Any, Any, Any, Any]:
         """(μ_n, κ_n, a_n, b_n) after n rows of this mean and sum of squares about it; numbers or
-        arrays."""
+        arrays.
+
+        Parameters
+        ----------
+        n : float
+            Rows.
+        mean : float64 array
+            Mean of the values.
+        squares : float64 array
+            Sum of squares about the mean.
+        """
         strength = self.strength + n
         centre = (self.strength * self.mean + n * mean) / strength
         return centre, strength, self.shape + 0.5 * n, self.scale + self._added(n, mean, squares)
@@ -110,7 +134,13 @@ class NormalInverseGamma:
 
     def density_of_mean(self, mean: ArrayLike) -> Array:
         """The density of μ, whatever σ² is: Student-t of 2a₀ degrees of freedom about μ₀, with the
-        scale √(b₀ / (a₀κ₀))."""
+        scale √(b₀ / (a₀κ₀)).
+
+        Parameters
+        ----------
+        mean : float64 array
+            Means at which it is asked.
+        """
         freedom, scale = 2.0 * self.shape, np.sqrt(self.scale / (self.shape * self.strength))
         t = (np.asarray(mean, dtype=np.float64) - self.mean) / scale
         half = 0.5 * (freedom + 1.0)
@@ -118,7 +148,15 @@ class NormalInverseGamma:
         return np.asarray(np.exp(log - half * np.log1p(t * t / freedom)) / scale)
 
     def log_density(self, mean: ArrayLike, variance: ArrayLike) -> Array:
-        """log of the joint density at (μ, σ²), in nats."""
+        """log of the joint density at (μ, σ²), in nats.
+
+        Parameters
+        ----------
+        mean : float64 array
+            Means.
+        variance : float64 array
+            Variances.
+        """
         m, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
         log = 0.5 * np.log(self.strength / (2.0 * np.pi * v))
         log = log - self.strength * (m - self.mean) ** 2 / (2.0 * v)
@@ -126,7 +164,17 @@ class NormalInverseGamma:
         return np.asarray(log - (self.shape + 1.0) * np.log(v) - self.scale / v)
 
     def log_evidence(self, n: Any, mean: Any, squares: Any) -> Array:
-        """log p of n rows of this mean and sum of squares about it, in nats."""
+        """log p of n rows of this mean and sum of squares about it, in nats.
+
+        Parameters
+        ----------
+        n : float
+            Rows.
+        mean : float64 array
+            Mean of the values.
+        squares : float64 array
+            Sum of squares about the mean.
+        """
         _, strength, _, scale = self.posterior(n, mean, squares)
         half = 0.5 * np.asarray(n, dtype=np.float64)
         grown = np.log1p(self._added(n, mean, squares) / self.scale)  # log(b_n / b₀)

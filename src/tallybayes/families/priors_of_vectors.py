@@ -80,6 +80,11 @@ class NormalInverseWishart:
     def of(self, d: int) -> tuple[Array, Array]:
         """μ₀ (d,) and Ψ₀ (d, d).
 
+        Parameters
+        ----------
+        d : int
+            How many columns the group has.
+
         Raises
         ------
         ValueError
@@ -111,7 +116,17 @@ class NormalInverseWishart:
 
     def posterior(self, n: Array, mean: Array, scatter: Array) -> tuple[Array, Array, Array, Array]:
         """(μ_n, κ_n, ν_n, Ψ_n) after n rows (…,) of this mean (…, d) and sum of squares and
-        products about it (…, d, d)."""
+        products about it (…, d, d).
+
+        Parameters
+        ----------
+        n : float
+            Rows.
+        mean : float64 array
+            Mean of the values.
+        scatter : float64 array (d, d)
+            Σ (x − x̄)(x − x̄)ᵀ.
+        """
         prior_mean, prior_scale = self.of(mean.shape[-1])
         strength = self.strength + n
         centre = (self.strength * prior_mean + n[..., None] * mean) / strength[..., None]
@@ -121,7 +136,15 @@ class NormalInverseWishart:
         return centre, strength, self.freedom + n, prior_scale + scatter + between
 
     def log_density(self, mean: Array, covariance: Array) -> float:
-        """log of the joint density at (μ, Σ), in nats."""
+        """log of the joint density at (μ, Σ), in nats.
+
+        Parameters
+        ----------
+        mean : float64 array
+            Means.
+        covariance : float64 array (d, d)
+            A covariance matrix.
+        """
         mu, sigma = np.asarray(mean, dtype=np.float64), np.asarray(covariance, dtype=np.float64)
         d = len(mu)
         prior_mean, prior_scale = self.of(d)
@@ -134,7 +157,17 @@ class NormalInverseWishart:
         return float(log - 0.5 * np.trace(np.linalg.solve(sigma, prior_scale)))
 
     def log_evidence(self, n: Array, mean: Array, scatter: Array) -> Array:
-        """log p of n rows (…,) of this mean and sum of squares and products, in nats."""
+        """log p of n rows (…,) of this mean and sum of squares and products, in nats.
+
+        Parameters
+        ----------
+        n : float
+            Rows.
+        mean : float64 array
+            Mean of the values.
+        scatter : float64 array (d, d)
+            Σ (x − x̄)(x − x̄)ᵀ.
+        """
         d = mean.shape[-1]
         _, strength, freedom, scale = self.posterior(n, mean, scatter)
         before = _log_det(self.of(d)[1])

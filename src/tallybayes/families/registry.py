@@ -48,7 +48,7 @@ _FAMILIES: dict[str, type[ColumnFamily]] = {
 
 
 def register_family(name: str, family: type[ColumnFamily]) -> type[ColumnFamily]:
-    """Makes a family known by a name, to the command line and to model files.
+    """Make a family known by a name, to the command line and to model files.
 
     Parameters
     ----------

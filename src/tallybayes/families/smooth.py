@@ -101,7 +101,19 @@ class Smooth(NumberFamily):
         alpha: float,
         row_weights: RowWeights = UNIT_ROWS,
     ) -> BinnedReading:
-        """The bins and their law, from grid counts; see :meth:`Binned.read`."""
+        """The bins and their law, from grid counts; see :meth:`Binned.read`.
+
+        Parameters
+        ----------
+        grid : GridCounts
+            Grid counts of the column.
+        classes : ClassCounts
+            The counts of the classes.
+        alpha : float
+            Pseudo-counts of each level.
+        row_weights : RowWeights
+            Effective weights of rows, by class.
+        """
         unit = row_weights.overall
         best = best_density(
             grid,

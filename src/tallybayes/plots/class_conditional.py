@@ -60,11 +60,13 @@ class ClassConditionalDisplay:
     Parameters
     ----------
     classes : array-like (n_classes,)
+        The counts of the classes.
     views : tuple of View
         One column, or two.
     shape : Curves, Stems, Bars or Contours
         What is drawn.
     rows : Rows, optional
+        Rows to predict; see :meth:`predict`.
     codes : index array (n_rows,), optional
         The class of each row.
 
@@ -95,12 +97,17 @@ class ClassConditionalDisplay:
         self.codes = codes
 
     def plot(self, ax: Any = None) -> Self:
-        """Draws it.
+        """Draw the display.
 
         Parameters
         ----------
         ax : axes, optional
             New ones by default.
+
+        Returns
+        -------
+        self
+            The display, with ``figure_`` and ``axes_``.
         """
         ax = need_axes(ax)
         looks = looks_of(len(self.classes))
@@ -153,6 +160,7 @@ class ClassConditionalDisplay:
         Parameters
         ----------
         estimator : fitted classifier of this package
+            A fitted model.
         columns : name, or sequence of one or two
             Names, or numbers, of columns.
         X : table or array (n_rows, n_columns), optional
@@ -162,6 +170,7 @@ class ClassConditionalDisplay:
         shares : sequence of float
             Heights of the lines around two columns, in shares of each class's largest density.
         ax : axes, optional
+            Where to draw; new axes unless given.
 
         Raises
         ------

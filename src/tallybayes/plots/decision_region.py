@@ -38,11 +38,15 @@ class DecisionRegionDisplay:
     Parameters
     ----------
     classes : array-like (n_classes,)
+        The counts of the classes.
     views : tuple of two View
+        What is drawn in each panel.
     x, y : float64 arrays (n_x,), (n_y,)
+        Events; see :meth:`log_prob`.
     regions : index array (n_y, n_x)
         The class at each place.
     rows : Rows, optional
+        Rows to predict; see :meth:`predict`.
     codes : index array (n_rows,), optional
         The class of each row.
     title : str
@@ -81,12 +85,17 @@ class DecisionRegionDisplay:
         self.title = title
 
     def plot(self, ax: Any = None) -> Self:
-        """Draws it.
+        """Draw the display.
 
         Parameters
         ----------
         ax : axes, optional
             New ones by default.
+
+        Returns
+        -------
+        self
+            The display, with ``figure_`` and ``axes_``.
         """
         ax = need_axes(ax)
         looks = looks_of(len(self.classes))
@@ -150,6 +159,7 @@ class DecisionRegionDisplay:
         Parameters
         ----------
         estimator : fitted classifier of this package
+            A fitted model.
         columns : sequence of two, optional
             Names, or numbers, of columns; may be left out for a model of two.
         X : table or array (n_rows, n_columns), optional
@@ -161,6 +171,7 @@ class DecisionRegionDisplay:
         points : int
             Of the grid, along each column of numbers.
         ax : axes, optional
+            Where to draw; new axes unless given.
 
         Raises
         ------

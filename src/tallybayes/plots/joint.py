@@ -51,12 +51,17 @@ class JointPlot:
         self.panels = panels
 
     def plot(self, ax: Any = None) -> Self:
-        """Draws it.
+        """Draw the display.
 
         Parameters
         ----------
         ax : axes, optional
             Axes whose place it takes; a new figure by default.
+
+        Returns
+        -------
+        self
+            The display, with ``figure_`` and ``axes_``.
         """
         panels = self.panels
         looks = looks_of(len(panels.classes))
@@ -100,12 +105,15 @@ class JointPlot:
         Parameters
         ----------
         estimator : fitted classifier of this package
+            A fitted model.
         X : table or array (n_rows, n_columns)
+            Rows to predict.
         y : array-like (n_rows,), optional
             Their classes; those that the estimator predicts by default.
         columns : sequence of two, optional
             Names, or numbers; may be left out for a model of two.
         ax : axes, optional
+            Where to draw; new axes unless given.
 
         Raises
         ------
@@ -125,10 +133,13 @@ class JointPlot:
         Parameters
         ----------
         X : table or array (n_rows, n_columns)
+            Rows to predict.
         y : array-like (n_rows,)
+            Class labels.
         columns : sequence of two, optional
             Names, or numbers; may be left out for two columns.
         ax : axes, optional
+            Where to draw; new axes unless given.
 
         Raises
         ------

@@ -26,6 +26,7 @@ class PairPlot:
     Parameters
     ----------
     panels : Panels
+        What is drawn in each panel.
 
     Attributes
     ----------
@@ -45,12 +46,17 @@ class PairPlot:
         self.panels = panels
 
     def plot(self, ax: Any = None) -> Self:
-        """Draws it.
+        """Draw the display.
 
         Parameters
         ----------
         ax : axes, optional
             Axes whose place the panels take; a new figure by default.
+
+        Returns
+        -------
+        self
+            The display, with ``figure_`` and ``axes_``.
         """
         panels, n = self.panels, len(self.panels.views)
         looks = looks_of(len(panels.classes))
@@ -119,12 +125,15 @@ class PairPlot:
         Parameters
         ----------
         estimator : fitted classifier of this package
+            A fitted model.
         X : table or array (n_rows, n_columns)
+            Rows to predict.
         y : array-like (n_rows,), optional
             Their classes; those that the estimator predicts by default.
         columns : sequence, optional
             Names, or numbers, of at most 10 columns.
         ax : axes, optional
+            Where to draw; new axes unless given.
 
         Raises
         ------
@@ -144,10 +153,13 @@ class PairPlot:
         Parameters
         ----------
         X : table or array (n_rows, n_columns)
+            Rows to predict.
         y : array-like (n_rows,)
+            Class labels.
         columns : sequence, optional
             Names, or numbers, of at most 10 columns.
         ax : axes, optional
+            Where to draw; new axes unless given.
 
         Raises
         ------

@@ -79,12 +79,17 @@ class PosteriorDisplay:
         self.parameter = parameter
 
     def plot(self, ax: Any = None) -> Self:
-        """Draws the densities.
+        """Draw the densities.
 
         Parameters
         ----------
         ax : axes, optional
             New ones by default.
+
+        Returns
+        -------
+        self
+            The display, with ``figure_`` and ``axes_``.
         """
         ax = need_axes(ax)
         self.x_ = _grid(self.prior, list(self.posteriors.values()))
@@ -129,10 +134,13 @@ class PosteriorDisplay:
         Parameters
         ----------
         estimator : fitted NaiveBayes
+            A fitted model.
         column : name
+            The name of the column.
         level : object, optional
             For a column of levels: which one.
         ax : axes, optional
+            Where to draw; new axes unless given.
 
         Raises
         ------
@@ -176,10 +184,13 @@ class PosteriorDisplay:
         Parameters
         ----------
         prior : Beta or Gamma
+            The prior distribution.
         counts : sequence of two
             Of a Beta, rows of yes and of no; of a Gamma, events and rows.
         parameter : str
+            The parameter's name.
         ax : axes, optional
+            Where to draw; new axes unless given.
 
         Raises
         ------

@@ -24,7 +24,9 @@ class PriorDisplay:
     Parameters
     ----------
     classes : array-like (n_classes,)
+        The counts of the classes.
     probabilities : array-like (n_classes,)
+        Probabilities to draw.
 
     Attributes
     ----------
@@ -45,7 +47,7 @@ class PriorDisplay:
         self.probabilities: NDArray[np.float64] = np.asarray(probabilities, dtype=np.float64)
 
     def plot(self, ax: Any = None, **bar_kw: Any) -> Self:
-        """Draws the bars.
+        """Draw the bars.
 
         Parameters
         ----------
@@ -53,6 +55,11 @@ class PriorDisplay:
             New ones by default.
         **bar_kw
             For ``ax.bar``.
+
+        Returns
+        -------
+        self
+            The display, with ``figure_`` and ``axes_``.
         """
         ax = need_axes(ax)
         looks = looks_of(len(self.classes))
@@ -78,7 +85,9 @@ class PriorDisplay:
         Parameters
         ----------
         estimator : fitted classifier of this package
+            A fitted model.
         ax : axes, optional
+            Where to draw; new axes unless given.
         **bar_kw
             For ``ax.bar``.
         """
@@ -92,7 +101,9 @@ class PriorDisplay:
         Parameters
         ----------
         y : array-like (n_rows,)
+            Class labels.
         ax : axes, optional
+            Where to draw; new axes unless given.
         **bar_kw
             For ``ax.bar``.
         """
