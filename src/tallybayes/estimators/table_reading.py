@@ -94,9 +94,9 @@ class ColumnReading:
     alpha: float | None = None
 
 
-def _parts(n: int) -> list[slice]:
-    """Parts of n columns that are looked at together, each by one thread."""
-    step = max(1, min(COLUMNS, -(-n // get_num_threads())))
+def _parts(n: int, least: int = 1) -> list[slice]:
+    """Parts of n columns, of at least so many, that are looked at together, each by one thread."""
+    step = max(least, min(COLUMNS, -(-n // get_num_threads())))
     return [slice(start, start + step) for start in range(0, n, step)]
 
 
@@ -253,7 +253,7 @@ class _Reader:
         alpha, weights, plain = self.alpha_of_bins, self.row_weights, self.plain
         found = in_threads(
             lambda some: read_each_as(choices[some], columns[some], alpha, plain, weights),
-            _parts(len(columns)),
+            _parts(len(columns), COLUMNS),
         )
         self.readings = dict(zip(names, [one for part in found for one in part], strict=True))
 
