@@ -53,10 +53,10 @@ SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(
     [
         "tallybayes.cli.app",
-        "tallybayes.cli.merging",
-        "tallybayes.cli.learning",
-        "tallybayes.cli.training",
-        "tallybayes.estimators.files",
+        "tallybayes.cli.commands.merging",
+        "tallybayes.cli.commands.learning",
+        "tallybayes.cli.commands.training",
+        "tallybayes.estimators.persistence.model_files",
     ]
 )
 """Each command is a process of its own, forked from one that has imported what it needs, so that

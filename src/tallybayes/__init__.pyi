@@ -1,16 +1,16 @@
 from tallybayes import _kernels as _kernels
 from tallybayes.bayes import bayes_rule, update
 from tallybayes.engines.threads import get_num_threads, set_num_threads
-from tallybayes.estimators.bernoulli import BernoulliNB
-from tallybayes.estimators.categorical import CategoricalNB
-from tallybayes.estimators.complement import ComplementNB
-from tallybayes.estimators.files import load
-from tallybayes.estimators.gaussian import GaussianNB
-from tallybayes.estimators.lazy import LazyNaiveBayes
-from tallybayes.estimators.multinomial import MultinomialNB
-from tallybayes.estimators.naive_bayes import NaiveBayes
-from tallybayes.estimators.validation import cross_validate, leave_one_out
-from tallybayes.estimators.weighted import WeightedNaiveBayes
+from tallybayes.estimators.arrays.bernoulli import BernoulliNB
+from tallybayes.estimators.arrays.categorical import CategoricalNB
+from tallybayes.estimators.arrays.complement import ComplementNB
+from tallybayes.estimators.arrays.gaussian import GaussianNB
+from tallybayes.estimators.arrays.multinomial import MultinomialNB
+from tallybayes.estimators.cross_validation import cross_validate, leave_one_out
+from tallybayes.estimators.persistence.model_files import load
+from tallybayes.estimators.tables.lazy import LazyNaiveBayes
+from tallybayes.estimators.tables.naive_bayes import NaiveBayes
+from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
 from tallybayes.families.registry import register_family
 
 __all__ = [

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from tallybayes.cli import locking
-from tallybayes.cli.locking import alone
+from tallybayes.cli.io import locking
+from tallybayes.cli.io.locking import alone
 
 HEADER = b"age,pay,job,home,active,since,buys\n"
 ROW = b"30,20.5,cook,Bern,true,2020-01-01,ja\n"

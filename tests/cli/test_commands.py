@@ -330,7 +330,7 @@ def test_what_says_nothing_may_be_lacking_but_not_for_learning(run, identifiers,
 @pytest.mark.parametrize("delimiter", [",", "\t"])
 def test_predictions_as_csv_are_read_as_they_were(tmp_path, delimiter):
     """Labels with any letters, probabilities to the last bit."""
-    from tallybayes.cli.writing import writing
+    from tallybayes.cli.io.writing import writing
 
     p = np.array([[1.0, 0.0], [1e-300, 1.0 - 1e-16], [1 / 3, 2 / 3], [1e-7, 0.5]])
     for labels in (["ja", "nein", "工程师", " x "], ['a"b', "a,b", "a\tb", "a\nb"]):

@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from tallybayes import load
-from tallybayes.cli import counting, held_out
-from tallybayes.estimators import weighted_learning
-from tallybayes.weighted.learning import learn
-from tallybayes.weighted.sampling import fold_of
+from tallybayes.cli.commands import counting, held_out
+from tallybayes.models import weighted_fit as weighted_learning
+from tallybayes.weighted.fit.learning import learn
+from tallybayes.weighted.rows.samples import fold_of
 
 
 @pytest.mark.parametrize("words", [["--plain"], ["--plain", "--calibrate", "isotonic"]])

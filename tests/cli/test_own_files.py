@@ -154,7 +154,8 @@ def test_an_ignored_signal_stays_ignored(process, model, tmp_path):
 
 WHEN_REPLACED = """
 import os, signal
-from tallybayes.cli import interrupts, main
+from tallybayes.cli import main
+from tallybayes.cli.terminal import interrupts
 replace = os.replace
 def replaced(*names):
     {before}
@@ -247,7 +248,7 @@ def test_a_full_disk_under_standard_output_is_named(model, tmp_path):
 )
 def test_what_the_command_line_keeps_beside_a_model_is_checked(run, model, tmp_path, part):
     import tallybayes
-    from tallybayes.estimators.files import save
+    from tallybayes.estimators.persistence.model_files import save
 
     loaded = tallybayes.load(tmp_path / model)
     save(loaded, tmp_path / "odd.tally", extra={"cli": part})

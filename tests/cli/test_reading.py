@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tallybayes.cli.reading.cells import Misfit, Spelling, cells, kind_of
+from tallybayes.cli.io.cells import Misfit, Spelling, cells, kind_of
 
 ALL = [
     "comma.csv",

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tallybayes.cli.escapes import formula_safe, json_safe, one_line, visible
+from tallybayes.cli.terminal.escapes import formula_safe, json_safe, one_line, visible
 
 CONTROL = re.compile(r"\x1b\[([?0-9;]*)([A-Za-z])")
 

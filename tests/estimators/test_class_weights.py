@@ -32,8 +32,8 @@ from tallybayes import (
     leave_one_out,
 )
 from tallybayes.errors import IncompatibleTallies, StaleWarning
-from tallybayes.estimators.class_weights import balanced
 from tallybayes.families import Categorical, Gaussian, Multinomial, Poisson
+from tallybayes.models.class_weights import balanced
 
 DICT = {0: 3.0, 2: 0.25}  # 1 weighs 1
 OF_ROW = np.array([3.0, 1.0, 0.25])

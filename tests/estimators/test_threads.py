@@ -21,7 +21,7 @@ from tallybayes import (
     NaiveBayes,
     WeightedNaiveBayes,
 )
-from tallybayes.estimators.learning import LOCK
+from tallybayes.estimators.locked_learning import LOCK
 
 ARRAYS = [GaussianNB, MultinomialNB, ComplementNB, BernoulliNB, CategoricalNB]
 TABLES = [NaiveBayes, WeightedNaiveBayes]

@@ -7,11 +7,11 @@ import inspect
 import pytest
 
 import tallybayes
-from tallybayes.estimators.array_classifier import ArrayClassifier
+from tallybayes.estimators.arrays.base import ArrayClassifier
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.model import ArrayModel
-from tallybayes.estimators.table_classifier import TableClassifier
-from tallybayes.estimators.table_model import TableModel
+from tallybayes.estimators.tables.base import TableClassifier
+from tallybayes.models.array import ArrayModel
+from tallybayes.models.table import TableModel
 
 ARRAYS = ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"]
 TABLES = ["NaiveBayes", "WeightedNaiveBayes"]

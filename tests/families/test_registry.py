@@ -11,8 +11,8 @@ from scipy.special import i0e, i1e
 import tallybayes
 from tallybayes import NaiveBayes
 from tallybayes.families import Gaussian, LevelFamily, NumberDensity, NumberFamily, registry
-from tallybayes.families.column_family import GroupFamily, GroupLikelihood
-from tallybayes.families.number_density import TunableDensity
+from tallybayes.families.contract.column_family import GroupFamily, GroupLikelihood
+from tallybayes.families.contract.density import TunableDensity
 from tallybayes.parameters import Description
 from tallybayes.testing.families import check_number_family
 
@@ -87,7 +87,7 @@ def test_a_family_of_another_package_keeps_the_promises_of_a_table():
 
 @pytest.mark.usefixtures("_own_registry")
 def test_the_command_line_takes_a_registered_family():
-    from tallybayes.cli.families import column_families
+    from tallybayes.cli.arguments.families import column_families
 
     tallybayes.register_family("von-mises", VonMises)
     assert column_families(["x=von-mises(kappa=3)"]) == {"x": VonMises(kappa=3)}

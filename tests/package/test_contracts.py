@@ -8,9 +8,9 @@ from pathlib import Path
 import tallybayes
 from tallybayes.engines.memory.part import Part
 from tallybayes.engines.memory.score_kinds import GROUPS, NUMBERS
-from tallybayes.families.cells import CellLaw
-from tallybayes.families.column_family import BinnedReading, ColumnFamily, GroupLikelihood
-from tallybayes.families.number_density import NumberDensity
+from tallybayes.families.contract.cells import CellLaw
+from tallybayes.families.contract.column_family import BinnedReading, ColumnFamily, GroupLikelihood
+from tallybayes.families.contract.density import NumberDensity
 
 ROOT = Path(tallybayes.__file__).parent
 

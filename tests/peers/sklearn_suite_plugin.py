@@ -24,11 +24,12 @@ LEFT_OUT = {
         "the laws of our moments, in tests/tally"
     ),
     "test_check_alpha": (
-        "calls _check_alpha, a private helper; what it is for is in tests/estimators/test_sums.py"
+        "calls _check_alpha, a private helper; what it is for is in "
+        "tests/estimators/arrays/test_sums.py"
     ),
     "test_alpha_vector": (
         "calls _check_alpha, a private helper; the same properties by public means are in "
-        "tests/estimators/test_sums.py"
+        "tests/estimators/arrays/test_sums.py"
     ),
 }
 """Every test that is not run, and why. Nothing else may be left out: the report is compared."""

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from tallybayes.families.atoms import any_nearly_constant, atom_cells
-from tallybayes.families.binned import LEAST, best_bins
-from tallybayes.families.choice import ROUNDING, UNPOOLED
-from tallybayes.families.pooled import Pooled
-from tallybayes.families.smooth import best_density
+from tallybayes.families.lookup.binned import LEAST, best_bins
+from tallybayes.families.numeric.atoms import any_nearly_constant, atom_cells
+from tallybayes.families.numeric.kernel_density import best_density
+from tallybayes.families.numeric.pooled import Pooled
+from tallybayes.families.selection.choice import ROUNDING, UNPOOLED
 from tallybayes.tally import UNIT_ROWS
 
 __all__ = ["best_reading"]

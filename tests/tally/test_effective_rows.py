@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import tallybayes as tb
 from tallybayes import persistence
 from tallybayes.engines.memory.arrays import ArrayEngine
-from tallybayes.estimators import files
+from tallybayes.estimators.persistence import model_files as files
 from tallybayes.tally import ClassCounts, effective_row_weight, effective_rows
 from tallybayes.testing.strategies import Frame, batches, columns, frames
 from tallybayes.testing.strategies import weights as weights_of

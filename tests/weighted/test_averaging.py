@@ -12,10 +12,10 @@ from tests.reference.weighted import cells_of, loss, mixed, proba
 from tallybayes import get_num_threads, set_num_threads
 from tallybayes.engines.threads import in_threads, on_one_thread
 from tallybayes.tables import read_table
-from tallybayes.weighted import averaging, learning
-from tallybayes.weighted.correction_path import CorrectionPath
-from tallybayes.weighted.learning import learn
-from tallybayes.weighted.options import FitOptions
+from tallybayes.weighted.fit import averaging, learning
+from tallybayes.weighted.fit.learning import learn
+from tallybayes.weighted.fit.options import FitOptions
+from tallybayes.weighted.fit.ridge_path import CorrectionPath
 
 
 def weak_pairs(n, seed=0):
@@ -144,7 +144,7 @@ def test_few_columns_whose_rows_are_alike_are_believed():
 
 
 def test_of_many_rows_one_part_is_left_out(monkeypatch):
-    monkeypatch.setattr("tallybayes.weighted.averaging.FEW", 1000)
+    monkeypatch.setattr("tallybayes.weighted.fit.averaging.FEW", 1000)
     columns, rows, classes = cells_of(*mixed(1500))
     learned = learn(columns, rows, classes)
     assert len(learned.parts) == 2

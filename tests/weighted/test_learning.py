@@ -10,14 +10,14 @@ import pytest
 from tests.reference.weighted import cells_of, loss, mixed, proba
 
 from tallybayes.tables import read_table
-from tallybayes.weighted import rounds
-from tallybayes.weighted.cells import ColumnCells, coarse, equal_frequency
-from tallybayes.weighted.learning import learn
-from tallybayes.weighted.leaving import rows_taken_out
-from tallybayes.weighted.options import FitOptions
-from tallybayes.weighted.row_scores import log_normalised
-from tallybayes.weighted.rows import column_values
-from tallybayes.weighted.tables import column_table
+from tallybayes.weighted.cells.columns import ColumnCells, coarse, equal_frequency
+from tallybayes.weighted.fit import stagewise as rounds
+from tallybayes.weighted.fit.learning import learn
+from tallybayes.weighted.fit.options import FitOptions
+from tallybayes.weighted.terms.column_tables import column_table
+from tallybayes.weighted.terms.learning_rows import column_values
+from tallybayes.weighted.terms.leave_one_out import rows_taken_out
+from tallybayes.weighted.terms.row_scores import log_normalised
 
 
 def test_labels_weigh_alike():

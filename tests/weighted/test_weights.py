@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import LinAlgError
 
-from tallybayes.weighted import by_class, newton
-from tallybayes.weighted.by_class import class_weights
-from tallybayes.weighted.cholesky import Cholesky
-from tallybayes.weighted.newton import penalty_takes, shared_weights
-from tallybayes.weighted.objective import Loss
-from tallybayes.weighted.terms import Terms, Weights
+from tallybayes.weighted.optim import class_weights as by_class
+from tallybayes.weighted.optim import newton
+from tallybayes.weighted.optim.cholesky import Cholesky
+from tallybayes.weighted.optim.class_weights import class_weights
+from tallybayes.weighted.optim.loss import Loss
+from tallybayes.weighted.optim.newton import penalty_takes, shared_weights
+from tallybayes.weighted.terms.term_scores import Terms, Weights
 
 shapes = given(
     seed=st.integers(0, 2**32 - 1),

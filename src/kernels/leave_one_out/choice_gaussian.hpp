@@ -1,6 +1,6 @@
 // How well one Gaussian for each class tells the classes apart, each row left out, and whether some
-// values of a column are atoms. The formulas are those of families/gaussian.py, families/pooled.py
-// and families/atoms.py.
+// values of a column are atoms. The formulas are those of families/numeric/gaussian.py,
+// families/numeric/pooled.py and families/numeric/atoms.py.
 #pragma once
 #include "leave_one_out/choice.hpp"
 

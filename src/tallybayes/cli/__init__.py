@@ -9,7 +9,7 @@ import os
 import sys
 from typing import Never
 
-from tallybayes.cli import streams
+from tallybayes.cli.terminal import streams
 
 __all__ = ["main"]
 
@@ -17,7 +17,7 @@ __all__ = ["main"]
 def main() -> None:
     """Runs the command line and exits with 0 done, 1 data or model, 2 usage, 130 interrupted."""
     streams.open_closed()
-    from tallybayes.cli import interrupts
+    from tallybayes.cli.terminal import interrupts
 
     try:
         interrupts.install()

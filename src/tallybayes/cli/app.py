@@ -10,7 +10,6 @@ from typing import Annotated, Any, Never
 
 import typer
 
-from tallybayes.cli import failures
 from tallybayes.cli.commands.evaluate import run as evaluate
 from tallybayes.cli.commands.explain import run as explain
 from tallybayes.cli.commands.fit import run as fit
@@ -19,8 +18,9 @@ from tallybayes.cli.commands.predict import run as predict
 from tallybayes.cli.commands.reweight import run as reweight
 from tallybayes.cli.commands.show import run as show
 from tallybayes.cli.commands.update import forget, update
-from tallybayes.cli.failures import OUTPUT, naming_output
-from tallybayes.cli.help import PlainCommand, PlainGroup
+from tallybayes.cli.terminal import failures
+from tallybayes.cli.terminal.failures import OUTPUT, naming_output
+from tallybayes.cli.terminal.help import PlainCommand, PlainGroup
 from tallybayes.errors import LeftOutWarning, MixedColumnWarning, StaleWarning
 
 __all__ = ["app"]
@@ -72,7 +72,7 @@ def _drop_output() -> None:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    from tallybayes.cli.console import note
+    from tallybayes.cli.terminal.console import note
 
     if issubclass(category, StaleWarning):  # it names the method of Python
         message = str(message).partition(": call ")[0] + ": tallybayes reweight learns them again"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import entr
 
 from tallybayes.distributions.base import Index, stats
-from tallybayes.families.transforms import Transform
+from tallybayes.families.numeric.transforms import Transform
 from tallybayes.parameters import Density
 
 __all__ = ["BinsLaw", "Law", "MixtureLaw", "ScipyLaw", "TransformedLaw", "law_of"]

@@ -12,7 +12,7 @@ from scipy.special import psi
 
 from tallybayes.distributions.base import ArrayConditional, Index, stats
 from tallybayes.engines.memory.correlated_scores import CorrelatedPart
-from tallybayes.families.rising import log_rising
+from tallybayes.families.priors.gamma_ratios import log_rising
 from tallybayes.tables import Empty, Table
 
 __all__ = ["GroupOfNumbers"]

@@ -17,21 +17,21 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes import scoring
 from tallybayes.estimators.array_api import like
-from tallybayes.estimators.class_weights import (
+from tallybayes.estimators.labels import codes_of, labels_and_codes, read_labels
+from tallybayes.estimators.locked_learning import LOCK
+from tallybayes.estimators.validated_rows import read_weights
+from tallybayes.families import ClassPrior
+from tallybayes.inspection.small_weights import warn_of_light_rows
+from tallybayes.leaving_out import posterior_without
+from tallybayes.models.base import Model
+from tallybayes.models.class_weights import (
     ClassWeights,
     by_class,
     learnable,
     resolved,
     weighted,
 )
-from tallybayes.estimators.comparing import same
-from tallybayes.estimators.labels import codes_of, labels_and_codes, read_labels
-from tallybayes.estimators.learning import LOCK
-from tallybayes.estimators.light_rows import warn_of_light_rows
-from tallybayes.estimators.model_base import Model
-from tallybayes.estimators.rows import read_weights
-from tallybayes.families import ClassPrior
-from tallybayes.leaving_out import posterior_without
+from tallybayes.models.equality import same
 from tallybayes.tally import TableTally
 
 __all__ = ["TallyClassifier", "class_prior_of"]
@@ -526,6 +526,6 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         OSError
             If the file cannot be written.
         """
-        from tallybayes.estimators.files import save
+        from tallybayes.estimators.persistence.model_files import save
 
         save(self, path)

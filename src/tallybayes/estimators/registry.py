@@ -19,7 +19,7 @@ class Form(NamedTuple):
     name : str
         Of its class.
     home : str
-        The module that has it.
+        The module below ``tallybayes.estimators`` that has it.
     kind : str, optional
         What it counts; None for tables, which count each column in its own way.
     family : type, optional
@@ -43,13 +43,13 @@ class Form(NamedTuple):
 _FORMS = {
     form.name: form
     for form in (
-        Form("BernoulliNB", "bernoulli", "sums", families.Bernoulli, has_threshold=True),
-        Form("CategoricalNB", "categorical", "levels", families.Categorical),
-        Form("ComplementNB", "complement", "sums", families.Complement),
-        Form("GaussianNB", "gaussian", "moments", families.Gaussian),
-        Form("MultinomialNB", "multinomial", "sums", families.Multinomial),
-        Form("NaiveBayes", "naive_bayes"),
-        Form("WeightedNaiveBayes", "weighted"),
+        Form("BernoulliNB", "arrays.bernoulli", "sums", families.Bernoulli, has_threshold=True),
+        Form("CategoricalNB", "arrays.categorical", "levels", families.Categorical),
+        Form("ComplementNB", "arrays.complement", "sums", families.Complement),
+        Form("GaussianNB", "arrays.gaussian", "moments", families.Gaussian),
+        Form("MultinomialNB", "arrays.multinomial", "sums", families.Multinomial),
+        Form("NaiveBayes", "tables.naive_bayes"),
+        Form("WeightedNaiveBayes", "tables.weighted"),
     )
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions import Joint, ProductOfColumns
-from tallybayes.estimators.frames import frame
+from tallybayes.inspection.frames import frame
 from tallybayes.plots.asking import (
     column_named,
     columns_named,

@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.estimators.table_model import TableModel
 from tallybayes.families import Beta, Gamma, NormalInverseGamma
-from tallybayes.families.posteriors import ParameterPrior
+from tallybayes.families.priors.posteriors import ParameterPrior
+from tallybayes.models.table import TableModel
 from tallybayes.parameters import ImproperPrior
 from tallybayes.plots.asking import class_conditional_of, column_named
 from tallybayes.plots.style import legend, looks_of, name_axis, need_axes, right_if_wide

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tallybayes.cli import options
-from tallybayes.cli.streams import need_output
+from tallybayes.cli.arguments import options
+from tallybayes.cli.terminal.streams import need_output
 
 __all__ = ["run"]
 
@@ -18,10 +18,10 @@ def run(
 ) -> None:
     """Measure a model on rows with labels."""
     need_output()
-    from tallybayes.cli.console import document, progress, say
-    from tallybayes.cli.doubts import note_unlabelled
-    from tallybayes.cli.model_file import ModelFile
-    from tallybayes.cli.scoring import figures_of
+    from tallybayes.cli.commands.scoring import figures_of
+    from tallybayes.cli.io.model_file import ModelFile
+    from tallybayes.cli.report.doubts import note_unlabelled
+    from tallybayes.cli.terminal.console import document, progress, say
 
     file = ModelFile.load(model)
     source = reading.open(data, file)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from tallybayes.cli import options
-from tallybayes.cli.streams import need_output
+from tallybayes.cli.arguments import options
+from tallybayes.cli.terminal.streams import need_output
 
 __all__ = ["run"]
 
@@ -22,6 +22,6 @@ def run(
 ) -> None:
     """Explain one row: what each column says for and against its class."""
     need_output()
-    from tallybayes.cli.explaining import explain
+    from tallybayes.cli.report.explaining import explain
 
     explain(model, data, row, reading, json)

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from tallybayes.cli import options
-from tallybayes.cli.class_weights import class_weight_of
-from tallybayes.cli.failures import USAGE, Failure
+from tallybayes.cli.arguments import options
+from tallybayes.cli.arguments.class_weights import class_weight_of
+from tallybayes.cli.terminal.failures import USAGE, Failure
 
 __all__ = ["run"]
 
@@ -124,7 +124,7 @@ def run(
     weights = class_weight_of(class_weight)
     families: dict[str, Any] = {}
     if column:
-        from tallybayes.cli.families import column_families
+        from tallybayes.cli.arguments.families import column_families
 
         families = column_families(column)
     settings: dict[str, Any]
@@ -138,9 +138,9 @@ def run(
             "parts": options.number_or_auto("--parts", parts or "auto", least=1),
         }
     # what is wrong with the files is known before what is slow is imported, and before the work
-    from tallybayes.cli.places import need_data, need_place
-    from tallybayes.cli.reading.stream import read_once
-    from tallybayes.cli.targets import need_columns
+    from tallybayes.cli.io.places import need_data, need_place
+    from tallybayes.cli.io.stream import read_once
+    from tallybayes.cli.io.targets import need_columns
 
     output = output or str(Path(train.removesuffix(".gz")).with_suffix(".tally"))
     need_data(train)
@@ -152,7 +152,7 @@ def run(
         need_columns(source, target, families, source.header)
     if test is not None and not read_once(test):
         reading.open(test)
-    from tallybayes.cli.training import Wish, fit
+    from tallybayes.cli.commands.training import Wish, fit
 
     wish = Wish(target, output, families, plain, settings, weights, test, estimate, json)
     fit(wish, source, reading)

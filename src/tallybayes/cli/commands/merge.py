@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from tallybayes.cli import options
-from tallybayes.cli.failures import USAGE, Failure
+from tallybayes.cli.arguments import options
+from tallybayes.cli.terminal.failures import USAGE, Failure
 
 __all__ = ["run"]
 
@@ -22,11 +22,11 @@ def run(
     """Merge models into the model of all their rows."""
     if len(models) < 2:
         raise Failure("merge needs two models or more: tallybayes merge A B -o C", USAGE)
-    from tallybayes.cli.places import need_model, need_place
+    from tallybayes.cli.io.places import need_model, need_place
 
     need_place(output)
     for model in models:
         need_model(model)
-    from tallybayes.cli.merging import merge
+    from tallybayes.cli.commands.merging import merge
 
     merge(models, output, json)

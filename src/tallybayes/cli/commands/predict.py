@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from tallybayes.cli import options
-from tallybayes.cli.failures import USAGE, Failure
-from tallybayes.cli.streams import need_output
+from tallybayes.cli.arguments import options
+from tallybayes.cli.terminal.failures import USAGE, Failure
+from tallybayes.cli.terminal.streams import need_output
 
 __all__ = ["run"]
 
@@ -55,10 +55,10 @@ def run(
         _need_consent(output)
     from collections import Counter
 
-    from tallybayes.cli.console import document, note, progress
-    from tallybayes.cli.model_file import ModelFile
-    from tallybayes.cli.places import need_folder
-    from tallybayes.cli.writing import writing
+    from tallybayes.cli.io.model_file import ModelFile
+    from tallybayes.cli.io.places import need_folder
+    from tallybayes.cli.io.writing import writing
+    from tallybayes.cli.terminal.console import document, note, progress
 
     if output != "-":
         need_folder(output)

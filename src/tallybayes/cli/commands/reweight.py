@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tallybayes.cli import options
+from tallybayes.cli.arguments import options
 
 __all__ = ["run"]
 
@@ -21,7 +21,7 @@ def run(
 
     DATA holds rows that the model has counted: all, or a random sample. The counts do not change.
     """
-    from tallybayes.cli.reweighting import reweight
+    from tallybayes.cli.commands.reweighting import reweight
 
     asked = None if parts is None else options.number_or_auto("--parts", parts, least=1)
     reweight(model, data, output, target, asked, reading, json)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from tallybayes.cli import options
-from tallybayes.cli.streams import need_output
+from tallybayes.cli.arguments import options
+from tallybayes.cli.terminal.streams import need_output
 
 __all__ = ["run"]
 
@@ -26,9 +26,9 @@ def run(
 ) -> None:
     """Show a model: its columns, classes, options, and with --tables its parameters."""
     need_output()
-    from tallybayes.cli.places import need_model
+    from tallybayes.cli.io.places import need_model
 
     need_model(model)
-    from tallybayes.cli.showing import show
+    from tallybayes.cli.report.showing import show
 
     show(model, tables, show_all, json)

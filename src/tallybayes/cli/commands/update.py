@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from tallybayes.cli import options
+from tallybayes.cli.arguments import options
 
 __all__ = ["forget", "update"]
 
@@ -22,7 +22,7 @@ def _command(action: Literal["update", "forget"], doc: str) -> Callable[..., Non
         target: options.Target = None,
         json: options.Json = False,
     ) -> None:
-        from tallybayes.cli.learning import learn
+        from tallybayes.cli.commands.learning import learn
 
         learn(action, model, data, output, target, reading, json)
 

@@ -1,0 +1,1 @@
+"""What the command line is given: options, families of columns, class weights."""

@@ -1,0 +1,54 @@
+"""How good a plain model is on rows that it has not seen, from a sample of those it has learned.
+
+The rows of each fold are taken out of the counts, and everything that is chosen (families, bins,
+smoothing, calibration) is chosen again without them. Other rows of the file stay counted. A
+weighted model needs none of this: its learning leaves rows out, and measures how good it is.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.cli.commands.sampling import Sample
+from tallybayes.cli.io.model_file import ModelFile
+from tallybayes.cli.report.figures import Figures
+from tallybayes.cli.terminal.console import Bar
+from tallybayes.errors import TallyWarning
+from tallybayes.estimators.cross_validation import held_out_predictions
+from tallybayes.weighted.rows.samples import fold_of
+
+__all__ = ["held_out_figures"]
+
+FEW_ROWS = 20  # up to here every row is a fold
+FOLDS = ((2_000, 10), (20_000, 5))  # up to so many rows, so many folds
+MANY_FOLDS = 5
+
+
+def held_out_figures(file: ModelFile, sample: Sample, bar: Bar) -> Figures:
+    """The figures of rows of the sample, each predicted by a model that has not seen it."""
+    table, labels = sample.rows()
+    fold, how = _folds(labels)
+    if not sample.whole:
+        how += f", a sample of {len(labels):,} rows"
+    figures = Figures(file.classes, how)
+    n_folds = int(fold.max()) + 1
+    parts = held_out_predictions(file.model, table, labels, fold)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TallyWarning)  # the model itself has warned
+        for i in range(n_folds):
+            with bar.during(f"measuring, part {i + 1} of {n_folds}"):
+                rows, log_proba = next(parts)
+            figures.add(file.codes(labels[rows]), np.exp(log_proba))
+    return figures
+
+
+def _folds(labels: NDArray[np.object_]) -> tuple[NDArray[np.intp], str]:
+    """The fold of each row, and what that is called."""
+    n = len(labels)
+    if n < FEW_ROWS:
+        return np.arange(n), "leave-one-out"
+    n_folds = next((k for most, k in FOLDS if n <= most), MANY_FOLDS)
+    return fold_of(labels, n_folds, seed=0), f"{n_folds}-fold cross-validation"

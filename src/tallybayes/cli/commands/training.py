@@ -1,0 +1,137 @@
+"""Training on a file, and an honest estimate of how good the model is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tallybayes.cli.arguments.class_weights import ClassWeight
+from tallybayes.cli.arguments.options import Reading
+from tallybayes.cli.commands.counting import Counting
+from tallybayes.cli.commands.held_out import held_out_figures
+from tallybayes.cli.commands.scoring import figures_of, figures_of_fit
+from tallybayes.cli.io.locking import alone
+from tallybayes.cli.io.model_file import ModelFile
+from tallybayes.cli.io.source import Source
+from tallybayes.cli.io.strays import note_strays
+from tallybayes.cli.report.doubts import note_doubts, note_unlabelled
+from tallybayes.cli.report.figures import Figures
+from tallybayes.cli.report.schema_view import (
+    class_table,
+    columns_document,
+    columns_table,
+    telling_table,
+)
+from tallybayes.cli.report.telling_columns import Telling, measure_of, most_telling
+from tallybayes.cli.terminal.console import document, line, note, number_of, progress, say
+from tallybayes.inspection.weighted_summary import NOTHING
+
+__all__ = ["Wish", "fit"]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked of a training.
+
+    Parameters
+    ----------
+    target : str
+    output : str
+    families : dict
+        Declared families by column; None leaves the column out.
+    plain : bool
+        Whether the model is a NaiveBayes, else a WeightedNaiveBayes.
+    settings : dict
+        Of that model.
+    class_weight : dict, "balanced" or None
+    test : str or None
+        A file to measure on.
+    estimate : bool
+        Whether to measure how good the model is on rows left out, without a test file.
+    json : bool
+    """
+
+    target: str
+    output: str
+    families: dict[str, Any]
+    plain: bool
+    settings: dict[str, Any]
+    class_weight: ClassWeight
+    test: str | None
+    estimate: bool
+    json: bool
+
+
+def fit(wish: Wish, source: Source, reading: Reading) -> None:
+    """Trains, saves, measures, and reports."""
+    path = wish.output
+    counting = Counting(
+        source, wish.target, wish.families, wish.plain, wish.settings, wish.class_weight
+    )
+    with progress() as bar:
+        model = counting.run(bar)
+        file = counting.model_file(model)
+        with alone(path):
+            file.save(path)
+    telling = most_telling(file)
+    if not wish.json:
+        _say_model(file, telling, wish.target, path)
+    figures = None
+    with progress() as bar:
+        if wish.test is not None:
+            test = reading.open(wish.test, file)
+            figures = figures_of(file, test, bar, f"test file {wish.test}")
+            note_unlabelled(test)
+        elif wish.estimate and not wish.plain:
+            figures = figures_of_fit(file, counting.sample)
+        elif wish.estimate and file.rows > 1:
+            figures = held_out_figures(file, counting.sample, bar)
+    note_strays(file, source)
+    note_doubts(file, source)
+    note_unlabelled(source)
+    if figures is None:
+        note(_no_estimate(file.rows, len(file.classes)))
+    if wish.json:
+        _document(wish, source, file, figures, telling)
+        return
+    if figures is not None:
+        say(*figures.tables())
+    if telling:
+        say(*telling_table(telling, measure_of(file)))
+
+
+def _document(
+    wish: Wish, source: Source, file: ModelFile, figures: Figures | None, telling: list[Telling]
+) -> None:
+    content: dict[str, Any] = {
+        "model": wish.output,
+        "target": wish.target,
+        "rows": file.rows,
+        "rows_without_label": source.unlabelled,
+        "classes": dict(zip(file.classes, file.class_rows.tolist(), strict=True)),
+        "columns": columns_document(file),
+        "estimate": None if figures is None else figures.document(),
+        "telling": {"measure": measure_of(file), "columns": [t._asdict() for t in telling]},
+    }
+    document("fit", content)
+
+
+def _say_model(file: ModelFile, telling: list[Telling], target: str, path: str) -> None:
+    say(*columns_table(file, telling, False, path), class_table(file, target, False))
+    text = f"{number_of(file.rows, 'row')} counted; the model is in {path}"
+    say(line(text, "bold"), line())
+    weighting = file.table.chosen.weighting
+    if weighting is not None and not file.table.parts:
+        note(
+            f"warning: {NOTHING}, so every prediction is the most frequent class; --plain uses all"
+        )
+    if len(file.classes) == 1:
+        note(f"warning: {target!r} has only one value, so every prediction will be that value")
+
+
+def _no_estimate(rows: float, n_classes: int) -> str:
+    if rows > 1 and n_classes == 1:
+        return "note: the quality was not measured: it takes rows of two classes, or --test FILE"
+    if rows <= 1:
+        return "note: the quality was not measured: it takes at least two rows, or --test FILE"
+    return "note: the quality was not measured: add --test FILE, or leave out --no-estimate"

@@ -1,0 +1,1 @@
+"""Files of the command line: data in every format, predictions, model files and their locks."""

@@ -1,0 +1,90 @@
+"""Some rows of a file, and many batches as fewer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tallybayes.cli.io.cells import joined
+
+__all__ = ["Batch", "gathered", "stacked"]
+
+CELLS = 1 << 20  # of a batch to count: enough that what a batch costs by itself does not matter
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some rows of a file.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    first : int
+        Index of its first row in the file, from 0.
+    done : float, optional
+        The share of the file that has been read so far, where that is known.
+    kept : int array, optional
+        The rows of the file that are in the table, counted from `first`, where some are left out.
+    """
+
+    table: Any
+    first: int
+    done: float | None = None
+    kept: NDArray[np.intp] | None = None
+
+    @property
+    def numbers(self) -> NDArray[np.intp]:
+        """The number of each row in the file, from 0."""
+        kept = np.arange(self.table.num_rows) if self.kept is None else self.kept
+        return self.first + kept
+
+    def keep(self, mask: NDArray[np.bool_]) -> Batch:
+        """The rows where the mask is true, of a batch that has all."""
+        return replace(self, table=self.table.filter(pa.array(mask)), kept=np.flatnonzero(mask))
+
+
+def gathered(batches: Iterable[Batch], cells: int = CELLS) -> Iterator[Batch]:
+    """The same rows in batches of at least so many cells, but for the last.
+
+    Strings as a file has them take much memory and are parsed in small pieces; the columns that are
+    made of them take little, and are counted the faster the more come at once.
+    """
+    waiting: list[Batch] = []
+    held = 0
+    for batch in batches:
+        waiting.append(batch)
+        held += batch.table.num_rows * max(1, batch.table.num_columns)
+        if held >= cells:
+            yield _together(waiting)
+            waiting, held = [], 0
+    if waiting:
+        yield _together(waiting)
+
+
+def _together(batches: list[Batch]) -> Batch:
+    if len(batches) == 1:
+        return batches[0]
+    table = stacked([batch.table for batch in batches])
+    return Batch(table, batches[0].first, batches[-1].done)
+
+
+def stacked(tables: list[Any]) -> Any:
+    """Tables one below the other; a column that one lacks is empty there."""
+    names = dict.fromkeys(name for table in tables for name in table.column_names)
+    return pa.table({name: joined(_chunks(tables, name)) for name in names})
+
+
+def _chunks(tables: list[Any], name: str) -> list[Any]:
+    """One column of all tables; empty where one lacks it."""
+    chunks: list[Any] = []
+    for table in tables:
+        if name in table.column_names:
+            chunks += table.column(name).chunks
+        else:
+            chunks.append(pa.nulls(table.num_rows))
+    return chunks

@@ -1,0 +1,163 @@
+"""CSV with any delimiter, every cell as text; quoted fields may hold line ends."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.csv as pc_csv
+
+from tallybayes.cli.io.batch import Batch
+from tallybayes.cli.io.sniffing import delimiter_of, need_text
+from tallybayes.cli.io.stream import Stream, read_once
+from tallybayes.cli.terminal.failures import Failure
+
+__all__ = ["Dialect", "batches", "dialect_of", "line_of_row"]
+
+csv.field_size_limit(2**31 - 1)
+
+UNEVEN = "correct it, or choose another --delimiter"
+
+
+class Dialect(NamedTuple):
+    """What was found at the beginning of a file."""
+
+    delimiter: str
+    encoding: str
+    header: list[str]
+    named: list[str]
+
+
+def dialect_of(path: str, head: bytes, delimiter: str | None, encoding: str) -> Dialect:
+    """Delimiter and header line."""
+    if encoding.lower() in ("utf-8", "utf8"):
+        need_text(path, head)
+    # a character that the look cuts in two is left out; any other fault is found in place
+    text = codecs.getincrementaldecoder(encoding)("replace").decode(head).removeprefix("\ufeff")
+    text = text.lstrip("\r\n")
+    if "\0" in text:
+        raise Failure(f"{path} is a binary file, or not {encoding} text")
+    delimiter = delimiter or delimiter_of(text)
+    try:
+        header = next(csv.reader(io.StringIO(text), delimiter=delimiter), [])
+    except csv.Error as error:
+        if "\r" in text and "\n" not in text:
+            raise Failure(
+                f"{path} has classic Mac line endings (CR alone): convert it with "
+                f"tr '\\r' '\\n' < {path}"
+            ) from None
+        raise Failure(f"{path} does not begin with a header line of CSV ({error})") from None
+    named = [name.strip() for name in header if name.strip()]
+    for name in named:
+        if named.count(name) > 1:
+            raise Failure(f"{path}: two columns are named {name!r}: rename or remove one")
+    # a column without a name, as pandas writes its index, is not read
+    header = [name.strip() or f"\0{i}" for i, name in enumerate(header)]
+    return Dialect(delimiter, encoding, header, named)
+
+
+def batches(path: str, stream: Stream, dialect: Dialect, block: int) -> Iterator[Batch]:
+    """The rows, as columns of strings."""
+    names = dialect.header
+    try:
+        reader = pc_csv.open_csv(
+            pa.PythonFile(stream, mode="r"),
+            read_options=pc_csv.ReadOptions(
+                use_threads=False,  # else it holds as many blocks as the machine has cores
+                block_size=block,
+                column_names=names,
+                encoding=dialect.encoding,
+            ),
+            parse_options=pc_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True),
+            convert_options=pc_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                include_columns=dialect.named,
+                strings_can_be_null=False,
+            ),
+        )
+        first = -1  # the header line comes as a row
+        for part in reader:
+            if first < 0 and part.num_rows:
+                part, first = part.slice(1), 0
+            if part.num_rows:
+                yield Batch(pa.Table.from_batches([part]), first, done=stream.done)
+                first += part.num_rows
+    except (pa.ArrowException, UnicodeError) as error:
+        raise _explained(path, dialect, error) from None
+
+
+def _explained(path: str, dialect: Dialect, error: Exception) -> Failure:
+    """A parser's error as one that names the line."""
+    message = str(error)
+    if "UTF8" in message or isinstance(error, UnicodeError):
+        return Failure(
+            f"{path} is not {dialect.encoding} text: name its encoding, such as "
+            "--encoding latin-1 or --encoding gb18030"
+        )
+    found = re.search(r"Expected (\d+) columns, got (\d+)", message)
+    if found:
+        at = re.search(r"Row #(\d+)", message)
+        row = f"row {at[1]} (the header is row 1)" if at else "a row"
+        where, advice = _first_uneven(path, dialect) or (row, UNEVEN)
+        return Failure(
+            f"{path}, {where} has {found[2]} field(s), but the header has {found[1]} "
+            f"(delimiter {dialect.delimiter!r}): {advice}"
+        )
+    if "straddl" in message or "quote" in message.lower():
+        return Failure(f"{path}: a quoted field does not end, or a row is too long ({message})")
+    return Failure(f"{path}: {message}")
+
+
+def _text(path: str, dialect: Dialect) -> io.TextIOWrapper:
+    binary: Any = io.BufferedReader(Stream(path), 1 << 20)
+    return io.TextIOWrapper(binary, dialect.encoding, errors="replace", newline="")
+
+
+def _records(
+    text: Iterable[str], dialect: Dialect, first: int = 1
+) -> Iterator[tuple[int, list[str]]]:
+    """The line on which each record that is not blank begins, and its fields; `first` is the number
+    of the first line."""
+    reader, line = csv.reader(text, delimiter=dialect.delimiter), first
+    for record in reader:
+        if record:
+            yield line, record
+        line = first + reader.line_num
+
+
+def _first_uneven(path: str, dialect: Dialect) -> tuple[str, str] | None:
+    """The first record with another number of fields, and what to do about it."""
+    if read_once(path):
+        return None
+    wanted = len(dialect.header)
+    with _text(path, dialect) as text:
+        for line, record in _records(text, dialect):
+            if len(record) != wanted:
+                lines = sum(field.count("\n") for field in record)
+                advice = f"it goes on for {lines} more line(s): is a quote not closed?"
+                return f"line {line:,}", advice if lines else UNEVEN
+    return None
+
+
+def line_of_row(path: str, dialect: Dialect, row: int) -> int | None:
+    """The line of a row (from 0); None for what is read once."""
+    if read_once(path):
+        return None
+    left = row + 1  # records to pass, the header among them
+    with _text(path, dialect) as text:
+        for line, content in enumerate(text, 1):
+            if '"' in content:  # from here on a record may be more than a line
+                records = _records(itertools.chain([content], text), dialect, line)
+                found = next(itertools.islice(records, left, None), None)
+                return found[0] if found else None
+            if content.strip("\r\n"):
+                if not left:
+                    return line
+                left -= 1
+    return None

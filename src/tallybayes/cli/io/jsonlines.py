@@ -1,0 +1,98 @@
+"""JSON lines: an object a line. Keys that a line lacks are missing values."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from tallybayes.cli.io.batch import Batch
+from tallybayes.cli.io.stream import Stream
+from tallybayes.cli.terminal.failures import Failure
+from tallybayes.errors import listed
+
+__all__ = ["batches"]
+
+HINT = ": turn the array into lines (jq -c '.[]')"
+
+
+def _column(values: list[Any], name: str, path: str, lines: list[int]) -> Any:
+    """Values as a column of one type; mixed ones become strings."""
+    types = {type(value) for value in values} - {type(None)}
+    for odd in (dict, list):
+        if odd in types:
+            at = next(i for i, value in enumerate(values) if type(value) is odd)
+            raise Failure(
+                f"{path}, line {lines[at]}: {name!r} holds {json.dumps(values[at])[:40]}; columns "
+                f"hold numbers, strings or true/false: unpack it, or leave it out of the file"
+            )
+    if types <= {int, float}:
+        return pa.array([None if v is None else float(v) for v in values], pa.float64())
+    if types == {bool}:
+        return pa.array(values, pa.bool_())
+    from tallybayes.tables.objects import as_text  # slow to import
+
+    return pa.array([None if v is None else as_text(v) for v in values], pa.string())
+
+
+def _rows(path: str, stream: Stream) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Line, from 1, its size in bytes, and its object."""
+    for number, line in enumerate(io.BufferedReader(stream), 1):
+        if number == 1:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            hint = HINT if line.lstrip().startswith(b"[") else ""
+            raise Failure(
+                f"{path}, line {number} is not valid JSON ({error}): JSON lines hold one object "
+                f"per line{hint}"
+            ) from None
+        if not isinstance(row, dict):
+            hint = HINT if isinstance(row, list) else ": each line has to be one"
+            raise Failure(f"{path}, line {number} is not a JSON object{hint}")
+        yield number, len(line), row
+
+
+def batches(
+    path: str, stream: Stream, block: int, wanted: Callable[[str], bool]
+) -> Iterator[Batch]:
+    """The rows; numbers are float64, and columns that are not wanted are empty.
+
+    A row in which no key is wanted is an error: its keys are misspelt, or it is of another file.
+    """
+    rows: list[dict[str, Any]] = []
+    lines: list[int] = []
+    size = first = 0
+    for number, length, row in _rows(path, stream):
+        if not any(map(wanted, row)):
+            has = f"it has {listed(row, 10)}" if row else "it is empty"
+            raise Failure(f"{path}, line {number} has none of the keys that are read: {has}")
+        rows.append(row)
+        lines.append(number)
+        size += length
+        if size >= block:
+            yield Batch(_table(rows, path, lines, wanted), first, stream.done)
+            first, size, rows, lines = first + len(rows), 0, [], []
+    if rows:
+        yield Batch(_table(rows, path, lines, wanted), first, stream.done)
+
+
+def _table(
+    rows: list[dict[str, Any]], path: str, lines: list[int], wanted: Callable[[str], bool]
+) -> Any:
+    names: dict[str, None] = {}
+    for row in rows:
+        names.update(dict.fromkeys(row))
+    nothing = pa.nulls(len(rows))
+    return pa.table(
+        {
+            n: _column([row.get(n) for row in rows], n, path, lines) if wanted(n) else nothing
+            for n in names
+        }
+    )

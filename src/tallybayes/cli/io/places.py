@@ -1,0 +1,60 @@
+"""Whether files are there and can be what they are given as, before anything slow is imported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tallybayes.cli.io.foreign import need_local
+from tallybayes.cli.terminal.failures import USAGE, Failure
+from tallybayes.replacing import need_writable
+
+__all__ = ["is_model", "need_data", "need_folder", "need_model", "need_place"]
+
+
+def need_folder(path: str) -> None:
+    """Raises where a file cannot be made, before the work and not after it."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise Failure(f"{path}: {folder} is not a directory: make it, or choose another place")
+    if Path(path).is_dir():
+        raise Failure(f"{path} is a directory: name a file in it")
+    need_writable(path)
+
+
+def need_place(path: str) -> None:
+    """Raises where a model cannot be written, or would take the place of something else."""
+    need_folder(path)
+    if Path(path).is_file() and Path(path).stat().st_size and not is_model(path):
+        raise Failure(
+            f"{path} exists and is not a tallybayes model: it is not overwritten. Remove it, or "
+            "choose another name with -o"
+        )
+
+
+def need_model(path: str) -> None:
+    """Raises where a file is not there or does not begin as a model does."""
+    if path == "-":
+        raise Failure("a model is a file: - stands for data only", USAGE)
+    if Path(path).is_dir():
+        raise Failure(f"{path} is a directory: a model is a file, written by tallybayes fit")
+    if not is_model(path):
+        raise Failure(
+            f"{path} is not a tallybayes model, or its beginning is damaged: a model is written "
+            "by tallybayes fit, and stands before the data"
+        )
+
+
+def need_data(path: str) -> None:
+    """Raises where a data file is not there; - is standard input."""
+    if path == "-":
+        return
+    need_local(path)
+    if Path(path).is_dir():
+        raise Failure(f"{path} is a directory: name a file in it")
+    Path(path).stat()
+
+
+def is_model(path: str) -> bool:
+    """Whether a file begins as a model file does."""
+    with open(path, "rb") as file:
+        return b'"tallybayes"' in file.read(4096)

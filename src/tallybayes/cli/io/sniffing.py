@@ -1,0 +1,92 @@
+"""Which format a file has, and which delimiter."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from pathlib import Path
+from typing import Literal
+
+from tallybayes.cli.terminal.failures import USAGE, Failure
+
+__all__ = ["FORMATS", "Format", "delimiter_of", "format_of", "need_text", "only_character"]
+
+Format = Literal["csv", "jsonl", "parquet", "arrow"]
+FORMATS: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+DELIMITERS = ",;\t|"
+
+
+def format_of(path: str, head: bytes) -> Format:
+    """The format, by the first bytes and then by the suffix."""
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return "arrow"
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    if start.startswith(b"{"):
+        return "jsonl"
+    by_suffix = FORMATS.get(Path(path.removesuffix(".gz")).suffix.lower(), "csv")
+    if by_suffix in ("parquet", "arrow"):
+        raise Failure(
+            f"{path} is not a {by_suffix} file, although its name says so, or it is damaged"
+        )
+    return by_suffix
+
+
+def need_text(path: str, head: bytes) -> None:
+    """Raises for an empty file and for one that is not text."""
+    if not head.strip():
+        raise Failure(f"{path} is empty: it needs a header line with the column names, and rows")
+    if b'"tallybayes"' in head[:4096] and b"\x00" in head[:8]:
+        raise Failure(
+            f"{path} is a tallybayes model, but data is expected here: swap the arguments?"
+        )
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise Failure(f"{path} is UTF-16 text: add --encoding utf-16")
+    if b"\x00" in head:
+        raise Failure(
+            f"{path} is a binary file of an unknown kind: data is CSV, JSON lines, Parquet or "
+            "Arrow (or text in another encoding: name it by --encoding)"
+        )
+
+
+def only_character(delimiter: str) -> str:
+    """A delimiter as a person types it: one character, or "tab"."""
+    named = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+    delimiter = named.get(delimiter.lower(), delimiter)
+    if len(delimiter) != 1 or ord(delimiter) > 127 or delimiter in '"\r\n':
+        raise Failure(f"--delimiter {delimiter!r} is not one ASCII character, nor tab", USAGE)
+    return delimiter
+
+
+def delimiter_of(text: str) -> str:
+    """The delimiter that gives the first lines the same number of fields, and the most of them."""
+    lines = text.splitlines(keepends=True)
+    if len(lines) > 1:
+        lines.pop()  # perhaps cut off
+    best, best_score = ",", (0.0, 0)
+    for delimiter in DELIMITERS:
+        try:
+            sizes = [len(r) for r in csv.reader(io.StringIO("".join(lines)), delimiter=delimiter)]
+        except csv.Error:
+            continue
+        sizes = [size for size in sizes if size][:200]
+        if not sizes or sizes[0] < 2:
+            continue
+        alike = sum(size == sizes[0] for size in sizes) / len(sizes)
+        if (alike, sizes[0]) > best_score:
+            best, best_score = delimiter, (alike, sizes[0])
+    return best

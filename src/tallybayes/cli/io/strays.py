@@ -1,0 +1,101 @@
+"""Strings in columns of numbers: they become levels beside the numbers, and a note names the line
+of the first one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+
+import numpy as np
+
+from tallybayes.cli.io.model_file import ModelFile, state_of
+from tallybayes.cli.io.source import Source
+from tallybayes.cli.terminal.console import note
+from tallybayes.estimators.tables.base import TableClassifier
+from tallybayes.models.mixed_columns import Held
+from tallybayes.schema import Schema
+
+__all__ = [
+    "MAX_STRAYS",
+    "need_finite",
+    "note_strays",
+    "null_options",
+    "quoted",
+    "texts_beside_numbers",
+]
+
+MAX_STRAYS = 3  # strings of a column that may all mean missing
+
+
+def _levels(schema: Schema) -> dict[str, list[str]]:
+    """The levels of each column that is counted by itself."""
+    return {
+        group.names[0]: group.levels[0].tolist()
+        for group in schema.groups
+        if group.names is not None and group.levels is not None
+    }
+
+
+def texts_beside_numbers(model: TableClassifier) -> dict[str, list[str]]:
+    """The strings of each column that is mainly numbers."""
+    state = state_of(model)
+    levels = _levels(state.tally_read.schema)
+    return {name: levels[name] for name, held in state.holds.items() if held.numbers and held.texts}
+
+
+def need_finite(model: TableClassifier, source: Source) -> None:
+    """Raises for a column of numbers whose only strings are infinite numbers, such as inf."""
+    state = state_of(model)
+    levels = _levels(state.schema)
+    for name, (row, _) in source.first_texts.items():
+        held = state.counted.get(name, Held())
+        if held.numbers and held.texts and all(map(_is_infinite, levels[name])):
+            raise source.infinite(name, row)
+
+
+def _is_infinite(text: str) -> bool:
+    try:
+        return bool(np.isinf(float(text)))
+    except ValueError:
+        return False
+
+
+def note_strays(file: ModelFile, source: Source, known: Container[str] = ()) -> None:
+    """Says where the first text stands in each column of numbers.
+
+    Parameters
+    ----------
+    file : ModelFile
+        The model of what was read.
+    source : Source
+    known : container of str
+        Columns that held strings beside numbers before.
+    """
+    for name, texts in texts_beside_numbers(file.model).items():
+        if name in known or name not in source.first_texts:
+            continue
+        row, text = source.first_texts[name]
+        where = source.where(row)
+        others = (
+            f"{len(texts) - 1:,} other strings come" if len(texts) > 2 else "1 other string comes"
+        )
+        more = f", and {others} later" if len(texts) > 1 else ""
+        advice = (
+            f". If that means missing, add {null_options(name, texts)}"
+            if len(texts) <= MAX_STRAYS
+            else ""
+        )
+        note(
+            f"note: column {name!r}: {where} holds {text!r}{more}; strings are levels beside the "
+            f"numbers{advice}"
+        )
+
+
+def null_options(name: str, texts: list[str]) -> str:
+    """The options that read strings of a column as missing."""
+    return " ".join(f"--null {quoted(name + '=' + text)}" for text in texts)
+
+
+def quoted(text: str) -> str:
+    """A string as a shell takes it."""
+    return text if re.fullmatch(r"[\w.@%+:=-]+", text) else "'" + text.replace("'", "'\\''") + "'"

@@ -1,0 +1,174 @@
+"""Bytes of a file or of standard input: a look at the beginning, decompression, and how far."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import select
+import signal
+import stat
+import sys
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+from tallybayes.cli.terminal.failures import Failure
+
+__all__ = ["HEAD", "Stream", "beginning", "read_once"]
+
+HEAD = 1 << 16  # bytes that are looked at to find format and delimiter
+
+
+def read_once(path: str) -> bool:
+    """Whether an input is gone when it has been read: standard input ("-") and pipes."""
+    try:
+        return path == "-" or stat.S_ISFIFO(os.stat(path).st_mode)
+    except OSError:  # which opening it explains
+        return False
+
+
+class Stream(io.RawIOBase):
+    """A file's bytes, unpacked where it is gzip; bytes that were looked at are not lost.
+
+    Parameters
+    ----------
+    path : str
+        "-" is standard input, which can be read once, as pipes can.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.size: int | None = None
+        self._pending: bytes
+        if path == "-":
+            self._raw: Any = _piped(sys.stdin.fileno) or io.BytesIO(sys.stdin.buffer.read())
+        elif read_once(path):
+            pipe = open(path, "rb", buffering=0)  # noqa: SIM115  # closed with what reads it
+            self._raw = _piped(pipe.fileno, pipe) or pipe
+        else:
+            self._raw = open(path, "rb")  # noqa: SIM115  # closed by close()
+            self.size = os.fstat(self._raw.fileno()).st_size or None
+        self._file = self._raw  # which may become packed
+        self._pending = self._raw.read(HEAD)
+        self._read = len(self._pending)
+        if self._pending[:2] == b"\x1f\x8b":
+            packed: Any = _Joined(self._pending, self._raw, self)
+            self._raw = gzip.GzipFile(fileobj=packed)
+            self._packed = True
+            try:
+                self._pending = self._raw.read(HEAD)
+            except (OSError, EOFError, zlib.error) as error:
+                self.close()
+                raise Failure(f"{path} is a damaged or incomplete gzip file ({error})") from None
+        else:
+            self._packed = False
+
+    @property
+    def head(self) -> bytes:
+        return self._pending
+
+    @property
+    def done(self) -> float | None:
+        """The share that has been read."""
+        return min(1.0, self._read / self.size) if self.size else None
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        pending, self._pending = self._pending, b""
+        if 0 <= size < len(pending):
+            self._pending = pending[size:]
+            return pending[:size]
+        more: bytes = self._raw.read(size - len(pending) if size >= 0 else -1)
+        if not self._packed:
+            self._read += len(more)
+        return pending + more
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._raw.close()
+        self._file.close()
+        super().close()
+
+
+class _Pipe(io.RawIOBase):
+    """Standard input or another pipe, whose reading ends at Ctrl-C even where another thread waits
+    for it.
+
+    The thread that reads for Arrow gets no signals, and the main thread, which gets them, waits for
+    that one; so Ctrl-C ends the input, and then the main thread raises KeyboardInterrupt.
+    """
+
+    def __init__(self, descriptor: int, file: Any = None) -> None:
+        self._descriptor, self._file = descriptor, file
+        self._woken, self._wake = os.pipe()
+        os.set_blocking(self._wake, False)
+        self._before = signal.set_wakeup_fd(self._wake)
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        found: list[bytes] = []
+        have = 0
+        while size < 0 or have < size:
+            ready, _, _ = select.select([self._descriptor, self._woken], [], [])
+            if self._woken in ready:
+                return b""
+            data = os.read(self._descriptor, HEAD if size < 0 else min(size - have, 1 << 20))
+            if not data:
+                break
+            found.append(data)
+            have += len(data)
+        return b"".join(found)
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            signal.set_wakeup_fd(self._before)
+            os.close(self._wake)
+            os.close(self._woken)
+            if self._file is not None:
+                self._file.close()
+        super().close()
+
+
+def _piped(descriptor: Callable[[], int], file: Any = None) -> _Pipe | None:
+    """None where there is no descriptor, or this is not the main thread."""
+    try:
+        return _Pipe(descriptor(), file)
+    except (OSError, ValueError):
+        return None
+
+
+class _Joined(io.RawIOBase):
+    """Bytes that were read, then the rest of a file; counts for `whose`."""
+
+    def __init__(self, pending: bytes, raw: Any, whose: Stream) -> None:
+        self._pending, self._raw, self._whose = pending, raw, whose
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data, self._pending = self._pending[: len(buffer)], self._pending[len(buffer) :]
+        if not data:
+            data = self._raw.read(len(buffer))
+            self._whose._read += len(data)
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def beginning(path: str) -> bytes:
+    """The first bytes of a file, as they are on the disk."""
+    with open(path, "rb") as file:
+        return file.read(16)

@@ -1,0 +1,58 @@
+"""Whether a file has the columns that are asked for, before anything slow is imported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tallybayes.cli.io.foreign import header_hint
+from tallybayes.cli.io.source import Source
+from tallybayes.cli.terminal.failures import Failure, suggestion
+from tallybayes.errors import listed
+
+__all__ = ["need_columns", "need_target"]
+
+
+def need_target(source: Source, target: str, columns: list[str]) -> None:
+    """Raises where the data has no such column."""
+    if target not in columns:
+        hint = suggestion(target, columns) or _header_hint(source, columns)
+        if len(columns) == 1 and source.format == "csv":
+            hint = " Is the --delimiter another?"
+        raise Failure(
+            f"{source.name} has no column {target!r}; its columns are {listed(columns)}.{hint}"
+        )
+
+
+def _header_hint(source: Source, columns: list[str]) -> str:
+    return header_hint(columns) if source.format == "csv" else ""
+
+
+def need_columns(source: Source, target: str, families: dict[str, Any], columns: list[str]) -> None:
+    """Raises where the columns of a training file are not those that the options name.
+
+    Parameters
+    ----------
+    source : Source
+    target : str
+    families : dict
+        By the column's name, as --column gives them.
+    columns : list of str
+        Of the file.
+    """
+    need_target(source, target, columns)
+    for name in families:
+        if name not in columns:
+            from tallybayes.families.registry import family_names
+
+            raise Failure(
+                f"--column names {name!r}, which {source.name} does not have; its columns "
+                f"are {listed(columns)} (families: {listed(family_names())})."
+                + suggestion(name, columns)
+            )
+    if target in families:
+        raise Failure(f"--column {target} is the target, which has no family: leave it out")
+    if len(columns) < 2:
+        raise Failure(
+            f"{source.name} has no column beside {target!r} to learn from (is the "
+            "--delimiter another?)"
+        )

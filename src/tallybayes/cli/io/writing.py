@@ -1,0 +1,208 @@
+"""Predictions as CSV, JSON lines, Parquet or Arrow, a batch at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pc_csv
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from tallybayes.cli.io.sniffing import FORMATS
+from tallybayes.cli.terminal.escapes import formula_safe, json_safe, visible
+from tallybayes.cli.terminal.failures import USAGE, Failure, naming_output
+from tallybayes.cli.terminal.interrupts import replacement_of
+from tallybayes.replacing import replacing
+
+__all__ = ["Writer", "writing"]
+
+
+class Writer(Protocol):
+    """Takes predictions, in order."""
+
+    def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None: ...
+
+    def close(self) -> None: ...
+
+    def abandon(self) -> None:
+        """Lets go of what is half written."""
+
+
+class _ByLine(Writer):
+    """A writer that holds nothing back."""
+
+    def close(self) -> None:
+        pass
+
+    def abandon(self) -> None:
+        pass
+
+
+class _Csv(_ByLine):
+    def __init__(
+        self,
+        file: IO[bytes],
+        columns: list[str],
+        delimiter: str = ",",
+        spelt: Callable[[str], str] = str,
+    ) -> None:
+        columns = [spelt(name) for name in columns]
+        self._file, self._delimiter, self._columns = file, delimiter, columns
+        self._spelt = spelt
+        self._head = [columns]  # written with the first rows: an error before leaves nothing
+        self._plain = pc_csv.WriteOptions(
+            include_header=False, delimiter=delimiter, quoting_style="none"
+        )
+
+    def _put(self, rows: Iterable[Iterable[Any]]) -> None:
+        text = io.StringIO()
+        out = csv.writer(text, delimiter=self._delimiter, lineterminator="\n")
+        out.writerows(self._head)
+        out.writerows(rows)
+        self._head = []
+        self._file.write(text.getvalue().encode())
+        self._file.flush()
+
+    def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None:
+        if self._spelt is not str:
+            spelt = {label: self._spelt(label) for label in set(labels)}
+            labels = [spelt[label] for label in labels]
+        if any(c in label for label in set(labels) for c in f'{self._delimiter}"\r\n'):
+            self._put(zip(labels, strict=True) if proba is None else _beside(labels, proba))
+            return
+        self._put([])
+        table = pa.table(_columns(labels, proba), names=self._columns)
+        pc_csv.write_csv(table, self._file, self._plain)  # Arrow writes numbers ten times as fast
+        self._file.flush()
+
+
+class _JsonLines(_ByLine):
+    def __init__(self, file: IO[bytes], columns: list[str]) -> None:
+        self._file, self._columns = file, columns
+
+    def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None:
+        rows = [[v] for v in labels] if proba is None else _beside(labels, proba)
+        for row in rows:
+            line = _json_line(self._columns, row)
+            self._file.write(line.encode() + b"\n")
+        self._file.flush()
+
+
+class _Document(_ByLine):
+    """One JSON document, written as the rows come."""
+
+    def __init__(self, file: IO[bytes], columns: list[str]) -> None:
+        self._file, self._columns, self._rows = file, columns, 0
+        self._head = b'{"command": "predict", "predictions": ['  # written with the first rows
+
+    def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None:
+        rows = [[v] for v in labels] if proba is None else _beside(labels, proba)
+        for row in rows:
+            line = _json_line(self._columns, row)
+            self._file.write((b",\n" if self._rows else self._head + b"\n") + line.encode())
+            self._rows += 1
+        self._file.flush()
+
+    def close(self) -> None:
+        self._file.write(b'\n], "rows": %d}\n' % self._rows)
+        self._file.flush()
+
+
+class _Columnar(Writer):
+    def __init__(self, file: IO[bytes], columns: list[str], parquet: bool) -> None:
+        self._schema = pa.schema(
+            [(n, pa.float64() if i else pa.string()) for i, n in enumerate(columns)]
+        )
+        self._out = (
+            pq.ParquetWriter(file, self._schema) if parquet else pa.ipc.new_file(file, self._schema)
+        )
+
+    def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None:
+        self._out.write_table(pa.table(_columns(labels, proba), schema=self._schema))
+
+    def close(self) -> None:
+        self._out.close()
+
+    def abandon(self) -> None:
+        """Closes Arrow's writer, which would do so when it is collected, into a closed file."""
+        with contextlib.suppress(Exception):
+            self._out.close()
+
+
+def _json_line(columns: list[str], row: list[Any]) -> str:
+    return json_safe(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False))
+
+
+def _columns(labels: list[str], proba: NDArray[np.float64] | None) -> list[Any]:
+    columns = [pa.array(labels, pa.string())]
+    return columns + ([] if proba is None else [pa.array(p) for p in np.ascontiguousarray(proba.T)])
+
+
+def _beside(labels: list[str], proba: NDArray[np.float64]) -> Iterator[list[Any]]:
+    return ([label, *p] for label, p in zip(labels, proba.tolist(), strict=True))
+
+
+def _writer(
+    file: IO[bytes], path: str, columns: list[str], document: bool, spelt: Callable[[str], str]
+) -> Writer:
+    if document:
+        return _Document(file, columns)
+    suffix = Path(path).suffix.lower()
+    kind = FORMATS.get(suffix, "csv" if path == "-" else None)
+    if kind == "jsonl":
+        return _JsonLines(file, columns)
+    if kind in ("parquet", "arrow"):
+        return _Columnar(file, columns, kind == "parquet")
+    return _Csv(file, columns, "\t" if suffix == ".tsv" else ",", spelt)
+
+
+@contextmanager
+def writing(
+    path: str, columns: list[str], document: bool = False, *, safe: bool = False
+) -> Iterator[Writer]:
+    """A writer to a file, which is there whole or not at all, or to standard output ("-").
+
+    Parameters
+    ----------
+    path : str
+        Its suffix says the format.
+    columns : list of str
+        "prediction", then one a class for probabilities.
+    document : bool
+        One JSON document instead.
+    safe : bool
+        Whether strings that a spreadsheet would take for formulas get a "'" before them, in CSV.
+    """
+    spelt: Callable[[str], str] = formula_safe if safe else str
+    if safe and (document or FORMATS.get(Path(path).suffix.lower(), "csv") != "csv"):
+        raise Failure("--safe-csv is for predictions as CSV: leave it out", USAGE)
+    if path == "-":
+        if sys.stdout.isatty():  # a person reads it
+            spelt = visible
+        writer = _writer(sys.stdout.buffer, path, columns, document, spelt)
+        with naming_output():
+            yield writer
+            writer.close()
+        return
+    if Path(path).suffix.lower() not in FORMATS:
+        raise Failure(
+            f"-o {path}: the suffix gives the format: .csv, .tsv, .jsonl, .parquet or .arrow", USAGE
+        )
+    with replacing(path, replacement_of(path)) as file:
+        writer = _writer(file, path, columns, document, spelt)
+        try:
+            yield writer
+        except BaseException:
+            writer.abandon()
+            raise
+        writer.close()

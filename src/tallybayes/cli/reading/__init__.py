@@ -1,1 +1,0 @@
-"""Reading data files in batches, every format as the same columns."""

@@ -1,0 +1,144 @@
+"""Notes on what a file may mean other than what was understood.
+
+A column of strings that were meant as numbers or dates is not an error, and the model is the worse
+for it: whoever wrote the file should know, with the option that reads it as meant.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+from tallybayes.cli.io.model_file import ModelFile
+from tallybayes.cli.io.source import Source
+from tallybayes.cli.io.strays import MAX_STRAYS, null_options, quoted
+from tallybayes.cli.terminal.console import note, number_of
+from tallybayes.errors import listed
+from tallybayes.tally import GridCounts
+
+__all__ = ["note_doubts", "note_new_classes", "note_stale", "note_unlabelled"]
+
+MOST = 10_000  # levels of a column that are looked at
+ENOUGH = 10  # numbers, for so many strays
+MANY = 20  # numbers as classes, from which on they may be a quantity
+
+POINTED = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+COMMAED = re.compile(r"[+-]?\d*,\d+")
+MONEY = r"[$€£¥]"
+SIGNED = re.compile(rf"[+-]?{MONEY}?\s?[+-]?\d{{1,3}}([,' ]?\d{{3}})*(\.\d+)?\s?(%|{MONEY})?")
+DATED = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}([T ].*)?")
+
+
+def note_doubts(file: ModelFile, source: Source) -> None:
+    """Says which columns of strings look like something else, and which are not read.
+
+    Parameters
+    ----------
+    file : ModelFile
+        The model of what was read.
+    source : Source
+        What it was read from.
+    """
+    if source.nameless:
+        note("note: a column without a name (such as a written index) is not read")
+    for name, levels in _texts(file).items():
+        held = file.table.holds[name]
+        beside = held.numbers and held.texts
+        if doubt := _doubt(name, levels, file.decimal, None if beside else _n_numbers(file, name)):
+            read = "holds strings beside its numbers" if beside else "was read as strings"
+            note(f"note: column {name!r} {read} {doubt}")
+        if held.together:
+            note(
+                f"note: column {name!r} is mainly strings, and has too many numbers for levels: "
+                f"all of them are one level. To keep each, add --column "
+                f"{quoted(name + '=categorical')}"
+            )
+    numbers = [c for c in file.classes if POINTED.fullmatch(c)]
+    if len(numbers) == len(file.classes) > MANY:
+        note(
+            f"note: {file.target!r} has {len(numbers)} different numbers, each of them a class: if "
+            "they are a quantity, group them into a few classes first"
+        )
+
+
+def note_unlabelled(source: Source) -> None:
+    """Says how many rows were left out because they have no label."""
+    if source.unlabelled:
+        rows = number_of(source.unlabelled, "row")
+        note(f"note: {source.name}: {rows} without a label left out")
+
+
+def note_stale(file: ModelFile, path: str) -> None:
+    """Says that weights or a calibration are older than the counts."""
+    if file.stale:
+        weighted = file.table.chosen.weighting is not None
+        chosen = "weights and pairs were" if weighted else "calibration was"
+        note(
+            f"warning: the {chosen} learned on other counts: tallybayes reweight {path} DATA "
+            "learns again, on rows that the model has counted"
+        )
+
+
+def note_new_classes(file: ModelFile, before: list[str]) -> None:
+    """Says which classes came with the rows that were added."""
+    rows = dict(zip(file.classes, file.class_rows.tolist(), strict=True))
+    new = [
+        f"{name!r} ({number_of(rows[name], 'row')})" for name in file.classes if name not in before
+    ]
+    if new:
+        what = "class is" if len(new) == 1 else "classes are"
+        note(
+            f"warning: the {what} new to the model: {listed(new, 10)}. Correct the data if that is "
+            "a misspelling: tallybayes forget takes the rows away again"
+        )
+
+
+def _texts(file: ModelFile) -> dict[str, list[str]]:
+    """Strings of each column that is not declared as levels."""
+    declared = file.table.reading.declared
+    return {
+        group.names[0]: [str(level) for level in islice(group.levels[0], MOST)]
+        for group in file.table.schema.groups
+        if group.names is not None
+        and group.levels is not None
+        and not declared.is_text(group.names[0])
+    }
+
+
+def _n_numbers(file: ModelFile, name: str) -> int:
+    """Different numbers that a column holds beside its strings, as far as they are
+    distinguished."""
+    pairs = zip(file.table.schema.groups, file.table.tally.groups, strict=True)
+    return sum(
+        len(group.keys)
+        for columns, group in pairs
+        if isinstance(group, GridCounts) and columns.names == (name,)
+    )
+
+
+def _doubt(name: str, levels: list[str], decimal: str, n_numbers: int | None) -> str:
+    """What strings look like, and what reads them so; nothing where they look like strings.
+
+    `n_numbers` is how many different numbers stand among them; None where the column is mainly
+    numbers, so that few strings are not reported.
+    """
+    if not levels:
+        return ""
+    if decimal == "." and all(map(COMMAED.fullmatch, levels)):
+        return "and looks like numbers with a decimal comma: add --decimal ,"
+    number = COMMAED if decimal == "," else POINTED
+    strays = [v for v in levels if not POINTED.fullmatch(v) and not number.fullmatch(v)]
+    enough = n_numbers is not None and len(levels) - len(strays) + n_numbers >= ENOUGH
+    if enough and 0 < len(strays) <= MAX_STRAYS:
+        return (
+            f"because of {listed(map(repr, strays))} among numbers: if that means missing, "
+            f"add {null_options(name, strays)}"
+        )
+    if strays and all(map(SIGNED.fullmatch, levels)):
+        return (
+            f"and looks like numbers with signs, such as {strays[0]!r}: write plain digits with a "
+            "point"
+        )
+    if all(map(DATED.fullmatch, levels)):
+        return f"and looks like dates, such as {levels[0]!r}: write them as 2020-01-31"
+    return ""

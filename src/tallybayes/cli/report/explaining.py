@@ -1,0 +1,141 @@
+"""Why a row got its class: what each column says for it and against."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tallybayes.cli.arguments.options import Reading
+from tallybayes.cli.io.batch import Batch
+from tallybayes.cli.io.cells import value_of
+from tallybayes.cli.io.model_file import ModelFile
+from tallybayes.cli.io.source import Source
+from tallybayes.cli.terminal.console import cut, document, line, number_of, progress, say, table
+from tallybayes.cli.terminal.failures import Failure
+
+__all__ = ["explain"]
+
+MOST = 25  # columns that are shown
+WIDEST = 30  # letters of a value
+
+
+def explain(model: str, data: str, row: int, reading: Reading, json: bool) -> None:
+    """Explains one row, to people or to machines."""
+    file = ModelFile.load(model)
+    source = reading.open(data, file)
+    batch = _row(file, source, row)
+    with source.locating(batch):
+        explanation = file.model.explain(batch.table)
+        proba = file.model.predict_proba(batch.table)[0]
+    speaking = {" × ".join(p.columns): p.columns for p in file.pairs}
+    alone = {r.name for r in file.table.columns_read if r.part is not None}
+    told = explanation.columns
+    used = [j for j, name in enumerate(told) if name in alone or name in speaking]
+    names = [told[j] for j in used]
+    values = {n: _value(batch, speaking.get(n, (n,))) for n in names}
+    shares = explanation.contributions[0][:, used]
+    order = np.argsort(-proba, kind="stable")
+    best, other = int(order[0]), int(order[1]) if len(order) > 1 else int(order[0])
+    apart = shares[best] - shares[other]
+    sequence = np.argsort(-np.abs(apart), kind="stable").tolist()
+    if json:
+        _document(file, row, names, values, explanation.base, shares, proba, sequence)
+        return
+    prior = float(explanation.base[best] - explanation.base[other])
+    rows = [("(class prior)", "", prior)]
+    rows += [(names[j], values[names[j]], float(apart[j])) for j in sequence]
+    total = prior + float(apart.sum())
+    _say(file, source.place(row), proba, order.tolist(), rows, total)
+
+
+def _row(file: ModelFile, source: Source, row: int) -> Batch:
+    """The row alone."""
+    seen = 0
+    with progress() as bar:
+        for batch in file.batches(source, bar, "looking for the row", None):
+            seen = batch.first + batch.table.num_rows
+            if row < seen:
+                return Batch(batch.table.slice(row - batch.first, 1), row)
+    raise Failure(
+        f"{source.name} has {number_of(seen, 'row')}, from 0 to {seen - 1:,}: there is no row {row}"
+    )
+
+
+def _value(batch: Batch, columns: tuple[str, ...]) -> Any:
+    """What the row holds in a column, or in the two of a pair."""
+    found = [_shown(value_of(batch.table.column(name)[0])) for name in columns]
+    return found[0] if len(found) == 1 else [None if v is None else str(v) for v in found]
+
+
+def _shown(value: Any) -> Any:
+    """A cell for people and for JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return int(value) if value == int(value) and abs(value) < 1e15 else value
+    return str(value).removesuffix(" 00:00:00")  # a date
+
+
+def _document(
+    file: ModelFile,
+    row: int,
+    names: list[str],
+    values: dict[str, Any],
+    base: Any,
+    shares: Any,
+    proba: Any,
+    sequence: list[int],
+) -> None:
+    classes = file.classes
+    by_class = [dict(zip(classes, s, strict=True)) for s in shares.T.tolist()]
+    content = {
+        "row": row,
+        "prediction": classes[int(proba.argmax())],
+        "probability": dict(zip(classes, proba.tolist(), strict=True)),
+        "unit": "nats",
+        "base": dict(zip(classes, base.tolist(), strict=True)),
+        "columns": [
+            {
+                "column": names[j],
+                "value": values[names[j]],
+                "contribution": by_class[j],
+            }
+            for j in sequence
+        ],
+    }
+    document("explain", content)
+
+
+def _say(
+    file: ModelFile,
+    place: str,
+    proba: Any,
+    order: list[int],
+    rows: list[tuple[str, Any, float]],
+    total: float,
+) -> None:
+    names = file.classes
+    best, other = names[order[0]], names[order[min(1, len(order) - 1)]]
+    widest = max((abs(nats) for _, _, nats in rows if np.isfinite(nats)), default=0.0) or 1.0
+    lines = []
+    for name, value, nats in rows[: MOST + 1]:
+        size = round(12 * min(abs(nats), widest) / widest)
+        bar = " " * 12 + "│" + "█" * size if nats > 0 else " " * (12 - size) + "█" * size + "│"
+        values = value if isinstance(value, list) else [value]
+        cell = " × ".join("(missing)" if v is None else str(v) for v in values)
+        style = "green" if nats > 0 else "red"
+        lines.append([name, cut(cell, WIDEST), f"{nats:+.3f}", line(bar, style)])
+    lines.append(["sum", "", f"{total:+.3f}", ""])
+    prediction = f"{file.target} = {best}" if file.target else best
+    say(line(f"{place}: predicted {prediction}, probability {proba[order[0]]:.1%}", "bold"))
+    if len(order) > 1:
+        shown = ", ".join(f"{names[k]} {proba[k]:.1%}" for k in order[1:5])
+        more = f" and {len(order) - 5} more" if len(order) > 5 else ""
+        say(line(f"Other classes: {shown}{more}"))
+    heads = ["column", "value", ">nats", f"{'← ' + cut(other, 9):>11}   {cut(best, 9)} →"]
+    say(line(), table(f"Evidence for {best} over {other}", heads, lines, chart=True))
+    hidden = len(rows) - 1 - MOST
+    if hidden > 0:
+        say(line(f"{hidden:,} columns with less influence are not shown (--json has all)", "dim"))
+    say(line("+1 nat multiplies the odds of the two classes by 2.7.", "dim"))

@@ -1,0 +1,192 @@
+"""How good predictions are: accuracy, log-loss, confusions, beside the simplest guess."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.cli.terminal.console import line, number_of, table
+from tallybayes.models.weighting import Figures as Told
+
+__all__ = ["Figures", "FiguresOfFit"]
+
+WIDEST = 8  # classes that a confusion table shows; of more, the most frequent confusions
+UNKNOWN = "(unknown)"
+
+
+class Figures:
+    """Sums over predicted rows.
+
+    Parameters
+    ----------
+    classes : list of str
+    measured_on : str
+        What the rows are, for people.
+    """
+
+    def __init__(self, classes: list[str], measured_on: str) -> None:
+        self.classes = classes
+        self.measured_on = measured_on
+        self.rows = 0
+        self.confusion = np.zeros((len(classes) + 1, len(classes)), dtype=np.int64)
+        self._loss = self._squares = 0.0
+
+    def add(self, actual: NDArray[np.intp], proba: NDArray[np.float64]) -> None:
+        """Counts rows: the index of each one's class, −1 for a class unknown to the model."""
+        with np.errstate(divide="ignore"):
+            loss = -np.log(proba[np.arange(len(actual)), actual])
+        loss[actual < 0] = np.inf
+        self.rows += len(actual)
+        self._loss += float(loss.sum())
+        self._squares += float((loss * loss).sum())
+        np.add.at(self.confusion, (actual, proba.argmax(axis=1)), 1)
+
+    @property
+    def unknown(self) -> int:
+        """Rows of classes that the model does not know."""
+        return int(self.confusion[-1].sum())
+
+    @property
+    def accuracy(self) -> float:
+        return float(np.trace(self.confusion[:-1])) / self.rows
+
+    @property
+    def log_loss(self) -> float:
+        """Mean −log p(actual class), in nats."""
+        return self._loss / self.rows
+
+    def _errors(self) -> tuple[float, float]:
+        """Standard errors of accuracy and log-loss."""
+        p, mean = self.accuracy, self.log_loss
+        spread = self._squares / self.rows - mean * mean if math.isfinite(mean) else math.inf
+        return math.sqrt(p * (1 - p) / self.rows), math.sqrt(max(spread, 0.0) / self.rows)
+
+    def _guess(self) -> tuple[str, float, float]:
+        """The most frequent class, its share, and the log-loss of the classes' shares."""
+        share = self.confusion.sum(axis=1) / self.rows
+        top = int(share[:-1].argmax())  # of those that can be guessed
+        some = share[share > 0.0]
+        return self.classes[top], float(share[top]), float((some * -np.log(some)).sum())
+
+    def _confusions(self) -> list[tuple[str, str, int]]:
+        names = [*self.classes, UNKNOWN]
+        found = np.argwhere(self.confusion).tolist()
+        return [(names[i], self.classes[j], int(self.confusion[i, j])) for i, j in found]
+
+    def document(self) -> dict[str, Any]:
+        """Everything, for machines; log-loss is null where it is infinite."""
+        accuracy_error, loss_error = self._errors()
+        name, share, entropy = self._guess()
+        return {
+            "measured_on": self.measured_on,
+            "rows": self.rows,
+            "accuracy": self.accuracy,
+            "accuracy_standard_error": accuracy_error,
+            "log_loss": self.log_loss,
+            "log_loss_standard_error": loss_error,
+            "unknown_class_rows": self.unknown,
+            "baseline": {"class": name, "accuracy": share, "log_loss": entropy},
+            "confusion": [
+                {"actual": a, "predicted": p, "rows": n} for a, p, n in self._confusions()
+            ],
+        }
+
+    def tables(self) -> list[Any]:
+        """Everything, for people."""
+        accuracy_error, loss_error = self._errors()
+        name, share, entropy = self._guess()
+        loss, plus = (
+            (f"{self.log_loss:.4f}", f"± {loss_error:.4f}")
+            if math.isfinite(self.log_loss)
+            else ("infinite", "")
+        )
+        numbers = table(
+            f"Quality ({self.measured_on}, {number_of(self.rows, 'row')})",
+            ["measure", ">this model", "std. error", f">always {name!r}"],
+            [
+                ["accuracy", f"{self.accuracy:.2%}", f"± {accuracy_error:.2%}", f"{share:.2%}"],
+                ["log-loss (nats)", loss, plus, f"{entropy:.4f} *"],
+            ],
+        )
+        remarks = [
+            "accuracy: the share of rows whose most probable class is the true one",
+            "log-loss: the mean of -ln(probability of the true class); 0 is perfect",
+            "* when each row is given the shares of the classes as its probabilities",
+        ]
+        if self.unknown:
+            remarks.append(
+                f"{self.unknown:,} rows have a class that the model does not know: they count as "
+                "errors and make the log-loss infinite"
+            )
+        dim = [line(remark, "dim") for remark in remarks]
+        return [numbers, *dim, line(), self._confusion_table()]
+
+    def _confusion_table(self) -> Any:
+        if len(self.classes) > WIDEST:
+            wrong = [c for c in self._confusions() if c[0] != c[1]]
+            wrong.sort(key=lambda c: -c[2])
+            found = [(a, p, f"{n:,}") for a, p, n in wrong[:10]]
+            return table("Most frequent errors", ["true", "predicted", ">rows"], found)
+        names = [*self.classes, UNKNOWN][: len(self.classes) + bool(self.unknown)]
+        rows = []
+        for i, name in enumerate(names):
+            cells = [
+                line(f"{n:,}", "bold" if i == j else "")
+                for j, n in enumerate(self.confusion[i].tolist())
+            ]
+            total = int(self.confusion[i].sum())
+            right = f"{self.confusion[i, i] / total:.1%}" if i < len(self.classes) and total else ""
+            rows.append([name, *cells, right])
+        heads = ["true \\ predicted", *(f">{c}" for c in self.classes), ">correct"]
+        return table("Confusion matrix (rows)", heads, rows)
+
+
+class FiguresOfFit(Figures):
+    """Figures that the fit of a weighted model measured.
+
+    Parameters
+    ----------
+    classes : list of str
+    measured_on : str
+    told : estimators.weighting.Figures
+    confused : float64 array (n_classes, n_classes)
+        The weight of the rows of each class that are taken for each.
+    class_weight : float64 array (n_classes,)
+        The weight of a row of each class.
+    """
+
+    def __init__(
+        self,
+        classes: list[str],
+        measured_on: str,
+        told: Told,
+        confused: NDArray[np.float64],
+        class_weight: NDArray[np.float64],
+    ) -> None:
+        super().__init__(classes, measured_on)
+        self._told, self._weight = told, confused.sum(axis=1)
+        rows = confused / np.where(class_weight > 0.0, class_weight, 1.0)[:, None]
+        self.confusion[:-1] = np.round(rows).astype(np.int64)
+        self.rows = int(self.confusion.sum())
+
+    @property
+    def accuracy(self) -> float:
+        return self._told.accuracy
+
+    @property
+    def log_loss(self) -> float:
+        return self._told.log_loss
+
+    def _errors(self) -> tuple[float, float]:
+        accuracy, loss = self._told.accuracy_se, self._told.log_loss_se
+        assert accuracy is not None
+        assert loss is not None
+        return accuracy, loss
+
+    def _guess(self) -> tuple[str, float, float]:
+        top = int(self._weight.argmax())
+        share = float(self._weight[top] / self._weight.sum())
+        return self.classes[top], share, self._told.prior_log_loss

@@ -1,0 +1,1 @@
+"""The terminal: messages, tables, progress, help, failures and interrupts."""

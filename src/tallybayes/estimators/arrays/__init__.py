@@ -1,0 +1,1 @@
+"""Classifiers of arrays, as in scikit-learn: one family for all columns."""

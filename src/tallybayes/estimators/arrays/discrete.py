@@ -1,0 +1,73 @@
+"""The parameters that the four discrete classifiers share, and the checks of alpha."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import Interval
+
+from tallybayes.errors import SmoothingWarning, warn_user
+from tallybayes.estimators.arrays.base import ArrayClassifier
+
+__all__ = ["DiscreteClassifier"]
+
+Array = NDArray[np.float64]
+
+SMALLEST = 1e-10  # what alpha is raised to with force_alpha=False
+
+
+class DiscreteClassifier(ArrayClassifier):
+    """Base class of the classifiers with additive smoothing. Not for direct use."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ArrayClassifier._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "fit_prior": ["boolean"],
+        "class_prior": ["array-like", dict, None],
+        "force_alpha": ["boolean"],
+    }
+
+    def _smoothing(self) -> float | Array:
+        """alpha as a number or float64 array (n_features,), raised to 1e-10 if so asked."""
+        alpha: Any = self.alpha
+        if not isinstance(alpha, Real):
+            alpha = np.array(alpha, dtype=np.float64)  # the user's may change
+            if alpha.shape != (self.n_features_in_,):
+                raise ValueError(
+                    "When alpha is an array, it should contains `n_features`. Got the shape "
+                    f"{alpha.shape} for {self.n_features_in_} features: give one value a feature."
+                )
+            if not (alpha >= 0.0).all() or not np.isfinite(alpha).all():
+                j = int(np.flatnonzero(~((alpha >= 0.0) & np.isfinite(alpha)))[0])
+                raise ValueError(
+                    "All values in alpha must be greater than 0. "
+                    f"alpha[{j}] is {alpha[j].item()!r}; 0 is allowed and means no smoothing."
+                )
+        elif not np.isfinite(float(alpha)):
+            raise ValueError(f"alpha must be finite, got {alpha!r}")
+        if not self.force_alpha and np.min(alpha) < SMALLEST:
+            warn_user(
+                f"alpha too small will result in numeric errors, setting alpha = {SMALLEST:.1e}. "
+                "Use `force_alpha=True` to keep alpha unchanged.",
+                SmoothingWarning,
+            )
+            alpha = np.maximum(alpha, SMALLEST)
+        return alpha if isinstance(alpha, np.ndarray) and alpha.ndim else float(alpha)
+
+    def _declared_smoothing(self) -> float:
+        return float(np.max(self.alpha))
+
+    @property
+    def class_log_prior_(self) -> Array:
+        """log P(c), in nats, float64 (n_classes,)."""
+        return self._attribute("class_log_prior_").log_prior.copy()
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.poor_score = True
+        return tags

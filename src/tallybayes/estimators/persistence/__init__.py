@@ -1,0 +1,1 @@
+"""Model files: each class of model as plain values and arrays, and back."""

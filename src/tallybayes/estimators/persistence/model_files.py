@@ -1,0 +1,298 @@
+"""Saving and loading fitted estimators."""
+
+from __future__ import annotations
+
+import operator
+import os
+from dataclasses import replace
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from tallybayes import families, persistence
+from tallybayes.errors import ModelFileError
+from tallybayes.estimators.declared_levels import declared_levels
+from tallybayes.estimators.persistence.family_choices import plain_choices, restore_choices
+from tallybayes.estimators.persistence.parameters import constructed, field_values, plain, restored
+from tallybayes.estimators.persistence.table_models import plain_table, restore_table
+from tallybayes.estimators.persistence.tallies import labels, plain_groups, restored_tally
+from tallybayes.estimators.persistence.weightings import plain_weighting, restored_weighting
+from tallybayes.estimators.registry import Form, form_of_class, form_of_name
+from tallybayes.models.array import ArrayModel
+from tallybayes.models.base import Model
+from tallybayes.models.table import TableModel
+from tallybayes.models.weighted import WeightedModel
+from tallybayes.persistence.checks import (
+    Unfit,
+    anything,
+    array,
+    flag,
+    label,
+    mapping,
+    need,
+    number,
+    optional,
+    record,
+    text,
+    whole,
+)
+from tallybayes.replacing import Replace
+from tallybayes.schema import Columns
+from tallybayes.tally import TableTally
+
+__all__ = ["load", "load_with_extra", "save"]
+
+EXTRA = "_extra"  # the attribute of a loaded estimator that holds what the file had beside it
+
+
+HEADER = record(
+    {
+        "estimator": text,
+        "parameters": anything,
+        "n_features_in": whole(),
+        "classes": anything,
+        "groups": anything,
+        "by_name": flag,
+        "names": anything,
+        "family": anything,
+        "prior": anything,
+        "dtype": text,
+        "taken": flag,
+        "table": anything,
+        "weighting": anything,
+        "declared_classes": anything,
+        "extra": anything,
+        "class_weight": optional(mapping(label, number(0.0))),
+    },
+    {
+        "table": None,
+        "weighting": None,
+        "declared_classes": None,
+        "extra": None,
+        "class_weight": None,
+    },
+)
+
+
+def header_and_arrays(estimator: Any, extra: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
+    """A fitted estimator as plain values and arrays."""
+    extra = estimator.__dict__.get(EXTRA) if extra is None else extra
+    model: Model = estimator._fitted()
+    name = type(estimator).__name__
+    if form_of_class(type(estimator)) is None:
+        raise ModelFileError(
+            f"a model file cannot hold a {name}, a class that tallybayes does not have: save an "
+            "estimator of tallybayes itself, or pickle the model"
+        )
+    header = {
+        "estimator": name,
+        "parameters": plain(estimator.get_params(deep=False)),
+        "n_features_in": estimator.n_features_in_,
+        "classes": model.schema.classes,
+        "groups": plain_groups(model.schema),
+        "by_name": model.schema.by_name,
+        "names": getattr(estimator, "feature_names_in_", None),
+        "family": plain(model.family) if isinstance(model, ArrayModel) else None,
+        "prior": field_values(model.prior),
+        "dtype": model.dtype.str if isinstance(model, ArrayModel) else np.dtype(np.float64).str,
+        "taken": model.taken is not None
+        and all(map(operator.is_, model.taken, estimator._parameters())),
+    }
+    if isinstance(model, TableModel):
+        header["table"] = plain_table(model)
+    arrays: dict[str, Any] = model.tally.arrays()
+    if isinstance(model, TableModel):
+        arrays |= plain_choices(model)
+    if isinstance(model, WeightedModel) and model.chosen.weighting is not None:
+        header["weighting"], more = plain_weighting(model.chosen.weighting)
+        arrays |= more
+    if model.declared_classes is not None:
+        header["declared_classes"] = model.declared_classes
+    if model.class_weight:
+        header["class_weight"] = model.class_weight
+    if extra is not None:
+        header["extra"] = extra
+    return persistence.encode(header), arrays
+
+
+def save(
+    estimator: Any,
+    path: str | os.PathLike[str] | BinaryIO,
+    extra: dict[str, Any] | None = None,
+    replace: Replace | None = None,
+) -> None:
+    """Writes a fitted estimator; see :meth:`TallyClassifier.save`.
+
+    `extra` is kept beside the model, for :func:`load_with_extra`; by default what the model was
+    loaded with. `replace` puts the new file in the old one's place, ``os.replace`` by default.
+    """
+    persistence.write(path, *header_and_arrays(estimator, extra), replace=replace)
+
+
+def load(path: str | os.PathLike[str] | BinaryIO) -> Any:
+    """Read a model that ``save`` wrote. It predicts bit for bit what the saved one did.
+
+    A file may come from anywhere: nothing in it is executed, and what it says is checked before it
+    is used. What a file can do is be large.
+
+    Parameters
+    ----------
+    path : path-like or binary file
+        The file.
+
+    Returns
+    -------
+    TallyClassifier
+        A fitted estimator of the class that was saved.
+
+    Raises
+    ------
+    ModelFileError
+        A ValueError: another kind of file, one that was cut off or altered, a newer format, or
+        content that no model has.
+    OSError
+        If the file cannot be read.
+    """
+    return load_with_extra(path)[0]
+
+
+def load_with_extra(
+    path: str | os.PathLike[str] | BinaryIO,
+) -> tuple[Any, dict[str, Any]]:
+    """A model as :func:`load` reads it, and the `extra` that it was saved with (or {})."""
+    encoded, arrays = persistence.read(path)
+    name = persistence.name_of(path)
+    try:
+        header = HEADER(persistence.decode(encoded), "the header")
+        return _loaded(header, arrays)
+    except Unfit as error:
+        raise ModelFileError(
+            f"{name} is whole, but is not a model of tallybayes as this version writes it: "
+            f"{error}. "
+            "Save the model again"
+        ) from error
+    except ModelFileError as error:
+        raise ModelFileError(f"{name}: {error}") from error
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ModelFileError(
+            f"{name} is whole, but is not a model of tallybayes as this version writes it "
+            f"({type(error).__name__}: {error}): save the model again"
+        ) from error
+
+
+def _loaded(header: dict[str, Any], arrays: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """A model and its `extra` from what a file holds."""
+    form = form_of_name(header["estimator"])
+    if form is None:
+        name = header["estimator"][:100]
+        raise Unfit(f"it holds a {name}, which this version of tallybayes does not have")
+    estimator = _estimator(form, header)
+    tally = restored_tally(header, arrays)
+    family = restored(header["family"], "family")
+    dtype = persistence.dtype_of(header["dtype"])
+    prior = _prior(header["prior"], len(tally.schema.classes))
+    model: Model
+    if form.kind is not None:
+        levels = getattr(estimator, "levels", None)
+        _need_form(form, tally, family, header["n_features_in"], levels)
+        model = ArrayModel(tally, family, prior, dtype, form.name)
+    else:
+        need(tally.schema.by_name and family is None, "a table has columns by name")
+        model = estimator._model_type(tally, prior, form.name)
+        assert isinstance(model, TableModel)
+        restore_table(model, header["table"])
+        model.has_names = header["names"] is not None
+    if header["weighting"] is not None:
+        need(isinstance(model, WeightedModel), "only a weighted model has weights")
+        assert isinstance(model, WeightedModel)
+        _restore_weighting(model, restored_weighting(header["weighting"], arrays))
+    if header["declared_classes"] is not None:
+        model.declared_classes = labels(header["declared_classes"], "declared_classes")
+    model.class_weight = header["class_weight"] or {}
+    if header["taken"]:
+        model.taken = estimator._parameters()
+    estimator._model = model
+    if isinstance(model, TableModel):
+        restore_choices(model, arrays)
+    if header["extra"] is not None:
+        need(isinstance(header["extra"], dict), "what is kept beside a model is a dict")
+        estimator.__dict__[EXTRA] = header["extra"]
+    return estimator, header["extra"] or {}
+
+
+def _estimator(form: Form, header: dict[str, Any]) -> Any:
+    """The estimator with its parameters, which are checked where they are used."""
+    parameters = restored(header["parameters"], "parameters")
+    need(isinstance(parameters, dict), "parameters is a dict")
+    estimator_type = form.estimator
+    known = estimator_type._parameter_names()
+    for name in parameters:
+        need(name in known, f"parameters has {str(name)[:100]!r}, which this version lacks")
+    estimator = estimator_type(**parameters)
+    is_table = form.kind is None  # which has its columns from the model
+    if not is_table:
+        estimator.n_features_in_ = header["n_features_in"]
+    names = header["names"]
+    if names is not None:
+        fits = isinstance(names, np.ndarray) and names.shape == (header["n_features_in"],)
+        need(fits and names.dtype == object, "names has a name for each column")
+        for name in names.tolist():
+            text(name, "a name")
+        if not is_table:
+            estimator.feature_names_in_ = names
+    return estimator
+
+
+def _need_levels(declared: Any, columns: Columns) -> None:
+    """Raises where the parameter of a CategoricalNB declares other levels than its tally has."""
+    need((declared is None) == (columns.levels is None), "levels are declared, or are not")
+    if columns.levels is None:
+        return
+    found = constructed(declared_levels, "parameters.levels", declared, columns.n_features)
+    same = all(a.tolist() == b.tolist() for a, b in zip(found, columns.levels, strict=True))
+    need(same, "parameters.levels are the levels that were counted")
+
+
+def _need_form(form: Form, tally: TableTally, family: Any, n_features: int, levels: Any) -> None:
+    """Raises where tally and family are not what the estimator has."""
+    need(not tally.schema.by_name, "a model of an array has its columns by number")
+    columns = tally.schema.groups[0]
+    need(columns.kind == form.kind, f"a {form.name} counts {form.kind}")
+    need(columns.n_features == n_features, "n_features_in is the number of columns")
+    need(not columns.open and not columns.dates, "columns of an array are closed, and no dates")
+    threshold = columns.threshold is not None
+    need(threshold == form.has_threshold, "BernoulliNB alone has a threshold")
+    need(type(family) is form.family, f"the family is a {form.family.__name__}")
+    if form.kind == "levels":
+        _need_levels(levels, columns)
+    alpha: Any = getattr(family, "alpha", None)
+    fits = np.ndim(alpha) == 0 or np.shape(alpha) == (n_features,)
+    need(fits, "alpha is a number, or one for each column")
+
+
+PRIOR = record({"alpha": optional(number(0.0)), "given": anything})
+
+
+def _prior(given: Any, n_classes: int) -> families.ClassPrior:
+    held = PRIOR(given, "prior")
+    if held["given"] is not None:
+        array("f8", n_classes, least=0.0)(held["given"], "prior.given")
+        need(abs(float(held["given"].sum()) - 1.0) < 1e-6, "prior.given sums to 1")
+    return constructed(families.ClassPrior, "prior", **held)  # type: ignore[no-any-return]
+
+
+def _restore_weighting(model: WeightedModel, weighting: Any) -> None:
+    known = set(model.schema.classes.tolist())
+    need(known.issuperset(weighting.classes.tolist()), "weights are of classes that there are")
+    holds: dict[str, set[str]] = {}
+    for group in model.schema.groups:
+        for name in group.names or ():
+            holds.setdefault(name, set()).add(group.kind)
+    for column in weighting.learned.columns:
+        kind = "levels" if column.edges is None else "grid"
+        held = holds.get(column.name, {kind})
+        need(
+            kind in held or "grid" in held,
+            f"weights of {column.name!r} are of what is counted of it",
+        )
+    model.chosen = replace(model.chosen, weighting=weighting)

@@ -1,0 +1,1 @@
+"""Classifiers of tables: a family for each column."""

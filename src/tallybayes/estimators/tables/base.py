@@ -1,0 +1,629 @@
+"""A classifier of tables: reading rows, learning, unlearning and merging them by column name."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
+from sklearn.utils.validation import _check_feature_names, _check_n_features
+
+from tallybayes.engines.contract import Counting, Labels
+from tallybayes.engines.groups import merged_tables
+from tallybayes.engines.registry import engine_of
+from tallybayes.engines.threads import get_num_threads
+from tallybayes.errors import IncompatibleTallies
+from tallybayes.estimators.array_api import as_numpy
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes, read_labels
+from tallybayes.estimators.locked_learning import learning
+from tallybayes.estimators.tables.one_row import as_row
+from tallybayes.estimators.tables.row_by_row import RowByRow
+from tallybayes.estimators.validated_rows import read_weights
+from tallybayes.inspection.explanation import Explanation, explanation_of
+from tallybayes.inspection.frames import frame
+from tallybayes.models.base import Model, joined_declared
+from tallybayes.models.calibration import Isotonic
+from tallybayes.models.class_weights import need_same_class_weights, weighted
+from tallybayes.models.column_declarations import Declared, declared, names_declared
+from tallybayes.models.column_families import (
+    Reading,
+    need_two_levels,
+    warn_of_fractions,
+    warn_of_tiny_numbers,
+)
+from tallybayes.models.data_warnings.odd_values import warn_of_odd_values
+from tallybayes.models.merge_rules import need_same_declarations
+from tallybayes.models.mixed_columns import warn_of_mixed
+from tallybayes.models.table import Chosen, TableModel
+from tallybayes.models.table_columns import (
+    Names,
+    RowsToCount,
+    as_scored,
+    rows_to_count,
+    rows_to_forget,
+    rows_to_score,
+    warn_of_unknown_keys,
+    warn_of_unseen,
+)
+from tallybayes.schema import Schema
+from tallybayes.tables import Table, read_table
+from tallybayes.tally import TableTally
+
+__all__ = ["TableClassifier"]
+
+Array = NDArray[np.float64]
+
+
+def _with_classes(tally: TableTally, classes: Any) -> TableTally:
+    """A tally with classes that may occur, beside its own."""
+    if classes is None:
+        return tally
+    more = _labels_named(classes)
+    return tally.aligned(tally.schema.join(Schema(more, (), by_name=True)))
+
+
+def _labels_named(classes: Any) -> NDArray[Any]:
+    """The labels that ``classes=`` names, sorted."""
+    return labels_and_codes(label_array(classes).ravel())[0]
+
+
+def _columns_of(schema: Schema) -> set[str]:
+    """The columns that have a tally."""
+    return {name for group in schema.groups for name in group.names or ()}
+
+
+class TableClassifier(RowByRow):
+    """Base of the classifiers of tables. Not for direct use."""
+
+    columns: Any
+    class_alpha: Any
+    class_prior: Any
+    _default_class_alpha = 1.0
+    _model_type: type[TableModel] = TableModel
+
+    # ---- what a subclass says --------------------------------------------------------------------
+    @property
+    @abstractmethod
+    def chooses_on_rows(self) -> bool:
+        """Whether something is chosen on rows, by `fit`."""
+
+    @abstractmethod
+    def _reading(self, what: Declared) -> Reading:
+        """How a tally is read, from the parameters as they are now."""
+
+    @abstractmethod
+    def _choose(self, x: Table, own: NDArray[np.intp], weight: Array | None) -> None:
+        """Chooses what is chosen on rows, on rows that were counted with these weights."""
+
+    @abstractmethod
+    def _kept(self, chosen: Chosen) -> Chosen:
+        """Of choices made on rows, those that are asked for; stale where one is lacking."""
+
+    # ---- reading rows ----------------------------------------------------------------------------
+    def _declared(self, names: list[str]) -> tuple[list[str], Declared]:
+        names = list(dict.fromkeys([*names, *names_declared(self.columns)]))
+        return names, declared(self.columns, names)
+
+    def _table(self, x: Any) -> Table:
+        table = read_table(as_numpy(x), get_num_threads())
+        for size, axis in ((table.n_rows, "sample"), (len(table.columns), "feature")):
+            if not size and not (axis == "feature" and table.named and "_model" in self.__dict__):
+                raise ValueError(
+                    f"Found array with 0 {axis}(s) (shape={table.shape}) while a minimum of 1 is "
+                    f"required by {self._name}."
+                )
+        return table
+
+    def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
+        if first:
+            return self._first_rows(x, more_may_come=False)
+        table, model = self._table(x), self._fitted()
+        if not table.named:
+            _check_n_features(self, np.empty((1, len(table.columns))), reset=False)
+        records, what = table.named and isinstance(x, list | tuple), model.reading.declared
+        if learning:
+            seen, counted = model.seen, model.counted
+            required = model.required
+            return rows_to_count(table, seen, required, counted, what, records=records)
+        if records and table.n_rows:
+            warn_of_unknown_keys(x, model.seen.seen, model.warned)
+        x = rows_to_score(table, model.names, model.required, model.holds, what, records=records)
+        learned = float(model.tally.classes.count.sum())
+        warn_of_unseen(x, model.tally_read.schema, learned, model.warned)
+        warn_of_odd_values(x, model.watched, model.warned)
+        return x
+
+    def _rows_to_forget(self, x: Any) -> Table:
+        """Rows that were learned, as they were counted."""
+        table, model = self._table(x), self._fitted()
+        if not table.named:
+            _check_n_features(self, np.empty((1, len(table.columns))), reset=False)
+        levels = {
+            group.names[0]: frozenset(group.levels[0].tolist())
+            for group in model.schema.groups
+            if group.names is not None
+            and group.levels is not None
+            and model.counted[group.names[0]].numbers
+        }
+        return rows_to_forget(
+            table,
+            model.seen,
+            model.required,
+            levels,
+            model.counted,
+            model.reading.declared,
+            records=table.named and isinstance(x, list | tuple),
+        )
+
+    def _first_rows(self, x: Any, *, more_may_come: bool) -> RowsToCount:
+        """The rows that a model begins with; later dicts may have keys that these do not."""
+        table = self._table(x)
+        names, records = list(table.columns), table.named and isinstance(x, list | tuple)
+        names_of_frame = SimpleNamespace()
+        if not records:
+            _check_feature_names(names_of_frame, x if hasattr(x, "columns") else None, reset=True)
+        if records and more_may_come:
+            names, what = self._declared(names)
+        else:
+            what = declared(self.columns, names)
+        seen = Names(names, frozenset(names_declared(self.columns) if records else names))
+        rows = rows_to_count(table, seen, names, {}, what, records=records)
+        return replace(rows, has_names=records or hasattr(names_of_frame, "feature_names_in_"))
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns the model has."""
+        return len(self._attribute("n_features_in_").names)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The model's columns, where X had names that are strings; of dicts, their keys."""
+        model = self._attribute("feature_names_in_")
+        if not model.has_names:
+            raise AttributeError(f"{self._name} was trained on columns without names")
+        return np.array(model.names, dtype=object)
+
+    # ---- learning --------------------------------------------------------------------------------
+    def _declared_classes(self) -> list[Any]:
+        named = [] if self.classes is None else label_array(self.classes).ravel().tolist()
+        return [*named, *(self.class_prior if isinstance(self.class_prior, Mapping) else ())]
+
+    def _counted(
+        self, table: Table, classes: NDArray[Any], codes: Any, weights: Any, what: Declared
+    ) -> TableTally:
+        what_to_count = Counting(together=what.together)
+        return engine_of(table).collect(what_to_count, table, Labels(classes, codes, weights))
+
+    def _count_afresh(
+        self, classes: NDArray[Any], x: RowsToCount, codes: NDArray[np.int32], weights: Any
+    ) -> Model:
+        aged = self._aged(weights, len(codes))
+        tally = self._counted(x, classes, codes, aged, x.declared)
+        if weights is not None and weights.min(initial=0.0) < 0.0:
+            tally.need_non_negative("fit with these negative weights")
+        self._hold(tally, x.names, x.declared, has_names=x.has_names)
+        self._choose_first(x, classes, codes, aged)
+        return self._fitted()
+
+    def _choose_first(
+        self, x: RowsToCount, known: NDArray[Any], codes: NDArray[np.int32], weights: Any
+    ) -> None:
+        """Chooses what is chosen on rows, on the first ones; `codes` are of the classes `known`."""
+        model = self._fitted()
+        own = codes_of(known, model.schema.classes).astype(np.intp)[codes]
+        table: Table = x
+        if (
+            weights is not None and not weights.all()
+        ):  # of a row of weight 0 the tally holds nothing
+            kept = np.flatnonzero(weights)
+            table, own, weights = x.take(kept), own[kept], weights[kept]
+        self._choose(as_scored(table, model.holds, x.declared), own, weights)
+
+    def _choose_again(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+        """Chooses on rows that were learned, under the parameters as they are now."""
+        self._validate_params()
+        old = self._fitted()
+        self._model = old.with_tally(old.tally)
+        self._model.chosen = Chosen()  # what is learned again need not be kept
+        self._take_held(old.tally, old.seen, old.reading.declared)
+        model = self._fitted()
+        x = self._read_rows(X)
+        labels = read_labels(y, x, self._name)
+        own = codes_of(labels, model.schema.classes).astype(np.intp)
+        self._choose(x, own, self._weights(sample_weight, x, model.schema.classes, own))
+
+    def _expect_values_of(self, model: TallyClassifier) -> None:
+        whole = model._fitted()
+        assert isinstance(whole, TableModel)
+        texts = {name for name, held in whole.counted.items() if held.texts}
+        self._fitted().with_texts |= texts
+
+    def _choose_without(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
+        if self.chooses_on_rows and len(y):
+            self._choose_again(X, y, sample_weight)
+        return self
+
+    def _hold(
+        self, tally: TableTally, seen: Names, what: Declared, *, has_names: bool
+    ) -> TableModel:
+        """Starts a model with a tally."""
+        tally = _with_classes(tally, self.classes)
+        if isinstance(self.class_prior, Mapping):  # it declares the classes that it names
+            tally = _with_classes(tally, list(self.class_prior))
+        need_two_levels(tally, what)
+        prior = self._class_prior(tally.schema.classes)
+        model = self._model_type(tally, prior, self._name)
+        model.seen, model.has_names = seen, has_names
+        model.reading = self._reading(what)
+        self._model = model
+        warn_of_mixed(tally, model.warned)
+        warn_of_fractions(tally, what, model.warned)
+        warn_of_tiny_numbers(tally, what, model.warned)
+        return model
+
+    @learning
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Count the rows of X from scratch.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns)
+            pandas, polars or pyarrow table, anything with ``__arrow_c_stream__``, a list of dicts,
+            or an array.
+        y : array-like (n_rows,)
+            Class labels, without missing values.
+        sample_weight : array-like (n_rows,), optional
+            A row of weight w adds w to the counts. What is chosen from counts is chosen in
+            effective rows, (Σw)² / Σw² of them: a common factor does not change it. Declared
+            smoothing is in units of weight.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            For bad parameters or data; the estimator is then as it was before.
+        """
+        self.__dict__.pop("_rows", None)  # rows learned before are replaced, too
+        return self._fit_rows(X, y, sample_weight)
+
+    @learning
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Count the rows of X in addition. New classes and levels may come at any time.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns)
+            As for :meth:`fit`.
+        y : array-like (n_rows,)
+            Class labels.
+        classes : array-like, optional
+            Classes that may occur, beside those of y.
+        sample_weight : array-like (n_rows,), optional
+            How much each row counts; 1 by default.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            For bad parameters or data; the estimator is then as it was before.
+        """
+        if "_rows" in self.__dict__:
+            self._take_rows()
+        first = "_model" not in self.__dict__
+        class_weight = self._class_weight_to_learn()
+        if first:
+            self._validate_params()
+            x = self._first_rows(X, more_may_come=True)
+        else:
+            x = self._read_rows(X, learning=True)
+        y = read_labels(y, x, self._name)
+        known, codes = labels_and_codes(y)
+        weights = weighted(read_weights(sample_weight, x), class_weight, known, codes)
+        aged = self._aged(weights, len(codes))
+        batch = _with_classes(self._counted(x, known, codes, aged, x.declared), classes)
+        if not first:
+            self._add_batch(batch, len(codes), weights, x.names, x.declared)
+            self._model.class_weight = class_weight
+        else:
+            if weights is not None and weights.min(initial=0.0) < 0.0:
+                batch.need_non_negative("partial_fit with these negative weights")
+            model = self._hold(batch, x.names, x.declared, has_names=x.has_names)
+            model.class_weight = class_weight
+            self._choose_first(x, known, codes, aged)
+        if classes is not None:
+            model = self._fitted()
+            named = _labels_named(classes)
+            model.declared_classes = joined_declared(model.declared_classes, named)
+        return self
+
+    def _aged(self, weights: Any, n_rows: int) -> Any:
+        """Weights with the half-life: the last row weighs most."""
+        if self.half_life is None:
+            return weights
+        age = np.arange(n_rows - 1, -1, -1) / self.half_life
+        return 0.5**age if weights is None else weights * 0.5**age
+
+    def _add_batch(
+        self, batch: TableTally, n_rows: int, weights: Any, seen: Names, what: Declared
+    ) -> None:
+        tally = self._model.tally
+        if self.half_life is not None:
+            tally = tally * 0.5 ** (n_rows / self.half_life)
+        both = merged_tables(tally, batch)
+        if weights is not None and weights.min(initial=0.0) < 0.0:
+            action = "partial_fit with these negative weights"
+            self._take_rest(both, seen, what, action=action)
+        else:
+            self._take(both, seen, what)
+
+    def _take_rest(self, rest: TableTally, seen: Names, what: Declared, *, action: str) -> None:
+        """Holds what a subtraction has left; raises NegativeTally where more was taken away than
+        there was."""
+        model = self._fitted()
+        most_squares = model.settle(rest, model.tally.aligned(rest.schema))
+        rest.need_non_negative(action)
+        self._take_held(rest, seen, what)
+        self._keep_squares(most_squares)
+
+    def _take_counted(
+        self, tally: TableTally, largest: dict[str, float], seen: Names, what: Declared
+    ) -> None:
+        model = self._fitted()
+        most = dict(model.most_squares)
+        for name, squares in largest.items():
+            key = ((name,), "moments")
+            most[key] = np.maximum(most.get(key, 0.0), np.array([squares]))
+        self._take_held(tally.aligned(model.schema.join(tally.schema)), seen, what)
+        self._keep_squares(most)
+
+    def _keep_squares(self, most: dict[Any, Array]) -> None:
+        """Keeps the largest sums of squares of the columns that there still are."""
+        keys = {group.key for group in self._model.schema.groups}
+        self._model.most_squares = {k: squares for k, squares in most.items() if k in keys}
+
+    def _take_held(self, tally: TableTally, seen: Names, what: Declared) -> None:
+        """Holds a tally without the classes, levels and columns that no row holds, unless they are
+        declared.
+
+        Weights and calibrations were learned for classes and columns: those stay until they are
+        learned again, or nothing is left. What came since goes.
+        """
+        model = self._fitted()
+        if not tally.classes.count.any():
+            self._model = model = model.with_tally(model.tally)
+            model.chosen = Chosen()
+        weighting, keep = model.chosen.weighting, self._declared_labels()
+        if self._keeps_classes(model):
+            keep = tally.schema.classes
+        elif weighting is not None:
+            keep = joined_declared(keep, weighting.classes)
+        tally = tally.held(keep)
+        gone = _columns_of(model.schema) - _columns_of(tally.schema)
+        gone -= set(names_declared(self.columns))
+        if weighting is not None:
+            gone -= {column.name for column in weighting.learned.columns}
+        self._take(tally, self._still_seen(tally, seen, gone), what.without(gone))
+
+    def _still_seen(self, tally: TableTally, seen: Names, gone: set[str]) -> Names:
+        """The columns after rows were taken away that had the last values of the columns `gone`."""
+        model = self._fitted()
+        if not model.has_names:  # their places are their names
+            return seen
+        if tally.classes.count.any():  # a column of a frame stays, whatever it holds
+            gone &= set(seen.seen) - seen.firm
+        else:
+            gone |= set(seen.seen) - set(names_declared(self.columns))
+        return Names([name for name in seen.seen if name not in gone], seen.firm - gone)
+
+    def _keeps_classes(self, model: TableModel) -> bool:
+        """Whether a class prior or a calibration names a value for each class."""
+        return self.class_prior is not None or isinstance(model.chosen.calibration, Isotonic)
+
+    def _declared_labels(self) -> NDArray[Any] | None:
+        """The classes that were declared, in ``classes=`` of the model or of partial_fit."""
+        mine = None if self.classes is None else _labels_named(self.classes)
+        return joined_declared(mine, self._fitted().declared_classes)
+
+    def _take(self, tally: TableTally, seen: Names, what: Declared) -> None:
+        """Holds another tally of the columns `seen`, with the class prior for its classes."""
+        self._validate_params()
+        model = self._fitted().with_tally(tally)
+        need_two_levels(tally, what)
+        model.prior = self._class_prior(tally.schema.classes)
+        model.seen, model.reading = seen, self._reading(what)
+        model.chosen = self._kept(model.chosen)
+        self._model = model
+        warn_of_mixed(tally, model.warned)
+        warn_of_fractions(tally, what, model.warned)
+        warn_of_tiny_numbers(tally, what, model.warned)
+
+    @learning
+    def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Remove rows that were counted before: the model is as if it had never seen them.
+
+        Classes, levels and columns that no row holds any more are gone, unless they were declared
+        (``classes=``, a class prior that is given, ``columns=``). A model that holds no rows
+        predicts nothing, and learns again as if it were new. Two things stay: what weights and an
+        isotonic calibration were learned for, until they are learned again; and the grid of a
+        column of more than 4,096 different numbers, which does not get finer again.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns)
+            Rows that were counted.
+        y : array-like (n_rows,)
+            The labels they were counted with.
+        sample_weight : array-like (n_rows,), optional
+            The weights that the rows were learned with.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        NegativeTally
+            A ValueError: more would be taken away than was counted, as far as a count, n or a sum
+            of squares can show it. The estimator is then as it was before.
+        """
+        model = self._fitted()
+        x = self._rows_to_forget(X)
+        y = read_labels(y, x, self._name)
+        known, codes = labels_and_codes(y)
+        weights = self._weights(sample_weight, x, known, codes)
+        batch = self._counted(x, known, codes, weights, model.reading.declared)
+        rest = merged_tables(model.tally, batch * -1.0)
+        self._take_rest(rest, model.seen, model.reading.declared, action="forget")
+        return self
+
+    @learning
+    def decay(self, factor: float) -> Self:
+        """Multiply everything that was counted by a factor, so that newer rows weigh more.
+
+        By 0, everything is forgotten, and what was declared stays. A row learned with weight w
+        weighs w·factor afterwards: to forget it later, pass that as its sample_weight.
+
+        Parameters
+        ----------
+        factor : float
+            From 0 to 1.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If the factor is not from 0 to 1.
+        """
+        if not 0.0 <= factor <= 1.0:
+            raise ValueError(f"decay takes a factor from 0 to 1, got {factor!r}")
+        model = self._fitted()
+        scaled = model.tally * float(factor)
+        if factor:
+            self._model = model.with_tally(scaled)
+        else:
+            self._take_held(scaled, model.seen, model.reading.declared)
+            self._model.most_squares = {}
+        return self
+
+    def merge(self, other: TallyClassifier) -> Self:
+        """Add the rows that another model has counted, in place.
+
+        Classes, columns and levels are joined by name. Hyperparameters stay this model's.
+
+        Parameters
+        ----------
+        other : fitted estimator of the same class
+            A model of other rows.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        IncompatibleTallies
+            A ValueError: the two declare columns differently, or have counted with different class
+            weights. Both are then as they were.
+        """
+        if not isinstance(other, type(self)):
+            raise IncompatibleTallies(
+                f"a {self._name} cannot take in a {type(other).__name__}: merge models of one kind"
+            )
+        return self._merge(other._fitted(), other)
+
+    @learning
+    def _merge(self, theirs: Model, other: TallyClassifier) -> Self:
+        mine = self._fitted()
+        assert isinstance(theirs, TableModel)
+        need_same_declarations(mine, theirs)
+        need_same_class_weights(mine.class_weight, theirs.class_weight)
+        seen = mine.seen.joined(*theirs.seen)
+        what = mine.reading.declared.completed(theirs.reading.declared, mine.counted)
+        self._take(merged_tables(mine.tally, theirs.tally), seen, what)
+        self._model.declared_classes = joined_declared(
+            mine.declared_classes, theirs.declared_classes
+        )
+        return self
+
+    # ---- reading the model -----------------------------------------------------------------------
+    @property
+    def schema_(self) -> Any:
+        """What was decided about each column, and why, as a frame."""
+        model = self._attribute("schema_")
+        readings = model.columns_read
+        return frame(
+            {
+                "column": [r.name for r in readings],
+                "holds": [r.holds for r in readings],
+                "family": [r.family for r in readings],
+                "why": [r.why for r in readings],
+            }
+        )
+
+    @property
+    def class_log_prior_(self) -> Array:
+        """log P(c), in nats, float64 (n_classes,)."""
+        return self._attribute("class_log_prior_").log_prior.copy()
+
+    def explain(self, X: Any) -> Explanation:
+        """What each column adds to the score of each class.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns)
+            Rows to explain.
+
+        Returns
+        -------
+        Explanation
+            ``base + contributions.sum(axis=2)`` is :meth:`predict_joint_log_proba`.
+        """
+        return explanation_of(self._fitted(), self._read_rows(X))
+
+    def explain_one(self, row: Mapping[str, Any]) -> Explanation:
+        """:meth:`explain` of one row as a dict; ``print`` it for a readable table.
+
+        Parameters
+        ----------
+        row : dict
+            Values by column name.
+
+        Returns
+        -------
+        Explanation
+            Of the one row.
+        """
+        return self.explain([as_row(row)])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags

@@ -1,0 +1,197 @@
+"""Naive Bayes for a table: numbers, categories, yes/no and missing values in one model."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.distribution_attributes import AsDistributions
+from tallybayes.estimators.tables.calibrated import Calibrated, Criterion
+from tallybayes.families.priors.probabilities import Estimate
+from tallybayes.inspection.importances import column_importances, column_tables
+from tallybayes.models.calibration import Method
+from tallybayes.models.column_declarations import Declared
+from tallybayes.models.column_families import Reading
+from tallybayes.parameters import Unseen
+
+__all__ = ["NaiveBayes"]
+
+Array = NDArray[np.float64]
+
+
+class NaiveBayes(Calibrated, AsDistributions):
+    """Naive Bayes for a table, straight from the data frame.
+
+    Strings, categories and booleans are levels; numbers and dates are counted as moments and on a
+    grid of their own bits, and their family (Gaussian, beside atoms or not, bins or a smoothed
+    density) is chosen when the tally is read, by leave-one-out. No column whose family is not
+    declared says more than about the logarithm of its rows. Missing values are left out of the
+    product. The model is the same in whatever order and batches the rows come.
+
+    Parameters
+    ----------
+    columns : "auto", mapping or list of pairs, default="auto"
+        Families by column, for example ``{"age": Gaussian(), "job": Categorical(), "id": None}``;
+        None leaves a column out. A key may be a type (bool, int, float, str, datetime.date, or a
+        dtype), a tuple of names for a group, ``("w1", "w2"): Multinomial()`` or
+        ``("alcohol", "hue"): Gaussian(covariance="full")``, and in a list of pairs a list of names.
+        A column's type is that of the first rows in which it has a value. Columns not named are
+        decided for.
+    classes : array-like, optional
+        Classes that may occur; others may still come.
+    alpha : float or "auto", default=1.0
+        Smoothing of counts: of levels in rows of weight 1, of bins of numbers in effective rows
+        (see `sample_weight` of :meth:`fit`); "auto" chooses it by `criterion`.
+    class_alpha : float or "auto", default=1.0
+        Smoothing of the class prior: (count + class_alpha) / (m + K·class_alpha); "auto": of the
+        largest evidence.
+    class_prior : array-like (n_classes,) or dict, optional
+        A class prior that no count changes, in the order of the classes or by label; it sums to 1.
+        Classes that a dict names are declared. class_alpha is then 0 or its default: nothing is
+        estimated that it could smooth.
+    missing : {"ignore", "level"}, default="ignore"
+        Missing values are left out of the product, or are evidence themselves; in a group they
+        never are.
+    unseen : {"smooth", "ignore", "error"}, default="smooth"
+        What predicting does with a level that training did not have: give it the probability
+        α / (n_cj + α·N_j), leave the column out of the product, or raise.
+    estimate : {"mean", "map", "mle", "posterior"}, default="mean"
+        How columns that are not declared are read: by the posterior mean of their parameters, the
+        mode, maximum likelihood (without smoothing), or with the parameters integrated out.
+    criterion : {"loo_log_loss", "loo_likelihood", "evidence"}, default="loo_log_loss"
+        What ``alpha="auto"`` looks at: the leave-one-out log-loss of the rows of `fit` or of the
+        first `partial_fit`, one alpha for all columns; or, for each column by itself and from the
+        tally alone, so that it is the same after any merge, its leave-one-out likelihood or its
+        evidence.
+    calibrate : {None, "temperature", "isotonic"}, default=None
+        Corrects the probabilities by the leave-one-out predictions of the same rows. After more is
+        learned or forgotten it is stale, with a warning until :meth:`recalibrate`.
+    half_life : float, optional
+        Rows after which what was learned weighs half. The order of rows then matters, by
+        definition.
+    class_weight : dict, "balanced" or None, optional
+        Weights of rows by label; see :class:`GaussianNB`.
+
+    Attributes
+    ----------
+    classes_, class_count_ : arrays (n_classes,)
+    schema_ : frame
+        What was decided about each column, and why.
+    class_weight_ : dict
+        By label, what the weights of rows were multiplied by.
+    n_features_in_ : int
+    feature_names_in_ : array of str (n_features,)
+        Where X had names that are strings; of dicts, their keys.
+    tally_ : TableTally
+    tables_ : dict
+        By column name: a frame with what each level, bin or value adds to each class, in nats.
+    feature_importances_ : float64 array (n_features_in_,)
+        How far each column separates the classes, in nats a row, each row left out of the counts.
+    alpha_ : dict
+        The smoothing of each column that follows the model's alpha, in rows of weight 1.
+    log_evidence_ : float
+        log P of everything that was counted, in nats, where every column has a proper prior.
+    class_prior_distribution_, class_conditional_, joint_ : distributions
+        P(y), p(x | y) and p(x, y); see :mod:`tallybayes.distributions`.
+
+    Examples
+    --------
+    >>> from tallybayes import NaiveBayes
+    >>> rows = [
+    ...     {"outlook": "sunny", "humidity": 85},
+    ...     {"outlook": "rain", "humidity": 70},
+    ...     {"outlook": "overcast", "humidity": None},
+    ... ]
+    >>> model = NaiveBayes().fit(rows, ["no", "yes", "yes"])
+    >>> model.predict([{"outlook": "overcast"}]).tolist()
+    ['yes']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TallyClassifier._parameter_constraints,
+        "columns": [StrOptions({"auto"}), dict, list],
+        "classes": ["array-like", None],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "class_alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "estimate": [StrOptions({"mean", "map", "mle", "posterior"})],
+        "criterion": [StrOptions({"loo_log_loss", "loo_likelihood", "evidence"})],
+        "calibrate": [StrOptions({"temperature", "isotonic"}), None],
+        "class_prior": ["array-like", dict, None],
+        "half_life": [None, Interval(Real, 0, None, closed="neither")],
+        "missing": [StrOptions({"ignore", "level"})],
+        "unseen": [StrOptions({"smooth", "ignore", "error"})],
+    }
+
+    def __init__(
+        self,
+        columns: Any = "auto",
+        *,
+        classes: ArrayLike | None = None,
+        alpha: float | Literal["auto"] = 1.0,
+        class_alpha: float | Literal["auto"] = 1.0,
+        class_prior: ArrayLike | None = None,
+        missing: Literal["ignore", "level"] = "ignore",
+        unseen: Unseen = "smooth",
+        estimate: Estimate = "mean",
+        criterion: Criterion = "loo_log_loss",
+        calibrate: Method | None = None,
+        half_life: float | None = None,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+    ) -> None:
+        self.columns = columns
+        self.classes = classes
+        self.alpha = alpha
+        self.class_alpha = class_alpha
+        self.class_prior = class_prior
+        self.missing = missing
+        self.unseen = unseen
+        self.estimate = estimate
+        self.criterion = criterion
+        self.calibrate = calibrate
+        self.half_life = half_life
+        self.class_weight = class_weight
+
+    def _declared_smoothing(self) -> float:
+        alphas = [self.alpha, self.class_alpha if self.class_prior is None else 0.0]
+        return max((float(alpha) for alpha in alphas if alpha != "auto"), default=0.0)
+
+    # ---- reading the model -----------------------------------------------------------------------
+    @property
+    def tables_(self) -> dict[str, Any]:
+        """What each level, bin or value adds to the score of each class, in nats, as a frame by
+        column name. A density is shown at quantiles of its column. Columns that are left out, and
+        groups with a full covariance, have none."""
+        return column_tables(self._attribute("tables_"))
+
+    @property
+    def feature_importances_(self) -> Array:
+        """How far each column separates the classes, in nats a row, float64 (n_features_in_,).
+
+        The largest contribution to a class less the smallest (of two classes: the absolute
+        log-likelihood ratio), on average over the rows that were learned, each row left out of the
+        counts. It is read from the tally when it is first asked for. Columns that say the same are
+        each as important as either alone.
+        """
+        model = self._attribute("feature_importances_")
+        found: Array = model.once("importances", lambda: column_importances(model)).copy()
+        return found
+
+    # ---- reading the tally -----------------------------------------------------------------------
+    def _reading(self, what: Declared) -> Reading:
+        alpha: Any = self.criterion if self.alpha == "auto" else float(self.alpha)
+        if self.estimate == "mle":
+            if self.alpha not in (0.0, 1.0):  # 1.0 is the default
+                raise ValueError(
+                    f"estimate='mle' does not smooth, but alpha={self.alpha!r}: give one of the two"
+                )
+            alpha = 0.0
+        scale = 1.0
+        if alpha == "loo_log_loss":
+            model = self.__dict__.get("_model")
+            scale = 1.0 if model is None else model.reading.scale
+        return Reading(what, alpha, self.estimate, self.unseen, self.missing, scale)

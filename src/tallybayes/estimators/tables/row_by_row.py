@@ -1,0 +1,380 @@
+"""One row at a time, with the names that river uses."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from tallybayes.errors import UnseenLevel
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.locked_learning import LIVE, lock_of, take_place, twin_of
+from tallybayes.estimators.tables.one_row import (
+    LabelRule,
+    as_row,
+    counted_rows,
+    hold,
+    row_counter,
+    row_scorer,
+)
+from tallybayes.models.class_weights import ClassWeights, by_label
+from tallybayes.models.column_declarations import Declared, names_declared
+from tallybayes.models.live import Outgrown, live_score
+from tallybayes.models.table import TableModel
+from tallybayes.models.table_columns import Names, warn_of_unknown_keys
+from tallybayes.scoring import warn_ruled_out
+from tallybayes.tally import TableTally
+
+__all__ = ["RowByRow"]
+
+
+class RowByRow(TallyClassifier):
+    """Base of a table classifier that learns and classifies rows as dicts. Not for direct use.
+
+    Rows learned one by one wait in a counter of their own, ``_rows``, until the model is read.
+    """
+
+    half_life: float | None
+    classes: Any
+
+    columns: Any
+
+    @abstractmethod
+    def _declared(self, names: list[str]) -> tuple[list[str], Declared]:
+        """The columns of a stream that begins with these, and what is declared of them."""
+
+    @abstractmethod
+    def _hold(
+        self, tally: TableTally, seen: Names, what: Declared, *, has_names: bool
+    ) -> TableModel:
+        """Starts a model with a tally."""
+
+    @abstractmethod
+    def _add_batch(
+        self, batch: TableTally, n_rows: int, weights: Any, seen: Names, what: Declared
+    ) -> None:
+        """Merges the tally of a batch of rows into the model's, which has then seen these
+        columns."""
+
+    @abstractmethod
+    def _take_counted(
+        self, tally: TableTally, largest: dict[str, float], seen: Names, what: Declared
+    ) -> None:
+        """Holds the tally of all rows after some were taken away; `largest` is the largest sum of
+        squares that each column held meanwhile."""
+
+    def _fitted(self) -> TableModel:
+        if "_rows" in self.__dict__:
+            self._take_rows()
+        model = super()._fitted()
+        assert isinstance(model, TableModel)
+        return model
+
+    def _attribute(self, name: str) -> TableModel:
+        if "_rows" in self.__dict__:
+            self._take_rows()
+        model = super()._attribute(name)
+        assert isinstance(model, TableModel)
+        return model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in self.__dict__ or "_rows" in self.__dict__
+
+    def __copy__(self) -> Self:
+        if "_rows" in self.__dict__:
+            self._take_rows()
+        return super().__copy__()
+
+    def __getstate__(self) -> Any:
+        if "_rows" in self.__dict__:
+            self._take_rows()
+        return super().__getstate__()
+
+    def _take_rows(self) -> None:
+        """Merges the tally of the rows learned one by one into the model's."""
+        with lock_of(self):
+            rows = self.__dict__.get("_rows")
+            if rows is None:  # another thread took them meanwhile
+                return
+            twin = twin_of(self)
+            del twin.__dict__["_rows"]
+            twin._add_rows(rows)
+            take_place(twin, self)
+
+    def _add_rows(self, rows: Any) -> None:
+        """Merges the tally of a counter of rows into the model's, or begins a model with it."""
+        what, seen = self.__dict__["_row_declared"]
+        seen = seen.joined(rows.names)
+        batch = counted_rows(rows, what.together)
+        if rows.holds:
+            self._take_counted(batch, rows.largest(), seen, what)
+            return
+        if self.half_life is not None:
+            batch = batch * (1.0 / self._growth(rows.rows - 1))
+        if "_model" in self.__dict__:
+            self._add_batch(batch, rows.rows, None, seen, what)
+        else:
+            self._hold(batch, seen, what, has_names=True)
+        self._model.class_weight = self.__dict__["_row_class_weight"]
+
+    def learn_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
+        """Count one row.
+
+        The row is read by the model when it is next asked for something; learning costs no reading.
+        Where rows are learned and asked in turn, what a row touches changes with it, and families
+        and bins stay as chosen until the rows have grown by a quarter; a call for a whole table
+        reads and chooses everything from scratch.
+
+        Parameters
+        ----------
+        x : dict
+            Values by column name; a key that is lacking is a missing value, and a key that no row
+            had before is a new column.
+        y : label
+            Of one type with the labels learned before.
+        w : float, default=1.0
+            Weight, from 0 on.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            For a string that is not a number in a column that is declared as numbers, a level that
+            is not declared, a date among other values, an infinite number, a label of another type,
+            or a negative weight. Nothing of the row is counted then.
+        """
+        if not 0.0 <= w < np.inf or y is None or type(y).__name__ == "NAType" or y != y:
+            raise ValueError(
+                f"learn_one takes a label and a finite weight from 0 on, got y={y!r}, w={w!r}; "
+                "forget_one takes rows away"
+            )
+        with lock_of(self):
+            return self._learn_row(x, y, w)
+
+    def _learn_row(self, x: Mapping[str, Any], y: Any, w: float) -> Self:
+        rows, given = self.__dict__.get("_rows"), w
+        if rows is None:
+            rows = self._open_rows(x)
+        try:
+            w = given * self._class_weight_to_learn().get(y, 1.0)
+            rows.learn(x, y, w * self._growth(rows.rows))
+        except ValueError:  # read it as a table: that parses a string, or words the error
+            if rows.rows or rows.holds:
+                self._take_rows()
+            else:
+                self._close_rows()
+            return self.partial_fit([as_row(x)], [y], sample_weight=[given])
+        except TypeError:  # a label that cannot be a key, or a row that is not a dict
+            if not (rows.rows or rows.holds):
+                self._close_rows()
+            if isinstance(x, dict):
+                raise
+            return self._learn_row(as_row(x), y, given)
+        live = self.__dict__.get(LIVE)
+        if live is not None:
+            try:
+                live.learn(x, y, w)
+            except Outgrown:
+                del self.__dict__[LIVE]
+        if self.half_life is not None and rows.rows > 250.0 * self.half_life:
+            self._take_rows()  # weights grow by halves that have passed: before squares overflow
+        return self
+
+    def _class_weight_held(self) -> ClassWeights | None:
+        if "_rows" in self.__dict__:
+            held: ClassWeights = self.__dict__["_row_class_weight"]
+            return held
+        return super()._class_weight_held()
+
+    def _growth(self, rows: int) -> float:
+        """What the weight of a row is multiplied by, `rows` rows after the first pending one."""
+        return 1.0 if self.half_life is None else float(2.0 ** (rows / self.half_life))
+
+    def _open_rows(self, x: Mapping[str, Any]) -> Any:
+        model = self.__dict__.get("_model")
+        if model is None:
+            self._validate_params()
+            names, what = self._declared([str(name) for name in x])
+            seen = Names(names, frozenset(names_declared(self.columns)))
+            schema, classes = None, self.classes
+        else:
+            seen, what, schema = model.seen, model.reading.declared, model.schema
+            classes = schema.classes
+        given = getattr(self, self._prior_parameter)
+        if model is None and isinstance(given, Mapping):
+            classes = [*given, *(() if classes is None else classes)]
+        class_weight = self._class_weight_held()
+        if class_weight is None:
+            balanced = self.class_weight == "balanced"  # which is refused when a row is learned
+            class_weight = {} if balanced else by_label(self.class_weight)
+        rule = LabelRule(classes, None if given is None else len(given))
+        rows = row_counter(seen.seen, schema, what, rule)
+        self.__dict__["_rows"], self.__dict__["_row_declared"] = rows, (what, seen)
+        self.__dict__["_row_class_weight"] = class_weight
+        if model is not None and self.half_life is None and model.is_read("row_scorer"):
+            live = live_score(model)  # somebody asks in between: the score follows the rows
+            if live is not None:
+                self.__dict__[LIVE] = live
+        return rows
+
+    def _close_rows(self) -> None:
+        """Drops a counter without rows."""
+        for name in ("_rows", "_row_declared", "_row_class_weight", LIVE):
+            self.__dict__.pop(name, None)
+
+    def forget_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> Self:
+        """Remove one row; see :meth:`forget`.
+
+        Rows that are learned and forgotten one by one change counts at once; the model is read when
+        it is next asked for something. A row of weight 0 takes nothing away.
+
+        Parameters
+        ----------
+        x : dict
+            Values by column name, as they were learned.
+        y : str, number or bool
+            The label it was learned with.
+        w : float
+            The weight it was learned with.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+        """
+        if w == 0.0:
+            self._fitted()
+            return self
+        with lock_of(self):
+            if self._forget_row(as_row(x), y, w):
+                return self
+        return self.forget([as_row(x)], [y], [w])
+
+    def _forget_row(self, row: dict[Any, Any], y: Any, w: float) -> bool:
+        """Takes a row out of a counter of all rows; whether that was possible. Otherwise nothing
+        has changed, and the row has to be read as a table."""
+        if not 0.0 < w < np.inf:
+            return False
+        rows = self.__dict__.get("_rows")
+        if rows is None or not rows.holds:
+            model = self._fitted()
+            if self.half_life is not None or model.reading.declared.together:
+                return False
+            rows = self._open_rows(row)
+            hold(rows, model.tally)
+        self.__dict__.pop(LIVE, None)
+        try:
+            w *= self.__dict__["_row_class_weight"].get(y, 1.0)
+            return w > 0.0 and bool(rows.forget(row, y, w))
+        except (TypeError, ValueError):
+            return False
+
+    def _row_scorer(self) -> Any:
+        live = self.__dict__.get(LIVE)
+        if live is not None:
+            return live
+        model = self._fitted()
+        return model.once(
+            "row_scorer", lambda: row_scorer(model.score, model.reading.declared, model.holds)
+        )
+
+    def predict_one(self, x: Mapping[str, Any]) -> Any:
+        """The most probable label of one row as a dict; a key that is lacking is a missing value.
+
+        Parameters
+        ----------
+        x : dict
+            Values by column name.
+
+        Returns
+        -------
+        label
+            The most probable label.
+
+        Raises
+        ------
+        ValueError
+            For a string in a column of numbers, or, with ``unseen="error"``, a level that training
+            did not have.
+        """
+        scorer = self._row_scorer()
+        if scorer is None:
+            return self.predict([as_row(x)]).tolist()[0]
+        row = as_row(x)
+        try:
+            best = scorer.best(row)
+        except KeyError as error:
+            raise self._unseen_in_row(row, error) from None
+        except ValueError:  # read it as a table: that parses a string, or words the error
+            return self.predict([row]).tolist()[0]
+        self._warn_of_row(row, scorer.found)
+        if best < 0:
+            warn_ruled_out(1, 1)
+            best = -1 - best
+        return self._model.once("labels", self._model.schema.classes.tolist)[best]
+
+    def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
+        """P(c | x) of one row as a dict, by label.
+
+        Parameters
+        ----------
+        x : dict
+            Values by column name.
+
+        Returns
+        -------
+        dict
+            The probability of each label.
+        """
+        shares = self._shares_of_row(as_row(x))
+        if shares is None:
+            return self._proba_by_label(x)
+        labels = self._model.once("labels", self._model.schema.classes.tolist)
+        return dict(zip(labels, shares, strict=True))
+
+    def _shares_of_row(self, row: Mapping[str, Any]) -> list[float] | None:
+        """P(c | x) by the counts alone; None for a row that has to be read as a table."""
+        scorer = self._row_scorer()
+        if scorer is None:
+            return None
+        try:
+            shares: list[float] = scorer.posterior(row)
+        except KeyError as error:
+            raise self._unseen_in_row(row, error) from None
+        except ValueError:
+            return None
+        self._warn_of_row(row, scorer.found)
+        if not shares:
+            warn_ruled_out(1, 1)
+            shares = np.exp(self._model.log_prior).tolist()
+        return shares
+
+    def _warn_of_row(self, row: Mapping[str, Any], found: int) -> None:
+        """Warns, as a table would, of a row that was scored; `found` of its keys are columns."""
+        if not found and row:
+            model = self._fitted()
+            warn_of_unknown_keys([row], model.seen.seen, model.warned)
+            return
+        held = self._model  # without the rows that wait: of them it need not know
+        assert isinstance(held, TableModel)
+        if held.watched.may_be_odd(row, held.warned):
+            self._read_rows([row])
+
+    def _proba_by_label(self, x: Any) -> dict[Any, float]:
+        """:meth:`predict_proba` of one row as a dict."""
+        shares = self.predict_proba([as_row(x)])[0].tolist()
+        return dict(zip(self._fitted().schema.classes.tolist(), shares, strict=True))
+
+    def _unseen_in_row(self, x: Mapping[str, Any], error: KeyError) -> UnseenLevel:
+        name = error.args[0]
+        value = next((v for key, v in x.items() if str(key) == name), None)
+        return UnseenLevel(
+            f"column {name!r} of the row holds {value!r}, which training did not have. Learn it "
+            'first, or choose unseen="smooth" or "ignore".'
+        )

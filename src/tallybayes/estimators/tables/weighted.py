@@ -1,0 +1,593 @@
+"""Weighted naive Bayes for a table: columns and pairs of columns, weighted by leave-one-out."""
+
+from __future__ import annotations
+
+import copy
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from tallybayes.engines.groups import raise_infinite
+from tallybayes.errors import StaleWarning, warn_user
+from tallybayes.estimators.array_api import like
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.labels import codes_of, read_labels
+from tallybayes.estimators.locked_learning import learning
+from tallybayes.estimators.tables.base import TableClassifier
+from tallybayes.estimators.tables.hyperparameters import weights_to_choose_on
+from tallybayes.estimators.tables.naive_bayes import NaiveBayes
+from tallybayes.families import Bernoulli, Categorical
+from tallybayes.inspection.explanation import Explanation, explanation_of
+from tallybayes.inspection.frames import frame
+from tallybayes.inspection.weighted_summary import summary_of, term_frame
+from tallybayes.inspection.weighted_warnings import warn_of_rows
+from tallybayes.models.column_declarations import Declared
+from tallybayes.models.column_families import Reading
+from tallybayes.models.table import Chosen
+from tallybayes.models.weighted import WeightedModel
+from tallybayes.models.weighted_fit import (
+    learned_weighting,
+    simplified_weighting,
+)
+from tallybayes.models.weighting import Weighting
+from tallybayes.tables import Numbers, Table
+from tallybayes.weighted.fit.options import FitOptions
+
+__all__ = ["WeightedNaiveBayes"]
+
+Array = NDArray[np.float64]
+
+
+class WeightedNaiveBayes(TableClassifier):
+    """Naive Bayes whose columns are weighted, with pairs of columns where they help.
+
+    Plain naive Bayes counts columns that depend on each other twice. Here each column's
+    log-likelihood ratio has a weight, learned by the leave-one-out log-likelihood of the labels;
+    pairs of columns enter as joint tables of what the columns do not say; and each cell of the
+    tables is corrected at last. This is learned several times, each time without another part of
+    the rows, and once with all; the model is the mean. It is one sum of tables, so it is quick, and
+    can be read.
+
+        score_k = log P(k) + b_k + Σ_t (w_t + u_tk) T_t[v, k],
+
+        T[v, k] = log[(C_vk + a·p_k) / ((m_v + a)·p_k)]
+
+    with C the counts of a cell v, m_v their sum, p_k the share of class k, and a chosen by
+    leave-one-out. A number is in one of at most 128 cells of about equal weight, and neighbouring
+    cells are smoothed; a level is a cell, and so is the missing value. A level that training did
+    not have adds nothing. The class prior has a share of ε = ½ / (n + ½) in each probability, with
+    n the effective rows that weights were learned on: none is 0 or 1.
+
+    Equal columns are learned once, and the others weigh 0. So it is with two or three columns that
+    say nearly the same (numbers that leave open less than 2 % of each other's variance, other
+    columns less than a tenth of the entropy), up to 20,000 rows: the whole is learned with each of
+    them and with all, and the leave-one-out log-loss decides. ``schema_`` names the column that was
+    kept.
+
+    Weights of rows are read in effective rows (Kish): a common factor changes nothing. A row is
+    left out whole, whatever it weighs, so that weight 3 and three equal rows have the same counts,
+    but not the same choices: of three equal rows two stay. The order of rows does not matter.
+
+    The counts are exact whatever is learned, forgotten or merged afterwards, and the tables of
+    columns follow them. Weights, pairs, corrections, the edges of cells and the smoothing stay as
+    they were learned: then they are stale, with a warning until :meth:`reweight`.
+
+    Parameters
+    ----------
+    columns : "auto", mapping or list of pairs, default="auto"
+        As for :class:`NaiveBayes`; families may be ``Categorical(levels=…)``, ``Bernoulli()`` or
+        None, which leaves a column out.
+    classes : array-like, optional
+        Classes that may occur; others may still come.
+    interactions : "auto" or int, default="auto"
+        How many pairs of columns there may be at most; "auto": as many as leave-one-out says help.
+    weights : {"column-class", "column"}, default="column-class"
+        Whether the weight of a term may deviate by class, where there are more than two. It does
+        not where columns times classes are more than 4,000.
+    polish : "auto" or bool, default="auto"
+        Whether cells are corrected at last; "auto" and True: where cross-validation says it helps.
+    regularization : "auto" or float, default="auto"
+        γ, how strongly weights are held near 0.3; "auto": by cross-validation, where it matters.
+    parts : "auto" or int, default="auto"
+        How many fits, each without another part of the rows, are averaged with one of all
+        rows; 1: that one alone. "auto": 5 up to 20,000 rows; of more rows one without a fifth.
+    class_alpha : float or "auto", default=1.0
+        Smoothing of the class prior; see :class:`NaiveBayes`.
+    class_prior : array-like (n_classes,) or dict, optional
+        A class prior in place of the counts'; the offsets b, learned under the shares of the rows,
+        are added to it; otherwise as for :class:`NaiveBayes`.
+    half_life : float, optional
+        Rows after which what was learned weighs half.
+    class_weight : dict, "balanced" or None, optional
+        Weights of rows by label; see :class:`GaussianNB`.
+
+    Attributes
+    ----------
+    classes_, class_count_ : arrays (n_classes,)
+    weights_ : frame
+        The weight of each term, by class for more than two; "left out" columns weigh 0.
+    interactions_ : list of pairs of str
+    tables_ : dict
+        By column name, and by pair of names: a frame with what each cell adds to each class, in
+        nats.
+    feature_importances_ : float64 array (n_features_in_,)
+        How far each column separates the classes, in nats a row.
+    offsets_ : float64 array (n_classes,)
+        log P(k) + b_k, in nats.
+    log_loss_increase_ : float
+        Of a model that :meth:`simplify` pruned: how much higher its log-loss is, in nats a row.
+    log_loss_, accuracy_ : float
+        Of rows that weights were learned on, each predicted by a fit that left it out, and
+        corrected by what the mean of all fits says more. With ``parts=1`` each row is only
+        taken out of the counts; as it has helped to choose weights and pairs, the figures are then
+        a little optimistic.
+    log_loss_se_, accuracy_se_ : float
+        Their standard errors, by effective rows.
+    schema_ : frame
+        What was decided about each column, and why.
+    tally_ : TableTally
+    class_weight_ : dict
+        By label, what the weights of rows were multiplied by.
+    n_features_in_ : int
+    feature_names_in_ : array of str (n_features,)
+
+    References
+    ----------
+    Boullé, M. (2007). Compression-based averaging of selective naive Bayes classifiers. JMLR 8.
+    Zaidi, N. et al. (2013). Alleviating naive Bayes attribute independence assumption by attribute
+    weighting. JMLR 14.
+
+    Examples
+    --------
+    >>> from tallybayes import WeightedNaiveBayes
+    >>> rows = [{"a": a, "b": b} for a in "xy" for b in "xy"] * 25
+    >>> labels = ["same" if row["a"] == row["b"] else "other" for row in rows]
+    >>> model = WeightedNaiveBayes().fit(rows, labels)
+    >>> model.interactions_
+    [('a', 'b')]
+    >>> model.predict([{"a": "y", "b": "y"}]).tolist()
+    ['same']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "columns": [StrOptions({"auto"}), dict, list],
+        "classes": ["array-like", None],
+        "interactions": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
+        "weights": [StrOptions({"column", "column-class"})],
+        "polish": ["boolean", StrOptions({"auto"})],
+        "parts": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "regularization": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "class_alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "class_prior": ["array-like", dict, None],
+        "half_life": [None, Interval(Real, 0, None, closed="neither")],
+        "class_weight": TallyClassifier._parameter_constraints["class_weight"],
+    }
+    _model_type = WeightedModel
+
+    def __init__(
+        self,
+        columns: Any = "auto",
+        *,
+        classes: ArrayLike | None = None,
+        interactions: int | Literal["auto"] = "auto",
+        weights: Literal["column", "column-class"] = "column-class",
+        polish: bool | Literal["auto"] = "auto",
+        regularization: float | Literal["auto"] = "auto",
+        parts: int | Literal["auto"] = "auto",
+        class_alpha: float | Literal["auto"] = 1.0,
+        class_prior: ArrayLike | None = None,
+        half_life: float | None = None,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+    ) -> None:
+        self.columns = columns
+        self.classes = classes
+        self.interactions = interactions
+        self.weights = weights
+        self.polish = polish
+        self.regularization = regularization
+        self.parts = parts
+        self.class_alpha = class_alpha
+        self.class_prior = class_prior
+        self.half_life = half_life
+        self.class_weight = class_weight
+
+    # ---- reading the tally -----------------------------------------------------------------------
+    def _reading(self, what: Declared) -> Reading:
+        declared: dict[Any, Any] = {**what.families, **what.groups}
+        for name, family in declared.items():
+            plain = type(family) in (Categorical, Bernoulli) or family is None
+            given = [
+                field
+                for field in ("alpha", "prior", "unseen")
+                if getattr(family, field, None) is not None
+            ]
+            if not plain or given:
+                why = f"{given[0]}= of its own" if plain else "cells of its own choice"
+                raise ValueError(
+                    f"columns= gives {name!r} the family {family!r}, but WeightedNaiveBayes reads "
+                    f"a column as {why if not plain else 'levels whose smoothing it chooses'}: "
+                    "declare Categorical(levels=…), Bernoulli(), or None to leave a column out; "
+                    "NaiveBayes takes any family"
+                )
+        return Reading(what, 1.0, "mean", "ignore", "level")
+
+    def _weighted(self) -> WeightedModel:
+        model = self._fitted()
+        assert isinstance(model, WeightedModel)
+        return model
+
+    def _weighting(self, name: str) -> Weighting:
+        model = self._attribute(name)
+        if model.chosen.weighting is None:
+            raise AttributeError(
+                f"{self._name} has no {name} yet: weights are learned on rows of two classes or "
+                "more, by fit, the first partial_fit, or reweight"
+            )
+        return model.chosen.weighting
+
+    # ---- learning weights ------------------------------------------------------------------------
+    @property
+    def chooses_on_rows(self) -> bool:
+        """Whether something is chosen on rows: always."""
+        return True
+
+    def _choose(self, x: Table, own: NDArray[np.intp], weight: Array | None) -> None:
+        model = self._weighted()
+        weight = weights_to_choose_on("weights are learned", model, own, weight)
+        kept = np.flatnonzero(weight > 0.0)
+        if len(kept) < len(own):
+            x, own, weight = x.take(kept), own[kept], weight[kept]
+        weighting = learned_weighting(
+            model, self._options(), x, own, weight, prior_is_given=self.class_prior is not None
+        )
+        model.chosen = Chosen(weighting=weighting)
+        model.warned.discard((StaleWarning, None))
+        if model.now is not None:
+            rows = model.tally.classes.count
+            warn_of_rows(model.now, model.schema.classes, rows, len(model.names))
+
+    def _options(self) -> FitOptions:
+        return FitOptions(
+            interactions=None if self.interactions == "auto" else int(self.interactions),
+            by_class=self.weights == "column-class",
+            polish=bool(self.polish),
+            penalty=None if self.regularization == "auto" else float(self.regularization),
+            parts=None if self.parts == "auto" else int(self.parts),
+        )
+
+    def _kept(self, chosen: Chosen) -> Chosen:
+        return chosen
+
+    @learning
+    def reweight(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn cells, weights, pairs and corrections again, on rows that were learned.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns)
+            Rows that the model has learned, all or a fair sample of them.
+        y : array-like (n_rows,)
+            Their labels.
+        sample_weight : array-like (n_rows,), optional
+            The weights that they were learned with.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If the rows weigh more than the model holds of their class (a NegativeTally): they
+            cannot have been learned. The estimator is then as it was before.
+        """
+        self._choose_again(X, y, sample_weight)
+        return self
+
+    def simplify(
+        self, X: Any, y: ArrayLike, max_terms: int, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """A shorter model of the same counts, its weights learned again.
+
+        Terms are left out as long as there are too many, those first that are missed least.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns)
+            Rows that the model has learned; of many a sample of 25,000 is looked at.
+        y : array-like (n_rows,)
+            Their labels.
+        max_terms : int
+            How many columns and pairs there may be, at least 1.
+        sample_weight : array-like (n_rows,), optional
+            The weights that they were learned with.
+
+        Returns
+        -------
+        WeightedNaiveBayes
+            A new model; its ``log_loss_increase_`` is how much higher its log-loss is, in nats a
+            row. This one is unchanged.
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`reweight`.
+        """
+        if not isinstance(max_terms, Integral) or max_terms < 1:
+            raise ValueError(f"max_terms is a whole number from 1 on, got {max_terms!r}")
+        self._weighting("simplify")
+        model, twin = self._weighted(), copy.copy(self)
+        x = self._read_rows(X)
+        labels = read_labels(y, x, self._name)
+        own = codes_of(labels, model.schema.classes).astype(np.intp)
+        given = self._weights(sample_weight, x, model.schema.classes, own)
+        weight = weights_to_choose_on("weights are learned", model, own, given)
+        weighting = simplified_weighting(
+            model,
+            self._options(),
+            x,
+            own,
+            weight,
+            int(max_terms),
+            prior_is_given=self.class_prior is not None,
+        )
+        twin._weighted().chosen = Chosen(weighting=weighting)
+        twin._model.changed()
+        return twin
+
+    def _choose_without(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
+        """A model that was simplified is simplified again, to as many terms."""
+        weighting = self._weighted().chosen.weighting
+        super()._choose_without(X, y, sample_weight)
+        again = self._weighted().chosen.weighting
+        if weighting is None or weighting.figures.log_loss_increase is None or again is None:
+            return self
+        n_terms = np.count_nonzero(weighting.learned.weights.by_class().any(axis=0))
+        return self.simplify(X, y, max(1, int(n_terms)), sample_weight)
+
+    @learning
+    def count_from(
+        self,
+        counted: NaiveBayes,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Take the counts of a :class:`NaiveBayes`, and learn weights on rows that it counted.
+
+        For counts that were made elsewhere: in batches, or merged from parts on many machines.
+
+        Parameters
+        ----------
+        counted : fitted NaiveBayes
+            It keeps its counts.
+        X : table (n_rows, n_columns)
+            Rows that it has counted, all or a fair sample of them.
+        y : array-like (n_rows,)
+            Their labels.
+        sample_weight : array-like (n_rows,), optional
+            The weights that they were counted with.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`reweight`.
+        """
+        if not isinstance(counted, NaiveBayes):
+            raise TypeError(f"count_from takes a NaiveBayes, got a {type(counted).__name__}")
+        self._validate_params()
+        if self.class_weight is not None:
+            counted = counted.with_class_weight(self.class_weight)
+        theirs = counted._fitted()
+        self.__dict__.pop("_rows", None)
+        model = self._hold(
+            counted.tally_, theirs.seen, theirs.reading.declared, has_names=theirs.has_names
+        )
+        model.class_weight = theirs.class_weight
+        self.reweight(X, y, sample_weight)
+        return self
+
+    def _open_rows(self, x: Any) -> Any:
+        if "_model" not in self.__dict__:
+            raise ValueError(
+                "weights are learned on rows, and rows learned one by one are not kept: begin with "
+                "fit or partial_fit"
+            )
+        return super()._open_rows(x)
+
+    def _row_scorer(self) -> Any:
+        return None  # pairs look at two columns at once
+
+    # ---- predicting ------------------------------------------------------------------------------
+    def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
+        rows = super()._read_rows(x, first=first, learning=learning)
+        if not first and not learning:  # those that are counted are looked at there
+            for name, column in rows.columns.items():
+                if isinstance(column, Numbers) and np.isinf(column.values).any():
+                    raise_infinite(name, column.values)
+        return rows
+
+    def _fresh(self) -> None:
+        """A warning where weights are older than the counts."""
+        model = self._weighted()
+        if model.chosen.stale:
+            warn_user(
+                "weights and pairs were learned before the counts last changed: call "
+                "reweight(X, y) with rows that were learned",
+                StaleWarning,
+                warned=model.warned,
+            )
+
+    def predict(self, X: Any) -> Any:
+        if not self._weighted().prior_share:
+            self._fresh()
+            return super().predict(X)
+        return like(X, self.classes_[self._posterior(X, log=False).argmax(axis=1)])
+
+    def _posterior(self, X: Any, *, log: bool) -> Array:
+        self._fresh()
+        model = self._weighted()
+        if not model.prior_share:
+            return super()._posterior(X, log=log)
+        proba = model.predicted(super()._posterior(X, log=False))
+        with np.errstate(divide="ignore"):  # a class prior may rule a class out
+            return np.log(proba, out=proba) if log else proba
+
+    def predict_joint_log_proba(self, X: Any) -> Any:
+        self._fresh()
+        return super().predict_joint_log_proba(X)
+
+    # ---- reading the model -----------------------------------------------------------------------
+    @property
+    def weights_(self) -> Any:
+        """The weight of each term, as a frame: term, weight, and for more than two classes the
+        weight in each class."""
+        weighting = self._weighting("weights_")
+        by_class = weighting.learned.weights.by_class()
+        held: dict[str, Any] = {
+            "term": weighting.names,
+            "weight": weighting.learned.weights.terms.copy(),
+        }
+        if len(weighting.classes) > 2:
+            for label, weight in zip(weighting.classes.tolist(), by_class, strict=True):
+                name = str(label)
+                held[f"{name} (class)" if name in ("term", "weight") else name] = weight.copy()
+        return frame(held)
+
+    @property
+    def interactions_(self) -> list[tuple[str, str]]:
+        """The pairs of columns that have a table of their own, in the order they were taken."""
+        return self._weighting("interactions_").pairs
+
+    @property
+    def tables_(self) -> dict[Any, Any]:
+        """What each cell of a term adds to each class, in nats, as a frame by column name or pair
+        of names."""
+        weighting = self._weighting("tables_")
+        now = self._weighted().now
+        assert now is not None
+        names = [*((column.name,) for column in now.columns), *weighting.pairs]
+        labels = [str(label) for label in self.classes_.tolist()]
+        return {
+            (name if len(name) == 2 else name[0]): term_frame(now.score, t, name, labels)
+            for t, name in enumerate(names)
+        }
+
+    @property
+    def feature_importances_(self) -> Array:
+        """How far each column separates the classes, in nats a row, float64 (n_features_in_,).
+
+        The largest entry of a term's table less the smallest, on average over the rows that weights
+        were learned on; half of what a pair says counts for each of its columns. The entries were
+        learned by leave-one-out; a column that is left out is 0.
+        """
+        weighting = self._weighting("feature_importances_")
+        found = dict.fromkeys(self._weighted().names, 0.0)
+        for column, apart in zip(weighting.learned.columns, weighting.apart, strict=False):
+            found[column.name] += float(apart)
+        n_columns = len(weighting.learned.columns)
+        for pair, apart in zip(weighting.pairs, weighting.apart[n_columns:], strict=True):
+            for name in pair:
+                found[name] += 0.5 * float(apart)
+        return np.array(list(found.values()))
+
+    @property
+    def offsets_(self) -> Array:
+        """log P(k) + b_k, float64 (n_classes,), in nats."""
+        self._weighting("offsets_")
+        offset: Array = self._weighted().score.offset.copy()
+        return offset
+
+    @property
+    def log_loss_(self) -> float:
+        """The log-loss of rows that weights were learned on, each predicted by what is learned
+        without it, in nats a row."""
+        return self._weighting("log_loss_").figures.log_loss
+
+    @property
+    def log_loss_se_(self) -> float:
+        """The standard error of :attr:`log_loss_`."""
+        return self._standard_error("log_loss_se_")
+
+    @property
+    def accuracy_se_(self) -> float:
+        """The standard error of :attr:`accuracy_`."""
+        return self._standard_error("accuracy_se_")
+
+    def _standard_error(self, name: str) -> float:
+        figures = self._weighting(name).figures
+        found = figures.log_loss_se if name == "log_loss_se_" else figures.accuracy_se
+        if found is None:
+            raise AttributeError(
+                f"the file of this model is older than {name}: reweight(X, y) measures it again"
+            )
+        return found
+
+    @property
+    def log_loss_increase_(self) -> float:
+        """The log-loss of a pruned model minus that of the model it was made of, in nats a row.
+
+        Both by leave-one-out: each row is predicted by the others. Only models that
+        :meth:`simplify` made have it.
+        """
+        increase = self._weighting("log_loss_increase_").figures.log_loss_increase
+        if increase is None:
+            raise AttributeError(
+                "log_loss_increase_ is of a model that simplify(X, y, max_terms) made"
+            )
+        return increase
+
+    @property
+    def price_(self) -> float:
+        """The former name of :attr:`log_loss_increase_`, kept for one version."""
+        return self.log_loss_increase_
+
+    @property
+    def accuracy_(self) -> float:
+        """The accuracy on rows that weights were learned on, each predicted by what is learned
+        without it."""
+        return self._weighting("accuracy_").figures.accuracy
+
+    def explain(self, X: Any) -> Explanation:
+        """What each term adds to the score of each class.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns)
+            Rows to explain.
+
+        Returns
+        -------
+        Explanation
+            Its columns are the terms: columns, then pairs as "a × b".
+            ``base + contributions.sum(axis=2)`` is :meth:`predict_joint_log_proba`.
+        """
+        self._fresh()
+        return explanation_of(self._weighted(), self._read_rows(X))
+
+    def summary(self, most: int = 10) -> str:
+        """The model in words: how good it is, what it goes by, and what it leaves out.
+
+        Parameters
+        ----------
+        most : int, default=10
+            How many terms are named.
+
+        Returns
+        -------
+        str
+            Some lines of text.
+        """
+        weighting = self._weighting("summary")
+        now = self._weighted().now
+        assert now is not None
+        return summary_of(weighting, now, self.classes_, self._fitted().chosen.stale, most)

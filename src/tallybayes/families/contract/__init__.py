@@ -1,0 +1,1 @@
+"""What a family, and the likelihood that it makes of counts, answer."""

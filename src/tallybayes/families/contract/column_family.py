@@ -1,0 +1,334 @@
+"""What a table asks of the family of a column, or of a group of columns.
+
+A family is an immutable value that holds hyperparameters: a frozen dataclass, whose fields are
+numbers, strings, lists or priors, so that it can be saved. It says what it reads; from the counts
+of a column it makes a likelihood, which answers for everything else. A new one is registered by a
+name, :func:`tallybayes.register_family`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.families.contract.cells import CellLaw
+from tallybayes.families.contract.density import NumberDensity
+from tallybayes.parameters import Description
+from tallybayes.schema import Kind
+from tallybayes.tally import GridCounts, Moments, RowWeights
+
+if TYPE_CHECKING:
+    from tallybayes.families.lookup.strength import Tuning
+
+__all__ = [
+    "BinnedReading",
+    "ColumnFamily",
+    "Context",
+    "CountedLevels",
+    "GroupFamily",
+    "GroupLikelihood",
+    "LevelFamily",
+    "LevelReading",
+    "NumberCounts",
+    "NumberFamily",
+]
+
+Array = NDArray[np.float64]
+
+
+class Context(NamedTuple):
+    """What a column is read with, besides its counts.
+
+    Parameters
+    ----------
+    classes : float64 array (n_classes,)
+        Class counts, smoothed as the class prior is.
+    alpha : float
+        The model's smoothing of levels, in rows of weight 1.
+    alpha_of_bins : float
+        The model's smoothing of bins, in effective rows.
+    row_weights : RowWeights
+    """
+
+    classes: Array
+    alpha: float
+    alpha_of_bins: float
+    row_weights: RowWeights
+
+
+class ColumnFamily:
+    """A family of columns of a table. These are the answers of most families.
+
+    Attributes
+    ----------
+    reads : {"levels", "numbers"}
+        What a value of the column is.
+    alone : bool
+        Whether it can be the family of one column by itself.
+    together : {"sums", "cross"} or None
+        What is counted of columns that it reads together.
+    whole : bool
+        Whether values are counts, so that a fraction is warned of.
+    needs_squares : bool
+        Whether it reads variances, which underflow where numbers are tiny.
+    levels : sequence or None
+        The levels that a column may have, where they are declared.
+    """
+
+    reads: ClassVar[Literal["levels", "numbers"]] = "numbers"
+    alone: ClassVar[bool] = True
+    whole: ClassVar[bool] = False
+    needs_squares: ClassVar[bool] = False
+    levels: Any = None
+
+    @property
+    def together(self) -> Kind | None:
+        """The kind of tally of a group of columns; None where columns are read one by one."""
+        return None
+
+    @property
+    def least(self) -> int:
+        """What its numbers may be: 0 anything, 1 not negative, 2 positive."""
+        return 0
+
+    @property
+    def most_levels(self) -> int | None:
+        """How many levels a column may have, where that is limited."""
+        return None if self.levels is None else len(self.levels)
+
+    @property
+    def needs_values(self) -> bool:
+        """Whether it needs more than moments, or the counts of the levels that are asked about."""
+        return True
+
+    @property
+    def needs_levels(self) -> bool:
+        """Whether it needs all levels of a column, which are not declared."""
+        return False
+
+    @property
+    def follows(self) -> bool:
+        """Whether the model's alpha is what smooths it."""
+        return False
+
+    def of_one_column(self) -> Self:
+        """The family of each of several columns by itself."""
+        return self
+
+    def check(self, key: Any) -> None:
+        """Raise ValueError where it cannot be the family of the columns that `key` names.
+
+        Parameters
+        ----------
+        key : str
+            The key of `columns` that names it, for messages.
+        """
+
+    def check_group(self, n_columns: int) -> None:
+        """Raise ValueError where it cannot be the family of a group of so many columns.
+
+        Parameters
+        ----------
+        n_columns : int
+            How many columns the group has.
+        """
+
+
+# ---- columns of levels ---------------------------------------------------------------------------
+class CountedLevels(NamedTuple):
+    """The counts of a column of levels.
+
+    Parameters
+    ----------
+    levels : list of str
+        Those that are declared, or that occurred.
+    counts : float64 array (n_classes, n_levels)
+    n_levels : int
+        N, of levels that are named and others.
+    gaps : float64 array (n_classes,), optional
+        The weight of missing values, where they are a level.
+    """
+
+    levels: list[str]
+    counts: Array
+    n_levels: int
+    gaps: Array | None
+
+    def cells(self) -> Array:
+        """Counts with a cell for missing values, where they are a level, before the others, and one
+        for levels never seen after them: float64 (n_classes, n_cells)."""
+        cells = np.concatenate([self.counts, np.zeros((len(self.counts), 1))], axis=1)
+        return cells if self.gaps is None else np.concatenate([self.gaps[:, None], cells], axis=1)
+
+
+class LevelReading(NamedTuple):
+    """A column of levels as its family reads it.
+
+    Parameters
+    ----------
+    levels : list of str
+        The cells of the law, after one for missing values where they are a level and before one
+        for levels never seen.
+    law : CellLaw
+    what : str
+        The family, for the schema.
+    grows : bool
+        Whether a further level would be smoothed as the others are and leave their smoothing as it
+        is; under a prior it takes some of theirs.
+    """
+
+    levels: list[str]
+    law: CellLaw
+    what: str
+    grows: bool
+
+
+class LevelFamily(ColumnFamily, ABC):
+    """A family of columns of levels."""
+
+    reads = "levels"
+
+    @abstractmethod
+    def likelihood(self, counted: CountedLevels, context: Context) -> LevelReading:
+        """What the column says, from its counts.
+
+        Parameters
+        ----------
+        counted : CountedLevels
+            Level counts of the column.
+        context : Context
+            Smoothing, estimate and weights of rows.
+        """
+
+
+# ---- columns of numbers --------------------------------------------------------------------------
+class NumberCounts(NamedTuple):
+    """The tallies of one column of numbers.
+
+    Parameters
+    ----------
+    moments : Moments
+    grid : GridCounts
+        How often each value, or each cell of the grid, occurred.
+    """
+
+    moments: Moments
+    grid: GridCounts
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedReading:
+    """A column of numbers as bins and their law.
+
+    Parameters
+    ----------
+    edges : float64 array (n_bins − 1,)
+        x is in the bin that counts the edges at or below it.
+    law : CellLaw
+    likelihood : float
+        L of :mod:`tallybayes.families.lookup.leave_one_out`.
+    what : str
+        The family, for the schema.
+    alpha : float, optional
+        The smoothing that the law has, in rows of weight 1, where that follows the model's.
+    """
+
+    score_kind = "cells"
+
+    edges: Array
+    law: CellLaw
+    likelihood: float
+    what: str
+    alpha: float | None = None
+
+    def tuned(self, tuning: Tuning, grid: GridCounts) -> tuple[BinnedReading, float | None]:
+        """The bins with a prior as strong as it is to be, and the smoothing where it follows the
+        model's or was chosen; `grid` are the column's values."""
+        law, alpha = tuning.of_law(self.law, self.alpha)
+        return replace(self, law=law, alpha=alpha), alpha
+
+
+class NumberFamily(ColumnFamily, ABC):
+    """A family of columns of numbers."""
+
+    reads = "numbers"
+
+    @abstractmethod
+    def likelihood(self, counts: NumberCounts, context: Context) -> NumberDensity | BinnedReading:
+        """What the column says, from its counts.
+
+        Parameters
+        ----------
+        counts : NumberCounts
+            Moments and grid counts of the column.
+        context : Context
+            Smoothing, estimate and weights of rows.
+        """
+
+
+# ---- groups of columns ---------------------------------------------------------------------------
+class GroupLikelihood(ABC):
+    """What a group of columns says, from what is counted of them together.
+
+    Besides these methods it has what its score kind asks: :class:`tallybayes.parameters.Counts`, or
+    :class:`tallybayes.parameters.Correlated`.
+
+    Attributes
+    ----------
+    score_kind : {"counts", "triangular"}
+    holds : str
+        What the columns hold, for the schema.
+    """
+
+    score_kind: ClassVar[Literal["counts", "triangular"]]
+    holds: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def in_schema(self) -> str:
+        """The family and the group, for the schema."""
+
+    @abstractmethod
+    def without(self, x: Array, own: NDArray[np.intp], weight: Array) -> Array:
+        """log p(x | c), (n_rows, n_classes), of rows (n_rows, n_columns), after each row itself is
+        taken out; `own` is its class, `weight` its weight."""
+
+    @abstractmethod
+    def drawn(self, x: Array, rng: Any, n: int) -> Array:
+        """log p(x | c) under parameters drawn from their posterior, float64 (n, n_rows,
+        n_classes)."""
+
+    @abstractmethod
+    def log_evidence(self) -> float:
+        """log p(rows), in nats; raises ImproperPrior."""
+
+    @abstractmethod
+    def described(self) -> Description:
+        """The parameters in words."""
+
+    def tuned(self, tuning: Tuning) -> tuple[GroupLikelihood, float | None]:
+        """The group with a prior as strong as it is to be, and its smoothing where that was
+        chosen."""
+        return self, None
+
+
+class GroupFamily(ColumnFamily, ABC):
+    """A family that reads several columns together, or can."""
+
+    @abstractmethod
+    def likelihood_together(
+        self, names: tuple[str, ...], tally: Any, context: Context
+    ) -> GroupLikelihood | None:
+        """What the columns say together; None where nothing can be said yet.
+
+        Parameters
+        ----------
+        names : tuple of str
+        tally : Tally or None
+            Of the kind `together`; None where no row was counted.
+        context : Context
+        """

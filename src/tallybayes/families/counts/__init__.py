@@ -1,0 +1,1 @@
+"""Families of whole numbers: Poisson, negative binomial, and counts that share a total."""

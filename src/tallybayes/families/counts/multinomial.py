@@ -1,0 +1,205 @@
+"""Counts that share a total, such as the words of a document: θ_cj = P(word j | c).
+
+    θ_cj = (N_cj + α_j) / (N_c + Σ_j α_j),    log p(x|c) = Σ_j x_j log θ_cj
+
+The multinomial coefficient, the same for every class, is left out: p(x|c) is the probability of one
+sequence of words. Manning, Raghavan and Schütze (2008), section 13.2.
+
+Under a prior Dirichlet(S·q) the posterior mean has α_j = S·q_j, the mode S·q_j − 1. With θ
+integrated out, words are drawn from the Dirichlet-multinomial,
+
+    log p(x|c) = log Γ(A) − log Γ(A + Σx) + Σ_j log Γ(a_j + x_j) − log Γ(a_j),   a_j = N_cj + α_j.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.families.contract.column_family import Context, GroupFamily
+from tallybayes.families.contract.family import class_blocks
+from tallybayes.families.counts.counted_group import MultinomialCounts
+from tallybayes.families.priors.hyperparameters import Estimate, cannot_estimate, check_estimate
+from tallybayes.families.priors.probabilities import Dirichlet
+from tallybayes.parameters import Linear, SumsWithout
+from tallybayes.schema import Kind
+from tallybayes.tally import ClassCounts, FeatureSums
+
+__all__ = ["Multinomial"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Multinomial(GroupFamily):
+    """Multinomial likelihood with additive smoothing.
+
+    Parameters
+    ----------
+    alpha : float or float64 array (n_features,), optional
+        Smoothing, in units of the features' counts. By default the model's alpha, or 1.
+    prior : Dirichlet, optional
+        In place of alpha.
+    estimate : {"mean", "map", "mle", "posterior"}
+        The posterior mean, its mode, maximum likelihood (a ValueError where nothing is counted), or
+        the probabilities integrated out.
+    """
+
+    kind: ClassVar[Kind] = "sums"
+    alone: ClassVar[bool] = False
+    alpha: float | Array | None = None
+    prior: Dirichlet | None = None
+    estimate: Estimate = "mean"
+
+    def __post_init__(self) -> None:
+        check_estimate(self, Dirichlet, each=True)
+        if self.prior is not None and self.prior.base == "marginal":
+            raise ValueError("a marginal base is for one column of levels: use Categorical")
+
+    @property
+    def together(self) -> Kind:
+        """The kind of tally of a group of columns; None where columns are read one by one."""
+        return "sums"
+
+    @property
+    def least(self) -> int:
+        return 1
+
+    @property
+    def follows(self) -> bool:
+        return self.alpha is None and self.prior is None and self.estimate != "mle"
+
+    def likelihood_together(
+        self, names: tuple[str, ...], tally: FeatureSums | None, context: Context
+    ) -> MultinomialCounts:
+        if tally is None:
+            tally = FeatureSums.zeros(len(context.classes), len(names))
+        return MultinomialCounts.read(self, tally, context.alpha)
+
+    def smoothing(self, n_features: int, alpha: float = 1.0) -> float | Array:
+        """α_j: a number, or float64 array (n_features,); `alpha` where the family says nothing.
+
+        Parameters
+        ----------
+        n_features : int
+            How many features there are.
+        alpha : float
+            Pseudo-counts of each level.
+        """
+        if self.estimate == "mle":
+            return 0.0
+        if self.prior is None:
+            return alpha if self.alpha is None else self.alpha
+        if self.estimate == "map":
+            return self.prior.excess(n_features)
+        return self.prior.concentration(n_features)
+
+    def need_counts(self, tally: FeatureSums) -> None:
+        """Raise ValueError for maximum likelihood where no class has any count.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        """
+        if self.estimate == "mle" and not tally.sums.any():
+            raise cannot_estimate(self, "any column")
+
+    def _smoothed(self, tally: FeatureSums, rows: slice, out: Array) -> Array:
+        """N_cj + α_j of some classes into `out` (n, n_features); returns their sums (n, 1)."""
+        alpha = self.smoothing(tally.sums.shape[1])
+        np.add(tally.sums[rows], alpha, out=out)
+        blank = ~tally.sums[rows].any(axis=1)
+        if blank.any():  # a class without any word: all classes together
+            self.need_counts(tally)
+            out[blank] = tally.sums.sum(axis=0) + alpha
+        total: Array = out.sum(axis=1, keepdims=True)
+        nothing = total[:, 0] == 0.0
+        if nothing.any():  # no word at all and no smoothing: every word alike
+            out[nothing] = 1.0
+            total[nothing] = out.shape[1]
+        return total
+
+    def log_probabilities(self, tally: FeatureSums) -> Array:
+        """log θ_cj, float64 (n_classes, n_features).
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        """
+        log_prob = np.empty_like(tally.sums)
+        with np.errstate(divide="ignore"):  # log 0 = −inf is meant
+            for rows in class_blocks(log_prob.shape):
+                part = log_prob[rows]
+                total = self._smoothed(tally, rows, part)
+                np.log(part, out=part)
+                part -= np.log(total)
+        return log_prob
+
+    def parameters(self, tally: FeatureSums, classes: ClassCounts) -> Linear:
+        """The parameters, as a score kind; see :meth:`Family.parameters`.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        """
+        if self.estimate == "posterior":
+            raise ValueError(
+                "estimate='posterior' is for a group of columns of a table: "
+                "NaiveBayes(columns={('w1', 'w2'): Multinomial(estimate='posterior')})"
+            )
+        weights = self.log_probabilities(tally)
+        return Linear(weights=weights, offset=np.zeros(len(weights)), non_negative=True)
+
+    def without(self, tally: FeatureSums, classes: ClassCounts) -> SumsWithout:
+        """The leave-one-out form; see :meth:`Family.without`.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        """
+        alpha = np.asarray(self.smoothing(tally.sums.shape[1]), dtype=np.float64)
+        return SumsWithout(part=tally.sums, alpha=np.atleast_1d(alpha))
+
+    def sample(
+        self,
+        tally: FeatureSums,
+        classes: ClassCounts,
+        rows: NDArray[np.intp],
+        rng: Any,
+        length: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """Draw counts that sum to `length`, () or (len(rows),); int64 (len(rows), n_features).
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        rows : index array (n_rows,)
+            The class of each row to draw.
+        rng : numpy.random.Generator
+            The source of random numbers.
+        length : int array (n_rows,)
+            The total of each row.
+        """
+        if length.ndim and len(length) != len(rows):
+            raise ValueError(f"length has {len(length)} values for {len(rows)} rows")
+        length = np.broadcast_to(length, (len(rows),))
+        theta = np.empty_like(tally.sums)
+        theta /= self._smoothed(tally, slice(None), theta)
+        x = np.empty((len(rows), theta.shape[1]), dtype=np.int64)
+        for i, (k, words) in enumerate(zip(rows, length, strict=True)):
+            x[i] = rng.multinomial(words, theta[k])
+        return x

@@ -1,0 +1,299 @@
+"""Counts with more variance than Poisson's: x | c ~ negative binomial with mean m_c and size r_c.
+
+    log p(x|c) = log Γ(r + x) − log Γ(r) − log x! + x log(m / (r + m)) + r log(r / (r + m))
+
+with E[x] = m and Var[x] = m + m²/r. The mean has α rows at the column's overall mean, as in
+:mod:`tallybayes.families.counts.poisson`. The size is the maximum-likelihood estimate at the
+class's own mean x̄, the root of
+
+    Σ_x n_x [ψ(r + x) − ψ(r)] − n log(1 + x̄/r),
+
+which is unique, and finite just where Σ n_x (x − x̄)² > n x̄ (B. Levin and J. Reeds, Annals of
+Statistics 5, 1977); elsewhere the class is Poisson. Under a Gamma(a, b) prior of the dispersion 1/r
+it is the mode of its posterior. R. A. Fisher, Annals of Eugenics 11, 1941.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, polygamma, psi, xlogy
+
+from tallybayes.families.contract.column_family import Context, NumberCounts, NumberFamily
+from tallybayes.families.contract.density import NumberDensity
+from tallybayes.families.contract.family import less
+from tallybayes.families.priors.draws import log_gamma
+from tallybayes.families.priors.gamma_ratios import log_rising
+from tallybayes.families.priors.hyperparameters import (
+    cannot_estimate,
+    hold_choice,
+    smoothing_number,
+)
+from tallybayes.families.priors.numbers import Gamma
+from tallybayes.parameters import Description, Laws
+from tallybayes.schema import Kind
+from tallybayes.tally import GridCounts
+
+__all__ = ["NegativeBinomial"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+LEAST, MOST = -14.0, 14.0  # of log r; with r of a million a variance is Poisson's but for m/r
+STEPS = 60  # of Newton and bisection, at most
+EXACT = 1e-12  # change of log r that ends them
+CELLS = 1 << 20  # numbers of an intermediate result
+WIDEST = 3.0  # standard deviation of log r in draws, at most
+
+
+@dataclass(frozen=True)
+class NegativeBinomial(NumberFamily):
+    """Negative binomial likelihood for a column of whole numbers from 0 on.
+
+    A fraction is read, its factorial by the gamma function, with a ``FamilyWarning`` when it is
+    learned or asked. A negative number or a string is refused.
+
+    Parameters
+    ----------
+    alpha : float, optional
+        Rows at the column's overall mean that each class has besides its own; the model's alpha by
+        default. Not with estimate="mle".
+    prior : Gamma, optional
+        Of the dispersion 1/r. Without it the dispersion is the one of maximum likelihood.
+    estimate : {"mean", "mle"}
+        Whether the mean is smoothed, or maximum likelihood (a ValueError where there are no rows).
+
+    See Also
+    --------
+    Poisson : Counts whose variance is their mean.
+    """
+
+    kind: ClassVar[Kind] = "grid"
+    whole: ClassVar[bool] = True
+    alpha: float | None = None
+    prior: Gamma | None = None
+    estimate: Literal["mean", "mle"] = "mean"
+
+    def __post_init__(self) -> None:
+        hold_choice(self, "estimate", Literal["mean", "mle"])
+        if self.prior is not None and not isinstance(self.prior, Gamma):
+            raise TypeError(f"NegativeBinomial takes a Gamma as prior, got {self.prior!r}")
+        if self.alpha is not None:
+            if self.estimate == "mle":
+                raise ValueError(
+                    f"NegativeBinomial got alpha={self.alpha!r} and estimate='mle': maximum "
+                    "likelihood is not smoothed; leave one of them out"
+                )
+            object.__setattr__(self, "alpha", smoothing_number("NegativeBinomial", self.alpha))
+
+    @property
+    def least(self) -> int:
+        return 1
+
+    def likelihood(self, counts: NumberCounts, context: Context) -> NegativeBinomialDensity:
+        alpha = context.alpha if self.alpha is None else self.alpha
+        if self.estimate == "mle":
+            alpha = 0.0
+            if not counts.grid.counts.any():
+                raise cannot_estimate(self, "the column")
+        return NegativeBinomialDensity(self, counts.grid, alpha)
+
+
+class _Sums(NamedTuple):
+    """Rows and events: arrays of one shape."""
+
+    n: Array
+    total: Array
+
+    @property
+    def mean(self) -> Array:
+        return np.asarray(self.total / np.where(self.n > 0.0, self.n, 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class NegativeBinomialDensity(NumberDensity):
+    """A column as negative binomial.
+
+    Parameters
+    ----------
+    family : NegativeBinomial
+    grid : GridCounts
+    alpha : float
+        Rows at the overall mean.
+    """
+
+    family: NegativeBinomial
+    grid: GridCounts
+    alpha: float
+    what = "negative binomial"
+
+    # ---- estimates -------------------------------------------------------------------------------
+    @cached_property
+    def _values(self) -> Array:
+        return self.grid.values()
+
+    @cached_property
+    def _counts(self) -> Array:
+        """Of each class and, last, of all together, float64 (n_classes + 1, n_values)."""
+        return np.concatenate([self.grid.counts, self.grid.counts.sum(axis=0, keepdims=True)])
+
+    @cached_property
+    def _sums(self) -> _Sums:
+        """Of each class and, last, of all together, float64 (n_classes + 1,)."""
+        return _Sums(self._counts.sum(axis=1), self._counts @ self._values)
+
+    @cached_property
+    def log_size(self) -> Array:
+        """log r of each class and, last, of all together, float64 (n_classes + 1,)."""
+        none = np.zeros(len(self._counts))
+        return self._log_sizes(np.arange(len(none)), none, none)
+
+    @cached_property
+    def _parameters(self) -> tuple[Array, Array]:
+        """m and r of each class, float64 (n_classes,)."""
+        own = _Sums(*(part[:-1] for part in self._sums))
+        everyone = _Sums(*(part[-1] for part in self._sums))
+        size = np.where(own.n > 0.0, self.log_size[:-1], self.log_size[-1])
+        return self._mean(own, everyone), np.exp(size)
+
+    def _mean(self, own: _Sums, everyone: _Sums) -> Array:
+        """m of classes; a class without rows is like all classes together."""
+        overall = np.where(everyone.n > 0.0, everyone.mean, 1.0)
+        smoothed = own.total + self.alpha * overall
+        rows = own.n + self.alpha
+        mean = smoothed / np.where(rows > 0.0, rows, 1.0)
+        return np.asarray(np.where(own.n > 0.0, mean, overall))
+
+    def _log_sizes(self, of: Index, x: Array, weight: Array) -> Array:
+        """log r of the rows of classes `of`, each without a row of value x and some weight; the
+        number of classes stands for all together. All arrays are (n,).
+
+        Newton's method, and bisection where it would leave the bracket; an entry that has converged
+        is left as it is, so that none depends on the others.
+        """
+        left = _Sums(less(self._sums.n[of], weight), less(self._sums.total[of], weight * x))
+        low, high = np.full(len(of), LEAST), np.full(len(of), MOST)
+        at = np.zeros(len(of))
+        open_ = left.n > 0.0
+        for _ in range(STEPS):
+            some = np.flatnonzero(open_)
+            if not len(some):
+                break
+            rest = _Sums(left.n[some], left.total[some])
+            slope, bend = self._slope(at[some], of[some], x[some], rest, weight[some])
+            up = slope > 0.0
+            low[some] = np.where(up, at[some], low[some])
+            high[some] = np.where(up, high[some], at[some])
+            step = at[some] - slope / np.where(bend < 0.0, bend, -1.0)
+            fits = (bend < 0.0) & (step > low[some]) & (step < high[some])
+            new = np.where(fits, step, 0.5 * (low[some] + high[some]))
+            open_[some] = np.abs(new - at[some]) > EXACT
+            at[some] = new
+        return np.where(left.n > 0.0, at, MOST)
+
+    def _slope(self, at: Array, of: Index, x: Array, left: _Sums, weight: Array) -> _Slope:
+        """How the log-likelihood, and that of the prior, change with log r."""
+        size = np.exp(at)
+        first, second = self._polygammas(size, of)
+        first -= weight * psi(size + x) + left.n * psi(size)
+        second -= weight * polygamma(1, size + x) + left.n * polygamma(1, size)
+        mean = left.mean
+        first -= left.n * np.log1p(mean / size)
+        second += left.n * mean / (size * (size + mean))
+        slope, bend = size * first, size * (first + size * second)
+        if self.family.prior is not None:
+            dispersion = self.family.prior.rate / size
+            slope += dispersion - (self.family.prior.shape - 1.0)
+            bend -= dispersion
+        return _Slope(slope, bend)
+
+    def _polygammas(self, size: Array, of: Index) -> tuple[Array, Array]:
+        """Σ_x n_x ψ(r + x) and Σ_x n_x ψ'(r + x) over the rows of a class, like `size`."""
+        first, second = np.empty(len(of)), np.empty(len(of))
+        for k in np.unique(of).tolist():
+            used = self._counts[k] > 0.0
+            values, counts = self._values[used], self._counts[k, used]
+            mine = np.flatnonzero(of == k)
+            step = max(1, CELLS // max(len(values), 1))
+            for start in range(0, len(mine), step):
+                rows = mine[start : start + step]
+                each = size[rows, None] + values
+                first[rows] = (counts * psi(each)).sum(axis=1)
+                second[rows] = (counts * polygamma(1, each)).sum(axis=1)
+        return first, second
+
+    # ---- scores ----------------------------------------------------------------------------------
+    def log_density(self, x: Array) -> Array:
+        return _log_density(x[:, None], *self._parameters)
+
+    def without(self, x: Array, own: Index, weight: Array) -> Array:
+        """A class that the row was the last of is like all classes together."""
+        different, at = np.unique(np.stack([own, x, weight]), axis=1, return_inverse=True)
+        k, value, taken = different
+        found = self._without(value, k.astype(np.intp), taken)
+        return np.asarray(found[at.ravel()])
+
+    def _without(self, x: Array, own: Index, weight: Array) -> Array:
+        on_grid = self.grid.value_of(x)
+        rows, n_classes = np.arange(len(x)), len(self._counts) - 1
+        pooled = np.full(len(x), n_classes)
+        everyone = _Sums(
+            less(self._sums.n[pooled], weight), less(self._sums.total[pooled], weight * on_grid)
+        )
+        n = np.repeat(self._sums.n[None, :-1], len(x), axis=0)
+        total = np.repeat(self._sums.total[None, :-1], len(x), axis=0)
+        n[rows, own] = less(n[rows, own], weight)
+        total[rows, own] = np.where(
+            n[rows, own] > 0.0, less(total[rows, own], weight * on_grid), 0.0
+        )
+        size = np.repeat(self.log_size[None, :-1], len(x), axis=0)
+        size[rows, own] = self._log_sizes(own, on_grid, weight)
+        blank = n == 0.0
+        lone = np.flatnonzero(blank.any(axis=1))
+        of_all = self._log_sizes(pooled[lone], on_grid[lone], weight[lone])
+        size[lone] = np.where(blank[lone], of_all[:, None], size[lone])
+        mean = self._mean(_Sums(n, total), _Sums(everyone.n[:, None], everyone.total[:, None]))
+        return _log_density(x[:, None], mean, np.exp(size))
+
+    def drawn(self, x: Array, rng: Any, n: int) -> Array:
+        """log r is drawn from the normal distribution that has the curvature of its likelihood, the
+        mean given r from its Beta-prime posterior."""
+        size = np.log(self._parameters[1])
+        of = np.where(self._sums.n[:-1] > 0.0, np.arange(len(size)), len(size))
+        none = np.zeros(len(size))
+        bend = self._slope(size, of, none, _Sums(*(part[of] for part in self._sums)), none).bend
+        deviation = np.minimum(1.0 / np.sqrt(np.maximum(-bend, 1e-300)), WIDEST)
+        drawn = np.clip(size + deviation * rng.standard_normal((n, len(size))), LEAST, MOST)
+        overall = float(self._sums.mean[-1]) if self._sums.n[-1] > 0.0 else 1.0
+        events = self._sums.total[of] + self.alpha * overall
+        failures = (self._sums.n[of] + self.alpha) * np.exp(drawn)
+        log_mean = drawn + log_gamma(events, rng, drawn.shape)
+        log_mean -= log_gamma(failures, rng, drawn.shape)
+        mean = np.exp(np.clip(log_mean, -700.0, 700.0))[:, None, :]
+        return _log_density(x[None, :, None], mean, np.exp(drawn)[:, None, :])
+
+    # ---- what it is ------------------------------------------------------------------------------
+    def described(self) -> Description:
+        mean, size = self._parameters
+        return Description(self.what, ["mean", "dispersion"], np.stack([mean, 1.0 / size], axis=1))
+
+    def distribution(self, laws: Laws) -> Any:
+        mean, size = self._parameters
+        return laws.scipy("nbinom", n=size, p=size / (size + mean))
+
+
+class _Slope(NamedTuple):
+    """The first two derivatives of a log-likelihood by log r."""
+
+    slope: Array
+    bend: Array
+
+
+def _log_density(x: Array, mean: Array, size: Array) -> Array:
+    """log p(x); shapes broadcast."""
+    ways = log_rising(size, x) - gammaln(x + 1.0)
+    return np.asarray(ways + xlogy(x, mean) - xlogy(x, size + mean) - size * np.log1p(mean / size))

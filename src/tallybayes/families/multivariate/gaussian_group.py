@@ -1,0 +1,284 @@
+"""Columns of numbers read together: x | c ~ N(μ_c, Σ_c) with a covariance for each class.
+
+    log p(x|c) = −½ log |2πΣ_c| − ½ (x − μ_c)ᵀ Σ_c⁻¹ (x − μ_c)
+
+What is counted is n, mean m and sum of squares and products S of each class; a ridge E, diagonal,
+var_smoothing of each column's variance over all classes together, is added when it is read:
+
+    Σ = S / (n − ddof) + E        without a prior
+    Σ = Ψ_n / (ν_n − d − 1) + E   the posterior mean under a normal-inverse-Wishart prior
+    Σ = Ψ_n / (ν_n + d + 2) + E   the mode of (μ, Σ)
+
+With the parameters integrated out x is Student-t: without a prior with n − d degrees of freedom
+about m, squared scale S (n + 1) / (n (n − d)); under a prior with ν_n − d + 1, squared scale
+Ψ_n (κ_n + 1) / (κ_n (ν_n − d + 1)). Murphy (2007), Conjugate Bayesian analysis of the Gaussian
+distribution, section 9; Gelman et al. (2013), Bayesian Data Analysis, section 3.6. One column gives
+the formulas of :mod:`tallybayes.families.numeric.gaussian`.
+
+A class of too few rows (n ≤ ddof; with the parameters integrated out n ≤ d) has the covariance of
+all classes together. Singular covariances: :mod:`tallybayes.families.multivariate.covariance`.
+
+Leave-one-out: :mod:`tallybayes.families.multivariate.left_out`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from tallybayes.families.contract.column_family import GroupLikelihood
+from tallybayes.families.multivariate.covariance import Scatter, Shape, log_of_distance, shaped
+from tallybayes.families.multivariate.left_out import LeftOut
+from tallybayes.families.priors.draws import log_gamma
+from tallybayes.families.priors.gamma_ratios import log_rising
+from tallybayes.families.priors.vectors import NormalInverseWishart
+from tallybayes.parameters import Description, ImproperPrior, TriangularTerms, gap_patterns
+from tallybayes.tally import CrossMoments
+from tallybayes.tally.base import RESIDUE
+
+if TYPE_CHECKING:
+    from tallybayes.families.numeric.gaussian import Gaussian
+
+__all__ = ["GaussianGroup"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianGroup(GroupLikelihood):
+    """Columns as a Gaussian, or Student-t where the parameters are integrated out.
+
+    Parameters
+    ----------
+    family : Gaussian
+        With a full covariance.
+    names : tuple of str
+        The columns.
+    own : Scatter
+        Of each class, float64 (n_classes,), (n_classes, d), (n_classes, d, d).
+    everyone : Scatter
+        Of all classes together, (), (d,), (d, d).
+    tally : CrossMoments
+        What they are read from.
+    """
+
+    score_kind = "triangular"
+    holds = "numbers"
+
+    family: Gaussian
+    names: tuple[str, ...]
+    own: Scatter
+    everyone: Scatter
+    tally: CrossMoments
+
+    @classmethod
+    def read(cls, family: Gaussian, names: tuple[str, ...], tally: CrossMoments) -> GaussianGroup:
+        """The group's columns from their cross moments.
+
+        Raises
+        ------
+        ValueError
+            Where the prior is for another number of columns, or has no posterior mean.
+        """
+        pooled = tally.pooled()
+        everyone = Scatter(pooled.n[0], *(part[0] for part in pooled.mean_and_scatter()))
+        group = cls(family, names, Scatter(tally.n, *tally.mean_and_scatter()), everyone, tally)
+        group.scales(group.own.n, everyone.n)  # refused now, if at all
+        return group
+
+    @property
+    def d(self) -> int:
+        return len(self.names)
+
+    @property
+    def what(self) -> str:
+        return "Student-t" if self.family.estimate == "posterior" else "Gaussian"
+
+    @property
+    def in_schema(self) -> str:
+        return self.described().what
+
+    @property
+    def prior(self) -> NormalInverseWishart | None:
+        prior = self.family.prior
+        assert prior is None or isinstance(prior, NormalInverseWishart)
+        return prior
+
+    # ---- estimates -------------------------------------------------------------------------------
+    def scales(self, n: Array, rows: Array) -> tuple[Array, Array | None, Mask]:
+        """s of Σ = sS + E and the degrees of freedom for classes of weight n, and which of them
+        have too few rows, so that S is that of all classes together; `rows` is the weight of all.
+        """
+        d, posterior = self.d, self.family.estimate == "posterior"
+        if self.prior is not None:
+            self.prior.of(d)
+            strength, freedom = self.prior.strength + n, self.prior.freedom + n
+            few = np.zeros(np.shape(n), dtype=bool)
+            if posterior:
+                left = freedom - d + 1.0
+                return (strength + 1.0) / (strength * left), left, few
+            if self.family.estimate == "map":
+                return 1.0 / (freedom + d + 2.0), None, few
+            left = freedom - d - 1.0
+            if np.min(left, initial=np.inf) <= 0.0:
+                raise ValueError(
+                    "the posterior mean of the covariance is undefined for a class of so few rows: "
+                    f"it needs freedom + n > d + 1, and the prior's freedom is "
+                    f"{self.prior.freedom:g} for {d} columns; give a prior of more freedom, or "
+                    "estimate='map' or 'posterior'"
+                )
+            return 1.0 / left, None, few
+        left = np.asarray(n - (d if posterior else self.family.ddof))
+        few = left <= RESIDUE * n  # fractional weights add up to a row and a little
+        scale = 1.0 / np.where(few, np.maximum(rows, 1e-300), left)
+        if not posterior:
+            return scale, None, few
+        many = np.where(few, np.maximum(rows, d + 1.0), np.maximum(n, 1.0 + 1e-300))
+        return scale * (1.0 + 1.0 / many), np.where(few, many - d, left), few
+
+    def _centred(self, own: Scatter, everyone: Scatter) -> tuple[Array, Array, Array]:
+        """Centre, strength and sum of squares and products of classes: under the prior, if any."""
+        if self.prior is None:
+            blank = (own.n == 0.0)[..., None]
+            return np.where(blank, everyone.mean, own.mean), own.n, own.squares
+        centre, strength, _, scale = self.prior.posterior(*own)
+        return centre, strength, scale
+
+    def ridge(self, variance: Array) -> Array:
+        return self.family.var_smoothing * variance
+
+    def expected(self, own: Scatter, everyone: Scatter) -> Shape:
+        """What a row of a class is expected to be, elementwise; leading shapes are equal."""
+        scale, freedom, few = self.scales(own.n, everyone.n)
+        centre, _, squares = self._centred(own, everyone)
+        squares = np.where(few[..., None, None], everyone.squares, squares)
+        covariance = scale[..., None, None] * squares
+        variance = everyone.variance
+        np.einsum("...jj->...j", covariance)[...] += self.ridge(variance)
+        return shaped(centre, covariance, variance, self.family.min_variance, freedom)
+
+    @cached_property
+    def shape(self) -> Shape:
+        """What a row of each class is expected to be."""
+        wide = (np.broadcast_to(p, (len(self.own.n), *p.shape)) for p in self.everyone)
+        return self.expected(self.own, Scatter(*wide))
+
+    # ---- scores ----------------------------------------------------------------------------------
+    def terms(self, there: tuple[int, ...]) -> TriangularTerms:
+        centre, deviation, factor, _, freedom = self.shape
+        at = np.array(there, dtype=np.intp)
+        if len(at) < self.d:
+            correlation = factor @ np.swapaxes(factor, -1, -2)
+            factor = np.asarray(np.linalg.cholesky(correlation[:, at[:, None], at]), np.float64)
+        s = deviation[:, at]
+        eye = np.eye(len(at))
+        rotation = np.stack([solve_triangular(f, eye, lower=True) for f in factor])
+        diagonal = np.einsum("kjj->kj", factor)
+        constant = -np.log(s) - np.log(diagonal)
+        if freedom is None:
+            constant = constant - 0.5 * np.log(2.0 * np.pi)
+        else:
+            nu = freedom[:, None]
+            ratio = log_rising(0.5 * (nu + np.arange(len(at))), np.full((1, len(at)), 0.5))
+            constant = constant + ratio - 0.5 * np.log(np.pi * nu)
+        return TriangularTerms(
+            mean=np.ascontiguousarray(centre[:, at]),
+            rotation=np.ascontiguousarray(rotation / s[:, None, :]),
+            constant=constant,
+            freedom=freedom,
+        )
+
+    def described(self) -> Description:
+        centre, deviation, factor, _, freedom = self.shape
+        correlation = factor @ np.swapaxes(factor, -1, -2)
+        scale = "standard deviation" if freedom is None else "scale"
+        rows = [f"mean of {name}" for name in self.names]
+        rows += [f"{scale} of {name}" for name in self.names]
+        values = [centre, deviation * np.sqrt(np.einsum("kjj->kj", correlation))]
+        for i in range(self.d):
+            for j in range(i):
+                rows.append(f"correlation of {self.names[j]} and {self.names[i]}")
+                values.append(correlation[:, i, j, None])
+        if freedom is not None:
+            rows.append("degrees of freedom")
+            values.append(freedom[:, None])
+        what = f"{self.what} of {self.d} columns, full covariance"
+        return Description(what, rows, np.concatenate(values, axis=1))
+
+    def log_evidence(self) -> float:
+        """log p(rows) under the family's prior, every class by itself, in nats.
+
+        Raises
+        ------
+        ImproperPrior
+            Without a prior.
+        """
+        if self.prior is None:
+            raise ImproperPrior(
+                "is read as a Gaussian without a prior",
+                "declare Gaussian(covariance='full', prior=NormalInverseWishart(…))",
+            )
+        return float(self.prior.log_evidence(*self.own).sum())
+
+    def drawn(self, x: Array, rng: Any, n: int) -> Array:
+        """log p(x | c) of rows (n_rows, d), NaN for missing values, under (μ, Σ) drawn from their
+        posterior, float64 (n, n_rows, n_classes): the normal-inverse-Wishart of the prior or,
+        without one, of the reference prior |Σ|^(−(d+1)/2); a class of no more rows than columns has
+        the covariance of all classes together."""
+        centre, strength, freedom, root = self._posterior()
+        classes, d = centre.shape
+        lower = rng.standard_normal((n, classes, d, d))
+        lower = np.tril(lower, -1)
+        half = 0.5 * (freedom[:, None] - np.arange(d))
+        lower[..., np.arange(d), np.arange(d)] = np.sqrt(
+            2.0 * np.exp(log_gamma(half, rng, (n, classes, d)))
+        )
+        # Σ = C T⁻ᵀ T⁻¹ Cᵀ, T Bartlett's factor of a Wishart of the identity
+        spread = root @ np.swapaxes(np.linalg.inv(lower), -1, -2)
+        mean = centre + np.einsum(
+            "nkij,nkj->nki", spread, rng.standard_normal((n, classes, d))
+        ) / np.sqrt(strength[:, None])
+        covariance = spread @ np.swapaxes(spread, -1, -2)
+        scores = np.zeros((n, len(x), classes))
+        for there, rows in gap_patterns(x):
+            at = np.array(there, dtype=np.intp)
+            part = np.linalg.cholesky(covariance[..., at[:, None], at])
+            apart = x[rows][:, at] - mean[:, :, None, at]  # (n, classes, rows, d)
+            turned = np.linalg.solve(part, np.swapaxes(apart, -1, -2))
+            log_det = 2.0 * np.log(np.einsum("nkjj->nkj", part)).sum(axis=-1)
+            distance = (turned**2).sum(axis=-2)
+            log = log_of_distance(distance, log_det[..., None], len(at), None)
+            scores[:, rows] = np.swapaxes(log, -1, -2)
+        return scores
+
+    def _posterior(self) -> tuple[Array, Array, Array, Array]:
+        """Centre, strength, degrees of freedom and the root of the scale of the posterior."""
+        ridge = self.ridge(self.everyone.variance)
+        if self.prior is not None:
+            centre, strength, freedom, scale = self.prior.posterior(*self.own)
+            scale = scale + freedom[:, None, None] * np.diag(ridge)
+            return centre, strength, freedom, np.asarray(np.linalg.cholesky(scale), np.float64)
+        few = self.own.n <= self.d
+        many = np.where(few, np.maximum(self.everyone.n, self.d + 1.0), self.own.n)
+        squares = np.where(few[:, None, None], self.everyone.squares, self.own.squares)
+        covariance = squares / many[:, None, None] + np.diag(ridge)
+        wide = np.broadcast_to(self.everyone.variance, self.own.mean.shape)
+        least = shaped(self.own.mean, covariance, wide, self.family.min_variance)
+        centre = self._centred(self.own, self.everyone)[0]
+        strength = np.where(self.own.n > 0.0, self.own.n, many)
+        root = np.sqrt(many)[:, None, None] * least.deviation[:, :, None] * least.factor
+        return centre, strength, many - 1.0, root
+
+    def without(self, x: Array, own: Index, weight: Array) -> Array:
+        return self._left_out.scores(x, own, weight)
+
+    @cached_property
+    def _left_out(self) -> LeftOut:
+        return LeftOut(self)

@@ -1,0 +1,1 @@
+"""Families of real numbers: Gaussians, atoms beside densities, and kernel densities."""

@@ -1,0 +1,453 @@
+"""Gaussian features: x_j | c ~ N(μ_cj, σ²_cj), each column by itself.
+
+    log p(x|c) = Σ_j −½ log(2π σ²_cj) − (x_j − μ_cj)² / (2σ²_cj)
+
+Without a prior, μ and σ² are the weighted mean and the weighted mean squared deviation (maximum
+likelihood). What is added to σ² is decided when the tally is read and is never stored in it:
+
+1. ε = var_smoothing · max_j Var(x_j) over all classes together, weighted (scikit-learn takes the
+   unweighted variance of the last batch); or, per feature, ε_j = var_smoothing · Var(x_j).
+2. A variance that is still 0 becomes 1e-9 · Var(x_j), and 1 where the column is constant
+   throughout: such a column is the same in every class and then says nothing about any. A variance
+   below 2.2e-308, of numbers that differ by less than 1e-154, has lost digits and counts as 0.
+3. In a table, a class without spread (its variance at most 1e-9 of that within classes, or its rows
+   at most ddof) takes the pooled variance within the classes that have spread,
+   Σ_c Σ(x − μ_c)² / Σ_c (n_c − ddof); where no class has any, Var(x_j). What a class repeats is not
+   evidence that it never varies.
+
+A class without any observation in a column uses the mean and variance of all classes together.
+
+With s `pooled_rows` each class is given s rows of the density of all classes besides its own n_c,
+
+    p'(x|c) = (n_c p(x|c) + s p_0(x)) / (n_c + s),   p_0(x) = Σ_c n_c p(x|c) / Σ_c n_c,
+
+so that a column cannot say more than its counts support: log p'(x|c) − log p'(x|c') is at most
+log((n + s)(n_c' + s) / (s (n_c + s))), of the order of log n (the rule of succession).
+
+Under a normal-inverse-gamma prior (μ_n, κ_n, a_n, b_n after the rows of a class) the posterior mean
+of the parameters is μ_n and b_n / (a_n − 1), their mode μ_n and b_n / (a_n + 3/2), and with the
+parameters integrated out x is Student-t with 2a_n degrees of freedom about μ_n, its squared scale
+b_n (κ_n + 1) / (a_n κ_n); without a prior that is n − 1 degrees of freedom about the mean, squared
+scale s² (1 + 1/n). Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution, (86) to
+(110).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.families.contract.class_statistics import (
+    TINY,
+    ZERO_VARIANCE,
+    Cells,
+    Predictive,
+    Spread,
+    Statistics,
+    log_density,
+)
+from tallybayes.families.contract.column_family import (
+    Context,
+    GroupFamily,
+    NumberCounts,
+    NumberFamily,
+)
+from tallybayes.families.contract.density import NumberDensity
+from tallybayes.families.multivariate.gaussian_group import GaussianGroup
+from tallybayes.families.numeric.gaussian_density import GaussianDensity
+from tallybayes.families.numeric.pooled import Pooled
+from tallybayes.families.priors.hyperparameters import Estimate, check_estimate, number
+from tallybayes.families.priors.numbers import NormalInverseGamma
+from tallybayes.families.priors.vectors import NormalInverseWishart
+from tallybayes.parameters import MomentsWithout, Quadratic
+from tallybayes.schema import Kind
+from tallybayes.tally import ClassCounts, CrossMoments, Moments
+from tallybayes.tally.base import RESIDUE
+
+__all__ = ["Gaussian", "MeanVariance"]
+
+Array = NDArray[np.float64]
+
+
+class MeanVariance(NamedTuple):
+    """Estimates, float64 (n_classes, n_features), and what was added to the variances."""
+
+    mean: Array
+    variance: Array
+    epsilon: Array  # () or (n_features,)
+
+
+@dataclass(frozen=True)
+class Gaussian(NumberFamily, GroupFamily):
+    """Gaussian likelihood.
+
+    Parameters
+    ----------
+    var_smoothing : float
+        Share of a variance that is added to every variance.
+    relative_to : {"largest", "feature"}
+        Which variance: the largest of all columns, or each column's own.
+    ddof : float
+        The divisor of a class's sum of squares is n − ddof: 0 is maximum likelihood, 1 the unbiased
+        estimate. A class of no more rows than ddof uses the variance of all classes together.
+    min_variance : float
+        No variance is smaller, smoothed or not, in squared units of the column.
+    pooled_rows : float
+        s: rows of the density of all classes that each class is given besides its own. For a
+        single column of a table, without a transform.
+    prior : NormalInverseGamma or NormalInverseWishart, optional
+        The prior of mean and variance before the first row, for every column; of means and
+        covariance with a full covariance.
+    estimate : {"mean", "map", "mle", "posterior"}
+        The parameters' posterior mean, their mode, maximum likelihood, or the parameters integrated
+        out. Without a prior the first three are one.
+    transform : {"log", "yeo-johnson"}, optional
+        x is Gaussian after this transform. For columns of a table; see
+        :mod:`tallybayes.families.numeric.transforms`.
+    covariance : {"diag", "full"}
+        Each column by itself, or a group of columns of a table with a covariance for each class,
+        ``("height", "weight"): Gaussian(covariance="full")``; see
+        :mod:`tallybayes.families.multivariate.gaussian_group`. There var_smoothing is a ridge, a
+        share of each column's own variance; min_variance holds in every direction; only rows with a
+        value in each of the columns are counted, and of a row with missing values the columns that
+        are there are scored. A single column has no covariance: it is read as with "diag".
+    """
+
+    kind: ClassVar[Kind] = "moments"
+    needs_squares: ClassVar[bool] = True
+    var_smoothing: float = 1e-9
+    relative_to: Literal["largest", "feature"] = "largest"
+    ddof: float = 0.0
+    min_variance: float = 0.0
+    pooled_rows: float = 0.0
+    prior: NormalInverseGamma | NormalInverseWishart | None = None
+    estimate: Estimate = "mean"
+    transform: Literal["log", "yeo-johnson"] | None = None
+    covariance: Literal["diag", "full"] = "diag"
+
+    def __post_init__(self) -> None:
+        if self.covariance not in ("diag", "full"):
+            raise ValueError(
+                f"covariance is 'diag' (each column by itself) or 'full' (a group of columns "
+                f"together), got {self.covariance!r}"
+            )
+        check_estimate(self, NormalInverseWishart if self.full else NormalInverseGamma)
+        for name in ("var_smoothing", "ddof", "min_variance", "pooled_rows"):
+            rule = f"Gaussian takes a finite {name} from 0 on"
+            value = number(rule, getattr(self, name))
+            if value < 0.0:
+                raise ValueError(f"{rule}, got {value!r}")
+            object.__setattr__(self, name, value)
+        if self.relative_to not in ("largest", "feature"):
+            raise ValueError(f"relative_to is 'largest' or 'feature', got {self.relative_to!r}")
+        if self.transform not in (None, "log", "yeo-johnson"):
+            raise ValueError(f"transform is None, 'log' or 'yeo-johnson', got {self.transform!r}")
+        if self.full and self.transform is not None:
+            raise ValueError(
+                f"transform={self.transform!r} is for a single column: of a group with "
+                "covariance='full' the numbers are counted as they are; transform them before"
+            )
+
+        if self.pooled_rows and (self.full or self.transform is not None):
+            raise ValueError(
+                f"pooled_rows={self.pooled_rows:g} is for a single column that is read as it is: "
+                "leave out transform= and covariance='full', or pooled_rows"
+            )
+
+    # ---- as a family of columns of a table -------------------------------------------------------
+    @property
+    def together(self) -> Kind | None:
+        return "cross" if self.full else None
+
+    @property
+    def least(self) -> int:
+        return 2 if self.transform == "log" else 0
+
+    @property
+    def needs_values(self) -> bool:
+        return self.transform is not None
+
+    def check_group(self, n_columns: int) -> None:
+        if isinstance(self.prior, NormalInverseWishart):
+            self.prior.of(n_columns)
+
+    def likelihood(self, counts: NumberCounts, context: Context) -> NumberDensity:
+        if self.pooled_rows:
+            return Pooled.read(self, counts.moments, counts.grid)
+        return GaussianDensity.read(self, counts.moments, counts.grid)
+
+    def likelihood_together(
+        self, names: tuple[str, ...], tally: CrossMoments | None, context: Context
+    ) -> GaussianGroup | None:
+        if tally is None or not tally.n.any():
+            return None
+        return GaussianGroup.read(self, names, tally)
+
+    @property
+    def full(self) -> bool:
+        """Whether it is for a group of columns that are read together."""
+        return self.covariance == "full"
+
+    @property
+    def column_prior(self) -> NormalInverseGamma | None:
+        """The prior of a column by itself.
+
+        Raises
+        ------
+        ValueError
+            With a full covariance, which is for a group of columns.
+        """
+        if self.full or isinstance(self.prior, NormalInverseWishart):
+            raise ValueError(
+                "Gaussian(covariance='full') is for a group of columns of a NaiveBayes: "
+                "NaiveBayes(columns={('height', 'weight'): Gaussian(covariance='full')})"
+            )
+        return self.prior
+
+    def of_one_column(self) -> Gaussian:
+        """The family as it reads a single column, which has no covariance."""
+        prior = self.prior
+        if isinstance(prior, NormalInverseWishart):
+            prior = prior.of_one_column()
+        return replace(self, covariance="diag", prior=prior) if self.full else self
+
+    @property
+    def divisor_less(self) -> float:
+        """What is taken from the rows of a class to divide its sum of squares."""
+        return 1.0 if self.estimate == "posterior" else self.ddof
+
+    def has_spread(self, own: Statistics, typical: Array) -> NDArray[np.bool_]:
+        """Which classes have a variance of their own, where `typical` is that within classes.
+
+        Parameters
+        ----------
+        own : float64 array
+            Variances of the classes.
+        typical : float64 array
+            Variances to compare with.
+        """
+        # fractional weights add up to ddof rows and a little
+        many = own.n - self.divisor_less > RESIDUE * own.n
+        least = np.maximum(ZERO_VARIANCE * typical, TINY)  # of less float64 keeps no digits
+        spread: NDArray[np.bool_] = many & (own.squares > least * own.n)
+        return spread
+
+    def spread(self, classes: Statistics) -> Spread:
+        """The spread within classes, (…, n_classes), their axis kept with length 1.
+
+        Parameters
+        ----------
+        classes : ClassCounts
+            The counts of the classes.
+        """
+        n, squares = classes.n, np.maximum(classes.squares, 0.0)
+        rows = np.maximum(n.sum(axis=-1, keepdims=True), TINY)
+        typical = squares.sum(axis=-1, keepdims=True) / rows
+        has = self.has_spread(classes, typical)
+        return Spread(
+            np.where(has, squares, 0.0).sum(axis=-1, keepdims=True),
+            np.where(has, n - self.divisor_less, 0.0).sum(axis=-1, keepdims=True),
+            typical,
+            has,
+        )
+
+    def predictive(
+        self,
+        own: Statistics,
+        everyone: Statistics,
+        epsilon: Array,
+        within: Spread | None = None,
+    ) -> Predictive:
+        """What a value of each class is expected to be, elementwise.
+
+        Parameters
+        ----------
+        own, everyone : Statistics
+            Of a class, and of all classes together.
+        epsilon : array
+            Added to every variance.
+        within : Spread, optional
+            Of all classes together: the spread of a class that has none. Without it such a class
+            has what `epsilon` adds, as in scikit-learn.
+        """
+        prior = self.column_prior
+        if prior is not None:
+            centre, squared, freedom = self._under(prior, own)
+        else:
+            centre, squared, freedom = self._by_rows(own, everyone, within)
+        variance = squared + epsilon
+        flat = variance < TINY
+        if flat.any():
+            floor = ZERO_VARIANCE * everyone.variance
+            variance = np.where(flat, np.where(floor < TINY, 1.0, floor), variance)
+        return Predictive(centre, np.maximum(variance, self.min_variance), freedom)
+
+    def _by_rows(
+        self, own: Statistics, everyone: Statistics, within: Spread | None
+    ) -> tuple[Array, Array, Array | None]:
+        """Without a prior: mean, variance and degrees of freedom; those of other classes where a
+        class has too few rows, or no spread."""
+        blank = own.n == 0.0
+        mean = np.where(blank, everyone.mean, own.mean) if blank.any() else own.mean
+        freedom = own.n - self.divisor_less
+        few = freedom <= RESIDUE * own.n
+        variance = np.maximum(own.squares, 0.0) / np.where(few, 1.0, freedom)
+        rows = np.maximum(everyone.n, 2.0)
+        if within is None:
+            lacks, borrowed = few, everyone.variance
+        else:
+            lacks = ~(self.has_spread(own, within.typical) if within.has is None else within.has)
+            borrowed = np.where(blank, everyone.variance, within.variance(everyone))
+            some = ~blank & (within.freedom > 0.0)
+            rows = np.where(some, np.maximum(within.freedom + 1.0, 2.0), rows)
+        if lacks.any():
+            variance = np.where(lacks, borrowed, variance)
+        if self.estimate != "posterior":
+            return mean, variance, None
+        rows = np.where(lacks, rows, np.maximum(own.n, 1.0 + 1e-300))
+        return mean, variance * (1.0 + 1.0 / rows), np.where(lacks, rows - 1.0, freedom)
+
+    def _under(
+        self, prior: NormalInverseGamma, own: Statistics
+    ) -> tuple[Array, Array, Array | None]:
+        centre, strength, shape, scale = prior.posterior(own.n, own.mean, own.squares)
+        if self.estimate == "posterior":
+            return centre, scale * (strength + 1.0) / (shape * strength), 2.0 * shape
+        if self.estimate == "map":
+            return centre, scale / (shape + 1.5), None
+        if np.min(shape, initial=np.inf) <= 1.0:
+            raise ValueError(
+                "the posterior mean of the variance is undefined for a class of so few rows: it "
+                f"needs shape + n/2 > 1, and the prior's shape is {prior.shape:g}; give a prior of "
+                "shape above 1, or estimate='map' or 'posterior'"
+            )
+        return centre, scale / (shape - 1.0), None
+
+    def mean_variance(self, tally: Moments) -> MeanVariance:
+        """μ and σ² of every class and column of a tally.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        """
+        predictive, epsilon = self._predictive_of(tally)
+        return MeanVariance(predictive.centre, predictive.variance, epsilon)
+
+    def _predictive_of(self, tally: Moments) -> tuple[Predictive, Array]:
+        mean, squares = tally.mean_and_squares()
+        pooled = tally.pooled()
+        everyone = Statistics(pooled.n, *pooled.mean_and_squares())
+        variance = everyone.variance
+        if self.relative_to == "feature":
+            epsilon = np.asarray(self.var_smoothing * variance[0])
+        else:
+            epsilon = np.asarray(self.var_smoothing * variance.max(initial=0.0))
+        return self.predictive(Statistics(tally.n, mean, squares), everyone, epsilon), epsilon
+
+    def parameters(self, tally: Moments, classes: ClassCounts) -> Quadratic:
+        """The parameters, as a score kind; see :meth:`Family.parameters`.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        """
+        predictive, _ = self._predictive_of(tally)
+        if self.pooled_rows:
+            raise ValueError(
+                "pooled_rows is for columns of a table: NaiveBayes(columns={…: "
+                "Gaussian(pooled_rows=1)})"
+            )
+        if predictive.freedom is not None:
+            raise ValueError(
+                "estimate='posterior' is for columns of a table: NaiveBayes(columns={…: "
+                "Gaussian(estimate='posterior')})"
+            )
+        mean, variance, _ = predictive
+        return Quadratic(
+            mean=mean,
+            scale=1.0 / np.sqrt(2.0 * variance),
+            offset=-0.5 * np.log(2.0 * np.pi * variance).sum(axis=1),
+        )
+
+    def without(self, tally: Moments, classes: ClassCounts) -> MomentsWithout:
+        """The leave-one-out form; see :meth:`Family.without`.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        """
+        tally, pooled = tally.copy(), tally.pooled()
+
+        def exact(x: Array, index: NDArray[np.intp], weight: Array) -> Array:
+            return self._scores_without(x, index, weight, tally, pooled)
+
+        return MomentsWithout(
+            tally=tally,
+            everyone=pooled,
+            var_smoothing=self.var_smoothing,
+            each=self.relative_to == "feature",
+            plain=(self.prior, self.ddof, self.min_variance) == (None, 0.0, 0.0)
+            and self.estimate != "posterior",
+            exact=exact,
+        )
+
+    def _scores_without(
+        self,
+        x: Array,
+        index: NDArray[np.intp],
+        weight: Array,
+        tally: Moments,
+        pooled: Moments,
+    ) -> Array:
+        """log p(x | c) in every class, (n_rows, n_classes), after each row is taken out."""
+        own = Statistics(tally.n, *tally.mean_and_squares())
+        everyone = Statistics(*(part[0] for part in (pooled.n, *pooled.mean_and_squares())))
+
+        def all_others(at: Cells) -> tuple[Array, Array, Array]:
+            return pooled.without(np.zeros_like(at[0]), at[1], x[at], weight[at[0]])
+
+        def of_class(at: Cells) -> tuple[Array, Array, Array]:
+            return tally.without(index[at[0]], at[1], x[at], weight[at[0]])
+
+        together = everyone.without(x, weight[:, None], all_others)
+        epsilon = self.var_smoothing * together.variance
+        if self.relative_to == "largest":
+            epsilon = epsilon.max(axis=1, initial=0.0, keepdims=True)
+        scores = np.empty((len(x), len(own.n)))
+        for k in range(len(own.n)):
+            other = Statistics(*(np.broadcast_to(part[k], x.shape) for part in own))
+            predictive = self.predictive(other, together, epsilon)
+            scores[:, k] = log_density(x, predictive).sum(axis=1)
+        mine = Statistics(*(part[index] for part in own)).without(x, weight[:, None], of_class)
+        predictive = self.predictive(mine, together, epsilon)
+        scores[np.arange(len(x)), index] = log_density(x, predictive).sum(axis=1)
+        return scores
+
+    def sample(
+        self, tally: Moments, classes: ClassCounts, rows: NDArray[np.intp], rng: Any
+    ) -> Array:
+        """float64 (len(rows), n_features).
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts that the family reads.
+        classes : ClassCounts
+            The counts of the classes.
+        rows : index array (n_rows,)
+            The class of each row to draw.
+        rng : numpy.random.Generator
+            The source of random numbers.
+        """
+        mean, variance, _ = self.mean_variance(tally)
+        return rng.normal(mean[rows], np.sqrt(variance)[rows])  # type: ignore[no-any-return]

@@ -1,0 +1,263 @@
+"""A column of numbers whose classes are each given some rows of all classes together.
+
+With n_c rows of class c, k_ca of them at atom a and k_c at none, the mass of a value in a class is
+
+    M_c(x) = k_ca at an atom a,  k_c f_c(x) beside them,
+
+f_c a density, and with s rows of all classes
+
+    p'(x|c) = (M_c(x) + s Σ_c M_c(x) / n) / (n_c + s).
+
+A mixture of distributions is one. It bounds what the column says by what its counts support (the
+rule of succession): log p'(x|c) − log p'(x|c') ≤ log((n + s)(n_c' + s) / (s (n_c + s))). A class
+without a row of a kind is not ruled out by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.families.contract.class_statistics import TINY
+from tallybayes.families.contract.density import LearningDensity, TunableDensity
+from tallybayes.families.contract.family import less, sums_of_others
+from tallybayes.families.numeric.atoms import Atoms
+from tallybayes.families.numeric.gaussian_density import GaussianDensity
+from tallybayes.families.priors.posteriors import PriorAndPosteriors
+from tallybayes.parameters import Description, ImproperPrior, Laws, PooledLess, PooledTerms
+from tallybayes.tally import UNIT_ROWS, GridCounts, Moments, RowWeights
+
+if TYPE_CHECKING:
+    from tallybayes.families.numeric.gaussian import Gaussian
+
+__all__ = ["Pooled"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled(TunableDensity, LearningDensity):
+    """A density, beside atoms or not, with rows of all classes.
+
+    Parameters
+    ----------
+    density : GaussianDensity
+        Of the values at no atom.
+    atoms : Atoms
+    rows : float
+        s.
+    """
+
+    density: GaussianDensity
+    atoms: Atoms
+    rows: float = 1.0
+
+    @classmethod
+    def read(cls, family: Gaussian, moments: Moments, grid: GridCounts) -> Pooled:
+        """The density of one column without atoms."""
+        density = GaussianDensity.read(family, moments, grid)
+        return cls(density, Atoms.none(len(moments.n)), family.pooled_rows)
+
+    @classmethod
+    def beside_atoms(cls, family: Gaussian, grid: GridCounts, cells: NDArray[np.bool_]) -> Pooled:
+        """The density of the values of one column that are not in `cells` of the grid, beside the
+        probabilities of those that are."""
+        atoms, rest = Atoms.split(grid, cells)
+        return cls(GaussianDensity.of_grid(family, rest), atoms, family.pooled_rows)
+
+    @cached_property
+    def n(self) -> Array:
+        """n_c, float64 (n_classes,)."""
+        return np.asarray(self.density.own.n + self.atoms.counts.sum(axis=1))
+
+    @cached_property
+    def weights(self) -> tuple[Array, Array]:
+        """p'(· | c) as a mixture: the probability of each atom, float64 (n_classes, n_atoms), and
+        of a draw from the density of each class, (n_classes, n_classes)."""
+        share = self.rows / max(float(self.n.sum()), TINY)
+        atoms, rest = self.atoms.counts, self.density.own.n
+        whole = (self.n + self.rows)[:, None]
+        return (atoms + share * atoms.sum(axis=0)) / whole, (np.diag(rest) + share * rest) / whole
+
+    def scaled(self, factor: float) -> Pooled:
+        """The density of the same rows with `factor` times their weights."""
+        atoms = replace(self.atoms, counts=factor * self.atoms.counts)
+        return Pooled(self.density.scaled(factor), atoms, factor * self.rows)
+
+    def learned(self, x: float, k: int, weight: float) -> Pooled:
+        """The density after a row of value x and class k is added, atoms being the same values."""
+        at = int(self.atoms.cell(np.array([x]))[0])
+        if at == len(self.atoms):
+            return replace(self, density=self.density.learned(x, k, weight))
+        counts = self.atoms.counts.copy()
+        counts[k, at] += weight
+        return replace(self, atoms=replace(self.atoms, counts=counts))
+
+    @property
+    def tunable(self) -> Pooled | None:
+        return None if self.density.tunable is None else self
+
+    def under(self, strength: float) -> Pooled:
+        return replace(self, density=self.density.under(strength))
+
+    def log_evidence(self) -> float:
+        """log p(values at no atom) under the density's prior, in nats. The rows of all classes are
+        not part of it: they are as many in every reading."""
+        return self.density.log_evidence()
+
+    def log_evidence_of(self, grid: GridCounts) -> float:
+        if len(self.atoms):
+            raise ImproperPrior(
+                "is read as a density beside atoms",
+                "declare Binned() or Gaussian(prior=NormalInverseGamma(…)) for it",
+            )
+        return self.density.log_evidence_of(grid)
+
+    def prior_and_posteriors(self, column: str) -> PriorAndPosteriors:
+        return self.density.prior_and_posteriors(column)
+
+    def distribution(self, laws: Laws) -> Any:
+        law = self.density.distribution(laws)
+        return laws.beside_atoms(law, self.atoms.values, *self.weights)
+
+    @property
+    def what(self) -> str:
+        shown = ", ".join(f"{value:.6g}" for value in self.atoms.values.tolist()[:3])
+        if not shown:
+            return self.density.what
+        n = len(self.atoms)
+        more = ", …" if n > 3 else ""
+        return f"{self.density.what} beside {n} atom{'s' * (n > 1)} ({shown}{more})"
+
+    def _mixed(self, mass: Array, n: Array) -> Array:
+        """log p'(x | c) of log M, (…, n_classes), and n_c shaped alike; 0 where x has no mass in
+        any class, which then says nothing."""
+        top = mass.max(axis=-1, keepdims=True)
+        some = np.isfinite(top)
+        top = np.where(some, top, 0.0)
+        mass = np.exp(mass - top)
+        least = TINY * max(self.rows, 1.0)  # a share is finite where no row is left
+        share = self.rows / np.maximum(n.sum(axis=-1, keepdims=True), least)
+        pooled = np.where(some, share * mass.sum(axis=-1, keepdims=True), 1.0)
+        return np.where(some, np.log(mass + pooled) + top - np.log(n + self.rows), 0.0)
+
+    def _mass(self, x: Array, density: Array, counts: Array, rest: Array) -> Array:
+        """log M_c(x), (…, n_rows, n_classes), where `density` is log f_c(x), `counts` (n_classes,
+        n_atoms) and `rest` k_c."""
+        with np.errstate(divide="ignore"):
+            mass = density + np.log(rest)
+            at = self.atoms.cell(x)
+            there = at < len(self.atoms)
+            if there.any():
+                mass[..., there, :] = np.log(counts).T[at[there]]
+        return mass
+
+    def log_density(self, x: Array) -> Array:
+        density = self.density.log_density(x)
+        return self._mixed(self._mass(x, density, self.atoms.counts, self.density.own.n), self.n)
+
+    def drawn(self, x: Array, rng: Any, n: int) -> Array:
+        density = self.density.drawn(x, rng, n)
+        return self._mixed(self._mass(x, density, self.atoms.counts, self.density.own.n), self.n)
+
+    def pooled(self) -> PooledTerms | None:
+        own = self.density.quadratic()
+        if own is None:
+            return None
+        with np.errstate(divide="ignore"):
+            return PooledTerms(
+                low=self.atoms.low,
+                high=self.atoms.high,
+                atoms=np.ascontiguousarray(np.log(self.atoms.counts.T)),
+                constant=own.constant + np.log(self.density.own.n),
+                mean=own.mean,
+                scale=own.scale,
+                shift=np.log(self.n + self.rows),
+                share=self.rows / max(float(self.n.sum()), TINY),
+            )
+
+    def pooled_less(self) -> PooledLess | None:
+        own, family = self.density.own, self.density.family
+        plain = family.prior is None and family.estimate != "posterior"
+        if not plain or family.var_smoothing or not self.density.all_have_spread:
+            return None
+        return PooledLess(
+            counts=np.ascontiguousarray(self.atoms.counts.T),
+            rest=own.n,
+            squares=np.maximum(own.squares, 0.0),
+            n=self.n,
+            rows=self.rows,
+            less=family.ddof,
+            least=family.min_variance,
+        )
+
+    def described(self) -> Description:
+        what, rows, values = self.density.described()
+        if not len(self.atoms):
+            return Description(what, rows, values)
+        shares = self.atoms.counts / np.maximum(self.n, 1e-300)[:, None]
+        names = [f"share of {value:.6g}" for value in self.atoms.values.tolist()]
+        return Description(self.what, [*rows, *names], np.concatenate([values, shares], axis=1))
+
+    def without(self, x: Array, own: Index, weight: Array) -> Array:
+        at = self.atoms.cell(x)
+        beside = at == len(self.atoms)
+        rows = np.arange(len(x))
+        mass = self._mass(x, self.density.log_density(x), self.atoms.counts, self.density.own.n)
+        n = np.repeat(self.n[None, :], len(x), axis=0)
+        n[rows, own] = less(n[rows, own], weight)
+        with np.errstate(divide="ignore"):
+            k, c = rows[~beside], own[~beside]
+            mass[k, c] = np.log(less(self.atoms.counts[c, at[k]], weight[k]))
+            if beside.any():
+                k, c = rows[beside], own[beside]
+                scores = self.density.without(x[k], c, weight[k])
+                left = np.repeat(self.density.own.n[None, :], len(k), axis=0)
+                left[np.arange(len(k)), c] = less(self.density.own.n[c], weight[k])
+                mass[k] = scores + np.log(left)
+        return self._mixed(mass, n)
+
+    # ---- how well it tells the classes apart -----------------------------------------------------
+    def likelihood(
+        self, grid: GridCounts, classes: Array, row_weights: RowWeights = UNIT_ROWS
+    ) -> float:
+        """L of :mod:`tallybayes.families.lookup.leave_one_out`, each grid cell at one value. What
+        classes without spread borrow from others is taken as it is."""
+        return sum(self._blocks(grid, classes, row_weights.by_class))
+
+    def _blocks(self, grid: GridCounts, classes: Array, row: Array) -> Iterator[float]:
+        values, counts = grid.values(), grid.counts
+        step = max(1, (1 << 18) // len(classes))
+        for start in range(0, len(values), step):
+            block = slice(start, start + step)
+            yield self._likelihood(values[block], counts[:, block], classes, row)
+
+    def _likelihood(self, x: Array, counts: Array, classes: Array, row: Array) -> float:
+        one = np.minimum(counts, row)
+        k, s, n = self.density.own.n[:, None], self.rows, self.n[:, None]
+        mass = self._mass(x, self.density.log_density(x), self.atoms.counts, k[:, 0]).T
+        left = self.density.own_without(x[None, :], np.arange(len(n))[:, None], one)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            left += np.log(less(np.broadcast_to(k, one.shape), one))
+            at = self.atoms.cell(x)
+            there = at < len(self.atoms)
+            rest = less(self.atoms.counts[:, at[there]], one[:, there])
+            left[:, there] = np.log(rest)
+            top = np.maximum(mass, left).max(axis=0)
+            top = np.where(np.isfinite(top), top, 0.0)
+            mass, left = np.exp(mass - top), np.exp(left - top)
+            prior = classes[:, None]
+            scale = prior / (n + s)
+            pooled = s * (sums_of_others(mass) + left) / (n.sum() - one)
+            others = sums_of_others(scale * mass) + pooled * sums_of_others(scale)
+            own = np.maximum(prior - one, 0.0) * (left + pooled) / (less(n + 0.0 * one, one) + s)
+            share = np.log(own / (own + others))
+            share = np.where(np.isnan(share), np.log(classes / classes.sum())[:, None], share)
+        used = counts > 0.0
+        return float((counts[used] * share[used]).sum())

@@ -1,0 +1,1 @@
+"""Conjugate priors as values, posteriors, draws, and the checks of hyperparameters."""

@@ -1,0 +1,186 @@
+"""Conjugate priors of a rate, and of a mean with a variance, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, xlogy
+
+from tallybayes.families.priors.gamma_ratios import log_rising
+from tallybayes.families.priors.hyperparameters import count_numbers, hold
+
+__all__ = ["Gamma", "NormalInverseGamma"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Gamma:
+    """A prior of a rate: λ ~ Gamma(shape a, rate b), density ∝ λ^(a−1) e^(−bλ).
+
+    Parameters
+    ----------
+    shape : float
+        a: pseudo-events.
+    rate : float
+        b: in so many rows.
+    """
+
+    shape: float
+    rate: float
+
+    def __post_init__(self) -> None:
+        hold(self, "above 0", 0.0, "shape", "rate")
+
+    @property
+    def mean(self) -> float:
+        """a / b."""
+        return self.shape / self.rate
+
+    @property
+    def mode(self) -> float:
+        """(a − 1) / b.
+
+        Raises
+        ------
+        ValueError
+            Where it is undefined, for a < 1.
+        """
+        if self.shape < 1.0:
+            raise ValueError(
+                f"the mode of Gamma(shape={self.shape:g}) is undefined: with a shape below 1 the "
+                "density grows without bound at 0; take the mean"
+            )
+        return (self.shape - 1.0) / self.rate
+
+    def density(self, rate: ArrayLike) -> Array:
+        """The density at λ, 0 below 0, like `rate`.
+
+        Parameters
+        ----------
+        rate : array-like
+            Rates at which it is asked.
+        """
+        x = np.asarray(rate, dtype=np.float64)
+        inside = ~((x < 0.0) | (x == np.inf))
+        at = np.where(inside, x, 1.0)
+        log = xlogy(self.shape, self.rate) - gammaln(self.shape)
+        log = log + xlogy(self.shape - 1.0, at) - self.rate * at
+        return np.asarray(np.where(inside, np.exp(log), 0.0))
+
+    def updated(self, total: float, rows: float) -> Gamma:
+        """The posterior after `rows` rows with `total` events, from 0 on.
+
+        Parameters
+        ----------
+        total : float
+            Their sum.
+        rows : float
+            Rows that were counted.
+        """
+        events, n = count_numbers("Gamma.updated", [total, rows]).tolist()
+        return Gamma(self.shape + events, self.rate + n)
+
+
+@dataclass(frozen=True)
+class NormalInverseGamma:
+    """A prior of a mean and a variance: σ² ~ IG(shape, scale), μ | σ² ~ N(mean, σ² / strength).
+
+    Parameters
+    ----------
+    mean : float
+        μ₀, in units of the column.
+    strength : float
+        κ₀: rows that the belief in μ₀ is worth.
+    shape : float
+        a₀: half of the rows that the belief in σ² is worth.
+    scale : float
+        b₀: half of their sum of squares; the prior mean of σ² is b₀ / (a₀ − 1).
+    """
+
+    mean: float
+    strength: float
+    shape: float
+    scale: float
+
+    def __post_init__(self) -> None:
+        hold(self, "", None, "mean")
+        hold(self, "above 0", 0.0, "strength", "shape", "scale")
+
+    def posterior(self, n: Any, mean: Any, squares: Any) -> tuple[Any, Any, Any, Any]:
+        """(μ_n, κ_n, a_n, b_n) after n rows of this mean and sum of squares about it; numbers or
+        arrays.
+
+        Parameters
+        ----------
+        n : float
+            Rows.
+        mean : float64 array
+            Mean of the values.
+        squares : float64 array
+            Sum of squares about the mean.
+        """
+        strength = self.strength + n
+        centre = (self.strength * self.mean + n * mean) / strength
+        return centre, strength, self.shape + 0.5 * n, self.scale + self._added(n, mean, squares)
+
+    def _added(self, n: Any, mean: Any, squares: Any) -> Any:
+        """b_n − b₀."""
+        apart = self.strength * n / (self.strength + n) * (mean - self.mean) ** 2
+        return 0.5 * (squares + apart)
+
+    def density_of_mean(self, mean: ArrayLike) -> Array:
+        """The density of μ, whatever σ² is: Student-t of 2a₀ degrees of freedom about μ₀, with the
+        scale √(b₀ / (a₀κ₀)).
+
+        Parameters
+        ----------
+        mean : float64 array
+            Means at which it is asked.
+        """
+        freedom, scale = 2.0 * self.shape, np.sqrt(self.scale / (self.shape * self.strength))
+        t = (np.asarray(mean, dtype=np.float64) - self.mean) / scale
+        half = 0.5 * (freedom + 1.0)
+        log = gammaln(half) - gammaln(0.5 * freedom) - 0.5 * np.log(freedom * np.pi)
+        return np.asarray(np.exp(log - half * np.log1p(t * t / freedom)) / scale)
+
+    def log_density(self, mean: ArrayLike, variance: ArrayLike) -> Array:
+        """log of the joint density at (μ, σ²), in nats.
+
+        Parameters
+        ----------
+        mean : float64 array
+            Means.
+        variance : float64 array
+            Variances.
+        """
+        m, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
+        log = 0.5 * np.log(self.strength / (2.0 * np.pi * v))
+        log = log - self.strength * (m - self.mean) ** 2 / (2.0 * v)
+        log = log + self.shape * np.log(self.scale) - gammaln(self.shape)
+        return np.asarray(log - (self.shape + 1.0) * np.log(v) - self.scale / v)
+
+    def log_evidence(self, n: Any, mean: Any, squares: Any) -> Array:
+        """log p of n rows of this mean and sum of squares about it, in nats.
+
+        Parameters
+        ----------
+        n : float
+            Rows.
+        mean : float64 array
+            Mean of the values.
+        squares : float64 array
+            Sum of squares about the mean.
+        """
+        _, strength, _, scale = self.posterior(n, mean, squares)
+        half = 0.5 * np.asarray(n, dtype=np.float64)
+        grown = np.log1p(self._added(n, mean, squares) / self.scale)  # log(b_n / b₀)
+        return np.asarray(
+            log_rising(self.shape, half)
+            - self.shape * grown
+            - half * (np.log(scale) + np.log(2.0 * np.pi))
+            + 0.5 * np.log(self.strength / strength)
+        )

@@ -1,0 +1,33 @@
+"""The distributions of a parameter of one column, before its rows and after them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tallybayes.families.priors.numbers import Gamma, NormalInverseGamma
+from tallybayes.families.priors.probabilities import Beta
+
+__all__ = ["ParameterPrior", "PriorAndPosteriors"]
+
+ParameterPrior = Beta | Gamma | NormalInverseGamma
+
+
+class PriorAndPosteriors(NamedTuple):
+    """A parameter of one column.
+
+    A level's probability has a Beta distribution, the marginal of the column's Dirichlet: its mean
+    is the Dirichlet's, its mode is not where there are more than two levels. A rate has a Gamma, a
+    mean and variance a normal-inverse-gamma distribution.
+
+    Parameters
+    ----------
+    parameter : str
+        What it is.
+    prior : Beta, Gamma or NormalInverseGamma
+    posteriors : list
+        The same of each class, after its rows.
+    """
+
+    parameter: str
+    prior: ParameterPrior
+    posteriors: list[ParameterPrior]

@@ -1,0 +1,1 @@
+"""Which family a column of numbers is read by, chosen by leave-one-out."""

@@ -1,0 +1,293 @@
+"""The family of a column of numbers, chosen when its tally is read.
+
+Candidates are a Gaussian, bins of equal weight, a smoothed density and, where values repeat more
+than a density allows, a Gaussian beside these atoms; the one that separates the classes best by
+leave-one-out (:mod:`tallybayes.families.lookup.leave_one_out`) is taken, the earlier of equals. A
+plain Gaussian is not a candidate where a class is nearly all one value: the few others do not
+determine its spread, and the rows that would show it are those it has not seen. Nothing but the
+tally enters, so the choice is the same for a batch, a row at a time or merged parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _kernels
+from tallybayes.families.contract.class_statistics import Statistics
+from tallybayes.families.contract.column_family import BinnedReading, NumberCounts
+from tallybayes.families.contract.family import log
+from tallybayes.families.lookup.binned import CANDIDATES, LEAST, Binned
+from tallybayes.families.lookup.bins import quantile_bins_of_each
+from tallybayes.families.numeric.atoms import any_nearly_constant, atom_cells
+from tallybayes.families.numeric.gaussian import Gaussian
+from tallybayes.families.numeric.kernel_density import (
+    FINE_BINS,
+    STRENGTHS,
+    WIDTHS,
+    reading_of,
+    smooth_laws,
+)
+from tallybayes.families.numeric.pooled import Pooled
+from tallybayes.tally import UNIT_ROWS, GridCounts, Moments, RowWeights
+
+__all__ = ["UNDECLARED", "ReadAs", "can_read_as", "choose", "read_each_as"]
+
+Array = NDArray[np.float64]
+
+UNDECLARED = Gaussian(var_smoothing=0.0, ddof=1.0, pooled_rows=1.0)
+"""A column of numbers whose family nobody declared, as a Gaussian: a class of one row has no
+variance of its own, and none outvotes its rows."""
+
+UNPOOLED = 1e-9  # effective rows of all classes that only a class without rows shows
+
+ROUNDING = 1e-9
+"""Share of L within which two readings are equals, whatever the order of its sums was."""
+
+BELOW = 1.0 + 1e-8
+"""L times this is so far below L that no rounding makes them equal."""
+
+
+@dataclass(frozen=True)
+class ReadAs:
+    """What a column of numbers whose family nobody declared is read as.
+
+    Parameters
+    ----------
+    family : {"gaussian", "atoms", "bins", "smooth"}
+        A Gaussian, one beside atoms, bins of equal weight, or a smoothed density.
+    likelihood : float
+        L of :mod:`tallybayes.families.lookup.leave_one_out`.
+    bins : int
+        How many bins are asked for; 0 of a Gaussian.
+    width : int
+    strength : float
+        Of a smoothed density, the strength in effective rows.
+    """
+
+    family: Literal["gaussian", "atoms", "bins", "smooth"]
+    likelihood: float
+    bins: int = 0
+    width: int = 0
+    strength: float = 0.0
+
+
+def choose(
+    columns: Sequence[NumberCounts],
+    classes: Array,
+    alpha: float,
+    plain: Gaussian,
+    row_weights: RowWeights = UNIT_ROWS,
+) -> list[ReadAs]:
+    """What each column of numbers is best read as.
+
+    Parameters
+    ----------
+    columns : sequence of NumberCounts
+    classes : float64 array (n_classes,)
+        Class counts, smoothed as the class prior is.
+    alpha : float
+        Smoothing of bins, in effective rows.
+    plain : Gaussian
+        The Gaussian that is a candidate.
+    row_weights : RowWeights
+    """
+    return _Candidates(columns, classes, alpha, plain, row_weights).best()
+
+
+class _Candidates:
+    """What some columns may be read as."""
+
+    def __init__(
+        self,
+        columns: Sequence[NumberCounts],
+        classes: Array,
+        alpha: float,
+        plain: Gaussian,
+        row_weights: RowWeights,
+    ) -> None:
+        self.columns, self.classes, self.plain = columns, classes, plain
+        self.row_weights = row_weights
+        self.one = row_weights.overall
+        self.pseudo = self.one * max(alpha, LEAST)
+        self.filled = [j for j, column in enumerate(columns) if column.grid.counts.any()]
+        grids = [columns[j].grid for j in self.filled]
+        self.counts = [np.ascontiguousarray(grid.counts) for grid in grids]
+        self.values = [grid.values() for grid in grids]
+        by_class = np.broadcast_to(row_weights.by_class[:, 0], classes.shape)
+        self.row = np.ascontiguousarray(by_class)
+
+    def best(self) -> list[ReadAs]:
+        """The best of each column, the earlier of equals."""
+        found = [ReadAs("gaussian", 0.0)] * len(self.columns)  # without a value all say the same
+        cells = self._cells()
+        gaussians = self._gaussians([_better(*pair) for pair in cells])
+        atoms = np.empty(len(self.filled), dtype=np.uint8)
+        n_classes = len(self.classes)
+        _kernels.find_atoms(self.counts, self.values, n_classes, self.one, atoms)
+        for j, pair, likelihood, some in zip(self.filled, cells, gaussians, atoms, strict=True):
+            grid = self.columns[j].grid
+            at_atoms = atom_cells(grid, self.one) if some else None
+            if at_atoms is not None and any_nearly_constant(grid, at_atoms, self.one):
+                likelihood = -np.inf
+            best = _better(_better(ReadAs("gaussian", likelihood), pair[0]), pair[1])
+            if at_atoms is not None and not at_atoms.all():
+                best = self._beside_atoms(grid, at_atoms, best)
+            found[j] = best
+        return found
+
+    def _cells(self) -> list[tuple[ReadAs, ReadAs]]:
+        """The best bins and the best smoothed density of each column that has values."""
+        n = len(self.filled)
+        bins = np.empty((n, len(CANDIDATES)))
+        densities = np.empty((n, len(WIDTHS) * len(STRENGTHS)))
+        _kernels.score_cells(
+            self.counts,
+            self.classes,
+            self.row,
+            self.one,
+            self.pseudo,
+            np.array(CANDIDATES, dtype=np.int64),
+            FINE_BINS,
+            np.array(WIDTHS, dtype=np.int64),
+            np.array(STRENGTHS) * self.one,
+            bins,
+            densities,
+        )
+        bins[np.isnan(bins)] = -np.inf  # those of fewer bins
+        options = [(width, strength) for width in WIDTHS for strength in STRENGTHS]
+        found = []
+        for scores, smooth in zip(bins, densities, strict=True):
+            i, k = int(scores.argmax()), int(smooth.argmax())
+            density = ReadAs("smooth", float(smooth[k]), FINE_BINS, *options[k])
+            found.append((ReadAs("bins", float(scores[i]), CANDIDATES[i]), density))
+        return found
+
+    def _gaussians(self, others: list[ReadAs]) -> list[float]:
+        """L of the Gaussian of each column that has values; where it is below that of another
+        reading, any number below that."""
+        plain, columns = self.plain, [self.columns[j] for j in self.filled]
+        # the rows of all classes bound the loss of what a density does not explain: they are no
+        # excuse for one that does not fit
+        rows = UNPOOLED * self.one
+
+        def one_by_one(column: NumberCounts) -> float:
+            alone = replace(Pooled.read(plain, *column), rows=rows)
+            return alone.likelihood(column.grid, self.classes, self.row_weights)
+
+        if plain.estimate == "posterior" or plain.prior is not None or plain.var_smoothing:
+            return [one_by_one(column) for column in columns]
+        if not columns:
+            return []
+        own, everyone = _statistics([column.moments for column in columns])
+        within = plain.spread(own)
+        centre, variance, _ = plain.predictive(own, everyone, np.zeros((len(columns), 1)), within)
+        constant = -0.5 * np.log(2.0 * np.pi * variance) + log(own.n)
+        scores = np.empty(len(columns))
+        _kernels.score_gaussians(
+            self.counts,
+            self.values,
+            self.classes,
+            self.row,
+            own.n,
+            own.mean,
+            own.squares,
+            np.ascontiguousarray(centre),
+            np.ascontiguousarray(constant),
+            np.ascontiguousarray(np.sqrt(0.5 / variance)),
+            np.concatenate(everyone, axis=1),
+            rows,
+            plain.divisor_less,
+            plain.min_variance,
+            np.array([column.grid.shift == 0 for column in columns], dtype=np.uint8),
+            np.array([BELOW * other.likelihood for other in others]),
+            scores,
+        )
+        # NaN where float64 sums are left with too few digits of the other rows
+        return [
+            one_by_one(column) if score != score else score
+            for column, score in zip(columns, scores.tolist(), strict=True)
+        ]
+
+    def _beside_atoms(self, grid: GridCounts, cells: NDArray[np.bool_], best: ReadAs) -> ReadAs:
+        """The best reading, or a Gaussian beside the atoms that the column has."""
+        beside = Pooled.beside_atoms(self.plain, grid, cells)
+        likelihood = beside.likelihood(grid, self.classes, self.row_weights)
+        # to name a value costs log n nats: so much each atom has to gain
+        cost = len(beside.atoms) * self.one * float(np.log(grid.counts.sum() / self.one))
+        return ReadAs("atoms", likelihood) if likelihood - cost > best.likelihood else best
+
+
+def _better(first: ReadAs, second: ReadAs) -> ReadAs:
+    """The better of two; the first of equals."""
+    least = first.likelihood
+    if np.isfinite(least):
+        least += ROUNDING * abs(least)
+    return second if second.likelihood > least else first
+
+
+def _statistics(columns: list[Moments]) -> tuple[Statistics, Statistics]:
+    """Those of each class, float64 (n_columns, n_classes), and of all together, (n_columns, 1)."""
+    arrays = (
+        np.concatenate(parts, axis=1) for parts in zip(*(m.totals for m in columns), strict=True)
+    )
+    n, s1_hi, s1_lo, s2_hi, s2_lo, n_lo = arrays
+    origin = np.concatenate([moments.origin for moments in columns])
+    together = Moments(origin, n, s1_hi, s1_lo, s2_hi, s2_lo, n_lo)
+    pooled = together.pooled()
+    own, everyone = (
+        Statistics(*(np.ascontiguousarray(part.T) for part in (m.n, *m.mean_and_squares())))
+        for m in (together, pooled)
+    )
+    return own, everyone
+
+
+def read_each_as(
+    choices: Sequence[ReadAs],
+    columns: Sequence[NumberCounts],
+    alpha: float,
+    plain: Gaussian,
+    row_weights: RowWeights = UNIT_ROWS,
+) -> list[Pooled | BinnedReading]:
+    """Columns as they were chosen to be read; other parameters are those of :func:`choose`."""
+    in_bins = [i for i, choice in enumerate(choices) if choice.bins]
+    grids, sizes = [columns[i].grid for i in in_bins], [choices[i].bins for i in in_bins]
+    bins = dict(zip(in_bins, quantile_bins_of_each(grids, sizes, row_weights), strict=True))
+    smooth = [i for i in in_bins if choices[i].family == "smooth"]
+    one = row_weights.overall
+    widths = [choices[i].width for i in smooth]
+    strengths = [choices[i].strength * one for i in smooth]
+    laws = smooth_laws([bins[i] for i in smooth], widths, strengths, one)
+    densities = dict(zip(smooth, laws, strict=True))
+
+    def read(i: int, choice: ReadAs, moments: Moments, grid: GridCounts) -> Pooled | BinnedReading:
+        if choice.family == "bins":
+            return Binned().of_bins(bins[i], alpha, row_weights, choice.likelihood)
+        if choice.family == "smooth":
+            return reading_of(bins[i], densities[i], choice.likelihood)
+        if choice.family == "atoms":
+            return Pooled.beside_atoms(plain, grid, atom_cells(grid, one))
+        return Pooled.read(plain, moments, grid)
+
+    return [read(i, choice, *columns[i]) for i, choice in enumerate(choices)]
+
+
+def can_read_as(choice: ReadAs, grid: GridCounts, row: float) -> bool:
+    """Whether :func:`choose` can find this of a column; `row` is the weight of a row."""
+    kind, options = choice.family, (choice.bins, choice.width, choice.strength)
+    if kind == "gaussian":
+        spread = not any_nearly_constant(grid, atom_cells(grid, row), row)
+        return options == (0, 0, 0.0) and spread
+    if not grid.counts.any():
+        return False
+    if kind == "atoms":
+        cells = atom_cells(grid, row)
+        return options == (0, 0, 0.0) and bool(cells.any()) and not cells.all()
+    if kind == "bins":
+        return choice.bins in CANDIDATES and options[1:] == (0, 0.0)
+    fits = choice.width in WIDTHS and choice.strength in STRENGTHS
+    return kind == "smooth" and choice.bins == FINE_BINS and fits

@@ -1,0 +1,159 @@
+"""Why a row got its classes: what each column adds to each class's score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from tallybayes.inspection.frames import frame
+from tallybayes.models.table import TableModel
+from tallybayes.tables import Table
+from tallybayes.tables.columns import values_of
+
+__all__ = ["Explanation", "explanation_of"]
+
+Array = NDArray[np.float64]
+
+
+SHOWN = 10
+"""Columns that are printed; those that separate the classes most."""
+
+SHOWN_CLASSES = 5
+"""Classes that are printed; the most probable ones."""
+
+WIDEST = 40
+"""Characters of a name, value or label that are printed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Scores taken apart: ``base + contributions.sum(axis=2)`` is the joint log-probability.
+
+    Parameters
+    ----------
+    base : float64 array (n_classes,)
+        log P(c), in nats.
+    contributions : float64 array (n_rows, n_classes, n_columns)
+        log p(x_j | c), in nats; 0 for a missing value.
+    classes : array (n_classes,)
+    columns : list of str
+    table : Table
+        The rows, as the model reads them.
+    probabilities : float64 array (n_rows, n_classes)
+        P(c | x), as :meth:`predict_proba` gives it.
+
+    Attributes
+    ----------
+    values : list of dict
+        The value of each column in each row, as the model reads it; None for a missing value.
+    row : dict
+        The values of the first row.
+    """
+
+    base: Array
+    contributions: Array
+    classes: NDArray[Any]
+    columns: list[str]
+    table: Table
+    probabilities: Array
+
+    @property
+    def values(self) -> list[dict[str, Any]]:
+        """The value of each column in each row, as the model reads it; None for a missing value."""
+        columns = {name: values_of(column) for name, column in self.table.columns.items()}
+        rows = zip(*columns.values(), strict=True) if columns else ((),) * self.table.n_rows
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The values of the first row, by column; None for a missing value."""
+        first = self.table.take(np.arange(min(1, self.table.n_rows)))
+        return {n: values_of(c)[0] for n, c in first.columns.items()} if first.n_rows else {}
+
+    def __str__(self) -> str:
+        """A readable table of the first row, at most :data:`SHOWN` columns and
+        :data:`SHOWN_CLASSES` classes: the columns that separate the classes most, and the most
+        probable classes, first."""
+        n_classes = len(self.base)
+        share = self.contributions[0] if len(self.contributions) else np.zeros((n_classes, 0))
+        proba = self.probabilities[0] if len(self.probabilities) else np.exp(self.base)
+        row = self.row
+        shown = np.sort(np.argsort(-proba, kind="stable")[:SHOWN_CLASSES])
+        with np.errstate(invalid="ignore"):  # ruled out by every class
+            # what a column says is how far apart it sets the classes
+            apart = np.ptp(share, axis=0)
+        order = np.argsort(-np.nan_to_num(apart, nan=np.inf), kind="stable")
+        rest = order[SHOWN:]
+        lines = [("(prior)", self.base)]
+        names = [_named(name, row) for name in self.columns]
+        lines += [(names[j], share[:, j]) for j in order[:SHOWN].tolist()]
+        if rest.size:
+            lines.append((f"… and {rest.size} more", share[:, rest].sum(axis=1)))
+        lines.append(("(sum)", self.base + share.sum(axis=1)))
+        cells = [[f"{v:.4f}" for v in values[shown]] for _, values in lines]
+        cells.append([f"{100.0 * p:.1f} %" for p in proba[shown]])
+        labels = [_cut(str(label)) for label in self.classes[shown].tolist()]
+        left = ["nats", *(name for name, _ in lines), "probability"]
+        text = _laid_out(left, [labels, *cells])
+        hidden = n_classes - len(shown)
+        return text + (f"\n{hidden} less probable classes are not shown" if hidden else "")
+
+    def to_frame(self) -> Any:
+        """A frame with the columns row, class, column and contribution (nats); the class prior is
+        the column "(prior)"."""
+        n, k, d = self.contributions.shape
+        labels = [*self.columns, "(prior)"]
+        base = np.broadcast_to(self.base[None, :, None], (n, k, 1))
+        values = np.concatenate([self.contributions, base], axis=2)
+        return frame(
+            {
+                "row": np.repeat(np.arange(n), k * (d + 1)),
+                "class": np.tile(np.repeat(self.classes, d + 1), n),
+                "column": np.tile(np.array(labels, dtype=object), n * k).tolist(),
+                "contribution": values.ravel(),
+            }
+        )
+
+
+def explanation_of(model: TableModel, x: Table) -> Explanation:
+    """What adds to the score of each class in rows as the model reads them, with the probabilities
+    that it predicts: of a row that every class rules out, those of the class prior."""
+    base, contributions, names = model.contributions(x)
+    with np.errstate(invalid="ignore"):
+        scores = base + contributions.sum(axis=2)
+    scores[np.isneginf(scores).all(axis=1)] = model.log_prior
+    log_proba = scores - logsumexp(scores, axis=1, keepdims=True)
+    proba = model.corrected(log_proba)
+    return Explanation(base, contributions, model.schema.classes, names, x, proba)
+
+
+def _named(name: str, row: dict[str, Any]) -> str:
+    """A column with the value that a row has there."""
+    if name not in row:  # a pair of columns
+        return _cut(name)
+    value = row[name]
+    if value is None:
+        return f"{_cut(name)} (missing)"
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{_cut(name)} = {_cut(text)}"
+
+
+def _cut(text: str) -> str:
+    """A string of one line, cut where it is long."""
+    text = " ".join(text.split())
+    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
+
+
+def _laid_out(names: list[str], cells: list[list[str]]) -> str:
+    """Lines with the names on the left and columns of cells on the right."""
+    width = max(map(len, names))
+    widths = [max(10, *map(len, column)) for column in zip(*cells, strict=True)]
+    lines = []
+    for name, row in zip(names, cells, strict=True):
+        shown = " ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True))
+        lines.append(f"{name.ljust(width)} {shown}")
+    return "\n".join(lines)

@@ -1,0 +1,141 @@
+"""What the columns of a fitted table add to the scores: tables for people, and importances.
+
+Both are read from the tally. A training row is, for one column, its class and its cell: a level, or
+a cell of the grid that numbers are counted on. So a mean over training rows, each left out of the
+counts, is a sum over classes and cells, weighted by what was counted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.inspection.frames import frame
+from tallybayes.models.table import TableModel
+from tallybayes.tables import Column, Empty, Mixed, Numbers, Table, Texts
+from tallybayes.tables.columns import numbers_and_texts
+from tallybayes.tally import CrossMoments, FeatureSums, GridCounts, LevelCounts
+from tallybayes.tally.base import RESIDUE
+
+__all__ = ["column_importances", "column_tables"]
+
+Array = NDArray[np.float64]
+
+LARGEST = 700.0  # nats: what a class that is ruled out counts for
+QUANTILES = 21  # values at which a density is shown
+
+
+def _apart(scores: Array) -> Array:
+    """How far scores (n_rows, n_classes) separate the classes, in nats, (n_rows,)."""
+    return np.asarray(np.ptp(np.clip(scores, -LARGEST, LARGEST), axis=1))
+
+
+def _cells(model: TableModel, name: str) -> tuple[Column, Array] | None:
+    """A value for each cell of a column, and the counts (n_classes, n_cells)."""
+    tally = model.tally_read
+    texts: tuple[Texts, Array] | None = None
+    numbers: tuple[Numbers, Array] | None = None
+    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+        if columns.names is None or tuple(columns.names) != (name,):
+            continue
+        if isinstance(group, LevelCounts) and columns.levels is not None:
+            levels = columns.levels[0].tolist()
+            codes = np.arange(len(levels), dtype=np.int32)
+            texts = Texts(codes, levels, "text"), group.counts[:, : len(levels)]
+        if isinstance(group, GridCounts):
+            numbers = Numbers(group.values(), "float"), group.counts
+    if texts is None or numbers is None:
+        return texts or numbers
+    counts = np.concatenate([numbers[1], texts[1]], axis=1)
+    return numbers_and_texts(numbers[0].values, texts[0].levels), counts
+
+
+def _of_cells(model: TableModel, part: Any, column: Column, counts: Array) -> float:
+    """The mean over the rows in these cells (n_classes, n_cells), and over missing values, each row
+    left out of what was counted."""
+    rows = model.tally.classes
+    own, at = np.nonzero(counts > 0.0)
+    held, one = counts[own, at], rows.row_weight
+    name, sum_of_rows = part.columns[0], 0.0
+    if len(own):
+        table = Table({name: column.take(at)}, len(own), True)
+        scores = part.without(table, own, np.minimum(held, one[own]))
+        sum_of_rows += float(held @ _apart(scores))
+    gaps = rows.count - counts.sum(axis=1)
+    k = np.flatnonzero(gaps > RESIDUE * rows.count)
+    if len(k):
+        table = Table({name: Empty(len(k))}, len(k), True)
+        scores = part.without(table, k, np.minimum(gaps[k], one[k]))
+        sum_of_rows += float(gaps[k] @ _apart(scores))
+    return sum_of_rows / max(float(rows.count.sum()), 1e-300)
+
+
+def _of_group(model: TableModel, part: Any) -> dict[str, float]:
+    """Of columns that are read together, whose rows the tally does not hold: at the class means."""
+    rows = model.tally.classes.count
+    here = {c.names: t for c, t in zip(model.schema.groups, model.tally.groups, strict=True)}
+    tally = here.get(part.columns)
+    if isinstance(tally, FeatureSums):
+        means = tally.sums / np.maximum(rows, 1e-300)[:, None]
+    elif isinstance(tally, CrossMoments):
+        means = tally.mean_and_squares()[0]
+    else:
+        return dict.fromkeys(part.columns, 0.0)
+    means = means[rows > 0.0]
+    columns: dict[str, Column] = {
+        name: Numbers(np.ascontiguousarray(means[:, j]), "float")
+        for j, name in enumerate(part.columns)
+    }
+    shares = part.contributions(Table(columns, len(means), True))
+    weight = rows[rows > 0.0] / max(float(rows.sum()), 1e-300)
+    return {name: float(weight @ _apart(shares[name])) for name in part.columns}
+
+
+def column_importances(model: TableModel) -> Array:
+    """How far each column separates the classes, in nats, (n_columns,): the largest contribution
+    to a class less the smallest, on average over the training rows, each left out of the counts.
+
+    Levels and bins are exact; of a density, all numbers of a cell of the grid are read as one. Of a
+    group of columns the contributions are those at the class means. A column that is left out is 0.
+    """
+    found: dict[str, float] = {}
+    for part in model.parts:
+        cells = _cells(model, part.columns[0]) if len(part.columns) == 1 else None
+        if cells is None:
+            found |= _of_group(model, part)
+        else:
+            found[part.columns[0]] = _of_cells(model, part, *cells)
+    return np.array([found.get(name, 0.0) for name in model.names])
+
+
+def column_tables(model: TableModel) -> dict[str, Any]:
+    """By column, a frame with what its levels, bins or values add to the score of each class, in
+    nats: log p(x_j | c). A density is shown at quantiles of what was counted, and a column of a
+    group of counts by what one unit of it adds."""
+    tables = {}
+    for part in model.parts:
+        for name, (entries, scores) in part.shown(lambda name: _shown_values(model, name)).items():
+            tables[name] = _frame(model, name, entries, scores)
+    return {name: tables[name] for name in model.names if name in tables}
+
+
+def _shown_values(model: TableModel, name: str) -> Array:
+    """Values (n,) of a column of numbers, at even shares of its rows, each once."""
+    cells = _cells(model, name)
+    if cells is None or not isinstance(cells[0], Numbers | Mixed):
+        return np.empty(0)
+    column, rows = cells[0], cells[1].sum(axis=0)
+    values = column.numbers.values if isinstance(column, Mixed) else column.values
+    values, rows = values[~np.isnan(values)], rows[: np.count_nonzero(~np.isnan(values))]
+    share = (np.cumsum(rows) - 0.5 * rows) / max(float(rows.sum()), 1e-300)
+    at = np.searchsorted(share, np.linspace(0.0, 1.0, QUANTILES)).clip(0, len(rows) - 1)
+    return np.asarray(values[np.unique(at)]) if len(rows) else np.empty(0)
+
+
+def _frame(model: TableModel, name: str, entries: Any, values: Array) -> Any:
+    held: dict[str, Any] = {name: entries}
+    for k, label in enumerate(map(str, model.schema.classes.tolist())):
+        held[f"{label} (class)" if label in held else label] = values[:, k].copy()
+    return frame(held)

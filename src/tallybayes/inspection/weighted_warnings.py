@@ -1,0 +1,75 @@
+"""What a person should know of the rows that weights were learned on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.errors import (
+    LeakWarning,
+    RareClassWarning,
+    UninformativeWarning,
+    listed,
+    warn_user,
+)
+from tallybayes.models.weighting import WeightingNow
+from tallybayes.weighted.cells.columns import ColumnCells
+
+__all__ = ["warn_of_rows"]
+
+Array = NDArray[np.float64]
+
+ENOUGH = 50  # rows: of fewer a person knows that they say little
+RARE = 5  # rows of a class
+ALONE = 0.95  # of the rows have another row in their cell
+MOST = 5  # names in a warning
+
+
+def warn_of_rows(now: WeightingNow, classes: NDArray[Any], rows: Array, n_columns: int) -> None:
+    """Warns of classes with next to no rows, of a column that alone determines the class, and
+    where nothing could be learned.
+
+    Parameters
+    ----------
+    now : WeightingNow
+    classes : array (n_classes,)
+    rows : float64 array (n_classes,)
+        Of each.
+    n_columns : int
+        Of the table, those too that are left out.
+    """
+    total = rows.sum()
+    if total < ENOUGH:
+        return
+    rare = [f"{classes[k]} ({rows[k]:g})" for k in np.flatnonzero((rows > 0.0) & (rows < RARE))]
+    if rare:
+        warn_user(
+            f"classes with fewer than {RARE} rows: {listed(rare, MOST)}. Predictions of "
+            "these classes are unreliable: add rows, or join them to other classes",
+            RareClassWarning,
+        )
+    telling = [column.name for column in now.columns if _tells_alone(column)]
+    if telling:
+        each = "each of the columns" if len(telling) > 1 else "the column"
+        warn_user(
+            f"{each} {listed(map(repr, telling), MOST)} alone determines the class of all "
+            f"{total:g} rows without error. Is it the class by another name, or only known "
+            f"afterwards? Then leave it out: columns={{{telling[0]!r}: None}}, or --column "
+            f"{telling[0]}=none",
+            LeakWarning,
+        )
+    if n_columns and not len(now.score.speaking):
+        warn_user(
+            f"no column of {n_columns} predicts the class better than chance on "
+            f"{total:g} rows: every prediction is by the shares of the classes",
+            UninformativeWarning,
+        )
+
+
+def _tells_alone(column: ColumnCells) -> bool:
+    """Whether each cell holds rows of one class, and hardly a row is alone in its cell."""
+    held = column.counts.sum(axis=1)
+    apart = (column.counts > 0.0).sum(axis=1) <= 1
+    return bool(apart.all() and held[held >= 2.0].sum() > ALONE * held.sum())

@@ -1,0 +1,1 @@
+"""Fitted models: a tally, how it is read, and what was learned on rows. No scikit-learn."""

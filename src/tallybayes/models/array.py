@@ -1,0 +1,195 @@
+"""What a fitted classifier of arrays holds: one group of columns, and the family it is read by."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.engines.contract import CompiledScore
+from tallybayes.engines.memory.arrays import ArrayEngine
+from tallybayes.engines.memory.leave_one_out import CompiledWithout, compile_without
+from tallybayes.families import ClassPrior
+from tallybayes.models.base import Model
+from tallybayes.parameters import Parameters
+from tallybayes.schema import Columns, Schema
+from tallybayes.tally import TableTally
+
+__all__ = ["ArrayModel"]
+
+Array = NDArray[np.float64]
+
+
+class ArrayModel(Model):
+    """A tally of one group of columns, with the family it is read by; see :class:`Model`.
+
+    Parameters
+    ----------
+    tally : TableTally
+    family : Family
+    prior : ClassPrior
+    dtype : dtype
+        What X was trained as, for attributes that follow it.
+    whose : str
+        The estimator's name, for messages.
+    engine : ArrayEngine, optional
+        Counts and scores arrays.
+    """
+
+    def __init__(
+        self,
+        tally: TableTally,
+        family: Any,
+        prior: ClassPrior,
+        dtype: np.dtype[Any],
+        whose: str,
+        engine: ArrayEngine | None = None,
+    ) -> None:
+        super().__init__(tally, prior, whose)
+        self.family = family
+        self.dtype = dtype
+        self.engine = ArrayEngine() if engine is None else engine
+
+    def with_tally(self, tally: TableTally) -> Self:
+        return self._handed_on(
+            type(self)(tally, self.family, self.prior, self.dtype, self.whose, self.engine)
+        )
+
+    @property
+    def prior_enters(self) -> bool:
+        return bool(getattr(self.family, "uses_prior", True))
+
+    @property
+    def columns(self) -> Columns:
+        return self.tally.schema.groups[0]
+
+    @property
+    def group(self) -> Any:
+        """The tally of the columns."""
+        return self.tally.groups[0]
+
+    @property
+    def parameters(self) -> Parameters:
+        return self.once("parameters", self._estimate)  # type: ignore[no-any-return]
+
+    def _estimate(self) -> Parameters:
+        self.need_classes()
+        parameters = self.family.parameters(self.group, self.tally.classes)
+        for value in vars(parameters).values():  # attributes hand them out
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        return parameters  # type: ignore[no-any-return]
+
+    @property
+    def score(self) -> CompiledScore:
+        """The scorer of rows, compiled."""
+        kept = self._read.get("score")
+        if kept is None:
+            kept = self.once(
+                "score",
+                lambda: self.engine.compile(
+                    self.parameters,
+                    self.prior_in_score(),
+                    self.columns,
+                    fallback=int(np.argmax(self.log_prior)),
+                    whose=self.whose,
+                ),
+            )
+        return kept  # type: ignore[no-any-return]
+
+    def prior_in_score(self) -> NDArray[np.float64]:
+        """The class prior as it enters the score: not at all for weights that are not
+        likelihood."""
+        if self.prior_enters:
+            return self.log_prior
+        return np.zeros(len(self.schema.classes))
+
+    def likelihood_without(self, x: Any, own: NDArray[np.int64], weight: Array) -> Array:
+        without: CompiledWithout = self.once("without", self._without)
+        return without.scores(
+            x, own, weight, lambda: self.once("likelihood", self._likelihood).joint(x)
+        )
+
+    def _likelihood(self) -> CompiledScore:
+        nothing = np.zeros(len(self.schema.classes))
+        return self.engine.compile(self.parameters, nothing, self.columns, whose=self.whose)
+
+    def _without(self) -> CompiledWithout:
+        """The family's leave-one-out score, compiled."""
+        classes = self.tally.classes
+        everyone = classes.pooled()
+        return compile_without(
+            self.family.without(self.group, classes),
+            self.family.without(self.group.pooled(), everyone),
+            self.columns,
+            self.whose,
+        )
+
+    def count(
+        self, x: Any, codes: NDArray[np.int32], weights: NDArray[np.float64] | None
+    ) -> tuple[TableTally, NDArray[np.intp]]:
+        """The tally of a batch, for the classes that occur in it, and which those are."""
+        if len(codes) == 1:
+            present, local = codes.astype(np.intp), np.zeros(1, dtype=np.int32)
+        else:
+            seen = np.zeros(len(self.schema.classes), dtype=bool)
+            seen[codes] = True
+            present = np.flatnonzero(seen)
+            local = codes
+            if len(present) < len(seen):
+                local = (np.cumsum(seen, dtype=np.int32) - 1)[codes].astype(np.int32)
+        counted = self.engine.collect(
+            self.columns, x, local, len(present), weights, whose=self.whose
+        )
+        schema = Schema(self.schema.classes[present], (counted.columns,))
+        return TableTally(schema, counted.classes, (counted.tally,)), present
+
+    def collect(
+        self, x: Any, codes: NDArray[np.int32], weights: NDArray[np.float64] | None
+    ) -> bool:
+        """Counts rows straight into the tally, in place, where that is possible; whether it was."""
+        classes, group = self.tally.classes, self.tally.groups[0]
+        with self._changing:
+            done = self.engine.collect_into(
+                self.columns, x, codes, weights, classes, group, whose=self.whose
+            )
+            if done:
+                self.changed()
+        return done
+
+    def add(self, batch: TableTally, rows: NDArray[np.intp]) -> None:
+        """Adds the tally of a batch to the classes `rows`, in place; levels grow as needed."""
+        with self._changing:
+            self._add(batch, rows)
+
+    def _add(self, batch: TableTally, rows: NDArray[np.intp]) -> None:
+        columns = self.columns.join(batch.schema.groups[0])
+        schema = Schema(self.schema.classes, (columns,))
+        if columns.n_levels is not None:
+            batch = batch.aligned(Schema(batch.schema.classes, (columns,)))
+            self.tally = self.tally.aligned(schema)
+        for mine, theirs in zip(self.tally.parts, batch.parts, strict=True):
+            whole = len(rows) == mine.n_classes
+            mine.accumulate(theirs, 1.0, slice(None) if whole else rows)
+        self.changed()
+
+    def subtract(self, batch: TableTally, rows: NDArray[np.intp], action: str) -> None:
+        """Takes the tally of a batch away, in place; raises NegativeTally, doing nothing, where it
+        holds more than was counted."""
+        columns = self.columns.join(batch.schema.groups[0])
+        batch_schema = Schema(batch.schema.classes, (columns,))
+        before = TableTally(
+            Schema(batch.schema.classes, (self.columns,)),
+            self.tally.classes.take(rows),
+            tuple(group.take(rows) for group in self.tally.groups),
+        ).aligned(batch_schema)
+        rest = before + batch.aligned(batch_schema) * -1.0
+        most_squares = self.settle(rest, before)
+        rest.need_non_negative(action)
+        self.most_squares = most_squares
+        # levels that the model does not know would have been negative: the frames are equal
+        with self._changing:
+            for mine, left in zip(self.tally.parts, rest.parts, strict=True):
+                mine.put(rows, left)
+            self.changed()

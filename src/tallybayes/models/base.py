@@ -1,0 +1,215 @@
+"""What a fitted estimator holds: a tally, and how it is read.
+
+Nothing here keeps rows. Parameters are read from the tally when they are first asked for, and again
+after it has changed.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.families import ClassPrior
+from tallybayes.families.lookup.class_prior import PriorWithout
+from tallybayes.labels import joined_labels
+from tallybayes.schema import Schema
+from tallybayes.tally import CrossMoments, Moments, TableTally
+
+__all__ = ["Model", "joined_declared"]
+
+Array = NDArray[np.float64]
+
+UNREAD = object()
+FEW = 1 << 16  # numbers, which are counted in some 50 microseconds
+
+
+def joined_declared(a: NDArray[Any] | None, b: NDArray[Any] | None) -> NDArray[Any] | None:
+    """The classes that either of two models declares."""
+    if a is None or b is None:
+        return b if a is None else a
+    return joined_labels(a, b)
+
+
+class Model(ABC):
+    """A tally with the class prior it is read by.
+
+    Parameters
+    ----------
+    tally : TableTally
+    prior : ClassPrior
+    whose : str
+        The estimator's name, for messages.
+
+    Attributes
+    ----------
+    shared : bool
+        Whether somebody else holds the tally, which is then copied before it is changed.
+    taken : tuple
+        The estimator's parameters as they were when the model was last read by them.
+    most_squares : dict
+        By group of columns, the largest sum of squares about the origin (n_features,) that any
+        class held when rows were taken away: rounding is judged by it.
+    declared_classes : array or None
+        Classes that the model has whether or not rows hold them. Others go with their last row.
+    warned : set
+        What was warned of since the model was fitted; later versions of it share the set.
+    class_weight : dict
+        By label, what rows were multiplied by when they were counted, where that is not 1.
+    """
+
+    def __init__(self, tally: TableTally, prior: ClassPrior, whose: str) -> None:
+        self.tally = tally
+        tally.schema.classes.flags.writeable = False  # an attribute hands them out
+        self.prior = prior
+        self.whose = whose
+        self.shared = False
+        self.taken: tuple[Any, ...] | None = None
+        self.most_squares: dict[Any, Array] = {}
+        self.declared_classes: NDArray[Any] | None = None
+        self.warned: set[Hashable] = set()
+        self.class_weight: dict[Any, float] = {}
+        self._read: dict[str, Any] = {}
+        self._changing = threading.RLock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {**self.__dict__, "_read": {}, "shared": False}
+        del state["_changing"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._changing = threading.RLock()
+
+    @property
+    def schema(self) -> Schema:
+        return self.tally.schema
+
+    @abstractmethod
+    def with_tally(self, tally: TableTally) -> Self:
+        """Another model that reads this tally in the same way."""
+
+    def _handed_on(self, twin: Self) -> Self:
+        """A model of another tally, with what the two share."""
+        twin.taken, twin.most_squares = self.taken, self.most_squares
+        twin.declared_classes, twin.class_weight = self.declared_classes, self.class_weight
+        twin.warned = self.warned
+        return twin
+
+    def sharing(self) -> Self:
+        """Another model of this tally; whichever of the two changes first takes a copy."""
+        with self._changing:
+            self.shared = True
+            twin = self.with_tally(self.tally)
+        twin.shared, twin.warned = True, set(self.warned)
+        return twin
+
+    def equals(self, other: Model) -> bool:
+        """Whether another model of the same class and parameters holds the same."""
+        return self.class_weight == other.class_weight and self.tally == other.tally
+
+    def own(self, *, for_numbers: int = 0) -> Self:
+        """A model that is safe to change: a copy where somebody else holds the tally.
+
+        It is a copy, too, where a batch of `for_numbers` numbers takes longer to count than the
+        tally to copy. Other threads then go on reading the model as it was; else those that read
+        it for the first time since it last changed wait for the batch.
+        """
+        mine = not self.shared and self.tally.classes.count.flags.writeable
+        if mine and (for_numbers < FEW or for_numbers <= self.tally.size):
+            return self
+        return self.with_tally(self.tally.copy())
+
+    def changed(self) -> None:
+        """Forgets what was read from the tally before it changed."""
+        self._read.clear()
+
+    def is_read(self, name: str) -> bool:
+        """Whether :meth:`once` keeps what `name` reads."""
+        return name in self._read
+
+    def once(self, name: str, read: Any) -> Any:
+        """``read()``, kept until the tally changes."""
+        kept = self._read.get(name, UNREAD)
+        if kept is UNREAD:
+            with self._changing:
+                kept = self._read.get(name, UNREAD)
+                if kept is UNREAD:
+                    kept = self._read[name] = read()
+        return kept
+
+    @property
+    def log_prior(self) -> NDArray[np.float64]:
+        """log P(c), (n_classes,)."""
+        self.need_classes()
+        return self.once("log_prior", lambda: self.prior.log(self.tally.classes))  # type: ignore[no-any-return]
+
+    def need_classes(self) -> None:
+        """Raises ValueError where nothing is left to choose from."""
+        if not len(self.schema.classes):
+            raise ValueError(
+                f"this {self.whose} holds no rows: all that it learned was taken away. Learn some "
+                "rows first"
+            )
+
+    @property
+    @abstractmethod
+    def score(self) -> Any:
+        """The scorer of rows, compiled."""
+
+    @property
+    def prior_enters(self) -> bool:
+        """Whether the class prior is part of the score."""
+        return True
+
+    def log_prior_without(self, own: NDArray[np.int64], weight: Array) -> PriorWithout:
+        """log P(c) after each row is taken out, as it enters the score."""
+        prior = self.prior.log_without(self.tally.classes, own, weight)
+        if self.prior_enters:
+            return prior
+        return PriorWithout(*(np.zeros_like(part) for part in prior))
+
+    @abstractmethod
+    def likelihood_without(self, x: Any, own: NDArray[np.int64], weight: Array) -> Array:
+        """log p(x | c) after each row is taken out, (n_rows, n_classes), in nats.
+
+        Parameters
+        ----------
+        x : rows that were counted (n_rows, n_features)
+        own : int64 array (n_rows,)
+            The class of each row.
+        weight : float64 array (n_rows,)
+        """
+
+    def predicted_without(self, log_proba: Array, own: NDArray[np.int64], weight: Array) -> Array:
+        """log P(c | x) as the model predicts it, of rows taken out of the counts.
+
+        Parameters
+        ----------
+        log_proba : float64 array (n_rows, n_classes)
+            Of likelihood and prior; it may be overwritten.
+        own : int64 array (n_rows,)
+            The class of each row.
+        weight : float64 array (n_rows,)
+        """
+        return log_proba
+
+    def settle(self, rest: TableTally, before: TableTally) -> dict[Any, Array]:
+        """Makes zero what rounding has left in `rest`, after a subtraction from `before`, in place;
+        returns the new `most_squares`."""
+        most = dict(self.most_squares)
+        columns = (None, *rest.schema.groups)
+        for group, part, was in zip(columns, rest.parts, before.parts, strict=True):
+            if not isinstance(part, Moments | CrossMoments) or group is None:
+                part.settle(was)
+                continue
+            assert isinstance(was, type(part))
+            columns_held = was if isinstance(was, Moments) else was.columns()
+            held = np.abs(columns_held.s2_hi).max(axis=0, initial=0.0)
+            most[group.key] = np.maximum(held, most.get(group.key, 0.0))
+            part.settle(was, most[group.key])  # type: ignore[arg-type]  # one kind, as asserted
+        return most

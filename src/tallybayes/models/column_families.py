@@ -1,0 +1,425 @@
+"""How the tally of a table is read: the family of each column, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.engines.memory.lookup_scores import KindsPart, LevelsPart
+from tallybayes.engines.memory.score_kinds import group_part, number_part
+from tallybayes.engines.threads import get_num_threads, in_threads
+from tallybayes.errors import FamilyWarning, warn_user
+from tallybayes.families import Categorical
+from tallybayes.families.contract.column_family import (
+    BinnedReading,
+    Context,
+    CountedLevels,
+    NumberCounts,
+)
+from tallybayes.families.lookup.strength import CRITERIA, Criterion, Tuning
+from tallybayes.families.numeric.pooled import Pooled
+from tallybayes.families.priors.probabilities import Estimate
+from tallybayes.families.selection.choice import (
+    UNDECLARED,
+    ReadAs,
+    can_read_as,
+    choose,
+    read_each_as,
+)
+from tallybayes.models.column_declarations import Declared
+from tallybayes.models.data_warnings.identifiers import is_identifier, warn_of_identifier
+from tallybayes.models.data_warnings.tiny_columns import tiny_columns, warn_of_tiny
+from tallybayes.models.mixed_columns import A_NUMBER
+from tallybayes.parameters import Unseen
+from tallybayes.tally import GridCounts, LevelCounts, Moments, TableTally
+from tallybayes.tally.base import RESIDUE
+
+__all__ = [
+    "ColumnReading",
+    "Reading",
+    "choices_fit",
+    "choose_columns",
+    "need_two_levels",
+    "read_columns",
+    "warn_of_fractions",
+    "warn_of_tiny_numbers",
+]
+
+Array = NDArray[np.float64]
+
+COLUMNS = 128
+"""Columns that are looked at together, so that what is computed of them stays small."""
+
+
+class Reading(NamedTuple):
+    """How a tally is read, beside the class prior.
+
+    Parameters
+    ----------
+    declared : Declared
+    alpha : float or {"evidence", "loo_likelihood", "loo_log_loss"}
+        Smoothing: of levels in rows of weight 1, of bins in effective rows; or how it is chosen,
+        for each column or, by "loo_log_loss", on rows. Then it begins at one effective row.
+    estimate : {"mean", "map", "mle", "posterior"}
+        For columns that are not declared.
+    unseen : {"smooth", "ignore", "error"}
+    missing : {"ignore", "level"}
+    scale : float
+        What alpha was multiplied by on rows, families and bins as they are.
+    """
+
+    declared: Declared
+    alpha: float | Criterion | Literal["loo_log_loss"]
+    estimate: Estimate
+    unseen: Unseen
+    missing: str
+    scale: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnReading:
+    """One column as the model reads it.
+
+    Parameters
+    ----------
+    name : str
+    holds : str
+        "strings", "numbers", "numbers and strings", "counts" or "nothing yet".
+    family : str
+    why : str
+    part : Part, CorrelatedPart or Term, optional
+        None for a column that does not count; columns of a group share one.
+    alpha : float or None
+        The strength of smoothing, in rows of weight 1, where it follows the model's or was chosen.
+    """
+
+    name: str
+    holds: str
+    family: str
+    why: str
+    part: Any
+    alpha: float | None = None
+
+
+def _parts(n: int, least: int = 1) -> list[slice]:
+    """Parts of n columns, of at least so many, that are looked at together, each by one thread."""
+    step = max(least, min(COLUMNS, -(-n // get_num_threads())))
+    return [slice(start, start + step) for start in range(0, n, step)]
+
+
+class _Reader:
+    """Reads the columns of one tally."""
+
+    def __init__(
+        self,
+        tally: TableTally,
+        classes: Array,
+        reading: Reading,
+        choices: Mapping[str, ReadAs],
+        warned: set[Hashable],
+    ) -> None:
+        self.tally = tally
+        self.choices = choices
+        self.readings: dict[str, Pooled | BinnedReading] = {}
+        self.warned = warned
+        self.rows = tally.classes.count
+        self.row_weights = tally.classes.row_weights
+        self.classes = classes
+        self.declared, alpha, self.estimate, self.unseen, self.missing, scale = reading
+        self.criterion: Criterion | None = None
+        if alpha in CRITERIA:
+            self.criterion = alpha
+        chosen = isinstance(alpha, str)
+        self.alpha = self.row_weights.overall if chosen else float(alpha)
+        self.alpha_of_bins = 1.0 if chosen else float(alpha)
+        one = self.row_weights.overall
+        self.context = Context(classes, self.alpha, self.alpha_of_bins, self.row_weights)
+        self.tuning = Tuning(self.criterion, scale, self.row_weights)
+        self.plain = replace(UNDECLARED, ddof=one, pooled_rows=one, estimate=self.estimate)
+        self.here = {c.key: (c, t) for c, t in zip(tally.schema.groups, tally.groups, strict=True)}
+
+    def read(self, name: str) -> ColumnReading:
+        """One column that is in no group."""
+        if self.declared.left_out(name):
+            return ColumnReading(name, "anything", "left out", "declared", None)
+        if ((name,), "moments") in self.here:  # with levels beside them, perhaps
+            return self._numbers(name)
+        if ((name,), "levels") in self.here or self.declared.levels(name):
+            return self._levels(name)
+        return ColumnReading(name, "nothing yet", "left out", "no value was seen", None)
+
+    # ---- strings ---------------------------------------------------------------------------------
+    def _levels(self, name: str) -> ColumnReading:
+        levels, counts = self._counted_levels(name)
+        n_levels = self._number_of_levels(name, levels)
+        family = self.declared.families.get(name)
+        if family is None and is_identifier(
+            counts, len(levels), n_levels, self.row_weights.overall
+        ):
+            warn_of_identifier(name, counts, self.warned)
+            return ColumnReading(name, "strings", "left out", "all strings are different", None)
+        family = family or Categorical(estimate=self.estimate)
+        counted = CountedLevels(levels, counts, n_levels, self._gaps(counts))
+        levels, law, what, grows = family.likelihood(counted, self.context)
+        law, alpha = self.tuning.of_law(law, self.alpha if family.follows else None)
+        part = LevelsPart(
+            columns=(name,),
+            law=law,
+            levels=levels,
+            has_gap=self.missing == "level",
+            unseen=getattr(family, "unseen", None) or self.unseen,
+            follows=family.follows,
+            grows=grows,
+        )
+        why = "declared" if name in self.declared.families else "strings are levels"
+        return ColumnReading(name, "strings", what + self._told(alpha), why, part, alpha)
+
+    def _told(self, alpha: float | None) -> str:
+        """What the schema says of a smoothing that was chosen for a column."""
+        return "" if alpha is None or self.criterion is None else f", α = {alpha:.3g}"
+
+    def _counted_levels(self, name: str) -> tuple[list[str], Array]:
+        """Levels and their counts (n_classes, n_levels): those declared, or those found."""
+        declared = self.declared.levels(name)
+        found: list[str] = []
+        counts = np.zeros((len(self.rows), 0))
+        if ((name,), "levels") in self.here:
+            columns, tally = self.here[(name,), "levels"]
+            assert isinstance(tally, LevelCounts)
+            assert columns.levels is not None
+            found, counts = columns.levels[0].tolist(), tally.counts
+        if declared is None:
+            return found, counts
+        wide = np.zeros((len(self.rows), len(declared)))
+        at = {level: i for i, level in enumerate(declared)}
+        wide[:, [at[level] for level in found]] = counts
+        return declared, wide
+
+    def _number_of_levels(self, name: str, levels: list[str]) -> int:
+        """N_j: those declared or found, named or not."""
+        columns, _ = self.here.get(((name,), "levels"), (None, None))
+        if columns is None or columns.n_all is None:
+            return len(levels)
+        return columns.n_all
+
+    def _gaps(self, counts: Array) -> Array | None:
+        """The weight of missing values in each class, where they are a level; `counts` are those
+        of all values."""
+        if self.missing != "level":
+            return None
+        gaps = self.rows - counts.sum(axis=1)
+        gaps[gaps <= RESIDUE * self.rows] = 0.0
+        return np.asarray(gaps)
+
+    # ---- numbers ---------------------------------------------------------------------------------
+    def _kinds(self, name: str, there: Array) -> KindsPart | None:
+        """What a missing value, a number and each string beside the numbers say by themselves; None
+        where there are only numbers, and missing values are not evidence. `there` are the numbers
+        of each class."""
+        texts, counts = self._counted_levels(name)
+        if self.missing == "ignore" and not texts:
+            return None
+        counts = np.concatenate([there[:, None], counts], axis=1)
+        levels = [A_NUMBER, *texts]
+        counted = CountedLevels(levels, counts, len(levels), self._gaps(counts))
+        law = Categorical().likelihood(counted, self.context).law
+        return KindsPart(
+            columns=(name,),
+            law=law,
+            levels=levels,
+            has_gap=self.missing == "level",
+            unseen=self.unseen,
+        )
+
+    def _counted_numbers(self, name: str) -> NumberCounts:
+        moments = self.here[(name,), "moments"][1]
+        assert isinstance(moments, Moments)
+        if ((name,), "grid") not in self.here:
+            return NumberCounts(moments, GridCounts.zeros(len(self.rows)))
+        grid = self.here[(name,), "grid"][1]
+        assert isinstance(grid, GridCounts)
+        return NumberCounts(moments, grid)
+
+    def choose(self, names: list[str]) -> dict[str, ReadAs]:
+        """What columns of numbers whose family is not declared are best read as."""
+        columns = [self._counted_numbers(name) for name in names]
+        alpha, weights, plain = self.alpha_of_bins, self.row_weights, self.plain
+        found = in_threads(
+            lambda some: choose(columns[some], self.classes, alpha, plain, weights),
+            _parts(len(columns)),
+        )
+        return dict(zip(names, [choice for part in found for choice in part], strict=True))
+
+    def read_undeclared(self, names: list[str]) -> None:
+        """Reads the columns of numbers whose family is not declared as it was chosen."""
+        names = self.undeclared(names)
+        missing = [name for name in names if name not in self.choices]
+        self.choices = {**self.choices, **self.choose(missing)}
+        choices = [self.choices[name] for name in names]
+        columns = [self._counted_numbers(name) for name in names]
+        alpha, weights, plain = self.alpha_of_bins, self.row_weights, self.plain
+        found = in_threads(
+            lambda some: read_each_as(choices[some], columns[some], alpha, plain, weights),
+            _parts(len(columns), COLUMNS),
+        )
+        self.readings = dict(zip(names, [one for part in found for one in part], strict=True))
+
+    def undeclared(self, names: list[str]) -> list[str]:
+        """The columns of numbers whose family is not declared."""
+        what = self.declared
+        grouped = {name for members in what.groups for name in members}
+        return [
+            name
+            for name in names
+            if ((name,), "moments") in self.here
+            and name not in grouped
+            and not what.left_out(name)
+            and what.families.get(name) is None
+        ]
+
+    def _numbers(self, name: str) -> ColumnReading:
+        counted = self._counted_numbers(name)
+        moments, grid = counted
+        only_moments = ((name,), "grid") not in self.here
+        there = moments.n[:, 0] if only_moments else grid.counts.sum(axis=1)
+        family = self.declared.families.get(name)
+        why = "declared"
+        if family is not None:
+            reading = family.likelihood(counted, self.context)
+        else:
+            reading = self.readings[name]
+            per_row = self.choices[name].likelihood / max(float(there.sum()), 1e-300)
+            why = f"best by leave-one-out ({per_row:.4f} nats a row)"
+        kinds = self._kinds(name, there)
+        reading, alpha = reading.tuned(self.tuning, grid)
+        part = number_part(name, reading, len(self.rows), kinds)
+        what = reading.what + self._told(alpha)
+        holds = "numbers"
+        if kinds is not None and kinds.texts:
+            n = len(kinds.texts)
+            holds, what = "numbers and strings", f"{what}, {n} level{'s'[: n != 1]} beside"
+        return ColumnReading(name, holds, what, why, part, alpha)
+
+    # ---- groups ----------------------------------------------------------------------------------
+    def read_group(self, names: tuple[str, ...], family: Any) -> dict[str, ColumnReading]:
+        """The columns of a group, by name."""
+        _, tally = self.here.get((names, family.together), (None, None))
+        group = family.likelihood_together(names, tally, self.context)
+        if group is None:
+            why = "no row was seen that has all columns of the group"
+            return {n: ColumnReading(n, "nothing yet", "left out", why, None) for n in names}
+        group, alpha = group.tuned(self.tuning)
+        part, what = group_part(names, group, len(self.rows)), group.in_schema + self._told(alpha)
+        return {n: ColumnReading(n, group.holds, what, "declared", part, alpha) for n in names}
+
+
+def need_two_levels(tally: TableTally, declared: Declared) -> None:
+    """Raises ValueError where a column that is declared Bernoulli has more than two levels."""
+    for columns in tally.schema.groups:
+        if columns.kind != "levels" or columns.names is None or columns.levels is None:
+            continue
+        name, levels = columns.names[0], columns.levels[0].tolist()
+        most = declared.most_levels(name)
+        if most is not None and declared.levels(name) is None and len(levels) > most:
+            family = type(declared.families[name]).__name__
+            raise ValueError(
+                f"column {name!r} is declared {family}, which has at most {most} levels, but it "
+                f"holds {sorted(levels)}: declare it Categorical(), or clean it"
+            )
+
+
+def warn_of_fractions(tally: TableTally, declared: Declared, warned: set[Hashable]) -> None:
+    """Warns of columns of counts that hold other numbers, once a fit."""
+    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+        if not isinstance(group, GridCounts) or columns.names is None:
+            continue
+        family = declared.families.get(columns.names[0])
+        if family is None or not family.whole:
+            continue
+        values = group.values()
+        fractions = values[(values != np.floor(values)) & group.counts.any(axis=0)]
+        if len(fractions):
+            warn_user(
+                f"column {columns.names[0]!r} is declared {type(family).__name__}, which is a "
+                "family of counts, "
+                f"but it holds {fractions[0]:.6g}, which is not a whole number: declare "
+                "Gaussian(), "
+                "or give counts",
+                FamilyWarning,
+                warned=warned,
+                about=columns.names[0],
+            )
+
+
+def warn_of_tiny_numbers(tally: TableTally, declared: Declared, warned: set[Hashable]) -> None:
+    """Warns of columns that are declared Gaussian and whose squares underflow, once a fit."""
+    tiny = [
+        columns.names[0]
+        for columns, group in zip(tally.schema.groups, tally.groups, strict=True)
+        if isinstance(group, Moments)
+        and columns.names is not None
+        and getattr(declared.families.get(columns.names[0]), "needs_squares", False)
+        and len(tiny_columns(group))
+    ]
+    warn_of_tiny(tiny, warned)
+
+
+def choose_columns(
+    tally: TableTally, names: list[str], classes: Array, reading: Reading
+) -> dict[str, ReadAs]:
+    """What each column of numbers whose family is not declared is best read as; parameters are
+    those of :func:`read_columns`."""
+    reader = _Reader(tally, classes, reading, {}, set())
+    return reader.choose(reader.undeclared(names))
+
+
+def choices_fit(
+    choices: Mapping[str, ReadAs],
+    tally: TableTally,
+    names: list[str],
+    classes: Array,
+    reading: Reading,
+) -> bool:
+    """Whether :func:`choose_columns` can find these; other parameters are its own."""
+    reader = _Reader(tally, classes, reading, {}, set())
+    unit = reader.row_weights.overall
+    return choices.keys() <= set(reader.undeclared(names)) and all(
+        can_read_as(choice, reader._counted_numbers(name)[1], unit)
+        for name, choice in choices.items()
+    )
+
+
+def read_columns(
+    tally: TableTally,
+    names: list[str],
+    classes: Array,
+    reading: Reading,
+    choices: Mapping[str, ReadAs],
+    warned: set[Hashable],
+) -> list[ColumnReading]:
+    """Each column's family and parameters, in the order of `names`.
+
+    Parameters
+    ----------
+    tally : TableTally
+        With a schema that joins by name.
+    names : list of str
+        All columns, those without a value too.
+    classes : float64 array (n_classes,)
+        Class counts, smoothed as the class prior is.
+    reading : Reading
+    choices : mapping
+        By column, what :func:`choose_columns` found.
+    warned : set
+        What the model has warned of already; see :func:`~tallybayes.errors.warn_user`.
+    """
+    reader = _Reader(tally, classes, reading, choices, warned)
+    grouped: dict[str, ColumnReading] = {}
+    for members, family in reading.declared.groups.items():
+        grouped |= reader.read_group(members, family)
+    reader.read_undeclared(names)
+    return [grouped[name] if name in grouped else reader.read(name) for name in names]

@@ -1,0 +1,1 @@
+"""Warnings about data: odd values, identifiers, numbers too small to matter."""

@@ -1,0 +1,144 @@
+"""The cells of many columns side by side, whose counts change row by row."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.families.contract.cells import CellLaw
+from tallybayes.families.numeric.kernel_density import spread_of
+
+__all__ = ["LiveCells", "Touched"]
+
+Array = NDArray[np.float64]
+
+
+class Touched:
+    """The cells that a row is in, with the number of the law of each.
+
+    Laws whose base measure is the shares of the rows (marginal) are apart from those whose base
+    measure is fixed.
+    """
+
+    def __init__(self) -> None:
+        self.laws: list[int] = []
+        self.cells: list[int] = []
+        self.marginal_laws: list[int] = []
+        self.marginal_cells: list[int] = []
+
+
+class LiveCells:
+    """Laws of cells side by side.
+
+    Parameters
+    ----------
+    n_classes : int
+    """
+
+    def __init__(self, n_classes: int) -> None:
+        self.size = 0
+        self.counts: Array = np.zeros((64, n_classes))
+        self.rows: Array = np.zeros(64)
+        self.pseudo: Array = np.zeros(64)  # S·q, where q is not a share of the rows
+        self.total: Array = np.zeros((0, n_classes))
+        self.n_cells: Array = np.zeros(0)
+        self.strength: Array = np.zeros(0)
+        self.start: list[int] = []
+        self.marginal: list[bool] = []
+        self.width: list[int] = []
+        self.row: Array = np.zeros(0)
+        self.share: list[float | None] = []  # S·q of every cell, where it is the same
+
+    def add_law(self, law: CellLaw) -> int:
+        """Takes a law in; returns its number. Its cells stand in order from ``start`` on."""
+        n = law.counts.shape[1]
+        self.start.append(self._room(n))
+        cells = slice(self.start[-1], self.start[-1] + n)
+        self.counts[cells] = law.counts.T
+        self.rows[cells] = law.counts.sum(axis=0) if law.rows is None else law.rows
+        strength = float(law.strength)
+        even = None
+        if law.base is not None:
+            self.pseudo[cells] = strength * law.base
+            even = float(self.pseudo[cells.start]) if np.ptp(law.base) == 0.0 else None
+        self.marginal.append(law.base is None)
+        self.width.append(law.width)
+        self.share.append(even)
+        self.total = np.concatenate([self.total, law.total.T])
+        self.n_cells = np.append(self.n_cells, law.n_cells)
+        self.strength = np.append(self.strength, strength)
+        self.row = np.append(self.row, law.row)
+        return len(self.start) - 1
+
+    def _room(self, n: int) -> int:
+        """The first of n new cells."""
+        first, self.size = self.size, self.size + n
+        if self.size > len(self.rows):
+            more = max(self.size, 2 * len(self.rows)) - len(self.rows)
+            self.counts = np.pad(self.counts, ((0, more), (0, 0)))
+            self.rows, self.pseudo = np.pad(self.rows, (0, more)), np.pad(self.pseudo, (0, more))
+        return first
+
+    def add_cell(self, law: int) -> int | None:
+        """A new cell of a law, one level more; None where its base measure does not say how."""
+        share = self.share[law]
+        if share is None:
+            return None
+        cell = self._room(1)
+        self.pseudo[cell] = share
+        self.n_cells[law] += 1
+        self.strength[law] += share
+        return cell
+
+    def touch(self, law: int, cell: int, touched: Touched) -> None:
+        """Notes that a row is in a cell."""
+        if self.marginal[law]:
+            touched.marginal_laws.append(law)
+            touched.marginal_cells.append(cell)
+        else:
+            touched.laws.append(law)
+            touched.cells.append(cell)
+
+    def add(self, touched: Touched, k: int, weight: float) -> None:
+        """Counts a row of class k in the cells that it touches."""
+        if touched.cells:
+            self.counts[touched.cells, k] += weight
+            self.rows[touched.cells] += weight
+            self.total[touched.laws, k] += weight
+        for law, cell in zip(touched.marginal_laws, touched.marginal_cells, strict=True):
+            self.rows[cell] += weight
+            self.total[law, k] += weight
+            if not self.width[law]:
+                self.counts[cell, k] += weight
+                continue
+            start, n = self.start[law], int(self.n_cells[law])
+            spread = spread_of(cell - start, n, self.width[law])
+            self.counts[start : start + n, k] += weight * spread
+
+    def log_prob(self, touched: Touched) -> Array:
+        """Σ log P(cell | c), (n_classes,), in nats."""
+        scores: Array = np.zeros(self.counts.shape[1])
+        for laws, cells, marginal in (
+            (touched.laws, touched.cells, False),
+            (touched.marginal_laws, touched.marginal_cells, True),
+        ):
+            if cells:
+                scores += self._law(laws, cells, marginal).log_prob().sum(axis=1)
+        return scores
+
+    def _law(self, laws: list[int], cells: list[int], marginal: bool) -> CellLaw:
+        strength = self.strength[laws]
+        base = None
+        if not marginal:
+            base = np.divide(
+                self.pseudo[cells], strength, out=np.zeros(len(cells)), where=strength > 0.0
+            )
+        return CellLaw(
+            counts=self.counts[cells].T,
+            total=self.total[laws].T,
+            n_cells=self.n_cells[laws],
+            strength=strength,
+            base=base,
+            rows=self.rows[cells],
+            row=self.row[laws],
+        )

@@ -1,0 +1,147 @@
+"""Scores that follow rows learned one by one, without reading the whole tally again.
+
+Families, bins, widths and strengths are those that were chosen when the tally was last read; what a
+row touches changes with every row. When the rows have grown by GROWTH, or a row brings something
+for which these choices have no place, the tally is read again and everything is chosen anew.
+
+The cells of all columns stand side by side, so that a row takes a handful of array operations
+however many columns it has.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.models.live.cells import LiveCells, Touched
+from tallybayes.models.live.columns import (
+    Outgrown,
+    columns_together,
+    live_column,
+)
+from tallybayes.models.table import Chosen, TableModel
+from tallybayes.tally import ClassCounts
+
+__all__ = ["LiveScore", "Outgrown", "live_score"]
+
+Array = NDArray[np.float64]
+
+GROWTH = 0.25
+"""Rows learned since the tally was read, as a share of those it held, until it is read again."""
+UNASKED = 64
+"""Rows learned without a question in between after which following them no longer pays."""
+
+
+class LiveScore:
+    """The score of one row as a dict, under counts that change row by row.
+
+    It answers as the compiled scorer of rows does: :meth:`best`, :meth:`posterior`, and `found`,
+    how many columns the last row had.
+
+    Parameters
+    ----------
+    model : TableModel
+        As it was read; its tally does not change.
+    """
+
+    def __init__(self, model: TableModel) -> None:
+        classes = model.tally.classes
+        self.prior = model.prior
+        self.classes = ClassCounts(classes.count.copy(), classes.squared_weights.copy())
+        self.rank = {label: k for k, label in enumerate(model.schema.classes.tolist())}
+        self.fallback = int(np.argmax(model.log_prior))
+        self.lock = threading.Lock()
+        self.room = GROWTH * float(classes.effective_rows.sum())
+        self.unasked = 0
+        self.found = 0
+        self.cells = LiveCells(len(self.rank))
+        self.columns = [live_column(part, self.cells) for part in model.score.parts]
+        self.together = columns_together(self.columns)
+
+    # ---- learning --------------------------------------------------------------------------------
+    def learn(self, row: Mapping[str, Any], label: Any, weight: float) -> None:
+        """Counts one row.
+
+        Raises
+        ------
+        Outgrown
+            The tally has to be read again; what this object says is no longer of use.
+        """
+        self.room -= 1.0
+        self.unasked += 1
+        k = self.rank.get(label)
+        if k is None or self.room < 0.0 or self.unasked > UNASKED:
+            raise Outgrown
+        if weight == 0.0:
+            return
+        row = _with_text_keys(row)
+        with self.lock:
+            touched = Touched()
+            for group in self.together:
+                group.forget()
+            for column in self.columns:
+                column.learn(row.get(column.name), k, weight, touched)
+            for group in self.together:
+                group.learn(k, weight)
+            self.cells.add(touched, k, weight)
+            self.classes.count[k] += weight
+            self.classes.squared_weights[k] += weight * abs(weight)
+
+    # ---- answering -------------------------------------------------------------------------------
+    def scores(self, row: Mapping[str, Any]) -> Array:
+        """log P(c) + log p(x | c), (n_classes,), in nats.
+
+        Raises
+        ------
+        KeyError
+            For a level that was not learned, in a column that refuses such; the column's name.
+        ValueError
+            For a value that has to be read as a table's: a string among numbers.
+        """
+        row = _with_text_keys(row)
+        self.unasked = 0
+        self.found = sum(column.name in row for column in self.columns)
+        with self.lock:
+            touched = Touched()
+            for group in self.together:
+                group.forget()
+            scores = np.array(self.prior.log(self.classes))
+            for column in self.columns:
+                column.ask(row.get(column.name), touched, scores)
+            for group in self.together:
+                group.ask(scores)
+            scores += self.cells.log_prob(touched)
+        return scores
+
+    def best(self, row: Mapping[str, Any]) -> int:
+        """The most probable class; −1 − fallback where every class rules the row out."""
+        scores = self.scores(row)
+        best = int(scores.argmax())
+        return best if scores[best] > -np.inf else -1 - self.fallback
+
+    def posterior(self, row: Mapping[str, Any]) -> list[float]:
+        """P(c | x); empty where every class rules the row out."""
+        scores = self.scores(row)
+        top = scores.max()
+        if top == -np.inf:
+            return []
+        shares = np.exp(scores - top)
+        return (shares / shares.sum()).tolist()  # type: ignore[no-any-return]
+
+
+def _with_text_keys(row: Mapping[Any, Any]) -> Mapping[str, Any]:
+    if all(type(key) is str for key in row):
+        return row
+    return {str(key): value for key, value in row.items()}
+
+
+def live_score(model: TableModel) -> LiveScore | None:
+    """A score that follows rows, or None where something was chosen on rows, or where a part looks
+    at several columns at once or cannot follow single rows."""
+    if model.chosen != Chosen() or not all(part.follows_rows for part in model.score.parts):
+        return None
+    return LiveScore(model)

@@ -1,0 +1,285 @@
+"""What a fitted :class:`NaiveBayes` holds: a tally by column names, and how it is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.engines.memory.table_score import TableScore
+from tallybayes.families.selection.choice import ReadAs
+from tallybayes.models.base import Model
+from tallybayes.models.calibration import Calibration
+from tallybayes.models.column_families import (
+    ColumnReading,
+    Reading,
+    choices_fit,
+    choose_columns,
+    read_columns,
+)
+from tallybayes.models.data_warnings.odd_values import Watched
+from tallybayes.models.equality import same
+from tallybayes.models.mixed_columns import Held, as_read, held_values, values_of_columns
+from tallybayes.models.table_columns import Names, rows_to_score
+from tallybayes.models.weighting import Weighting
+from tallybayes.tables import Table
+from tallybayes.tally import TableTally
+
+__all__ = ["RARE", "Chosen", "Contributions", "TableModel"]
+
+Array = NDArray[np.float64]
+
+RARE = 0.01
+"""The share of the rows that a key of dicts has to have a value in, at least, to be a column."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Choices made on rows, and whether the counts have changed since.
+
+    Parameters
+    ----------
+    alpha : float, optional
+    calibration : Calibration, optional
+    stale : bool
+    weighting : Weighting, optional
+        Of a weighted model.
+    """
+
+    alpha: float | None = None
+    calibration: Calibration | None = None
+    stale: bool = False
+    weighting: Weighting | None = None
+
+    def after_change(self) -> Chosen:
+        """The choices after the counts have changed."""
+        made = (self.alpha, self.calibration, self.weighting) != (None, None, None)
+        return replace(self, stale=True) if made else self
+
+
+class MadeChoices(NamedTuple):
+    """What columns are read as, and what that depends on besides the tally."""
+
+    choices: dict[str, ReadAs]
+    basis: tuple[Array, Reading, tuple[str, ...]]
+
+
+class Contributions(NamedTuple):
+    """What adds to the scores of rows, in nats.
+
+    Parameters
+    ----------
+    base : float64 array (n_classes,)
+        What every row has.
+    of_terms : float64 array (n_rows, n_classes, n_terms)
+    names : list of str
+        Of the terms: columns, or pairs of them.
+    """
+
+    base: Array
+    of_terms: Array
+    names: list[str]
+
+
+class TableModel(Model):
+    """The state of a :class:`NaiveBayes`.
+
+    Parameters are those of :class:`Model`, and besides:
+
+    Attributes
+    ----------
+    seen : Names
+        All columns that rows had, and which of them are columns of the model whatever they hold.
+    has_names : bool
+        Whether the columns' names are the data's own.
+    reading : Reading
+        How the tally is read.
+    chosen : Chosen
+        What was chosen on rows.
+    with_texts : frozenset of str
+        Columns that may be asked with strings though the tally holds only numbers of them: rows
+        that are held out had the strings.
+    made : MadeChoices or None
+        The choices of families for this tally, which are kept in copies of the model and in files.
+    """
+
+    seen: Names
+    reading: Reading
+    has_names: bool = False
+    chosen: Chosen = Chosen()
+    with_texts: frozenset[str] = frozenset()
+    made: MadeChoices | None = None
+
+    def with_tally(self, tally: TableTally) -> Self:
+        twin = self._handed_on(type(self)(tally, self.prior, self.whose))
+        twin.seen, twin.has_names = self.seen, self.has_names
+        twin.reading, twin.with_texts = self.reading, self.with_texts
+        twin.chosen = self.chosen if tally is self.tally else self.chosen.after_change()
+        twin.made = self.made if tally is self.tally else None
+        return twin
+
+    def equals(self, other: Model) -> bool:
+        assert isinstance(other, TableModel)
+        return (
+            super().equals(other)
+            and sorted(self.names) == sorted(other.names)
+            and same(tuple(self.reading), tuple(other.reading))
+            and same(self.chosen, other.chosen)
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """The model's columns: those that are declared or that a frame had, and of the keys of
+        dicts those with a value in more than :data:`RARE` of the rows, or with none so far."""
+        return self.once("names", lambda: self._names(nothing_yet=True))  # type: ignore[no-any-return]
+
+    @property
+    def required(self) -> list[str]:
+        """The columns that a frame has to have: without keys of dicts that had no value so far."""
+        return self.once("required", lambda: self._names(nothing_yet=False))  # type: ignore[no-any-return]
+
+    def _names(self, *, nothing_yet: bool) -> list[str]:
+        seen, firm = self.seen
+        if len(firm) == len(seen):
+            return seen
+        rows = values_of_columns(self.tally)
+        bound = RARE * float(self.tally.classes.count.sum())
+        return [
+            name
+            for name in seen
+            if name in firm or rows.get(name, 0.0) > bound or (nothing_yet and not rows.get(name))
+        ]
+
+    @property
+    def tally_read(self) -> TableTally:
+        """The tally with each column that holds numbers and strings as it is read."""
+        return self.once("tally_read", lambda: as_read(self.tally))  # type: ignore[no-any-return]
+
+    @property
+    def counted(self) -> dict[str, Held]:
+        """What the tally holds of each column."""
+        return self.once("counted", lambda: held_values(self.schema))  # type: ignore[no-any-return]
+
+    @property
+    def holds(self) -> dict[str, Held]:
+        """What the tally, as it is read, holds of each column."""
+        return self.once("holds", self._holds)  # type: ignore[no-any-return]
+
+    def _holds(self) -> dict[str, Held]:
+        found = held_values(self.tally_read.schema)
+        more = {n: h._replace(texts=True) for n, h in found.items() if n in self.with_texts}
+        return found | more
+
+    @property
+    def watched(self) -> Watched:
+        """The columns of which an odd value is warned of when it is asked about."""
+        return self.once("watched", self._watched)  # type: ignore[no-any-return]
+
+    def _watched(self) -> Watched:
+        families = self.reading.declared.families
+        counts = [name for name, family in families.items() if family is not None and family.whole]
+        booleans = [
+            name
+            for name, held in self.holds.items()
+            if held.booleans and not held.numbers and name not in self.with_texts
+            if (getattr(families.get(name), "unseen", None) or self.reading.unseen) != "error"
+        ]
+        return Watched(tuple(counts), tuple(booleans))
+
+    @property
+    def columns_read(self) -> list[ColumnReading]:
+        """Each column's family and parameters."""
+        return self.once("columns", self._read_columns)  # type: ignore[no-any-return]
+
+    def _read_columns(self) -> list[ColumnReading]:
+        choices, classes = self.choices, self._smoothed_classes()
+        return read_columns(
+            self.tally_read, self.names, classes, self.reading, choices, self.warned
+        )
+
+    def _smoothed_classes(self) -> Array:
+        """Class counts, smoothed as the class prior is."""
+        rows = float(self.tally.classes.count.sum()) or 1.0
+        return np.asarray(np.exp(self.log_prior) * rows)
+
+    @property
+    def choices(self) -> dict[str, ReadAs]:
+        """What each column of numbers whose family is not declared is read as."""
+        return self.once("choices", self._choose)  # type: ignore[no-any-return]
+
+    def _choose(self) -> dict[str, ReadAs]:
+        classes = self._smoothed_classes()
+        basis = (classes, self.reading._replace(scale=1.0), tuple(self.names))
+        if self.made is None or not same(self.made.basis, basis):
+            found = choose_columns(self.tally_read, self.names, classes, self.reading)
+            self.made = MadeChoices(found, basis)
+        return self.made.choices
+
+    def take_choices(self, choices: dict[str, ReadAs]) -> bool:
+        """Takes over what :attr:`choices` were for the same counts; whether they can be these."""
+        classes = self._smoothed_classes()
+        if not choices_fit(choices, self.tally_read, self.names, classes, self.reading):
+            return False
+        basis = (classes, self.reading._replace(scale=1.0), tuple(self.names))
+        self.made = MadeChoices(choices, basis)
+        return True
+
+    def changed(self) -> None:
+        super().changed()
+        self.made = None
+
+    @property
+    def parts(self) -> list[Any]:
+        """What adds to the score, each once."""
+        return list({id(r.part): r.part for r in self.columns_read if r.part is not None}.values())
+
+    @property
+    def pairs(self) -> list[Any]:
+        """The pairs of columns that say something together."""
+        return []
+
+    @property
+    def score(self) -> TableScore:
+        return self.once("score", lambda: TableScore(self.parts, self.log_prior))  # type: ignore[no-any-return]
+
+    def joint_of(self, table: Table) -> Array:
+        """log P(c) + log p(x | c) of the rows of a table as it was read, (n_rows, n_classes)."""
+        what = self.reading.declared
+        x = rows_to_score(table, self.names, self.required, self.holds, what, records=False)
+        return self.score.joint(x)
+
+    def contributions(self, x: Table) -> Contributions:
+        """What each column adds to the score of each class."""
+        shares = self.score.contributions(x)
+        contributions = np.zeros((x.n_rows, len(self.log_prior), len(self.names)))
+        for j, name in enumerate(self.names):
+            if name in shares:
+                contributions[:, :, j] = shares[name]
+        return Contributions(self.log_prior.copy(), contributions, list(self.names))
+
+    def corrected(self, log_proba: Array) -> Array:
+        """P(c | x) as the model predicts it, (n_rows, n_classes), of what its score says."""
+        calibration = self.chosen.calibration
+        if calibration is not None:
+            log_proba = calibration.apply(log_proba)
+        return np.asarray(np.exp(log_proba))
+
+    def rescale(self, scale: float) -> None:
+        """Multiplies alpha in the columns that follow it, families and bins as they are."""
+        columns = []
+        for column in self.columns_read:
+            part = column.part
+            if part is not None and part.follows:
+                alpha = None if column.alpha is None else column.alpha * scale
+                column = replace(column, part=part.rescaled(scale), alpha=alpha)
+            columns.append(column)
+        log_prior, made = self.log_prior, self.made
+        self.reading = self.reading._replace(scale=self.reading.scale * scale)
+        self.changed()
+        self.made = made
+        self._read |= {"columns": columns, "log_prior": log_prior}
+
+    def likelihood_without(self, x: Any, own: NDArray[np.int64], weight: Array) -> Array:
+        return self.score.likelihood_without(x, own, weight)

@@ -1,0 +1,443 @@
+"""A table as a model counts it: the model's columns, one type a column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tallybayes.errors import UnseenLevel, UnseenWarning, warn_user
+from tallybayes.models.column_declarations import Declared
+from tallybayes.models.mixed_columns import Held, levels_asked
+from tallybayes.schema import Schema
+from tallybayes.tables import Column, Empty, Mixed, Numbers, Table, Texts
+from tallybayes.tables.columns import number_of_text, texts_of
+from tallybayes.tables.objects import WITH_DATES, days_of_text
+
+__all__ = [
+    "Names",
+    "RowsToCount",
+    "as_scored",
+    "rows_to_count",
+    "rows_to_forget",
+    "rows_to_score",
+    "warn_of_unknown_keys",
+    "warn_of_unseen",
+]
+
+ENOUGH = 20  # rows, of which some should have a level that was seen
+MOST_LEVELS = 50  # of a column whose levels should be known
+DATED = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+class Names(NamedTuple):
+    """The columns that a model has seen.
+
+    Parameters
+    ----------
+    seen : list of str
+        All of them; those left out, and keys of few rows, too.
+    firm : frozenset of str
+        Those that are declared, or that a frame had: columns of the model whatever they hold.
+        Another, a key of dicts, is one only where enough rows have it.
+    """
+
+    seen: list[str]
+    firm: frozenset[str]
+
+    def joined(self, seen: Iterable[str], firm: Iterable[str] = ()) -> Names:
+        """With further columns."""
+        return Names(list(dict.fromkeys([*self.seen, *seen])), self.firm | frozenset(firm))
+
+
+@dataclass(frozen=True, eq=False)
+class RowsToCount(Table):
+    """Rows that a model is to count, and what it then is a model of.
+
+    Parameters are those of Table, and:
+
+    names : Names
+        The model's columns, with those that these rows add.
+    declared : Declared
+    has_names : bool
+        Whether the names are strings.
+    """
+
+    names: Names
+    declared: Declared
+    has_names: bool = True
+
+
+def rows_to_score(
+    table: Table,
+    names: list[str],
+    required: list[str],
+    holds: Mapping[str, Held],
+    what: Declared,
+    *,
+    records: bool,
+) -> Table:
+    """The model's columns, in its order, each as the model reads it; others are not looked at.
+
+    Parameters
+    ----------
+    table : Table
+    names : list of str
+        The model's columns.
+    required : list of str
+        Those that a frame must have.
+    holds : mapping
+        What the tally, as it is read, holds of each column.
+    what : Declared
+    records : bool
+        Whether rows may lack a column, which then is a missing value.
+
+    Raises
+    ------
+    ValueError
+        If a frame or array lacks a column, or a value cannot be read.
+    """
+    return as_scored(_arranged(table, names, required, what, records), holds, what)
+
+
+def as_scored(table: Table, holds: Mapping[str, Held], what: Declared) -> Table:
+    """Columns as the model reads them: levels, numbers, or numbers and the strings beside them.
+
+    Raises
+    ------
+    ValueError
+        For a string where the model has only numbers, a date among other values, or a number that
+        the declared family does not take.
+    """
+    columns: dict[str, Column] = {}
+    for name, column in table.columns.items():
+        if not isinstance(column, Empty):
+            column = _as_scored(name, column, holds.get(name), what)
+        columns[name] = column
+    return Table(columns, table.n_rows, table.named)
+
+
+def _as_scored(name: str, column: Column, held: Held | None, what: Declared) -> Column:
+    if what.is_text(name) or (held is not None and not held.numbers):
+        if not what.is_text(name):
+            _need_one_kind(name, column, None)
+        if isinstance(column, Numbers | Mixed):
+            column = levels_asked(column, Held() if held is None else held)
+        return column
+    if held is None and not what.is_number(name):
+        return column  # nothing is known of it
+    if held is not None and held.dates:
+        column = dates_asked(name, column)
+    elif _are_dates(column) and not (held is None or held.dates):
+        raise ValueError(
+            f"column {name!r} holds dates, but the model has learned it as numbers: give numbers, "
+            "or train with dates"
+        )
+    if isinstance(column, Texts | Mixed):
+        column = numbers_in(name, column, beside=held is not None and held.texts)
+    return _fitting(name, column, what)
+
+
+def rows_to_count(
+    table: Table,
+    names: Names,
+    required: list[str],
+    holds: Mapping[str, Held],
+    what: Declared,
+    *,
+    records: bool,
+) -> RowsToCount:
+    """All columns as they are counted, those that the model does not have yet too: merging parts
+    would keep them.
+
+    Parameters
+    ----------
+    table : Table
+    names : Names
+        The columns that the model has seen.
+    required : list of str
+        Those that a frame must have.
+    holds : mapping
+        What the tally holds of each column.
+    what : Declared
+    records : bool
+        Whether rows may lack a column, which then is a missing value.
+    """
+    names = names.joined(table.columns, () if records else table.columns)
+    what = what.resolved(table, holds)
+    x = _arranged(table, names.seen, required, what, records)
+    columns = {name: as_counted(name, column, holds, what) for name, column in x.columns.items()}
+    return RowsToCount(columns, x.n_rows, x.named, names, what)
+
+
+def rows_to_forget(
+    table: Table,
+    names: Names,
+    required: list[str],
+    levels: Mapping[str, Container[str]],
+    holds: Mapping[str, Held],
+    what: Declared,
+    *,
+    records: bool,
+) -> Table:
+    """The columns that were learned, as they were counted: a string as a string, unless it was not
+    learned as one and is a number.
+
+    Parameters are those of :func:`rows_to_count`, and:
+
+    levels : mapping
+        The levels that the tally has of each column that holds numbers.
+    """
+    x = _arranged(table, names.seen, required, what, records)
+    columns: dict[str, Column] = {}
+    for name, column in x.columns.items():
+        column = as_counted(name, column, holds, what)
+        held = holds.get(name, Held())
+        if isinstance(column, Texts | Mixed) and held.numbers and not what.is_text(name):
+            column = numbers_in(name, column, beside=True, texts=levels.get(name, ()))
+        columns[name] = column
+    return Table(columns, x.n_rows, x.named)
+
+
+def warn_of_unknown_keys(
+    rows: Sequence[Mapping[Any, Any]], names: Iterable[str], warned: set[Hashable]
+) -> None:
+    """Warns of a row of which no key is a column that the model has seen: it adds nothing."""
+    known = set(names)
+    for i, row in enumerate(rows):
+        if row and known.isdisjoint(map(str, row)):
+            warn_user(
+                f"row {i}: none of its keys is a column of the model, {_some(list(map(str, row)))} "
+                f"against {_some(list(names))}. Its prediction is the class prior",
+                UnseenWarning,
+                warned=warned,
+                about="keys",
+            )
+            return
+
+
+def warn_of_unseen(table: Table, schema: Schema, learned: float, warned: set[Hashable]) -> None:
+    """Warns of columns of few levels in which no row has one that was seen: they may be of another
+    kind, or written in another way.
+
+    Parameters
+    ----------
+    table : Table
+        As :func:`rows_to_score` makes it.
+    schema : Schema
+    learned : float
+        Rows that were counted.
+    warned : set
+        What the model has warned of already; see :func:`~tallybayes.errors.warn_user`.
+    """
+    if table.n_rows < ENOUGH:
+        return
+    most = min(MOST_LEVELS, learned / 2)  # of more, new ones are not a surprise
+    for group in schema.groups:
+        for name, seen in zip(group.names or [], group.levels or [], strict=False):
+            column = table.columns.get(name)
+            if not isinstance(column, Texts) or not 0 < len(seen) <= most:
+                continue
+            first = {column.levels[code] for code in column.codes[:ENOUGH] if code >= 0}
+            given = _levels_of(column) if first.isdisjoint(seen) else first
+            if len(given) and given.isdisjoint(seen):
+                warn_user(
+                    f"column {name!r}: none of its levels in {table.n_rows} rows was seen in "
+                    f"training, {_some(sorted(given))} against {_some(list(seen))}. If that is not "
+                    "as it should be, give the column as it was given then",
+                    UnseenWarning,
+                    warned=warned,
+                    about=name,
+                )
+
+
+def _levels_of(column: Texts) -> set[str]:
+    """The levels that rows have."""
+    return {column.levels[code] for code in np.unique(column.codes) if code >= 0}
+
+
+def _some(levels: list[str]) -> str:
+    return ", ".join(map(repr, levels[:3])) + (", …" if len(levels) > 3 else "")
+
+
+def _arranged(
+    table: Table, names: list[str], required: list[str], what: Declared, records: bool
+) -> Table:
+    wanted = [name for name in names if not what.left_out(name)]
+    lacking = [n for n in required if not what.left_out(n) and n not in table.columns]
+    if lacking and not records:
+        needed = [name for name in required if not what.left_out(name)]
+        if not table.named and list(table.columns) != names[: len(table.columns)]:
+            raise ValueError(
+                f"X has no column names, but the model was trained with columns {needed}: give a "
+                "data frame with these columns."
+            )
+        raise ValueError(
+            f"X lacks the column(s) {lacking} that the model was trained with; it has "
+            f"{list(table.columns)}. Add them, with missing values where nothing is known."
+        )
+    columns = {name: table.columns.get(name, Empty(table.n_rows)) for name in wanted}
+    return Table(columns, table.n_rows, table.named)
+
+
+def as_counted(name: str, column: Column, holds: Mapping[str, Held], what: Declared) -> Column:
+    """A column as it is counted: as levels or numbers where it is declared so, else as it is.
+
+    Raises
+    ------
+    ValueError
+        For a string in a column that is declared as numbers, a date among other values, or a number
+        that the declared family does not take.
+    UnseenLevel
+        A ValueError: a level that is not among those declared.
+    """
+    if isinstance(column, Empty):
+        return column
+    if name in what.correlated:
+        _need_no_dates(name, column)
+    if what.is_text(name):
+        if isinstance(column, Numbers | Mixed):
+            column = texts_of(column)
+        levels = what.levels(name)
+        if levels is not None:
+            assert isinstance(column, Texts)
+            _need_levels(name, column, levels)
+        return column
+    _need_one_kind(name, column, holds.get(name))
+    if what.is_number(name) and isinstance(column, Texts | Mixed):
+        column = numbers_in(name, column, beside=False)
+    return _fitting(name, column, what)
+
+
+def _fitting(name: str, column: Column, what: Declared) -> Column:
+    """The column, if its numbers are such as its family takes."""
+    if isinstance(column, Numbers | Mixed) and what.least(name):
+        _need_at_least(
+            name, column.numbers if isinstance(column, Mixed) else column, what.least(name)
+        )
+    return column
+
+
+def _are_dates(column: Column) -> bool:
+    return isinstance(column, Numbers) and column.what == "date"
+
+
+def _need_one_kind(name: str, column: Column, held: Held | None) -> None:
+    """Raises ValueError where a column that is not declared as levels mixes dates with others."""
+    if isinstance(column, Texts) and column.what == WITH_DATES:
+        mixed = "holds dates and other values"
+    elif _are_dates(column) and held is not None and held.texts:
+        mixed = "holds dates, but the model has learned it as strings"
+    else:
+        return
+    raise ValueError(
+        f"column {name!r} {mixed}: give all of it as dates, or declare it as Categorical() in "
+        "columns="
+    )
+
+
+def _need_no_dates(name: str, column: Column) -> None:
+    """Raises ValueError for dates among numbers whose products are counted."""
+    if _are_dates(column):
+        raise ValueError(
+            f"column {name!r} holds dates, but is in a group with covariance='full', which takes "
+            "numbers: declare it by itself, or give numbers of days"
+        )
+
+
+def _need_at_least(name: str, column: Numbers, least: int) -> None:
+    values = column.values
+    wrong = np.flatnonzero((values < 0) if least == 1 else (values <= 0))
+    if wrong.size:
+        rule = (
+            "counts are not negative"
+            if least == 1
+            else "its logarithm is taken, so that it "
+            "must be above 0 (transform='yeo-johnson' takes any number)"
+        )
+        raise ValueError(
+            f"row {int(wrong[0])}, column {name!r} holds {values[wrong[0]].item()!r}: {rule}"
+        )
+
+
+def _need_levels(name: str, column: Texts, levels: list[str]) -> None:
+    known = set(levels)
+    for code, level in enumerate(column.levels):
+        if level in known:
+            continue
+        rows = np.flatnonzero(column.codes == code)
+        if len(rows):
+            raise UnseenLevel(
+                f"row {int(rows[0])}, column {name!r} holds {level!r}, which is not among the "
+                f"declared levels {levels}: declare it, or leave the row out"
+            )
+
+
+def numbers_in(
+    name: str, column: Texts | Mixed, *, beside: bool, texts: Container[str] = ()
+) -> Numbers | Mixed:
+    """Strings that are numbers as numbers, with the numbers of the column.
+
+    Parameters
+    ----------
+    name : str
+    column : Strings or Mixed
+    beside : bool
+        Whether other strings stay strings; otherwise they are an error.
+    texts : container of str
+        Strings that stay strings though they are numbers.
+    """
+    held = column.texts if isinstance(column, Mixed) else column
+    values = [None if level in texts else number_of_text(level) for level in held.levels]
+    numbers = np.array([*(np.nan if v is None else v for v in values), np.nan])[held.codes]
+    if isinstance(column, Mixed):
+        given = np.asarray(column.numbers.values, dtype=np.float64)
+        numbers = np.where(np.isnan(given), numbers, given)
+    others = np.array([*(v is None for v in values), False])[held.codes]
+    if not others.any():
+        return Numbers(numbers, "float")
+    if not beside:
+        row = int(np.argmax(others))
+        level = held.levels[held.codes[row]]
+        advice = "Declare it as Categorical() before training, or clean it."
+        if DATED.match(level):
+            advice = "If these are dates, give them as dates, such as pandas.to_datetime makes."
+        raise ValueError(
+            f"row {row}, column {name!r} holds the string {level!r}, but the model counts this "
+            f"column as numbers. {advice}"
+        )
+    codes = np.where(others, held.codes, -1).astype(np.int32)
+    return Mixed(Numbers(numbers, "float"), Texts(codes, held.levels, held.what))
+
+
+def dates_asked(name: str, column: Column) -> Column:
+    """Values of a column of dates: dates, or strings that are dates.
+
+    Raises
+    ------
+    ValueError
+        For a number, or a string that is not a date.
+    """
+    if isinstance(column, Empty) or _are_dates(column):
+        return column
+    if not isinstance(column, Texts):
+        numbers = column.numbers if isinstance(column, Mixed) else column
+        values = np.asarray(numbers.values, dtype=np.float64)
+        row = int(np.argmax(~np.isnan(values)))
+        raise ValueError(
+            f"row {row}, column {name!r} holds the number {values[row]:.17g}, but the model has "
+            "learned it as dates: give dates, or strings such as '2020-01-31'"
+        )
+    days = [days_of_text(level) for level in column.levels]
+    values = np.array([*(np.nan if d is None else d for d in days), np.nan])[column.codes]
+    wrong = np.isnan(values) & (column.codes >= 0)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"row {row}, column {name!r} holds {column.levels[column.codes[row]]!r}, but the model "
+            "has learned it as dates: give dates, or strings such as '2020-01-31'"
+        )
+    return Numbers(values, "date")

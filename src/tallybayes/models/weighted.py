@@ -1,0 +1,183 @@
+"""What a fitted :class:`WeightedNaiveBayes` holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from tallybayes.models.column_families import ColumnReading
+from tallybayes.models.table import Contributions, TableModel
+from tallybayes.models.weighted_terms import Term, columns_read, terms_of
+from tallybayes.models.weighting import PartNow, WeightingNow, apply_weighting
+from tallybayes.tables import Table
+from tallybayes.tally import ClassCounts
+from tallybayes.weighted.cells.effective_rows import in_effective_rows
+from tallybayes.weighted.cells.neighbours import neighbours_moved
+from tallybayes.weighted.fit.prior_mixing import mixed
+from tallybayes.weighted.terms.learning_rows import LEAST, LearningRows
+from tallybayes.weighted.terms.leave_one_out import rows_taken_out
+from tallybayes.weighted.terms.scorer import WeightedScore
+from tallybayes.weighted.terms.term_scores import Weights
+
+__all__ = ["WeightedModel"]
+
+Array = NDArray[np.float64]
+Cells = NDArray[np.int32]
+
+LEFT = 1.0 - 1e-9  # of a class, which a row takes away at most
+CHUNK = 1 << 17  # rows times classes whose change is found at once
+
+
+class WeightedModel(TableModel):
+    """The state of a :class:`WeightedNaiveBayes`; see :class:`TableModel`."""
+
+    @property
+    def now(self) -> WeightingNow | None:
+        """The weights under the counts as they are; None where nothing could be learned yet."""
+        return self.once("now", self._now)  # type: ignore[no-any-return]
+
+    def _now(self) -> WeightingNow | None:
+        weighting = self.chosen.weighting
+        if weighting is None or not self.tally.classes.count.any():
+            return None
+        return apply_weighting(weighting, self.tally_read, self.log_prior)
+
+    def _read_columns(self) -> list[ColumnReading]:
+        return columns_read(self, self.now)
+
+    @property
+    def parts(self) -> list[Term]:
+        return terms_of(self.now, self.chosen.weighting)
+
+    @property
+    def pairs(self) -> list[Term]:
+        return [term for term in self.parts if len(term.columns) == 2]
+
+    @property
+    def score(self) -> Any:
+        now = self.now
+        if now is None:
+            return self.once("score", lambda: WeightedScore([], [], [], self.log_prior))
+        return now.score
+
+    @property
+    def prior_share(self) -> float:
+        """ε, the share of the class prior in each prediction."""
+        weighting = self.chosen.weighting
+        return 0.0 if weighting is None else weighting.prior_share
+
+    def predicted(self, proba: Array) -> Array:
+        """P(c | x) with the share of the class prior, (n_rows, n_classes), in the place of what the
+        terms alone give."""
+        if not self.prior_share:
+            return proba
+        log_prior = self.once("mixed_prior", lambda: self.prior.log(self._effective_classes))
+        return mixed(proba, np.exp(log_prior), self.prior_share)
+
+    @property
+    def _effective_classes(self) -> ClassCounts:
+        """The classes in effective rows, so that a common factor of all weights changes nothing."""
+        assert self.chosen.weighting is not None
+        return ClassCounts(in_effective_rows(self.tally.classes.count, self.chosen.weighting.unit))
+
+    def predicted_without(self, log_proba: Array, own: NDArray[np.int64], weight: Array) -> Array:
+        weighting = self.chosen.weighting
+        if weighting is None or not self.prior_share:
+            return log_proba
+        classes = self._effective_classes
+        less = np.minimum(in_effective_rows(weight, weighting.unit), classes.count[own])
+        left = self.prior.log_without(classes, own, less).matrix(own)
+        with np.errstate(divide="ignore"):  # a prior may rule a class out
+            found: Array = np.log(mixed(np.exp(log_proba), softmax(left, axis=1), self.prior_share))
+        return found
+
+    def contributions(self, x: Table) -> Contributions:
+        """What each term, a column or a pair of columns, adds to the score of each class."""
+        weighting, score = self.chosen.weighting, self.score
+        names = [] if weighting is None else weighting.names
+        return Contributions(score.offset.copy(), score.contributions(x), names)
+
+    def corrected(self, log_proba: Array) -> Array:
+        return self.predicted(np.exp(log_proba))
+
+    def likelihood_without(self, x: Table, own: NDArray[np.int64], weight: Array) -> Array:
+        """What the terms add after each row itself is taken out of what columns and pairs count,
+        (n_rows, n_classes), in nats; weights and corrections as they are."""
+        now, weighting = self.now, self.chosen.weighting
+        if now is None or weighting is None:
+            return np.zeros((x.n_rows, len(self.log_prior)))
+        cells = now.score.cells(x)
+        log_prior = self.log_prior
+        found: Array = now.score.joint(x) - np.where(np.isneginf(log_prior), 0.0, log_prior)
+        # a row of weight 0 is none, and its class may have no rows
+        out = np.flatnonzero((weight > 0.0) & np.isin(own, now.present))
+        taken = in_effective_rows(weight[out], weighting.unit)
+        change = _change(now, np.ascontiguousarray(cells[:, out]), own[out], taken)
+        found[np.ix_(out, now.present)] += change
+        return found
+
+
+def _change(now: WeightingNow, cells: Cells, own: NDArray[np.int64], weight: Array) -> Array:
+    """How the scores of the classes that have rows change when each row, of so many effective rows,
+    is taken out."""
+    y = np.searchsorted(now.present, own).astype(np.int32)
+    out = LearningRows(cells, y, weight, len(now.present))
+    change = np.zeros((len(y), len(now.present)))
+    step = max(1, CHUNK // len(now.present))
+    for part in now.parts:
+        change += part.share * _change_of_counts(now, part, out)
+        for start in range(0, len(y), step):
+            rows = slice(start, start + step)
+            change[rows] += part.share * _change_of_shares(now, part, out, rows)
+    return change
+
+
+def _change_of_counts(now: WeightingNow, part: PartNow, out: LearningRows) -> Array:
+    """How the scores of a part change as the counts of its columns and pairs do."""
+    same = np.array_equal(now.present, now.learned)
+    pairs = part.pairs if same else []  # which know the classes that weights were learned for
+    rounds = part.learned.rounds if same else []
+    at = part.by_class[now.present, : len(part.tables) + len(pairs)]
+    weights = Weights(np.zeros(at.shape[1]), at, np.zeros(len(at)), 1.0)
+    kept = replace(out, weight=np.zeros(out.n))
+    left, whole = (
+        rows_taken_out(part.tables, pairs, rounds, rows, now.share).scores(weights)
+        for rows in (out, kept)
+    )
+    change: Array = left - whole
+    return change
+
+
+def _change_of_shares(now: WeightingNow, part: PartNow, out: LearningRows, rows: slice) -> Array:
+    """How the scores of a part change, for some rows, as the class shares p do, and the shares of
+    rows by which neighbouring cells are apart: what is left of
+
+        log[(C'_vk + a·p'_k) / p'_k] − log[(C_vk + a·p_k) / p_k]
+
+    where the row is already taken out of C_vk, the counts of its cell.
+    """
+    cells, y, weight = out.cells[:, rows], out.y[rows], out.weight[rows]
+    mine, n = (np.arange(len(y)), y), float(now.rows.sum())
+    ratio = np.repeat((n / np.maximum(n - weight, LEAST))[:, None], len(now.rows), axis=1)
+    ratio[mine] *= 1.0 - np.minimum(weight / now.rows[y], LEFT)  # p' / p
+    log_ratio = np.log(ratio)
+    change = np.zeros(ratio.shape)
+    for t, (table, choice) in enumerate(zip(part.tables, part.learned.choices, strict=True)):
+        said = cells[t] >= 0
+        moved = choice.strength * now.share * (ratio - 1.0)
+        if choice.kernel == "rank":
+            n_numbers = now.columns[t].n_numbers
+            number = np.flatnonzero(said & (cells[t] < n_numbers))
+            moved[number] += neighbours_moved(
+                now.columns[t].counts[:n_numbers], choice.width, cells[t][number], weight[number]
+            )
+        left = table.smoothed[cells[t]]
+        left[mine] -= weight
+        pull = np.maximum(moved / np.maximum(left, LEAST), -LEFT)
+        more = np.where(said[:, None], np.log1p(pull) - log_ratio, 0.0)
+        change += part.by_class[now.present, t] * (more - more.mean(axis=1, keepdims=True))
+    return change

@@ -1,0 +1,207 @@
+"""Learning a weighting on rows, and a shorter one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.labels import are_among
+from tallybayes.leaving_out import posterior_without
+from tallybayes.models.weighted import WeightedModel
+from tallybayes.models.weighted_terms import left_out
+from tallybayes.models.weighting import (
+    Figures,
+    Weighting,
+    apply_weighting,
+    taken,
+    without_rows,
+)
+from tallybayes.tables import Empty, Table
+from tallybayes.weighted.cells.columns import ColumnCells
+from tallybayes.weighted.cells.counts import cells_of, held_columns
+from tallybayes.weighted.cells.effective_rows import in_effective_rows
+from tallybayes.weighted.fit.canonical_order import canonical
+from tallybayes.weighted.fit.learned import Averaged
+from tallybayes.weighted.fit.learning import learn
+from tallybayes.weighted.fit.options import FitOptions
+from tallybayes.weighted.fit.prior_mixing import mixed, prior_share
+from tallybayes.weighted.fit.prune import simplified
+from tallybayes.weighted.rows.samples import sampled, thinned
+from tallybayes.weighted.terms.learning_rows import LearningRows
+
+__all__ = ["learned_weighting", "simplified_weighting"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+MOST_APART = 4_000
+SIMPLIFIED = 25_000  # rows that a simplification looks at, at most
+
+
+def _log_prior(model: WeightedModel, prior_is_given: bool, present: Index) -> Array:
+    """The log-prior that learned class offsets are relative to."""
+    rows = model.tally.classes.count[present]
+    prior: Array = np.log(rows / rows.sum()) if prior_is_given else model.log_prior[present]
+    return prior
+
+
+def learned_weighting(
+    model: WeightedModel,
+    options: FitOptions,
+    x: Table,
+    own: Index,
+    weight: Array,
+    *,
+    prior_is_given: bool,
+) -> Weighting | None:
+    """What is learned on rows; None of rows of less than two classes.
+
+    Parameters
+    ----------
+    model : WeightedModel
+    options : FitOptions
+    x : Table
+        Rows that were counted.
+    own : index array (n_rows,)
+        The class of each row.
+    weight : float64 array (n_rows,)
+        Above 0.
+    prior_is_given : bool
+        Whether the class prior is not that of the counts.
+    """
+    counts = model.tally.classes.count
+    present = np.flatnonzero(counts > 0.0)
+    if len(np.unique(own)) < 2:
+        return None
+    unit = model.tally.classes.pooled_row_weight
+    classes = in_effective_rows(counts[present], unit)
+    held = held_columns(taken(model.tally_read, present), unit)
+    out = left_out(model, held, float(classes.sum()))
+    columns = [cells_of(name, held, classes) for name in model.names if name not in out]
+    rows = _learning_rows(columns, x, np.searchsorted(present, own), weight, unit, len(present))
+    learned = learn(columns, rows, classes, options)
+    mixed_in = prior_share(float(classes.sum()))
+    figures, confused = _figures(learned, rows, unit, classes, mixed_in)
+    weighting = Weighting(
+        learned=without_rows(learned),
+        classes=model.schema.classes[present],
+        shift=learned.offset - _log_prior(model, prior_is_given, present),
+        apart=np.zeros(0),
+        figures=figures,
+        confused=confused,
+        out=out,
+        unit=unit,
+        prior_share=mixed_in,
+    )
+    return _measured(weighting, model, rows)
+
+
+def _learning_rows(
+    columns: list[ColumnCells], x: Table, codes: Index, weight: Array, unit: float, n_classes: int
+) -> LearningRows:
+    """The rows as cells, in canonical order."""
+    cells = np.empty((len(columns), x.n_rows), dtype=np.int32)
+    for j, column in enumerate(columns):
+        cells[j] = column.codes(x.columns.get(column.name, Empty(x.n_rows)))
+    y, effective = codes.astype(np.int32), in_effective_rows(weight, unit)
+    return canonical(LearningRows(cells, y, effective, n_classes), columns)[0]
+
+
+def simplified_weighting(
+    model: WeightedModel,
+    options: FitOptions,
+    x: Table,
+    own: Index,
+    weight: Array,
+    most: int,
+    *,
+    prior_is_given: bool,
+) -> Weighting:
+    """A weighting of at most so many terms; parameters are those of :func:`learned_weighting`."""
+    before, now = model.chosen.weighting, model.now
+    assert before is not None
+    assert now is not None
+    kept = np.flatnonzero(weight > 0.0)
+    x, own, weight = x.take(kept), own[kept], weight[kept]
+    known = np.flatnonzero(are_among(model.schema.classes, before.classes))
+    if not np.array_equal(known, now.present):
+        raise ValueError(
+            "other classes have rows now than when the weights were learned: call reweight(X, y) "
+            "before simplify"
+        )
+    cells, codes = now.score.cells(x), np.searchsorted(now.present, own).astype(np.int32)
+    effective = in_effective_rows(weight, before.unit)
+    rows, was = canonical(LearningRows(cells, codes, effective, len(now.present)), now.columns)
+    some = thinned(rows.y, rows.n_classes, SIMPLIFIED)
+    rows, was = rows.take(some), was[some]
+    classes = in_effective_rows(model.tally.classes.count[now.present], before.unit)
+    x, own, weight = x.take(was), own[was], weight[was]
+    left = model.likelihood_without(x, own, weight)
+    full = posterior_without(left, own, model.log_prior_without(own, weight))[:, now.present]
+    main = simplified(
+        replace(before.learned.main, columns=now.columns),
+        rows,
+        classes,
+        most,
+        by_class=options.by_class,
+        penalty=options.penalty,
+    )
+    main = replace(main, nearly=before.learned.nearly)
+    learned = Averaged.of_one(main, before.learned.duplicates)
+    of_rows = rows, before.unit, classes, before.prior_share
+    figures, confused = _figures(learned, *of_rows)
+    increase = figures.log_loss - _figures(replace(learned, log_proba=full), *of_rows)[0].log_loss
+    weighting = replace(
+        before,
+        learned=without_rows(learned),
+        shift=learned.offset - _log_prior(model, prior_is_given, now.present),
+        figures=replace(figures, log_loss_increase=increase),
+        confused=confused,
+    )
+    return _measured(weighting, model, rows)
+
+
+def _measured(weighting: Weighting, model: WeightedModel, rows: LearningRows) -> Weighting:
+    """The weighting, and how far each of its terms separates the classes, on average over the rows
+    or a sample, in nats."""
+    now = apply_weighting(weighting, model.tally_read, model.log_prior)
+    some, weight = sampled(rows.y, rows.weight, rows.n_classes, MOST_APART)
+    cells = rows.cells if len(some) == rows.n else np.ascontiguousarray(rows.cells[:, some])
+    total, apart = weight.sum(), np.zeros(len(now.score.tables))
+    for t in now.score.speaking:
+        n = len(now.columns)
+        cell = cells[t] if t < n else now.score.pairs[t - n].codes(cells)
+        table = now.score.tables[t][:, now.learned]
+        spread = np.append(table.max(axis=1) - table.min(axis=1), 0.0)  # which −1 reads
+        apart[t] = float(weight @ spread[cell]) / total
+    return replace(weighting, apart=apart)
+
+
+def _figures(
+    learned: Averaged, rows: LearningRows, unit: float, classes: Array, mixed_in: float
+) -> tuple[Figures, Array]:
+    """How well the rows are predicted that what was learned predicts, with so much of the class
+    prior mixed in; and the weight of the rows of each class that are taken for each, as of
+    :class:`Weighting`."""
+    y, weight = rows.y[learned.tested], rows.weight[learned.tested]
+    n, total, p = np.arange(len(y)), float(weight.sum()), classes / classes.sum()
+    own = learned.log_proba[n, y] + learned.gained
+    loss = -np.log((1.0 - mixed_in) * np.exp(own) + mixed_in * p[y])
+    best = mixed(np.exp(learned.log_proba), p, mixed_in).argmax(axis=1)
+    log_loss, accuracy = (float(weight @ each) / total for each in (loss, best == y))
+    spread = float(weight @ (loss - log_loss) ** 2) / total
+    effective = total**2 / float(weight @ weight)
+    figures = Figures(
+        rows=total * unit,
+        log_loss=log_loss,
+        accuracy=accuracy,
+        prior_log_loss=float(-(weight @ np.log(p)[y]) / total),
+        log_loss_se=float(np.sqrt(spread / effective)),
+        accuracy_se=float(np.sqrt(max(accuracy * (1.0 - accuracy), 0.0) / effective)),
+        left_out=len(learned.parts) > 1,
+    )
+    cases, of = np.unique(np.stack([y, best]), axis=1, return_inverse=True)
+    confused = np.vstack([cases, np.bincount(of.ravel(), weight * unit, cases.shape[1])])
+    return figures, np.ascontiguousarray(confused.T)

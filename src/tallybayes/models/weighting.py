@@ -1,0 +1,304 @@
+"""What a weighted model has learned on rows, and what it says under the counts as they are now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.labels import places_among
+from tallybayes.tally import TableTally
+from tallybayes.weighted.cells.columns import ColumnCells
+from tallybayes.weighted.cells.counts import counted_again, held_columns
+from tallybayes.weighted.cells.effective_rows import in_effective_rows
+from tallybayes.weighted.fit.learned import Averaged, Learned
+from tallybayes.weighted.terms.column_tables import ColumnTable
+from tallybayes.weighted.terms.joined_pairs import JoinedPair
+from tallybayes.weighted.terms.pair_terms import PairCells, PairTerm
+from tallybayes.weighted.terms.scorer import WeightedScore
+
+__all__ = [
+    "Figures",
+    "PartNow",
+    "Weighting",
+    "WeightingNow",
+    "apply_weighting",
+    "taken",
+    "without_rows",
+]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """How well the learning rows are predicted, each by what is learned without it.
+
+    Parameters
+    ----------
+    rows : float
+        Weight of the rows.
+    log_loss : float
+        Mean −log P(own class), in nats.
+    accuracy : float
+    prior_log_loss : float
+        The log-loss of the class shares alone.
+    log_loss_increase : float, optional
+        Of a pruned model: how much higher its log-loss is.
+    log_loss_se, accuracy_se : float, optional
+        Standard errors; None in files of before there were any.
+    left_out : bool
+        Whether the rows were left out of the whole fit; else only of the counts, one by one.
+    """
+
+    rows: float
+    log_loss: float
+    accuracy: float
+    prior_log_loss: float
+    log_loss_increase: float | None = None
+    log_loss_se: float | None = None
+    accuracy_se: float | None = None
+    left_out: bool = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Weighting:
+    """What was learned on rows. It holds no row.
+
+    Parameters
+    ----------
+    learned : Averaged
+        Without the rows' probabilities, counts and tables.
+    classes : array (n_learned,)
+        The labels that had rows.
+    shift : float64 array (n_learned,)
+        Class offsets b: what is added to the log-prior, in nats.
+    apart : float64 array (n_terms,)
+        How far apart each term sets the classes, on average over the learning rows, in nats.
+    figures : Figures
+    confused : float64 array (n_cases, 3)
+        Of the rows that the figures are of: class, predicted class, and the weight of such rows;
+        classes by their place in `classes`.
+    out : dict of str to str
+        The columns that were not learned from, and why.
+    unit : float
+        The weight of an effective row, in which counts were and are read.
+    prior_share : float
+        ε, the share of the class prior in each prediction; 0 in files of before there was one.
+    """
+
+    learned: Averaged
+    classes: NDArray[Any]
+    shift: Array
+    apart: Array
+    figures: Figures
+    confused: Array
+    out: dict[str, str]
+    unit: float = 1.0
+    prior_share: float = 0.0
+
+    @property
+    def names(self) -> list[str]:
+        """The terms by name: columns, then pairs as "a × b"."""
+        columns = [column.name for column in self.learned.columns]
+        return columns + [" × ".join(pair) for pair in self.pairs]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The pairs of columns, by name."""
+        columns = self.learned.columns
+        return [(columns[p.first].name, columns[p.second].name) for p in self.learned.pairs]
+
+
+class PartNow(NamedTuple):
+    """A part of a weighting, under the counts of a tally.
+
+    Parameters
+    ----------
+    share : float
+        How much it counts.
+    learned : Learned
+    tables : list of ColumnTable
+        Of the columns, for the classes that have rows.
+    pairs : list of PairTerm
+        Which know the levels that came since, as none of theirs.
+    by_class : float64 array (n_classes, n_terms)
+        The weights.
+    """
+
+    share: float
+    learned: Learned
+    tables: list[ColumnTable]
+    pairs: list[PairTerm]
+    by_class: Array
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WeightingNow:
+    """A weighting under the counts of a tally.
+
+    Parameters
+    ----------
+    columns : list of ColumnCells
+        With the counts of the classes that have rows, in effective rows.
+    present : index array (n_present,)
+        Those classes.
+    rows : float64 array (n_present,)
+        Their effective rows.
+    share : float64 array (n_present,)
+        Their shares.
+    learned : index array (n_learned,)
+        The classes that had rows when weights were learned.
+    parts : list of PartNow
+    score : WeightedScore
+        Of all parts: a table for each column, and for each two columns that are a pair in any.
+    """
+
+    columns: list[ColumnCells]
+    present: Index
+    rows: Array
+    share: Array
+    learned: Index
+    parts: list[PartNow]
+    score: WeightedScore
+
+
+def _centred(table: Array, at: Index, n_classes: int) -> Array:
+    """A table (n_cells, n) as (n_cells, n_classes), with 0 in other classes, centred over those
+    `at`."""
+    wide = np.zeros((len(table), n_classes))
+    wide[:, at] = table
+    wide -= table.mean(axis=1, keepdims=True)
+    return wide
+
+
+def taken(tally: TableTally, classes: Index) -> TableTally:
+    """The counts of some classes, in a schema that still names all."""
+    parts = tuple(group.take(classes) for group in tally.groups)
+    return TableTally(tally.schema, tally.classes.take(classes), parts)
+
+
+def apply_weighting(weighting: Weighting, tally: TableTally, log_prior: Array) -> WeightingNow:
+    """The weighting under the counts of a tally.
+
+    The tables of columns follow the counts. Weights, pairs and corrections are as learned: a class
+    that came since has the weights that classes share, and in pairs says nothing of its own; a
+    level that came since is in no pair and is not corrected. A class without rows says of a column
+    what all rows say.
+
+    Parameters
+    ----------
+    weighting : Weighting
+    tally : TableTally
+    log_prior : float64 array (n_classes,)
+    """
+    averaged, n = weighting.learned, len(log_prior)
+    present = np.flatnonzero(tally.classes.count > 0.0)
+    rows = in_effective_rows(tally.classes.count[present], weighting.unit)
+    held = held_columns(taken(tally, present), weighting.unit)
+    share = rows / rows.sum()
+    columns = [counted_again(column, held, rows) for column in averaged.columns]
+    at = places_among(weighting.classes, tally.schema.classes)
+    tables = averaged.column_tables(columns, share)
+    parts = [
+        _part_now(float(s), learned, of_columns, columns, at, n)
+        for s, learned, of_columns in zip(averaged.shares, averaged.parts, tables, strict=True)
+    ]
+    terms = [_column_term(parts, j, present, at, n) for j in range(len(columns))]
+    terms += [_pair_term(parts, pair, len(columns), at, n) for pair in averaged.pairs]
+    pairs = [_with_levels(pair, columns) for pair in averaged.pairs]
+    shift = np.zeros(n)
+    shift[at] = weighting.shift
+    return WeightingNow(
+        columns=columns,
+        present=present,
+        rows=rows,
+        share=share,
+        learned=at,
+        parts=parts,
+        score=WeightedScore(columns, pairs, terms, log_prior + shift),
+    )
+
+
+def _part_now(
+    share: float,
+    learned: Learned,
+    tables: list[ColumnTable],
+    columns: list[ColumnCells],
+    at: Index,
+    n_classes: int,
+) -> PartNow:
+    by_class = np.tile(learned.weights.terms, (n_classes, 1))
+    by_class[at] += learned.weights.deviations
+    pairs = [_with_levels(pair, columns) for pair in learned.pairs]
+    return PartNow(share, learned, tables, pairs, by_class)
+
+
+def _column_term(parts: list[PartNow], j: int, present: Index, at: Index, n_classes: int) -> Array:
+    """What a column adds: the mean over the parts of its weighted, corrected table."""
+    weights: dict[int, tuple[ColumnTable, Array]] = {}  # parts that smooth alike share a table
+    for part in parts:
+        table, so_far = weights.get(id(part.tables[j]), (part.tables[j], np.zeros(n_classes)))
+        weights[id(table)] = table, so_far + part.share * part.by_class[:, j]
+    term = np.zeros((len(parts[0].tables[j].full), n_classes))
+    for table, weight in weights.values():
+        if weight.any():
+            term += weight * _centred(table.full, present, n_classes)
+    for part in parts:
+        if part.learned.corrections is not None:
+            more = part.learned.corrections[j]
+            term[:, at] += part.share * _with_new_levels(more, len(term))
+    term -= term.mean(axis=1, keepdims=True)
+    return term
+
+
+def _pair_term(
+    parts: list[PartNow], pair: JoinedPair, n_columns: int, at: Index, n_classes: int
+) -> Array:
+    """What a pair of columns adds: the mean over the parts of its weighted, corrected tables."""
+    term = np.zeros((pair.sizes[0] * pair.sizes[1], n_classes))
+    for i, member in enumerate(pair.members):
+        part, t = parts[member.part], n_columns + member.place
+        table = part.by_class[:, t] * _centred(member.pair.full, at, n_classes)
+        if part.learned.corrections is not None:
+            table[:, at] += part.learned.corrections[t]
+        term += part.share * pair.spread(i, table)
+    term -= term.mean(axis=1, keepdims=True)
+    return term
+
+
+Pair = TypeVar("Pair", bound=PairCells)
+
+
+def _with_levels(pair: Pair, columns: list[ColumnCells]) -> Pair:
+    """A pair that knows the levels that came since, as none of its own."""
+    first, second = pair.maps
+    first = _with_new_levels(first, columns[pair.first].n_cells, -1)
+    second = _with_new_levels(second, columns[pair.second].n_cells, -1)
+    return replace(pair, maps=(first, second))
+
+
+def _with_new_levels(of_cells: Any, n_cells: int, value: float = 0.0) -> Any:
+    """An array with an entry a cell, with `value` for the levels that came since, before the
+    missing value."""
+    more = n_cells - len(of_cells)
+    if not more:
+        return of_cells
+    return np.insert(of_cells, [len(of_cells) - 1] * more, value, axis=0)
+
+
+def without_rows(averaged: Averaged) -> Averaged:
+    """What was learned, without the rows' probabilities, the counts of cells and the tables, which
+    follow the counts."""
+    none, nothing = np.arange(0), np.zeros((0, averaged.log_proba.shape[1]))
+    columns = [replace(c, counts=np.zeros_like(c.counts)) for c in averaged.columns]
+    parts = [
+        replace(part, columns=columns, tables=[], tested=none, log_proba=nothing)
+        for part in averaged.parts
+    ]
+    return replace(
+        averaged, columns=columns, parts=parts, tested=none, log_proba=nothing, gained=np.zeros(0)
+    )

@@ -1,0 +1,1 @@
+"""Columns as cells: the discretisation, counts of cells, and sums over their neighbours."""

@@ -1,0 +1,204 @@
+"""Columns as cells: each number in one of at most 128, each level and the missing value one by
+itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _kernels
+from tallybayes.engines.threads import get_num_threads
+from tallybayes.tables import Column, Empty, Mixed, Numbers, Texts
+from tallybayes.tally import GridCounts
+
+__all__ = ["ColumnCells", "coarse", "equal_frequency", "level_cells", "number_cells"]
+
+Array = NDArray[np.float64]
+Cells = NDArray[np.int32]
+
+FINEST = 128
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ColumnCells:
+    """How a column's values are distinguished: cells of numbers, then of levels, the last the
+    missing value.
+
+    Parameters
+    ----------
+    name : str
+    counts : float64 array (n_cells, n_classes)
+    edges : float64 array (n_numbers − 1,), optional
+        Of numbers: between two cells, the largest number of the lower one, as model files hold it.
+    levels : list of str, optional
+        Of strings, by themselves or beside numbers.
+    """
+
+    name: str
+    counts: Array
+    edges: Array | None = None
+    levels: list[str] | None = None
+
+    @property
+    def n_cells(self) -> int:
+        return len(self.counts)
+
+    @property
+    def is_number(self) -> bool:
+        return self.edges is not None
+
+    @property
+    def n_numbers(self) -> int:
+        """How many cells are of numbers; they are the first."""
+        return 0 if self.edges is None else len(self.edges) + 1
+
+    @property
+    def starts(self) -> Array:
+        """The smallest number of each cell but the first: a number is in the cell that counts the
+        starts at or below it, as it is in :class:`tallybayes.families.lookup.bins.Bins`."""
+        assert self.edges is not None
+        starts: Array = np.nextafter(self.edges, np.inf)
+        return starts
+
+    def codes(self, column: Column) -> Cells:
+        """The cell of each row, int32 (n_rows,); −1 for a value that is in no cell."""
+        gap = self.n_cells - 1
+        codes = np.full(column.n_rows, gap, dtype=np.int32)
+        if isinstance(column, Empty):
+            return codes
+        texts = column.texts if isinstance(column, Mixed) else column
+        numbers = column.numbers if isinstance(column, Mixed) else column
+        if isinstance(numbers, Numbers):
+            codes = self._codes_of(np.require(numbers.values, requirements="A"))
+        if isinstance(texts, Texts):
+            at = {level: i for i, level in enumerate(self.levels or [], start=self.n_numbers)}
+            rank = [*(at.get(level, -1) for level in texts.levels), gap]
+            of_texts = np.array(rank, dtype=np.int32)[texts.codes]
+            codes = np.where(texts.codes < 0, codes, of_texts)
+        return codes
+
+    def _codes_of(self, values: NDArray[Any]) -> Cells:
+        """The cell of each number; what is beyond all edges is in the last one, NaN in the missing
+        value."""
+        codes = np.empty(len(values), dtype=np.int32)
+        gap = self.n_cells - 1
+        if self.edges is None:  # the column has levels only
+            codes[:] = np.where(np.isnan(np.asarray(values, dtype=np.float64)), gap, -1)
+            return codes
+        _kernels.bin_entries(values[:, None], self.starts, codes, get_num_threads())
+        codes -= 1
+        np.minimum(codes, self.n_numbers - 1, out=codes)
+        codes[codes < 0] = gap
+        return codes
+
+
+def equal_frequency(weight: Array, most: int) -> NDArray[np.intp]:
+    """A label for each of consecutive values so that labels weigh alike.
+
+    A value heavier than an equal share of what the lighter ones leave is by itself, and separates
+    what lies on its two sides.
+
+    Parameters
+    ----------
+    weight : float64 array (n_values,)
+    most : int
+        Labels, about.
+
+    Returns
+    -------
+    index array (n_values,)
+        0, …, ascending.
+    """
+    heavy = np.zeros(len(weight), dtype=bool)
+    rest, left = float(weight.sum()), most
+    for i in np.argsort(-weight, kind="stable").tolist():
+        if left <= 1 or weight[i] < rest / left:
+            break
+        heavy[i] = True
+        rest, left = rest - float(weight[i]), left - 1
+    share = max(rest / max(left, 1), 1e-300)
+    label, held, labels = 0, 0.0, []
+    alone = heavy.tolist()
+    for i, w in enumerate(weight.tolist()):
+        if i and (alone[i] or alone[i - 1] or held >= share * (1.0 - 1e-12)):
+            label, held = label + 1, 0.0
+        held += w
+        labels.append(label)
+    return np.array(labels, dtype=np.intp)
+
+
+def number_cells(
+    name: str,
+    grid: GridCounts,
+    gaps: Array,
+    levels: list[str] | None = None,
+    beside: Array | None = None,
+) -> ColumnCells:
+    """Cells of a column of numbers, from its grid counts.
+
+    Parameters
+    ----------
+    name : str
+    grid : GridCounts
+    levels : list of str, optional
+        The strings beside the numbers.
+    beside : float64 array (n_classes, n_levels), optional
+        Their counts.
+    gaps : float64 array (n_classes,)
+        Rows without a value.
+    """
+    weight = grid.counts.sum(axis=0)
+    most = int(min(FINEST, max(2.0, weight.sum() // 2)))
+    label = equal_frequency(weight, most)
+    first = np.flatnonzero(np.diff(label, prepend=-1) != 0)
+    counts = (
+        np.add.reduceat(grid.counts, first, axis=1) if len(first) else np.zeros((grid.n_classes, 0))
+    )
+    if grid.shift:  # a cell of the grid is not divided
+        edges = np.nextafter(grid.lower_edges()[first[1:]], -np.inf)
+    else:
+        values = grid.values()
+        edges = 0.5 * (values[first[1:] - 1] + values[first[1:]])
+    texts = np.zeros((grid.n_classes, 0)) if beside is None else beside
+    together = np.concatenate([counts, texts, gaps[:, None]], axis=1)
+    return ColumnCells(
+        name=name, counts=np.ascontiguousarray(together.T), edges=edges, levels=levels
+    )
+
+
+def level_cells(name: str, levels: list[str], counts: Array, gaps: Array) -> ColumnCells:
+    """Cells of a column of strings: `counts` (n_classes, n_levels)."""
+    together = np.concatenate([counts, gaps[:, None]], axis=1)
+    return ColumnCells(name=name, counts=np.ascontiguousarray(together.T), levels=levels)
+
+
+def coarse(cells: ColumnCells, most: int, most_levels: int = 32) -> NDArray[np.int32]:
+    """For pairs: a coarser cell for each cell, int32 (n_cells,); numbers by weight, rare levels
+    joined, the missing value by itself.
+
+    Parameters
+    ----------
+    cells : ColumnCells
+    most : int
+        Of numbers.
+    most_levels : int
+    """
+    weight, n = cells.counts.sum(axis=1), cells.n_numbers
+    if cells.is_number:
+        label = equal_frequency(weight[:n], most)
+        first = int(label.max(initial=-1)) + 1
+        return np.append(label, first + _fewer(weight[n:], most_levels)).astype(np.int32)
+    return _fewer(weight, most_levels)
+
+
+def _fewer(weight: Array, most: int) -> NDArray[np.int32]:
+    """A label for each level, those of the least weight together where there are too many."""
+    if len(weight) <= most:
+        return np.arange(len(weight), dtype=np.int32)
+    kept = np.argsort(-weight, kind="stable")[: most - 1]
+    joined = np.full(len(weight), len(kept), dtype=np.int32)
+    joined[kept] = np.arange(len(kept), dtype=np.int32)
+    return joined

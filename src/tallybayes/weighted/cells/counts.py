@@ -1,0 +1,138 @@
+"""Columns as cells, from a tally: when weights are learned, and later, with other counts."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.tally import GridCounts, LevelCounts, TableTally
+from tallybayes.weighted.cells.columns import ColumnCells, level_cells, number_cells
+from tallybayes.weighted.cells.effective_rows import in_effective_rows
+
+__all__ = ["ColumnCounts", "Held", "cells_of", "counted_again", "held_columns"]
+
+Array = NDArray[np.float64]
+Counted = TypeVar("Counted", GridCounts, LevelCounts)
+
+
+class ColumnCounts(NamedTuple):
+    """What is counted of a column: numbers, levels, or both.
+
+    Parameters
+    ----------
+    levels : list of str
+    texts : LevelCounts, optional
+    numbers : GridCounts, optional
+    """
+
+    levels: list[str]
+    texts: LevelCounts | None = None
+    numbers: GridCounts | None = None
+
+    @property
+    def counts(self) -> Array:
+        """Of each cell of the grid and each level, float64 (n_classes, n)."""
+        parts = [part.counts for part in (self.numbers, self.texts) if part is not None]
+        return np.concatenate(parts, axis=1)
+
+
+ROUNDING = 2.0**-26  # of the rows of a class
+
+Held = dict[str, ColumnCounts]
+
+
+def held_columns(tally: TableTally, unit: float) -> Held:
+    """What is counted of each column, by name.
+
+    Parameters
+    ----------
+    tally : TableTally
+        As it is read.
+    unit : float
+        The weight of an effective row, in which the counts are given.
+    """
+    held: Held = {}
+    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
+        if columns.names is None:
+            continue
+        name = columns.names[0]
+        found = held.get(name, ColumnCounts([]))
+        if isinstance(group, GridCounts):
+            held[name] = found._replace(numbers=_scaled(group, unit))
+        elif isinstance(group, LevelCounts):
+            levels = [] if columns.levels is None else columns.levels[0].tolist()
+            held[name] = found._replace(levels=levels, texts=_scaled(group, unit))
+    return held
+
+
+def _scaled(group: Counted, unit: float) -> Counted:
+    """The same counts in effective rows."""
+    scaled = copy(group)
+    scaled.counts = in_effective_rows(group.counts, unit)
+    return scaled
+
+
+def _gaps(rows: Array, counts: Array) -> Array:
+    """Rows of each class without a value."""
+    gaps = rows - counts.sum(axis=1)
+    return np.where(gaps <= ROUNDING * np.abs(rows), 0.0, gaps)
+
+
+def cells_of(name: str, held: Held, rows: Array) -> ColumnCells:
+    """A column that is held, as cells.
+
+    Parameters
+    ----------
+    name : str
+    held : dict
+    rows : float64 array (n_classes,)
+        Effective rows of each class; none is 0.
+    """
+    levels, texts, numbers = held[name]
+    gaps = _gaps(rows, held[name].counts)
+    if texts is None:
+        assert numbers is not None
+        return number_cells(name, numbers, gaps)
+    order = sorted(range(len(levels)), key=levels.__getitem__)  # not as they came
+    levels, counts = [levels[i] for i in order], texts.counts[:, order]
+    if numbers is None:
+        return level_cells(name, levels, counts, gaps)
+    return number_cells(name, numbers, gaps, levels, counts)
+
+
+def counted_again(column: ColumnCells, held: Held, rows: Array) -> ColumnCells:
+    """The same cells with other counts.
+
+    Levels that came since stand behind those there were, before the missing value. Where the
+    column is held as another kind of thing, or not at all, nothing is counted.
+
+    Parameters
+    ----------
+    column : ColumnCells
+    held : dict
+    rows : float64 array (n_classes,)
+        Effective rows of each class; none is 0.
+    """
+    levels, texts, numbers = held.get(column.name, ColumnCounts([]))
+    if column.is_number != (numbers is not None) or (numbers is None and texts is None):
+        return replace(column, counts=np.zeros((column.n_cells, len(rows))))
+    counts = np.zeros((len(rows), column.n_numbers))
+    if column.edges is not None and numbers is not None:
+        cell = np.searchsorted(column.starts, numbers.values(), side="right")
+        for of_class, more in zip(counts, numbers.counts, strict=True):
+            of_class[:] = np.bincount(cell, more, len(of_class))
+    if column.levels is not None or texts is not None:
+        known = column.levels or []
+        all_levels = list(dict.fromkeys([*known, *levels]))
+        at = {level: i for i, level in enumerate(all_levels)}
+        of_levels = np.zeros((len(rows), len(all_levels)))
+        if texts is not None:
+            of_levels[:, [at[level] for level in levels]] = texts.counts
+        counts = np.concatenate([counts, of_levels], axis=1)
+        column = replace(column, levels=all_levels)
+    together = np.concatenate([counts, _gaps(rows, counts)[:, None]], axis=1)
+    return replace(column, counts=np.ascontiguousarray(together.T))

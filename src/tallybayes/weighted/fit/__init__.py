@@ -1,0 +1,1 @@
+"""Learning a weighted model: terms in stages, cell offsets, shrinkage, averaging, pruning."""

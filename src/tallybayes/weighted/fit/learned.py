@@ -1,0 +1,280 @@
+"""What learning gives: terms, their weights and tables; and the tables for other counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.weighted.cells.columns import ColumnCells
+from tallybayes.weighted.terms.column_tables import (
+    NULL_TERM,
+    ColumnTable,
+    TableChoice,
+    column_table,
+)
+from tallybayes.weighted.terms.joined_pairs import JoinedPair, joined_pairs
+from tallybayes.weighted.terms.pair_terms import PairTerm
+from tallybayes.weighted.terms.term_scores import Weights
+
+__all__ = ["Averaged", "Learned", "nothing_learned", "tables_of"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Learned:
+    """What one fit gives. Its terms are the columns, then the pairs.
+
+    Parameters
+    ----------
+    columns : list of ColumnCells
+    choices : list of TableChoice
+        How each column's counts are smoothed.
+    pairs : list of PairTerm
+    rounds : list of Weights
+        Of the terms there were, when each round of pairs was taken.
+    weights : Weights
+    corrections : list of float64 arrays (n_cells, n_classes), optional
+        What the last correction adds to each weighted table, in nats, centred over classes.
+    tables : list of float64 arrays (n_cells, n_classes)
+        What each term adds, weighted, corrected and centred over classes, in nats.
+    offset : float64 array (n_classes,)
+        log p + b.
+    tested : index array (n_tested,)
+        The learning rows that are predicted: all, but of many rows with corrections a fifth; none
+        of a part of an average, which predicts them as a whole.
+    log_proba : float64 array (n_tested, n_classes)
+        Normalised log-probabilities of these rows. Each is taken out of the counts of
+        every column and pair, exactly, and corrected by what was learned without its fold. What
+        the row has still helped to choose is a little optimistic: the weights (few), which pairs
+        there are, the widths, the expected counts of other rows.
+    nearly : dict of int to int
+        Columns that say nearly the same as another, and that one, beside which they add little;
+        they weigh 0.
+    """
+
+    columns: list[ColumnCells]
+    choices: list[TableChoice]
+    pairs: list[PairTerm]
+    rounds: list[Weights]
+    weights: Weights
+    corrections: list[Array] | None
+    tables: list[Array]
+    offset: Array
+    tested: NDArray[np.intp]
+    log_proba: Array
+    nearly: dict[int, int] = field(default_factory=dict)
+
+    def term_tables(self, columns: list[ColumnCells], p: Array) -> list[Array]:
+        """The tables for new counts of the same cells: those of columns follow the counts, under
+        the choices made; pairs, weights and corrections stay as they were learned.
+
+        Parameters
+        ----------
+        columns : list of ColumnCells
+        p : float64 array (n_classes,)
+            Shares of the classes.
+        """
+        full = [
+            column_table(column, p, choice).full
+            for column, choice in zip(columns, self.choices, strict=True)
+        ]
+        return tables_of(full + [pair.full for pair in self.pairs], self.weights, self.corrections)
+
+    def among(self, columns: list[ColumnCells], kept: list[int]) -> Learned:
+        """The same with columns beside its own that add nothing and weigh 0.
+
+        Parameters
+        ----------
+        columns : list of ColumnCells
+            All.
+        kept : list of int
+            Where its own are among them.
+        """
+        d, n_classes = len(columns), len(self.offset)
+        at = {j: i for i, j in enumerate(kept)}
+
+        def spread(weights: Weights) -> Weights:
+            pairs = len(weights.terms) - len(kept)
+            place = np.array([*kept, *range(d, d + pairs)], dtype=np.intp)
+            terms, deviations = np.zeros(d + pairs), np.zeros((n_classes, d + pairs))
+            terms[place], deviations[:, place] = weights.terms, weights.deviations
+            return replace(weights, terms=terms, deviations=deviations)
+
+        def widened(tables: list[Array]) -> list[Array]:
+            nothing = [np.zeros((column.n_cells, n_classes)) for column in columns]
+            wide = [tables[at[j]] if j in at else nothing[j] for j in range(d)]
+            return wide + tables[len(kept) :]
+
+        return replace(
+            self,
+            columns=columns,
+            choices=[self.choices[at[j]] if j in at else NULL_TERM for j in range(d)],
+            pairs=[replace(q, first=kept[q.first], second=kept[q.second]) for q in self.pairs],
+            rounds=[spread(weights) for weights in self.rounds],
+            weights=spread(self.weights),
+            corrections=None if self.corrections is None else widened(self.corrections),
+            tables=widened(self.tables),
+            nearly={kept[j]: kept[other] for j, other in self.nearly.items()},
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Averaged:
+    """A weighted model: the weighted mean of what several fits give, its "parts".
+
+    Each part is a sum of tables, and so is their mean. Its terms are the columns, then each two
+    columns that are a pair in any of the parts.
+
+    Parameters
+    ----------
+    columns : list of ColumnCells
+    parts : list of Learned
+        Each over all columns.
+    shares : float64 array (n_parts,)
+        How much each part counts; they sum to 1.
+    tested : index array (n_tested,)
+        The learning rows that are predicted: all, or some where they are many.
+    log_proba : float64 array (n_tested, n_classes)
+        Normalised log-probabilities of these rows, by what was learned without them.
+    gained : float64 array (n_tested,)
+        By how many nats the mean of all parts says more of each of these rows than `log_proba`;
+        0 for one part.
+    duplicates : dict of int to int
+        Columns with the same cells as an earlier one in all rows, and that one; they weigh 0.
+    nearly : dict of int to int
+        Columns that say nearly the same as another, and that one, beside which they add little;
+        they weigh 0.
+    """
+
+    columns: list[ColumnCells]
+    parts: list[Learned]
+    shares: Array
+    tested: NDArray[np.intp]
+    log_proba: Array
+    gained: Array
+    duplicates: dict[int, int] = field(default_factory=dict)
+    nearly: dict[int, int] = field(default_factory=dict)
+
+    @classmethod
+    def of_one(cls, learned: Learned, duplicates: dict[int, int] | None = None) -> Averaged:
+        """What one fit gives, by itself."""
+        return cls(
+            columns=learned.columns,
+            parts=[learned],
+            shares=np.ones(1),
+            tested=learned.tested,
+            log_proba=learned.log_proba,
+            gained=np.zeros(len(learned.tested)),
+            duplicates=duplicates or {},
+            nearly=learned.nearly,
+        )
+
+    @property
+    def order(self) -> list[int]:
+        """The parts, those of the largest share first; of equal shares the last first, as the one
+        that is learned of all rows is the last."""
+        last = np.arange(len(self.parts))[::-1]
+        order: list[int] = last[np.argsort(-self.shares[last], kind="stable")].tolist()
+        return order
+
+    @property
+    def main(self) -> Learned:
+        """The part of the largest share."""
+        return self.parts[self.order[0]]
+
+    @cached_property
+    def pairs(self) -> list[JoinedPair]:
+        """The pairs of all parts, each two columns once: those of the main part first."""
+        return joined_pairs([part.pairs for part in self.parts], self.order)
+
+    @property
+    def offset(self) -> Array:
+        """log p + b, float64 (n_classes,), in nats."""
+        offset: Array = self.shares @ np.stack([part.offset for part in self.parts])
+        return offset
+
+    @cached_property
+    def weights(self) -> Weights:
+        """The mean weights of the terms; a part without a pair has weight 0 for it."""
+        d, n_classes = len(self.columns), len(self.parts[0].weights.offsets)
+        terms = np.zeros(d + len(self.pairs))
+        deviations, offsets = np.zeros((n_classes, len(terms))), np.zeros(n_classes)
+        for part, share in zip(self.parts, self.shares, strict=True):
+            terms[:d] += share * part.weights.terms[:d]
+            deviations[:, :d] += share * part.weights.deviations[:, :d]
+            offsets += share * part.weights.offsets
+        for t, pair in enumerate(self.pairs, d):
+            for member in pair.members:
+                share, weights = self.shares[member.part], self.parts[member.part].weights
+                terms[t] += share * weights.terms[d + member.place]
+                deviations[:, t] += share * weights.deviations[:, d + member.place]
+        return Weights(terms, deviations, offsets, self.main.weights.scale)
+
+    def choice(self, j: int) -> TableChoice:
+        """How the counts of a column are smoothed: in the main part, or where that does not hear
+        it, in one that does."""
+        choices = [self.parts[m].choices[j] for m in self.order]
+        return next((choice for choice in choices if choice != NULL_TERM), NULL_TERM)
+
+    def column_tables(self, columns: list[ColumnCells], p: Array) -> list[list[ColumnTable]]:
+        """The tables of the columns for each part, under these counts; where parts smooth a column
+        alike, it is the same object.
+
+        Parameters
+        ----------
+        columns : list of ColumnCells
+            The same cells with any counts.
+        p : float64 array (n_classes,)
+            Shares of the classes.
+        """
+        found: list[list[ColumnTable]] = [[] for _ in self.parts]
+        for j, column in enumerate(columns):
+            made: dict[TableChoice, ColumnTable] = {}
+            for part, tables in zip(self.parts, found, strict=True):
+                choice = part.choices[j]
+                if choice not in made:
+                    made[choice] = column_table(column, p, choice)
+                tables.append(made[choice])
+        return found
+
+
+def nothing_learned(columns: list[ColumnCells], p: Array, n_rows: int = 0) -> Learned:
+    """Columns that add nothing, beside the class shares p, which predict so many rows."""
+    d, n_classes = len(columns), len(p)
+    return Learned(
+        columns=columns,
+        choices=[NULL_TERM] * d,
+        pairs=[],
+        rounds=[],
+        weights=Weights(np.zeros(d), np.zeros((n_classes, d)), np.zeros(n_classes), 1.0),
+        corrections=None,
+        tables=[np.zeros((column.n_cells, n_classes)) for column in columns],
+        offset=np.log(p),
+        tested=np.arange(n_rows),
+        log_proba=np.tile(np.log(p), (n_rows, 1)),
+    )
+
+
+def tables_of(full: list[Array], weights: Weights, corrections: list[Array] | None) -> list[Array]:
+    """Log-ratios weighted, corrected and centred over classes.
+
+    Parameters
+    ----------
+    full : list of float64 arrays (n_cells, n_classes)
+    weights : Weights
+    corrections : list of float64 arrays (n_cells, n_classes), optional
+    """
+    by_class = weights.by_class()
+    tables = [by_class[:, t] * _centred(table) for t, table in enumerate(full)]
+    if corrections is not None:
+        tables = [table + more for table, more in zip(tables, corrections, strict=True)]
+    return [_centred(table) for table in tables]
+
+
+def _centred(table: Array) -> Array:
+    centred: Array = table - table.mean(axis=1, keepdims=True)
+    return centred

@@ -1,0 +1,171 @@
+"""A model fitted to a part of the rows: its terms, and the corrections of their cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.weighted.cells.columns import ColumnCells, coarse
+from tallybayes.weighted.fit.cell_offsets import CorrectedRows, added
+from tallybayes.weighted.fit.learned import Learned
+from tallybayes.weighted.fit.offset_cells import CorrectedCells
+from tallybayes.weighted.fit.options import FitOptions
+from tallybayes.weighted.fit.ridge_path import CorrectionPath
+from tallybayes.weighted.fit.shrinkage import min_column_gain, too_many_columns
+from tallybayes.weighted.fit.stagewise import Rounds
+from tallybayes.weighted.rows.samples import thinned
+from tallybayes.weighted.terms.column_tables import NULL_TERM
+from tallybayes.weighted.terms.learning_rows import LearningRows, counted_in
+from tallybayes.weighted.terms.screening import column_tables, screened
+
+__all__ = ["Part", "PartFit"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+CELLS = (4, 16)  # in which numbers are corrected, beside their own where these are many more
+MOST_TESTED = 50_000  # rows left out that judge
+
+
+class Part:
+    """Some of the rows, to fit a model to. The rows left out weigh nothing: they are in no count,
+    and are scored as new rows are.
+
+    Parameters
+    ----------
+    columns : list of ColumnCells
+        With the counts of all rows.
+    rows : LearningRows
+        All rows, in canonical order.
+    kept : bool array (n_rows,)
+        The rows that are learned from.
+    p : float64 array (n_classes,)
+        Shares of the classes.
+    options : FitOptions
+    stricter : float
+        Nats that a column has to gain beyond the least, to be selected.
+    among : iterable of (str, str), optional
+        The pairs of columns that may be taken, by name; any unless given.
+    """
+
+    def __init__(
+        self,
+        columns: list[ColumnCells],
+        rows: LearningRows,
+        kept: NDArray[np.bool_],
+        p: Array,
+        options: FitOptions,
+        stricter: float = 0.0,
+        among: Iterable[tuple[str, str]] | None = None,
+    ) -> None:
+        self.p, self.options = p, options
+        left_out = np.flatnonzero(~kept)
+        self.tested = left_out[thinned(rows.y[left_out], rows.n_classes, MOST_TESTED)]
+        own = rows if kept.all() else rows.take(np.flatnonzero(kept))
+        self.all_columns = columns
+        weighted = replace(rows, weight=np.where(kept, rows.weight, 0.0))
+        counted = columns if kept.all() else counted_in(columns, own)
+        tables, d = column_tables(counted, p, own), len(columns)
+        min_gain = min_column_gain(d, float(own.weight.sum())) + stricter
+        if too_many_columns(d, float(rows.weight.sum())):
+            self.selected = [j for j, table in enumerate(tables) if table.gain >= min_gain]
+        else:  # a column that adds nothing by itself may be in a pair
+            self.selected = list(range(d))
+            tables = screened(counted, tables, p, min_gain)
+        self.rounds = Rounds(
+            [counted[j] for j in self.selected],
+            [tables[j] for j in self.selected],
+            weighted.among(self.selected),
+            p,
+            self.options,
+            among,
+            rows.weight if len(left_out) else None,
+        )
+
+    def fit(self, *, all_that_gain: bool = False) -> PartFit:
+        """The terms and weights with pairs that gain more than they would by chance, or, after
+        that, with all that gain at all."""
+        if self.options.interactions != 0 and len(self.selected) > 1:
+            self.rounds.add_pairs(all_that_gain=all_that_gain)
+        return PartFit(self, *self.rounds.fitted())
+
+    def finish(self) -> None:
+        """Frees what is needed for further fits only."""
+        self.rounds.finish()
+
+
+@dataclass(frozen=True, eq=False)
+class PartFit:
+    """What was fitted to a part.
+
+    Parameters
+    ----------
+    part : Part
+    learned : Learned
+        Of the selected columns, without corrections.
+    scores : float64 array (n_rows, n_classes)
+        S without corrections, of the rows that were fitted, each taken out of every count, and of
+        the others.
+    cells : CorrectedCells, optional
+    corrections : float64 array (n_cells, n_classes), optional
+        Of `cells`, in nats.
+    """
+
+    part: Part
+    learned: Learned
+    scores: Array
+    cells: CorrectedCells | None = None
+    corrections: Array | None = None
+
+    def path(self) -> CorrectionPath | None:
+        """Corrections of every cell of the terms that say something; None where there is none, or
+        too many."""
+        part, learned = self.part, self.learned
+        rounds, rows, maps = part.rounds, part.rounds.rows, []
+        for t, table in enumerate(learned.tables):
+            if t < len(learned.columns):
+                if learned.choices[t] == NULL_TERM:
+                    continue
+                column = learned.columns[t]
+                maps += [(t, coarse(column, n)) for n in CELLS if 2 * n < column.n_numbers]
+            maps.append((t, np.arange(len(table), dtype=np.int32)))
+        cells = CorrectedCells(maps, rows.n_classes)
+        if not cells.feasible:
+            return None
+        index, stands = cells.learning_rows(rows)
+        numbered = rounds.numbered(cells, index)
+        return CorrectionPath(
+            cells,
+            CorrectedRows(numbered, self.scores[index], rows.y[index], stands, cells.n),
+            rounds.numbered(cells, part.tested),
+            self.scores[part.tested],
+        )
+
+    def corrected(self, path: CorrectionPath) -> PartFit:
+        """The same with the corrections that a path has reached."""
+        return replace(self, cells=path.cells, corrections=path.q)
+
+    def scores_of(self, index: Index) -> Array:
+        """S of some rows, corrected, float64 (n_some, n_classes)."""
+        if self.cells is None or self.corrections is None:
+            return self.scores[index]
+        numbered = self.part.rounds.numbered(self.cells, index)
+        return self.scores[index] + added(self.corrections, numbered)
+
+    def result(self) -> Learned:
+        """What was learned, of all columns, corrected, with the counts of all rows."""
+        part, learned, corrections = self.part, self.learned, None
+        if self.cells is not None and self.corrections is not None:
+            shapes = [table.shape for table in learned.tables]
+            corrections = self.cells.of_terms(self.corrections, shapes)
+        learned = replace(
+            learned,
+            columns=[part.all_columns[j] for j in part.selected],
+            pairs=part.rounds.of_all(len(learned.pairs)),
+            corrections=corrections,
+        )
+        learned = replace(learned, tables=learned.term_tables(learned.columns, part.p))
+        return learned.among(part.all_columns, part.selected)

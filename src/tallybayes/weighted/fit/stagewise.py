@@ -1,0 +1,283 @@
+"""Terms and weights in rounds: columns, pairs for what columns do not say, then cell offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.weighted.cells.columns import ColumnCells
+from tallybayes.weighted.fit.cell_offsets import (
+    ALL_FOLDS,
+    FOLDS,
+    SALT,
+    Correction,
+    correction,
+    stops_early,
+)
+from tallybayes.weighted.fit.learned import Learned, tables_of
+from tallybayes.weighted.fit.offset_cells import CorrectedCells
+from tallybayes.weighted.fit.options import FitOptions
+from tallybayes.weighted.optim.weights import learn_weights
+from tallybayes.weighted.rows.samples import sampled
+from tallybayes.weighted.terms.column_tables import NULL_TERM, ColumnTable
+from tallybayes.weighted.terms.learning_rows import LearningRows, column_values
+from tallybayes.weighted.terms.pair_search import Pairs
+from tallybayes.weighted.terms.pair_terms import PairTerm, pair_values
+from tallybayes.weighted.terms.row_scores import RowScores, log_normalised
+from tallybayes.weighted.terms.term_scores import Terms, Weights, scores_of, shares_of
+
+__all__ = ["Rounds"]
+
+Array = NDArray[np.float64]
+
+ROUNDS = 8
+GROWN = 2  # times as many terms: γ is chosen again
+MOST_PAIRS = 100  # of a round
+HARDLY = 0.25  # of those that find a place: fewer mean that there are hardly more
+HARDLY_ALL = 0.1  # the same where every pair that gains is taken
+MOST_PAIRED = 400  # columns among which pairs are looked for
+MOST_ROWS = 25_000  # that weights are learned on
+MOST_VALUES = 100_000_000  # of terms, rows and classes
+MOST_DEVIATIONS = 4_000
+CHANCE = 5.0  # nats that a column has to gain by itself for its cells to be corrected
+
+
+class Rounds:
+    """The terms so far, and their weights.
+
+    Parameters
+    ----------
+    columns : list of ColumnCells
+    tables : list of ColumnTable
+    rows : LearningRows
+        All rows; weights are learned and pairs chosen on a sample of them, if they are many.
+    p : float64 array (n_classes,)
+        Shares of the classes.
+    options : FitOptions
+    among : iterable of (str, str), optional
+        The pairs of columns that may be taken, by name; any unless given.
+    weight : float64 array (n_rows,), optional
+        Weights with which pairs are counted for the final model, where some rows are left out here
+        (weight 0 in `rows`). Not given where none is.
+    """
+
+    def __init__(
+        self,
+        columns: list[ColumnCells],
+        tables: list[ColumnTable],
+        rows: LearningRows,
+        p: Array,
+        options: FitOptions,
+        among: Iterable[tuple[str, str]] | None = None,
+        weight: Array | None = None,
+    ) -> None:
+        d, n_classes = len(columns), rows.n_classes
+        self.columns, self.rows, self.p, self.options, self.among = columns, rows, p, options, among
+        self.by_class = options.by_class and n_classes * (d + 1) <= MOST_DEVIATIONS
+        self.most = max(4, min(d, MOST_PAIRS))
+        terms = d + ROUNDS * self.most
+        room = MOST_VALUES // (terms * (1 if n_classes == 2 else n_classes))
+        self.index, stands = sampled(rows.y, rows.weight, n_classes, max(1, min(MOST_ROWS, room)))
+        self.counted = rows.take(self.index)
+        self.sample = replace(self.counted, weight=stands)
+        self.is_null = np.array([table.choice == NULL_TERM for table in tables], dtype=bool)
+        taken = np.zeros(rows.n, dtype=bool)
+        taken[self.index] = True
+        self.others = np.flatnonzero(~taken)
+        self.rest = RowScores(rows.take(self.others), p, tables)
+        self.terms = Terms(n_classes, len(self.index), terms)
+        for table, cells in zip(tables, self.sample.cells, strict=True):
+            values = column_values(table, cells, self.sample.y, self.counted.removed, p)
+            self.terms.add(values, pair=False)
+        self.rounds: list[Weights] = []
+        self._validated = 0
+        self.weights = self.learn_weights(None)
+        self._pairs: Pairs | None = None
+        self._of_all: list[PairTerm] = []
+        self._all_rows: list[LearningRows] = []
+        if weight is not None:
+            some = (self.counted, self.index), (self.rest.rows, self.others)
+            self._all_rows = [replace(rows, weight=weight[index]) for rows, index in some]
+
+    def learn_weights(self, start: Weights | None) -> Weights:
+        """Weights of the terms there are, near enough to choose pairs by. γ is chosen again where
+        the terms are twice as many."""
+        due = len(self.terms) >= GROWN * self._validated
+        if due:
+            self._validated = len(self.terms)
+        return self._learn_weights(start, self.options.penalty, nearly=True, validated=due)
+
+    def _learn_weights(
+        self,
+        start: Weights | None,
+        penalty: float | None,
+        *,
+        nearly: bool,
+        validated: bool = True,
+    ) -> Weights:
+        return learn_weights(
+            self.terms,
+            self.sample,
+            start,
+            np.log(self.p),
+            by_class=self.by_class,
+            penalty=penalty,
+            nearly=nearly,
+            validated=validated,
+        )
+
+    def sample_scores(self) -> Array:
+        """S of the sample, by what its terms say, float64 (n_classes, n_sample)."""
+        offset = np.log(self.p) + self.weights.offsets
+        return scores_of(self.terms.values, self.weights.by_class(), offset)
+
+    def scores(self) -> Array:
+        """S of all rows, float64 (n_classes, n_rows): those outside the sample recomputed from
+        tables."""
+        of_sample = self.sample_scores()
+        if not len(self.others):
+            return of_sample
+        scores = np.empty((self.rows.n, self.rows.n_classes))
+        scores[self.index] = of_sample.T
+        scores[self.others] = self.rest.scores(self.weights)
+        return scores.T
+
+    def top_columns_by_effect(self, n: int) -> NDArray[np.intp]:
+        """The columns with the largest mean effect on the scores of the learning rows."""
+        if len(self.columns) <= n:
+            return np.arange(len(self.columns))
+        effect = (
+            (~self.is_null) * self.weights.terms * (self.terms.values**2).mean(axis=(0, 2)) ** 0.5
+        )
+        return np.sort(np.argsort(-effect, kind="stable")[:n])
+
+    def add_pairs(self, *, all_that_gain: bool = False) -> None:
+        """Rounds of pairs and of weights.
+
+        Parameters
+        ----------
+        all_that_gain : bool
+            Whether a pair is worth its place where it gains at all; else it has to gain more than
+            one of so many pairs would by chance.
+        """
+        d, most = len(self.columns), ROUNDS * self.most
+        if self.options.interactions is not None:
+            most = min(most, self.options.interactions)
+        if self.by_class and self.rows.n_classes > 2:
+            most = min(most, max(d, MOST_DEVIATIONS // self.rows.n_classes - d - 1))
+        if self._pairs is None:
+            self._pairs = Pairs(
+                self.columns, self.sample, self.p, self.top_columns_by_effect(MOST_PAIRED)
+            )
+            if self.among is not None:
+                self._pairs.only(self.among)
+        few = (HARDLY_ALL if all_that_gain else HARDLY) * self.most
+        for _ in range(ROUNDS):
+            left = min(self.most, most - len(self.rest.pairs))
+            if left <= 0:
+                return
+            proba = np.ascontiguousarray(shares_of(self.sample_scores()).T, dtype=np.float32)
+            found = self._pairs.best(proba, left, all_that_gain=all_that_gain)
+            if not found:
+                return
+            others = self.rest.proba(self.weights)
+            parts = [(self.counted, proba), (self.rest.rows, others)]
+            for choice in found:
+                counted = self._pairs.counted(choice, parts, len(self.rounds))
+                values = pair_values(counted, self.counted, proba)
+                self.terms.add(values, pair=True)
+                self.rest.pairs.append(replace(counted, proba=others))
+                if self._all_rows:
+                    every = list(zip(self._all_rows, (proba, others), strict=True))
+                    counted = self._pairs.counted(choice, every, len(self.rounds))
+                self._of_all.append(counted.term)
+            self.rounds.append(self.weights)
+            self.weights = self.learn_weights(self.weights)
+            if len(found) < few:
+                return
+
+    def of_all(self, n_pairs: int) -> list[PairTerm]:
+        """The first pairs, counted on all rows, including those left out here."""
+        return self._of_all[:n_pairs]
+
+    def finish(self) -> None:
+        """No term is added any more: what terms say of the rows is given up."""
+        del self.terms
+
+    def learned(self) -> Learned:
+        """Adds pairs and corrections, if asked to, and predicts the rows."""
+        if self.options.interactions != 0 and len(self.columns) > 1:
+            self.add_pairs()
+        learned, scores = self.fitted()
+        full = self._log_ratios()
+        found = self.corrected(full, scores) if self.options.polish else None
+        if found is None:
+            tested, log_proba = np.arange(self.rows.n), log_normalised(scores)
+            return replace(learned, tested=tested, log_proba=log_proba)
+        corrections, honest = found
+        return replace(
+            learned,
+            corrections=corrections,
+            tables=tables_of(full, self.weights, corrections),
+            tested=honest.tested,
+            log_proba=log_normalised(scores[honest.tested] + honest.left_out),
+        )
+
+    def _log_ratios(self) -> list[Array]:
+        pairs = [pair.term.full for pair in self.rest.pairs]
+        return [table.full for table in self.rest.tables] + pairs
+
+    def fitted(self) -> tuple[Learned, Array]:
+        """The terms there are with their weights, which predict no row yet; and S of all rows,
+        float64 (n_rows, n_classes)."""
+        self.weights = self._learn_weights(self.weights, self.weights.scale, nearly=False)
+        tables, weights = self.rest.tables, self.weights
+        weights.terms[: len(tables)][self.is_null] = 0.0
+        weights.deviations[:, : len(tables)][:, self.is_null] = 0.0
+        learned = Learned(
+            columns=self.columns,
+            choices=[table.choice for table in tables],
+            pairs=[pair.term for pair in self.rest.pairs],
+            rounds=list(self.rounds),
+            weights=weights,
+            corrections=None,
+            tables=tables_of(self._log_ratios(), weights, None),
+            offset=np.log(self.p) + weights.offsets,
+            tested=np.arange(0),
+            log_proba=np.empty((0, self.rows.n_classes)),
+        )
+        return learned, np.ascontiguousarray(self.scores().T)
+
+    def corrected(self, full: list[Array], scores: Array) -> tuple[list[Array], Correction] | None:
+        """Offsets of the cells of informative columns and of pairs."""
+        rows, tables = self.rows, self.rest.tables
+        informative = [t for t in range(len(full)) if t >= len(tables) or tables[t].gain > CHANCE]
+        maps = [(t, np.arange(len(full[t]), dtype=np.int32)) for t in informative]
+        cells = CorrectedCells(maps, rows.n_classes)
+        if not cells.feasible:
+            return None
+        index, stands = cells.learning_rows(rows)
+        some = rows if len(index) == rows.n else rows.take(index)
+        scores, fold = scores[index], some.folds(FOLDS, SALT)
+        if rows.n_classes == 2 and len(index) >= ALL_FOLDS:
+            codes = (self.codes(t, some.cells) for t in informative)
+            if stops_early(codes, scores, some.y, stands, fold == 0):
+                return None
+        numbered = self.numbered(cells, index)
+        found = correction(numbered, scores, some.y, stands, cells.n, fold)
+        if found is None:
+            return None
+        corrections = cells.of_terms(found.cells, [table.shape for table in full])
+        return corrections, found._replace(tested=index[found.tested])
+
+    def codes(self, t: int, cells: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The cell of rows in a term; −1 for none."""
+        d = len(self.columns)
+        return cells[t] if t < d else self.rest.pairs[t - d].term.codes(cells)
+
+    def numbered(self, cells: CorrectedCells, index: NDArray[np.intp]) -> NDArray[np.int32]:
+        """The corrected cells of some rows, (n_some, n_maps); −1 for none."""
+        return cells.numbered(self.codes, self.rows.cells, index)

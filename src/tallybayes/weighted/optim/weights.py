@@ -1,0 +1,147 @@
+"""Weights of terms, by the least penalised leave-one-out log-loss: convex, few parameters.
+
+γ is chosen by cross-validation over the leave-one-out rows, from 1,000 rows on, where it matters.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _kernels
+from tallybayes.engines.threads import get_num_threads
+from tallybayes.weighted.optim.class_weights import Curvature, class_weights
+from tallybayes.weighted.optim.loss import CENTRE, Loss
+from tallybayes.weighted.optim.newton import penalty_takes, shared_weights
+from tallybayes.weighted.rows.samples import thinned
+from tallybayes.weighted.terms.learning_rows import LearningRows
+from tallybayes.weighted.terms.term_scores import Terms, Weights, scores_of
+
+__all__ = ["Weights", "learn_weights"]
+
+Array = NDArray[np.float64]
+Values = NDArray[np.float32]
+
+SCALES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
+HOPELESS = 1.02  # times the least loss: a lower scale is not tried
+VALIDATED = 12_000  # rows of cross-validation
+SALT = 1  # of its folds
+THOROUGH = 5_000_000  # values up to which each fold of few rows is left out once
+FEWEST = 1000  # rows from which the scale is chosen
+MATTERS = 0.5  # nats: a penalty that takes less from the likelihood is not chosen
+STEPS = 200
+WORTH = 1e-6  # nats: what the last step may gain
+NEARLY = 1e-1  # the same where only losses are compared
+OF_A_ROW = 1e-5  # the same, a row, where other terms come
+MANY = 5000  # and rows are so many
+MANY_WEIGHTS = 400  # deviations, of which the last steps say little
+OF_MANY = 1e-2  # nats: what the last step may gain of so many
+
+
+def _solved(
+    loss: Loss, start: Weights, deviating: bool, worth: float, curvature: Curvature | None = None
+) -> Weights:
+    if deviating:
+        return class_weights(loss, start, steps=STEPS, worth=worth, curvature=curvature)
+    return shared_weights(loss, start, steps=STEPS, worth=worth)
+
+
+def _of_rows(values: Values, index: NDArray[np.intp]) -> Values:
+    """Values of some rows, without a copy of all of them in between."""
+    found = np.empty((*values.shape[:2], len(index)), dtype=values.dtype)
+    for layer, into in zip(values, found, strict=True):
+        np.take(layer, index, axis=1, out=into, mode="clip")
+    return found
+
+
+def _validated(
+    values: Values,
+    rows: LearningRows,
+    pair: NDArray[np.bool_],
+    start: Weights,
+    log_share: Array,
+    deviating: bool,
+    scales: tuple[float, ...],
+) -> Weights:
+    """Weights under the γ of cross-validation, as some of the rows have them."""
+    index = thinned(rows.y, rows.n_classes, VALIDATED)
+    thorough = len(index) < 1500 and values.size < THOROUGH
+    folds = 5 if thorough else 3
+    fold = rows.take(index).folds(folds, SALT)
+    parts = [(index[fold != f], index[fold == f]) for f in range(folds if thorough else 1)]
+    inside = [_of_rows(values, train) for train, _ in parts]
+    outside = [_of_rows(values, test) for _, test in parts]
+    now, found, losses = [start] * len(parts), start, [np.inf]
+    for scale in scales:
+        loss, curvature = 0.0, Curvature()  # of one fold it is about that of the others
+        for f, (train, test) in enumerate(parts):
+            y, weight = rows.y[train], rows.weight[train]
+            within = Loss(inside[f], y, weight, pair, log_share, scale)
+            now[f] = _solved(within, now[f], deviating, NEARLY, curvature)
+            scores = scores_of(outside[f], now[f].by_class(), log_share + now[f].offsets)
+            scratch = np.empty(scores.shape, dtype=np.float32)
+            loss += _kernels.softmax_residuals(
+                scores, rows.y[test], rows.weight[test], scratch, get_num_threads()
+            )
+        if loss < min(losses):
+            found = now[0]
+        losses.append(loss)
+        if loss > HOPELESS * min(losses):
+            break
+    return found
+
+
+def learn_weights(
+    terms: Terms,
+    rows: LearningRows,
+    start: Weights | None,
+    log_share: Array,
+    *,
+    by_class: bool = True,
+    penalty: float | None = None,
+    nearly: bool = False,
+    validated: bool = True,
+) -> Weights:
+    """The weights of all terms.
+
+    Parameters
+    ----------
+    terms : Terms
+    rows : LearningRows
+    start : Weights, optional
+        Of the first terms, as they were before others came.
+    log_share : float64 array (n_classes,)
+        log p.
+    by_class : bool
+        Whether there are deviations, for more than two classes.
+    penalty : float, optional
+        γ; by cross-validation unless given.
+    nearly : bool
+        Whether other terms will come, so that of many rows near the least loss is near enough.
+    validated : bool
+        Whether γ is chosen again.
+    """
+    d, n_classes = len(terms), rows.n_classes
+    deviating = by_class and n_classes > 2
+    first = start is None
+    if start is None:
+        equal = np.full(d, 1.0 / (1.0 + d / 8.0))
+        start = Weights(equal, np.zeros((n_classes, d)), np.zeros(n_classes), 1.0)
+    start = start.with_more(d - len(start.terms), CENTRE)
+    pair = np.array(terms.pair, dtype=bool)
+    values = terms.values
+    scale = start.scale if penalty is None else penalty
+    worth = OF_A_ROW * rows.n if nearly and rows.n > MANY else WORTH
+    if deviating and d * n_classes > MANY_WEIGHTS:
+        worth = max(worth, OF_MANY if not nearly else NEARLY)
+    loss = Loss(values, rows.y, rows.weight, pair, log_share, scale)
+    if penalty is None and validated and rows.n >= FEWEST:
+        if not deviating:
+            start = _solved(loss, start, deviating, worth)
+            if penalty_takes(loss, start) < MATTERS:
+                return start
+        at = SCALES.index(scale)
+        tried = SCALES if first else SCALES[max(at - 1, 0) : at + 2]
+        start = _validated(values, rows, pair, start, log_share, deviating, tried)
+        loss = Loss(values, rows.y, rows.weight, pair, log_share, start.scale)
+    return _solved(loss, start, deviating, worth)

@@ -1,0 +1,127 @@
+"""Fair samples and fair folds of rows in canonical order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.weighted.rows.hashing import salted
+
+__all__ = ["by_class", "fold_of", "sampled", "thinned", "twin_folds"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+OF_A_CLASS = 50  # rows that a class keeps, if it has them
+SMALL = 1 << 16  # numbers below it are sorted without comparisons
+
+
+def by_class(y: NDArray[np.int32], n_classes: int) -> Index:
+    """The rows of each class, one class after the other, in their order."""
+    return np.argsort(y.astype(np.uint16) if n_classes <= SMALL else y, kind="stable")
+
+
+def sampled(y: NDArray[np.int32], weight: Array, n_classes: int, most: int) -> tuple[Index, Array]:
+    """About so many rows that weigh something, in order, and what each stands for.
+
+    Rare classes keep more than their share, at a lower weight: the loss over the sample is about
+    that over all rows, times the share of the rows that is taken.
+
+    Parameters
+    ----------
+    y : int32 array (n_rows,)
+        Of rows in canonical order.
+    weight : float64 array (n_rows,)
+    n_classes : int
+    most : int
+
+    Returns
+    -------
+    index array, float64 array
+    """
+    some = np.flatnonzero(weight > 0.0)
+    if len(some) <= most:
+        return some, weight[some]
+    of_class = np.bincount(y[some], minlength=n_classes)
+    share = most / len(some)
+    least = max(1, min(OF_A_CLASS, most // (2 * n_classes)))
+    quota = np.minimum(of_class, np.maximum(np.round(share * of_class).astype(np.intp), least))
+    rows = some[_spread(y[some], of_class, quota)]
+    stands = share * of_class / np.maximum(quota, 1)
+    return rows, weight[rows] * stands[y[rows]]
+
+
+def thinned(y: NDArray[np.int32], n_classes: int, most: int) -> Index:
+    """About so many rows, in order: of each class the same share, and one row at least.
+
+    Parameters
+    ----------
+    y : int32 array (n_rows,)
+        Of rows in canonical order.
+    n_classes : int
+    most : int
+    """
+    if len(y) <= most:
+        return np.arange(len(y))
+    of_class = np.bincount(y, minlength=n_classes)
+    quota = np.minimum(of_class, np.maximum(of_class * most // len(y), 1))
+    return _spread(y, of_class, quota)
+
+
+def _spread(y: NDArray[np.int32], of_class: Index, quota: Index) -> Index:
+    """So many rows of each class, in order, at equal distances: of many equal rows, which stand
+    side by side, their share."""
+    begin = np.cumsum(of_class) - of_class
+    k = np.repeat(np.arange(len(quota)), quota)  # the class of each place in the sample
+    place = np.arange(len(k)) - (np.cumsum(quota) - quota)[k]
+    at = begin[k] + (2 * place + 1) * of_class[k] // (2 * quota[k])
+    return np.sort(by_class(y, len(quota))[at])
+
+
+def twin_folds(
+    keys: NDArray[np.uint64], y: NDArray[np.int32], n_classes: int, folds: int, salt: int
+) -> Index:
+    """A fold for each row. Twins, rows with equal keys, are in one fold, so that none is predicted
+    by its copies; the rows of each class are spread as evenly as that allows.
+
+    Rows that are more than a fold's share of their class are not copies but usual: they are spread
+    like others.
+
+    Parameters
+    ----------
+    keys : uint64 array (n_rows,)
+        Hashes of the rows' cells and labels.
+    y : int32 array (n_rows,)
+        Labels; equal keys have equal ones.
+    n_classes : int
+    folds : int
+    salt : int
+        Folds of different salts have nothing to do with each other.
+    """
+    by_key = np.argsort(keys, kind="stable")  # at once where they are in canonical order
+    keys, y = keys[by_key], y[by_key]
+    starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])
+    twins = np.diff(starts, append=len(keys))
+    usual = twins * folds > np.bincount(y, minlength=n_classes)[y[starts]]
+    group = np.argsort(salted(keys[starts], salt))
+    size = np.repeat(np.where(usual, 1, twins)[group], twins[group])  # of what stays together
+    first = np.cumsum(twins[group]) - twins[group]
+    rows = np.arange(len(keys)) + np.repeat(starts[group] - first, twins[group])
+    begins = size == 1
+    begins[first] = True
+    by_size = np.argsort((SMALL - 1 - np.minimum(size, SMALL - 1)).astype(np.uint16), kind="stable")
+    dealt = by_size[by_class(y[rows[by_size]], n_classes)]  # the largest first, single rows last
+    fold = np.empty(len(keys), dtype=np.intp)
+    fold[by_key[rows[dealt]]] = (np.cumsum(begins[dealt]) - 1) % folds
+    return fold
+
+
+def fold_of(labels: NDArray[Any], folds: int, seed: int) -> Index:
+    """A fold for each row, as many rows of each class in every one as can be."""
+    order = np.random.default_rng(seed).permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    fold = np.empty(len(labels), dtype=np.intp)
+    fold[order] = np.arange(len(labels)) % folds
+    return fold

@@ -1,0 +1,203 @@
+"""Pairs of columns as joint tables of what the model does not say yet.
+
+With P the present leave-one-out probabilities, the cells of a pair count C = Σ [y = k] and expect
+E = Σ P_ik; a cell says log[(C_k + t_k) / (E_k + t_k)], t_k = τ·K·p_k, a row being taken out of both
+sums. What a pair gains is the exact rise of the leave-one-out log-likelihood. All pairs are
+screened with few cells a column; the best are tried with more cells and a kernel over neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _kernels
+from tallybayes.engines.threads import get_num_threads
+from tallybayes.weighted.cells.columns import ColumnCells
+from tallybayes.weighted.terms.coarse_columns import CoarseColumns
+from tallybayes.weighted.terms.learning_rows import LearningRows
+from tallybayes.weighted.terms.pair_terms import CountedPair, PairTerm, summed
+
+__all__ = ["Pairs"]
+
+Array = NDArray[np.float64]
+Cells = NDArray[np.int32]
+Values = NDArray[np.float32]
+
+STRENGTHS = (1.0, 4.0, 16.0)
+MIDDLE = 1  # of the strengths, which pairs are screened with
+WIDTHS = (1.0, 2.0, 4.0)
+MOST_CELLS = 1500
+MOST_ENTRIES = 300_000  # cells times classes
+TRIED = 2  # pairs for each place
+MOST_OPEN = 2000  # pairs that are screened more than once
+MOST_WORK = 1_000_000_000  # pairs times rows times classes
+THOROUGH = 20_000  # rows times classes up to which every way is tried under every strength
+DOUBT = 300  # rows for which one pair may be taken by chance
+WORTH = 1.0  # nats that a pair has to gain at least
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A pair and the best way to cut it: two columns, in more cells or few, the strength τ, the
+    width of the kernel; and what it gains, in nats."""
+
+    gain: float
+    first: int
+    second: int
+    fine: bool
+    strength: float
+    width: float
+
+
+class Pairs:
+    """The pairs of columns, and which of them were taken.
+
+    Parameters
+    ----------
+    columns : list of ColumnCells
+    rows : LearningRows
+        That pairs are chosen on.
+    share : float64 array (n_classes,)
+        p.
+    among : index array
+        The columns that may be in a pair.
+    """
+
+    def __init__(
+        self,
+        columns: list[ColumnCells],
+        rows: LearningRows,
+        share: Array,
+        among: NDArray[np.intp],
+    ) -> None:
+        self.rows = rows
+        self.names = [column.name for column in columns]
+        self.coarse = CoarseColumns(columns, rows, among)
+        self.strengths = np.outer(STRENGTHS, share * rows.n_classes)
+        size = self.coarse.size[False]
+        self.most_cells = max(100, min(MOST_CELLS, MOST_ENTRIES // rows.n_classes))
+        first, second = (np.sort(among)[index] for index in np.triu_indices(len(among), 1))
+        fits = (size[first] > 1) & (size[second] > 1)
+        fits &= size[first] * size[second] <= self.most_cells
+        self.open = np.column_stack([first[fits], second[fits]]).astype(np.int32)
+        self.count = len(self.open)
+
+    def only(self, names: Iterable[tuple[str, str]]) -> None:
+        """Other pairs than these, by the names of their columns, are not taken."""
+        wanted = {frozenset(pair) for pair in names}
+        kept = [frozenset((self.names[i], self.names[j])) in wanted for i, j in self.open.tolist()]
+        self.open = self.open[np.array(kept, dtype=bool)]
+
+    def best(self, proba: Values, most: int, *, all_that_gain: bool = False) -> list[_Found]:
+        """The best pairs that are not taken yet, at most so many, each worth its place; they are
+        taken.
+
+        Parameters
+        ----------
+        proba : float32 array (n_rows, n_classes)
+            P.
+        most : int
+        all_that_gain : bool
+            Whether a pair is worth its place where it gains at all.
+        """
+        work = len(self.open) * self.rows.n * self.rows.n_classes
+        gains = self._screened(proba, int(-(-work // MOST_WORK)))
+        if len(self.open) > MOST_OPEN:
+            self.open = self.open[np.sort(np.argsort(-gains, kind="stable")[:MOST_OPEN])]
+            gains = self._screened(proba, 1)
+        tried = most if all_that_gain else TRIED * most
+        order = np.argsort(-gains, kind="stable")[:tried]
+        found = self._all_tried(self.open[order], proba)
+        best = sorted(found, key=lambda f: -f.gain)[:most]
+        kept = [f for f in best if f.gain > (0.0 if all_that_gain else self._least(f))]
+        taken = {(f.first, f.second) for f in kept}
+        left = [tuple(pair) not in taken for pair in self.open.tolist()]
+        self.open = self.open[np.array(left, dtype=bool)]
+        return kept
+
+    def _least(self, f: _Found) -> float:
+        """What a pair has to gain, in nats: of so many pairs, tried in so many ways, about one for
+        300 rows gains that by chance."""
+        number = self.coarse.is_number[[f.first, f.second]].any()
+        ways = self.count * (1 + len(WIDTHS) if number else 1)
+        return max(WORTH, float(np.log(max(DOUBT * ways, 1) / max(self.rows.weight.sum(), 1.0))))
+
+    def _screened(self, proba: Values, step: int) -> Array:
+        """About what each open pair gains, by every so many rows."""
+        gains = np.empty((len(self.open), 1))
+        if len(gains):
+            some = slice(None, None, max(step, 1))
+            _kernels.screen_pairs(
+                np.ascontiguousarray(self.coarse.codes[False][:, some]),
+                self.coarse.size[False],
+                self.open,
+                np.ascontiguousarray(self.rows.y[some]),
+                self.rows.weight[some].astype(np.float32),
+                np.ascontiguousarray(proba[some]),
+                self.strengths[MIDDLE : MIDDLE + 1],
+                gains,
+                get_num_threads(),
+            )
+        return gains[:, 0]
+
+    def _all_tried(self, pairs: Cells, proba: Values) -> list[_Found]:
+        """Each of some pairs, with few cells and, where it has numbers, with more cells and
+        kernels: the best of it. Of many rows the other strengths are tried only on what is best
+        under the middle one; of two classes the sums of the cells then give the gain well enough.
+        """
+        rows, coarse = self.rows, self.coarse
+        many = rows.n * rows.n_classes > THOROUGH
+        gains = np.full((len(pairs), 1 + len(WIDTHS), len(STRENGTHS)), -np.inf)
+        arguments = (
+            coarse.codes_or_none(False),
+            coarse.codes_or_none(True),
+            coarse.sizes_of_all,
+            coarse.numbers_of_all,
+            coarse.is_number,
+            self.most_cells,
+            np.ascontiguousarray(pairs),
+            rows.y,
+            rows.weight,
+            proba,
+            self.strengths,
+            np.array(WIDTHS),
+            gains,
+            get_num_threads(),
+        )
+        if many and rows.n_classes == 2 and coarse.complete:
+            _kernels.try_pairs(*arguments)
+        else:
+            _kernels.exact_pair_gains(*arguments, MIDDLE, not many)
+        found = []
+        for (i, j), gain in zip(pairs.tolist(), gains, strict=True):
+            way, s = divmod(int(np.argmax(gain)), len(STRENGTHS))
+            width = WIDTHS[max(way - 1, 0)]
+            found.append(_Found(float(gain[way, s]), i, j, way > 0, STRENGTHS[s], width))
+        return found
+
+    def counted(
+        self, f: _Found, parts: list[tuple[LearningRows, Values]], round: int
+    ) -> CountedPair:
+        """A pair, counted on rows.
+
+        Parameters
+        ----------
+        f : one of what :meth:`best` found
+        parts : list of LearningRows and float32 arrays (n_rows, n_classes)
+            Rows and their P; the pair keeps the first P.
+        round : int
+        """
+        i, j, fine = f.first, f.second, f.fine
+        maps = self.coarse.maps[fine][i], self.coarse.maps[fine][j]
+        sizes = self.coarse.sizes(i, j, fine)
+        sums = np.zeros((4, sizes[0] * sizes[1], self.rows.n_classes))
+        for rows, proba in parts:
+            sums += summed(self.coarse.joint_of(rows, i, j, fine), len(sums[0]), rows, proba)
+        C, E = self.coarse.smoothed(i, j, fine, f.width, sums)
+        t = self.strengths[STRENGTHS.index(f.strength)]
+        term = PairTerm(i, j, maps, sizes, C + t, E + t, f.gain, round)
+        return CountedPair(term, np.ascontiguousarray(C), np.ascontiguousarray(E), t, parts[0][1])

@@ -1,0 +1,229 @@
+"""Learning and asking one row in turn: the score follows each row as a fresh reading would."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from tallybayes import NaiveBayes
+from tallybayes.errors import UnseenLevel
+from tallybayes.estimators.locked_learning import LIVE
+from tallybayes.families import Bernoulli, Binned, Categorical, Dirichlet, Gaussian, Poisson
+from tallybayes.models.live.score import GROWTH, UNASKED
+
+SETTLED = {  # nothing is chosen when the tally is read
+    "levels": {"n": Categorical(), "m": Categorical(), "k": Categorical()},
+    "alphas": {"n": Categorical(alpha=0.3), "m": Categorical(prior=Dirichlet(2.0)), "k": None},
+    "gaussian": {"n": Gaussian(), "m": Gaussian(ddof=1.0, var_smoothing=1e-3), "k": Poisson()},
+    "pooled": {"n": Gaussian(pooled_rows=1.0), "m": Gaussian(estimate="map"), "k": Categorical()},
+    "yes or no": {"n": Gaussian(), "m": None, "k": None, "b": Bernoulli()},
+}
+
+
+def rows(n, seed=0, levels="uvwxyz", gaps=0.1):
+    rng = random.Random(seed)
+    found = []
+    for _ in range(n):
+        label = rng.random() < 0.4
+        row = {
+            "n": round(rng.gauss(2.0 * label, 1.0), 2),
+            "m": float(rng.choice([1, 2, 3, 50 + label])),
+            "k": int(rng.random() * (4 + 3 * label)),
+            "t": rng.choice(levels[: 3 + label * 2]),
+            "b": rng.random() < 0.5,
+        }
+        found.append(({k: v for k, v in row.items() if rng.random() >= gaps}, ["no", "yes"][label]))
+    return found
+
+
+class Stream:
+    """A model that has learned rows and was asked since, and the rows that it knows."""
+
+    def __init__(self, model, n=200, **options):
+        self.model, self.known = model, [(row, label, 1.0) for row, label in rows(n, **options)]
+        self.fitted(model).predict_one({})
+
+    def fitted(self, model):
+        found, labels, weights = zip(*self.known, strict=True)
+        return model.fit(list(found), list(labels), sample_weight=weights)
+
+    def learn(self, row, label, weight=1.0):
+        self.known.append((row, label, weight))
+        self.model.learn_one(row, label, weight)
+
+    def agrees(self, *asked, rtol=1e-9):
+        """Whether another model that learned the same rows at once gives the same answers."""
+        fresh = self.fitted(clone(self.model))
+        for row in asked:
+            found, expected = self.model.predict_proba_one(row), fresh.predict_proba_one(row)
+            assert found.keys() == expected.keys()
+            np.testing.assert_allclose(
+                list(found.values()), list(expected.values()), rtol=rtol, atol=1e-15
+            )
+
+
+def started(model, n=200, **options):
+    return Stream(model, n, **options).model
+
+
+def fresh(model):
+    """The same counts, to be read again."""
+    return pickle.loads(pickle.dumps(model))
+
+
+@pytest.mark.parametrize("columns", SETTLED.values(), ids=SETTLED)
+@pytest.mark.parametrize("options", [{}, {"missing": "level"}, {"class_alpha": 0.0}], ids=str)
+def test_where_nothing_is_chosen_each_answer_is_that_of_a_fresh_reading(columns, options):
+    stream = Stream(NaiveBayes(columns, **options))
+    for i, (row, label) in enumerate(rows(30, seed=1)):
+        stream.learn(row, label, 1.0 + (i % 3))
+        stream.agrees(row, rows(1, seed=i)[0][0])
+        assert LIVE in vars(stream.model)
+
+
+@pytest.mark.parametrize(
+    "columns", ["auto", {"n": Binned(bins=4)}, {"n": Binned(bins=8, alpha=0.5)}]
+)
+def test_between_choices_the_counts_follow_and_a_batch_reads_everything(columns):
+    model, more = started(NaiveBayes(columns), 400), rows(60, seed=2)
+    before = model.predict_proba_one(more[0][0])
+    for row, _ in more:
+        model.learn_one(row, "yes")
+        model.predict_one(row)
+    assert LIVE in vars(model)
+    assert model.predict_proba_one(more[0][0])["yes"] > before["yes"]
+    known = rows(400) + [(row, "yes") for row, _ in more]
+    together = NaiveBayes(columns).fit([row for row, _ in known], [label for _, label in known])
+    asked = [row for row, _ in more]
+    np.testing.assert_allclose(model.predict_proba(asked), together.predict_proba(asked), rtol=1e-9)
+    assert LIVE not in vars(model)
+
+
+def test_after_a_quarter_more_rows_everything_is_chosen_again():
+    stream = Stream(NaiveBayes(), 100)
+    for i, (row, label) in enumerate(rows(26, seed=3)):
+        stream.learn(row, label)
+        if i < GROWTH * 100:
+            stream.model.predict_one(row)
+            assert LIVE in vars(stream.model)
+    assert LIVE not in vars(stream.model)
+    stream.agrees(row)
+
+
+def test_levels_that_come_are_learned_and_smoothed():
+    stream = Stream(NaiveBayes({"n": None, "m": None, "k": None}), levels="uuuuuu")
+    for row, label in rows(40, seed=4, levels="uvwxyzabc"):
+        stream.learn(row, label)
+        stream.agrees(row, {"t": "never seen"}, {"t": None}, {})
+    assert LIVE in vars(stream.model)
+
+
+@pytest.mark.parametrize("family", [Categorical(prior=Dirichlet(2.0)), Bernoulli()])
+def test_a_level_that_comes_takes_smoothing_from_the_others(family):
+    """Under a prior of a given strength; the second level of two does so, too."""
+    column = {"n": None, "m": None, "k": None, "t": family}
+    stream = Stream(NaiveBayes(column), levels="uuuuuu")
+    for level in "uvu":
+        stream.learn({"t": level}, "yes")
+        stream.agrees({"t": "u"}, {"t": "v"}, {"t": "never seen"}, {})
+
+
+@pytest.mark.parametrize("unseen", ["smooth", "ignore", "error"])
+def test_levels_never_learned(unseen):
+    model = started(NaiveBayes(unseen=unseen))
+    model.learn_one(*rows(1, seed=5)[0])
+    if unseen == "error":
+        with pytest.raises(UnseenLevel, match="'t'"):
+            model.predict_one({"t": "never seen"})
+    else:
+        expected = fresh(model).predict_proba_one({"t": "never seen"})
+        assert model.predict_proba_one({"t": "never seen"}) == pytest.approx(expected, rel=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("row", "label"),
+    [
+        ({"n": 1.0}, "a new class"),
+        ({"n": 1.0, "new column": 3}, "no"),
+        ({"n": np.float64(1.5), "t": np.str_("u")}, "no"),
+        ({"n": None, "t": float("nan")}, "no"),
+        ({"b": 1}, "no"),
+        ({}, "yes"),
+    ],
+)
+def test_whatever_comes_no_answer_is_off(row, label):
+    stream = Stream(NaiveBayes({"m": Gaussian(), "k": Poisson(), "n": Gaussian()}))
+    stream.learn(*rows(1, seed=6)[0])
+    stream.learn(row, label)
+    stream.agrees(row, rows(1, seed=7)[0][0])
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.MixedColumnWarning")
+def test_texts_among_numbers():
+    stream = Stream(NaiveBayes({"m": None, "k": None}), 400)
+    for row in ({"n": "unknown"}, {"n": 1.0}, {"n": "unknown"}, {"n": "other"}):
+        stream.learn(row, "yes")
+        stream.agrees({"n": "unknown"}, {"n": 1.0}, rtol=0.05)  # where "n" is cut may differ
+
+
+@pytest.mark.parametrize("bad", [{"n": float("inf")}, {"m": "x"}])
+def test_a_refused_row_leaves_the_score_as_it_was(bad):
+    model = started(NaiveBayes({"m": Gaussian()}))
+    model.learn_one(*rows(1, seed=6)[0])
+    asked = rows(1, seed=7)[0][0]
+    before = model.predict_proba_one(asked)
+    with pytest.raises(ValueError, match="column"):
+        model.learn_one(bad, "yes")
+    assert model.predict_proba_one(asked) == pytest.approx(before, rel=1e-9)
+
+
+def test_what_learns_otherwise_drops_it_and_copies_do_not_share_it():
+    model = started(NaiveBayes())
+    row, label = rows(1, seed=8)[0]
+    for change in (
+        lambda: model.partial_fit([row], [label]),
+        lambda: model.forget([row], [label]),
+        lambda: model.merge(fresh(model)),
+        lambda: model.decay(0.5),
+        lambda: model.tally_,
+    ):
+        model.predict_one(row)
+        model.learn_one(row, label)
+        assert LIVE in vars(model)
+        twin = copy.copy(model)
+        assert LIVE not in vars(twin)
+        model.predict_one(row)
+        model.learn_one(row, label)
+        change()
+        assert LIVE not in vars(model)
+        assert model.predict_proba_one(row) == pytest.approx(fresh(model).predict_proba_one(row))
+
+
+def test_a_shallow_copy_does_not_share_rows_that_wait():
+    model = NaiveBayes().learn_one({"a": 1}, 0)
+    twin = copy.copy(model)
+    model.learn_one({"a": 2}, 1)
+    assert twin.class_count_.tolist() == [1.0]
+    assert model.class_count_.tolist() == [1.0, 1.0]
+
+
+def test_a_stream_that_nobody_asks_is_not_followed():
+    model = started(NaiveBayes(), 600)
+    for row, label in rows(UNASKED + 2, seed=9):
+        model.learn_one(row, label)
+    assert LIVE not in vars(model)
+
+
+def test_what_was_chosen_on_rows_is_not_followed():
+    known = rows(200)
+    table = pd.DataFrame([row for row, _ in known])
+    model = NaiveBayes(calibrate="temperature").fit(table, [label for _, label in known])
+    model.predict_one(known[0][0])
+    model.learn_one(*known[1])
+    assert LIVE not in vars(model)
