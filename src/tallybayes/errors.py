@@ -46,7 +46,7 @@ LIBRARIES = {"tallybayes", "sklearn", "joblib"}
 
 
 def warn_user(
-    message: str,
+    message: str | TallyWarning,
     category: type[TallyWarning],
     *,
     warned: set[Hashable] | None = None,
@@ -56,7 +56,7 @@ def warn_user(
 
     Parameters
     ----------
-    message : str
+    message : str or TallyWarning
         What is wrong, and what to do.
     category : type of TallyWarning
         The class of the warning.
@@ -193,4 +193,16 @@ class RuledOutWarning(TallyWarning):
 
 
 class StaleWarning(TallyWarning):
-    """Something chosen on rows, such as a calibration, is older than the counts."""
+    """Something chosen on rows, such as a calibration, is older than the counts.
+
+    Parameters
+    ----------
+    state : str
+        What is older.
+    advice : str
+        What to do in Python; the command line gives its own advice.
+    """
+
+    def __init__(self, state: str, advice: str = "") -> None:
+        super().__init__(f"{state}: {advice}" if advice else state)
+        self.state = state

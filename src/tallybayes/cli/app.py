@@ -71,11 +71,11 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     from tallybayes.cli.terminal.console import note
 
-    if issubclass(category, StaleWarning):  # it names the method of Python
-        message = str(message).partition(": call ")[0] + ": tallybayes reweight learns them again"
+    if isinstance(message, StaleWarning):  # its advice is for Python
+        message = f"{message.state}: tallybayes reweight learns them again"
     note(f"warning: {message}")
 
 

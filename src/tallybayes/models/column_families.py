@@ -95,6 +95,10 @@ class ColumnReading:
         None for a column that does not count; columns of a group share one.
     alpha : float or None
         The strength of smoothing, in rows of weight 1, where it follows the model's or was chosen.
+    brief : str
+        The family in fewer words, where `family` is long.
+    is_usual : bool
+        Whether `why` is the rule for such columns, and needs no remark.
     """
 
     name: str
@@ -103,6 +107,8 @@ class ColumnReading:
     why: str
     part: Any
     alpha: float | None = None
+    brief: str = ""
+    is_usual: bool = False
 
 
 def _parts(n: int, least: int = 1) -> list[slice]:
@@ -176,10 +182,11 @@ class _Reader:
             grows=grows,
         )
         why = "declared" if name in self.declared.families else "strings are levels"
-        return ColumnReading(name, "strings", what + self._told(alpha), why, part, alpha)
+        what, is_usual = what + self._chosen_alpha(alpha), name not in self.declared.families
+        return ColumnReading(name, "strings", what, why, part, alpha, is_usual=is_usual)
 
-    def _told(self, alpha: float | None) -> str:
-        """What the schema says of a smoothing that was chosen for a column."""
+    def _chosen_alpha(self, alpha: float | None) -> str:
+        """The smoothing that was chosen for a column, as the schema gives it."""
         return "" if alpha is None or self.criterion is None else f", α = {alpha:.3g}"
 
     def _counted_levels(self, name: str) -> tuple[list[str], Array]:
@@ -297,12 +304,14 @@ class _Reader:
         kinds = self._kinds(name, there)
         reading, alpha = reading.tuned(self.tuning, grid)
         part = number_part(name, reading, len(self.rows), kinds)
-        what = reading.what + self._told(alpha)
+        what = reading.what + self._chosen_alpha(alpha)
         holds = "numbers"
         if kinds is not None and kinds.texts:
             n = len(kinds.texts)
             holds, what = "numbers and strings", f"{what}, {n} level{'s'[: n != 1]} beside"
-        return ColumnReading(name, holds, what, why, part, alpha)
+        return ColumnReading(
+            name, holds, what, why, part, alpha, reading.brief, is_usual=family is None
+        )
 
     # ---- groups ----------------------------------------------------------------------------------
     def read_group(self, names: tuple[str, ...], family: Any) -> dict[str, ColumnReading]:
@@ -313,7 +322,10 @@ class _Reader:
             why = "no row was seen that has all columns of the group"
             return {n: ColumnReading(n, "nothing yet", "left out", why, None) for n in names}
         group, alpha = group.tuned(self.tuning)
-        part, what = group_part(names, group, len(self.rows)), group.in_schema + self._told(alpha)
+        part, what = (
+            group_part(names, group, len(self.rows)),
+            group.in_schema + self._chosen_alpha(alpha),
+        )
         return {n: ColumnReading(n, group.holds, what, "declared", part, alpha) for n in names}
 
 

@@ -136,7 +136,12 @@ def columns_read(model: TableModel, now: WeightingNow | None) -> list[ColumnRead
             weight = weighting.learned.weights.terms[j]
             what = f"{cells - 1} {'level' if kind == 'strings' else 'cell'}{'s'[: cells != 2]}"
             family = f"{what}, weight {weight:.2f}" if name in terms else "left out"
-            found.append(ColumnReading(name, kind, family, _why(weighting, j), terms.get(name)))
+            reason = _reason(weighting, j)
+            why, is_usual = (_smoothing(weighting, j), True) if reason is None else (reason, False)
+            brief, term = what if name in terms else "", terms.get(name)
+            found.append(
+                ColumnReading(name, kind, family, why, term, brief=brief, is_usual=is_usual)
+            )
     return found
 
 
@@ -159,12 +164,16 @@ def copy_of(weighting: Weighting, j: int) -> str:
     return ""
 
 
-def _why(weighting: Weighting, j: int) -> str:
+def _reason(weighting: Weighting, j: int) -> str | None:
+    """Why a column has no term; None where it has one."""
     if copy := copy_of(weighting, j):
         return copy
+    return "no better than chance" if weighting.learned.choice(j) == NULL_TERM else None
+
+
+def _smoothing(weighting: Weighting, j: int) -> str:
+    """How the counts of a column are smoothed."""
     choice = weighting.learned.choice(j)
-    if choice == NULL_TERM:
-        return "no better than chance"
     smoothed = f"smoothed by {choice.strength:g} rows"
     if choice.kernel == "cells":
         smoothed += f" and over {choice.width:g} cells"

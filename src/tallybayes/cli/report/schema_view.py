@@ -39,7 +39,6 @@ def columns_document(file: ModelFile) -> list[dict[str, Any]]:
     ]
 
 
-USUAL = ("best by leave-one-out", "strings are levels")
 HOW_WEIGHTED = (
     "Numbers are split into cells (intervals), which are smoothed; strings and missing values are "
     "levels. The weight scales what a column adds to the score of a class."
@@ -64,24 +63,23 @@ def columns_table(file: ModelFile, found: list[Telling], show_all: bool, model: 
     """
     weighted = isinstance(file.model, WeightedNaiveBayes)
     paired = {name for pair in file.pairs for name in pair.columns}
-    columns = columns_document(file)
+    columns, readings = columns_document(file), {r.name: r for r in file.table.columns_read}
     shown = columns if show_all else _informative(columns, found)
     rows = []
     for column in shown:
         style = "" if column["used"] else "dim"
-        why = column["why"].partition(" (")[0]
-        remark = "" if why in USUAL else why
-        if weighted and len(file.classes) < 2:
+        reading = readings[column["column"]]
+        remark = reading.why
+        if reading.is_usual:
+            remark = "" if column["used"] else "adds nothing"
+            if remark and reading.name in paired:
+                remark = "in pairs only"
+        elif weighted and len(file.classes) < 2:
             remark = "needs two classes"
-        if why.startswith("smoothed by"):
-            alone = "" if column["used"] else "adds nothing"
-            remark = "in pairs only" if alone and column["column"] in paired else alone
-        family = column["family"]
-        if family.startswith("smooth density"):
-            family = "smooth density"  # of so many cells, which only JSON gets
         holds = "" if column["holds"] == "anything" else column["holds"]
-        family, _, weight = family.partition(", weight ")
-        cells = [column["column"], holds, family, weight, _percent(column["gaps"]), remark]
+        weight = "" if column["weight"] is None else f"{column['weight']:.2f}"
+        family = reading.brief or reading.family
+        cells = [reading.name, holds, family, weight, _percent(column["gaps"]), remark]
         rows.append([line(cut(cell), style) for cell in cells])
     heads = ["column", "type", "read as", ">weight", ">missing", "remark"]
     filled = [j for j in range(len(heads)) if any(row[j].plain for row in rows)]

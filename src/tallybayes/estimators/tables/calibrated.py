@@ -147,8 +147,10 @@ class Calibrated(TableClassifier):
         model = self._fitted()
         if model.chosen.stale:
             warn_user(
-                "calibration or smoothing was not chosen on rows since the counts last changed: "
-                "call recalibrate(X, y) with rows that were learned",
+                StaleWarning(
+                    "calibration or smoothing was not chosen on rows since the counts last changed",
+                    "call recalibrate(X, y) with rows that were learned",
+                ),
                 StaleWarning,
                 warned=model.warned,
             )

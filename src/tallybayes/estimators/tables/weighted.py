@@ -421,8 +421,10 @@ class WeightedNaiveBayes(TableClassifier):
         model = self._weighted()
         if model.chosen.stale:
             warn_user(
-                "weights and pairs were learned before the counts last changed: call "
-                "reweight(X, y) with rows that were learned",
+                StaleWarning(
+                    "weights and pairs were learned before the counts last changed",
+                    "call reweight(X, y) with rows that were learned",
+                ),
                 StaleWarning,
                 warned=model.warned,
             )

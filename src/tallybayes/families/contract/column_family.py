@@ -235,6 +235,8 @@ class BinnedReading:
         The family, for the schema.
     alpha : float, optional
         The smoothing that the law has, in rows of weight 1, where that follows the model's.
+    brief : str
+        The family in fewer words, where `what` is long.
     """
 
     score_kind = "cells"
@@ -244,6 +246,7 @@ class BinnedReading:
     likelihood: float
     what: str
     alpha: float | None = None
+    brief: str = ""
 
     def tuned(self, tuning: Tuning, grid: GridCounts) -> tuple[BinnedReading, float | None]:
         """The bins with a prior as strong as it is to be, and the smoothing where it follows the

@@ -38,10 +38,13 @@ class NumberDensity(ABC):
     ----------
     follows_rows : bool
         Whether it is a :class:`LearningDensity`.
+    brief : str
+        The family in fewer words, where `what` is long.
     """
 
     score_kind = "density"
     follows_rows = False
+    brief = ""
 
     @property
     @abstractmethod

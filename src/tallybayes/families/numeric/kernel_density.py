@@ -207,4 +207,4 @@ def smooth_laws(
 def reading_of(bins: Bins, law: CellLaw, likelihood: float) -> BinnedReading:
     """Fine bins and their law, whose L is known."""
     what = f"smooth density, {law.n_cells} cells, width {law.width}"
-    return BinnedReading(bins.edges, law, likelihood, what)
+    return BinnedReading(bins.edges, law, likelihood, what, brief="smooth density")
