@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 
 DEFAULTS = FitOptions()
 LEAST = 4  # rows a part at least
-SMALL = 100_000  # columns times rows times classes up to which threads wait for the interpreter
+SMALL = 300_000  # columns times rows times classes up to which threads wait for the interpreter
 MOST_VALUES = 40_000_000  # rows times classes that are looked at
 
 
