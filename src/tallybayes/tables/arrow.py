@@ -19,7 +19,7 @@ from tallybayes.tables.columns import (
     whole_numbers,
 )
 from tallybayes.tables.objects import as_text, read_objects
-from tallybayes.tables.texts import read_texts
+from tallybayes.tables.strings import read_texts
 
 __all__ = ["read", "read_batches"]
 

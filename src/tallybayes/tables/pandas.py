@@ -10,7 +10,7 @@ import pandas as pd
 from tallybayes.tables.arrays import read_array
 from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts, whole_numbers
 from tallybayes.tables.objects import as_text, read_objects
-from tallybayes.tables.texts import read_texts
+from tallybayes.tables.strings import read_texts
 
 __all__ = ["read"]
 

@@ -1,1 +1,1 @@
-"""One command a file; each has the function ``run``."""
+"""The commands, a file each with the function ``run``, and what only commands need."""
