@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval
 
 from tallybayes.engines.memory.value_errors import raise_not_binary
+from tallybayes.estimators.arrays.discrete import shares_parameters
 from tallybayes.estimators.arrays.feature_sums import SumsClassifier
 from tallybayes.estimators.arrays.generative import GenerativeClassifier
 from tallybayes.families import Bernoulli
@@ -19,25 +20,24 @@ from tallybayes.schema import Columns
 __all__ = ["BernoulliNB"]
 
 
+@shares_parameters
 class BernoulliNB(SumsClassifier, GenerativeClassifier):
-    """Bernoulli naive Bayes: :mod:`tallybayes.families.lookup.bernoulli` has the equations.
+    r"""Bernoulli naive Bayes: :mod:`tallybayes.families.lookup.bernoulli` has the equations.
+
+    .. math::
+
+        P(x_j = 1 \mid c) = \frac{n_{cj} + \alpha_j}{n_c + 2 \alpha_j}
 
     Parameters
     ----------
-    alpha : float or array-like (n_features,), default=1.0
-        Additive smoothing; 0 is none.
-    force_alpha : bool, default=True
-        If False, an alpha below 1e-10 is raised to 1e-10, with a warning.
+    <alpha>
+    <force_alpha>
     binarize : float or None, default=0.0
         x counts as present where x > binarize. None: X holds 0 and 1 only.
-    fit_prior : bool, default=True
-        Whether the class prior is estimated; otherwise every class is alike.
-    class_prior : array-like (n_classes,) or dict, optional
-        A class prior that no count changes, in the order of the classes or by label; it sums to 1.
-    class_alpha : float, default=0.0
-        Smoothing of the estimated class prior: (count + class_alpha) / (m + K·class_alpha).
-    class_weight : dict, "balanced" or None, optional
-        Weights of rows by label; see :class:`GaussianNB`.
+    <fit_prior>
+    <class_prior>
+    <class_alpha>
+    <class_weight>
 
     Attributes
     ----------
@@ -52,6 +52,17 @@ class BernoulliNB(SumsClassifier, GenerativeClassifier):
     class_prior_distribution_, class_conditional_, joint_ : distributions
         P(y), p(x | y) and p(x, y); see :mod:`tallybayes.distributions`.
     probability_tables_ : dict of frames
+
+    See Also
+    --------
+    CategoricalNB : Columns of more than two levels.
+    MultinomialNB : Counts instead of presence.
+    NaiveBayes : Whole tables, yes/no columns among them.
+
+    References
+    ----------
+    McCallum, A. and Nigam, K. (1998). A comparison of event models for naive Bayes text
+    classification. AAAI-98 Workshop on Learning for Text Categorization.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tallybayes.estimators.arrays.discrete import DiscreteClassifier
+from tallybayes.estimators.arrays.discrete import DiscreteClassifier, shares_parameters
 from tallybayes.estimators.arrays.generative import GenerativeClassifier
 from tallybayes.estimators.declared_levels import declared_levels, encode
 from tallybayes.families import Categorical
@@ -35,21 +35,23 @@ def truncated(x: Any) -> Any:
     return x
 
 
+@shares_parameters
 class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
-    """Categorical naive Bayes: :mod:`tallybayes.families.lookup.categorical` has the equations.
+    r"""Categorical naive Bayes: :mod:`tallybayes.families.lookup.categorical` has the equations.
 
     Columns hold level codes, whole numbers from 0 on, or, with ``levels=``, any values.
+
+    .. math::
+
+        P(x_j = a \mid c) = \frac{n_{cja} + \alpha}{n_{cj} + \alpha N_j}
 
     Parameters
     ----------
     alpha : float, default=1.0
         Additive smoothing; 0 is none.
-    force_alpha : bool, default=True
-        If False, an alpha below 1e-10 is raised to 1e-10, with a warning.
-    fit_prior : bool, default=True
-        Whether the class prior is estimated; otherwise every class is alike.
-    class_prior : array-like (n_classes,) or dict, optional
-        A class prior that no count changes, in the order of the classes or by label; it sums to 1.
+    <force_alpha>
+    <fit_prior>
+    <class_prior>
     min_categories : int or array-like of int (n_features,), optional
         The least number of levels of every column, or of each. More are found in the data.
     levels : sequence of array-likes (n_features,), optional
@@ -61,10 +63,8 @@ class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
     non_integer : {"error", "truncate"}, default="error"
         What happens to codes that are not whole numbers. scikit-learn truncates them, silently;
         ``"truncate"`` asks for the same.
-    class_alpha : float, default=0.0
-        Smoothing of the estimated class prior: (count + class_alpha) / (m + K·class_alpha).
-    class_weight : dict, "balanced" or None, optional
-        Weights of rows by label; see :class:`GaussianNB`.
+    <class_alpha>
+    <class_weight>
 
     Attributes
     ----------
@@ -80,6 +80,15 @@ class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
     class_prior_distribution_, class_conditional_, joint_ : distributions
         P(y), p(x | y) and p(x, y); see :mod:`tallybayes.distributions`.
     probability_tables_ : dict of frames
+
+    See Also
+    --------
+    BernoulliNB : Columns of two levels, as 0 and 1.
+    NaiveBayes : Whole tables, with strings as levels.
+
+    References
+    ----------
+    Mitchell, T. M. (1997). Machine Learning, section 6.9. McGraw-Hill.
 
     Examples
     --------

@@ -8,24 +8,30 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 
+from tallybayes.estimators.arrays.discrete import shares_parameters
 from tallybayes.estimators.arrays.feature_sums import SumsClassifier
 from tallybayes.families import Complement
 
 __all__ = ["ComplementNB"]
 
 
+@shares_parameters
 class ComplementNB(SumsClassifier):
-    """Complement naive Bayes: :mod:`tallybayes.families.counts.complement` has the equations.
+    r"""Complement naive Bayes: :mod:`tallybayes.families.counts.complement` has the equations.
 
-    Its scores are weights, no likelihood: the class prior does not enter them, and it has neither
-    ``score_samples`` nor ``sample``.
+    Its scores are weights, not a likelihood. The class prior does not enter them, and there is
+    neither ``score_samples`` nor ``sample``.
+
+    .. math::
+
+        w_{cj} = -\log \frac{\alpha_j + \sum_{b \neq c} n_{bj}}
+                            {\sum_k (\alpha_k + \sum_{b \neq c} n_{bk})}, \qquad
+        \text{score}_c = \sum_j x_j w_{cj}
 
     Parameters
     ----------
-    alpha : float or array-like (n_features,), default=1.0
-        Additive smoothing; 0 is none.
-    force_alpha : bool, default=True
-        If False, an alpha below 1e-10 is raised to 1e-10, with a warning.
+    <alpha>
+    <force_alpha>
     fit_prior : bool, default=True
         Whether ``class_log_prior_`` is estimated. No score depends on it.
     class_prior : array-like (n_classes,) or dict, optional
@@ -52,6 +58,15 @@ class ComplementNB(SumsClassifier):
         Where X had names.
     tally_ : TableTally
     probability_tables_ : dict of frames
+
+    See Also
+    --------
+    MultinomialNB : A likelihood of the same counts.
+
+    References
+    ----------
+    Rennie, J. D. M. et al. (2003). Tackling the poor assumptions of naive Bayes text classifiers.
+    ICML.
 
     Examples
     --------

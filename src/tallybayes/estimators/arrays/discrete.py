@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,50 @@ from sklearn.utils._param_validation import Interval
 from tallybayes.errors import SmoothingWarning, warn_user
 from tallybayes.estimators.arrays.base import ArrayClassifier
 
-__all__ = ["DiscreteClassifier"]
+__all__ = ["DiscreteClassifier", "shares_parameters"]
 
 Array = NDArray[np.float64]
 
 SMALLEST = 1e-10  # what alpha is raised to with force_alpha=False
+
+
+PARAMETERS = {
+    "alpha": """
+    alpha : float or array-like (n_features,), default=1.0
+        Additive smoothing; 0 is none.
+""",
+    "force_alpha": """
+    force_alpha : bool, default=True
+        If False, an alpha below 1e-10 is raised to 1e-10, with a warning.
+""",
+    "fit_prior": """
+    fit_prior : bool, default=True
+        Whether the class prior is estimated; otherwise every class is alike.
+""",
+    "class_prior": """
+    class_prior : array-like (n_classes,) or dict, optional
+        A class prior that no count changes, in the order of the classes or by label; it sums to 1.
+""",
+    "class_alpha": """
+    class_alpha : float, default=0.0
+        Smoothing of the estimated class prior: (count + class_alpha) / (m + K·class_alpha).
+""",
+    "class_weight": """
+    class_weight : dict, "balanced" or None, optional
+        Weights of rows by label; see :class:`GaussianNB`.
+""",
+}
+"""What docstrings say of the parameters that the discrete classifiers share, by name."""
+
+Classifier = TypeVar("Classifier", bound=type)
+
+
+def shares_parameters(cls: Classifier) -> Classifier:
+    """Put the shared descriptions in place of lines such as ``<alpha>`` of a class's docstring."""
+    for name, text in PARAMETERS.items():
+        if cls.__doc__:  # python -OO has none
+            cls.__doc__ = cls.__doc__.replace(f"    <{name}>\n", text.lstrip("\n"))
+    return cls
 
 
 class DiscreteClassifier(ArrayClassifier):

@@ -27,10 +27,14 @@ Array = NDArray[Any]
 
 
 class GaussianNB(GenerativeClassifier):
-    """Gaussian naive Bayes: :mod:`tallybayes.families.numeric.gaussian` has the equations.
+    r"""Gaussian naive Bayes: :mod:`tallybayes.families.numeric.gaussian` has the equations.
 
     The tally holds moments; smoothing is applied when it is read. So any split of the rows into
     batches, in any order, gives the same model.
+
+    .. math::
+
+        p(x_j \mid c) = \mathcal{N}(x_j; \mu_{cj}, \sigma_{cj}^2 + \varepsilon)
 
     Parameters
     ----------
@@ -66,6 +70,18 @@ class GaussianNB(GenerativeClassifier):
     class_prior_distribution_, class_conditional_, joint_ : distributions
         P(y), p(x | y) and p(x, y); see :mod:`tallybayes.distributions`.
     probability_tables_ : dict of frames
+
+    See Also
+    --------
+    NaiveBayes : Whole tables, with the family of each column chosen.
+    tallybayes.families.Gaussian : The family, with priors, transforms and correlated groups.
+
+    References
+    ----------
+    John, G. H. and Langley, P. (1995). Estimating continuous distributions in Bayesian classifiers.
+    UAI.
+    Chan, T. F., Golub, G. H. and LeVeque, R. J. (1983). Algorithms for computing the sample
+    variance. The American Statistician 37.
 
     Examples
     --------

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 
+from tallybayes.estimators.arrays.discrete import shares_parameters
 from tallybayes.estimators.arrays.feature_sums import SumsClassifier
 from tallybayes.estimators.arrays.generative import GenerativeClassifier
 from tallybayes.families import Multinomial
@@ -15,23 +16,23 @@ from tallybayes.families import Multinomial
 __all__ = ["MultinomialNB"]
 
 
+@shares_parameters
 class MultinomialNB(SumsClassifier, GenerativeClassifier):
-    """Multinomial naive Bayes: :mod:`tallybayes.families.counts.multinomial` has the equations.
+    r"""Multinomial naive Bayes: :mod:`tallybayes.families.counts.multinomial` has the equations.
+
+    .. math::
+
+        \theta_{cj} = \frac{n_{cj} + \alpha_j}{\sum_k (n_{ck} + \alpha_k)}, \qquad
+        \log p(x \mid c) = \sum_j x_j \log \theta_{cj} + \text{const}
 
     Parameters
     ----------
-    alpha : float or array-like (n_features,), default=1.0
-        Additive smoothing; 0 is none.
-    force_alpha : bool, default=True
-        If False, an alpha below 1e-10 is raised to 1e-10, with a warning.
-    fit_prior : bool, default=True
-        Whether the class prior is estimated; otherwise every class is alike.
-    class_prior : array-like (n_classes,) or dict, optional
-        A class prior that no count changes, in the order of the classes or by label; it sums to 1.
-    class_alpha : float, default=0.0
-        Smoothing of the estimated class prior: (count + class_alpha) / (m + K·class_alpha).
-    class_weight : dict, "balanced" or None, optional
-        Weights of rows by label; see :class:`GaussianNB`.
+    <alpha>
+    <force_alpha>
+    <fit_prior>
+    <class_prior>
+    <class_alpha>
+    <class_weight>
 
     Attributes
     ----------
@@ -46,6 +47,17 @@ class MultinomialNB(SumsClassifier, GenerativeClassifier):
     class_prior_distribution_, class_conditional_, joint_ : distributions
         P(y), p(x | y) and p(x, y); see :mod:`tallybayes.distributions`.
     probability_tables_ : dict of frames
+
+    See Also
+    --------
+    BernoulliNB : Presence instead of counts.
+    ComplementNB : The complements of the classes, for classes of unequal size.
+    tallybayes.families.Multinomial : The same for a group of columns of a table.
+
+    References
+    ----------
+    McCallum, A. and Nigam, K. (1998). A comparison of event models for naive Bayes text
+    classification. AAAI-98 Workshop on Learning for Text Categorization.
 
     Examples
     --------

@@ -145,6 +145,10 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     TypeError, ValueError
         For bad parameters, or something that is not a source.
 
+    See Also
+    --------
+    NaiveBayes : The same model, counted once.
+
     Examples
     --------
     >>> import duckdb

@@ -25,13 +25,17 @@ Array = NDArray[np.float64]
 
 
 class NaiveBayes(Calibrated, AsDistributions):
-    """Naive Bayes for a table, straight from the data frame.
+    r"""Naive Bayes for a table, straight from the data frame.
 
     Strings, categories and booleans are levels; numbers and dates are counted as moments and on a
     grid of their own bits, and their family (Gaussian, beside atoms or not, bins or a smoothed
     density) is chosen when the tally is read, by leave-one-out. No column whose family is not
     declared says more than about the logarithm of its rows. Missing values are left out of the
     product. The model is the same in whatever order and batches the rows come.
+
+    .. math::
+
+        \log P(c \mid x) = \log P(c) + \sum_j \log p(x_j \mid c) + \text{const}
 
     Parameters
     ----------
@@ -98,6 +102,15 @@ class NaiveBayes(Calibrated, AsDistributions):
         log P of everything that was counted, in nats, where every column has a proper prior.
     class_prior_distribution_, class_conditional_, joint_ : distributions
         P(y), p(x | y) and p(x, y); see :mod:`tallybayes.distributions`.
+
+    See Also
+    --------
+    WeightedNaiveBayes : Weights for columns that depend on each other, and pairs of columns.
+    LazyNaiveBayes : The same model without training, counted in DuckDB.
+
+    References
+    ----------
+    Mitchell, T. M. (1997). Machine Learning, section 6.9. McGraw-Hill.
 
     Examples
     --------

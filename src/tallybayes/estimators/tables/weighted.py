@@ -42,7 +42,7 @@ Array = NDArray[np.float64]
 
 
 class WeightedNaiveBayes(TableClassifier):
-    """Naive Bayes whose columns are weighted, with pairs of columns where they help.
+    r"""Naive Bayes whose columns are weighted, with pairs of columns where they help.
 
     Plain naive Bayes counts columns that depend on each other twice. Here each column's
     log-likelihood ratio has a weight, learned by the leave-one-out log-likelihood of the labels;
@@ -51,9 +51,10 @@ class WeightedNaiveBayes(TableClassifier):
     the rows, and once with all; the model is the mean. It is one sum of tables, so it is quick, and
     can be read.
 
-        score_k = log P(k) + b_k + Σ_t (w_t + u_tk) T_t[v, k],
+    .. math::
 
-        T[v, k] = log[(C_vk + a·p_k) / ((m_v + a)·p_k)]
+        \text{score}_k &= \log P(k) + b_k + \sum_t (w_t + u_{tk}) \, T_t[v, k] \\
+        T[v, k] &= \log \frac{C_{vk} + a \, p_k}{(m_v + a) \, p_k}
 
     with C the counts of a cell v, m_v their sum, p_k the share of class k, and a chosen by
     leave-one-out. A number is in one of at most 128 cells of about equal weight, and neighbouring
@@ -133,6 +134,11 @@ class WeightedNaiveBayes(TableClassifier):
         By label, what the weights of rows were multiplied by.
     n_features_in_ : int
     feature_names_in_ : array of str (n_features,)
+
+    See Also
+    --------
+    NaiveBayes : The model without weights; any family of columns.
+    cross_validate : The log-loss with the fit repeated without each fold.
 
     References
     ----------
