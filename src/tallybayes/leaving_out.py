@@ -15,7 +15,7 @@ from scipy.special import log_softmax
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.families.lookup.class_prior import PriorWithout
+from tallybayes.families.class_prior import PriorWithout
 from tallybayes.scoring import warn_ruled_out
 
 __all__ = ["posterior_without"]

@@ -1,5 +1,6 @@
 // The binding of the kernels for cross moments and triangular scores.
 #include "count/cross.hpp"
+#include "score/triangular.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

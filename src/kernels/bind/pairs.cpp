@@ -2,7 +2,7 @@
 #include "bind/arrays.hpp"
 #include "bind/given.hpp"
 #include "bind/modules.hpp"
-#include "weighted/pairs.hpp"
+#include "weighted/pair_gains.hpp"
 #include "weighted/row_scores.hpp"
 
 #include <vector>

@@ -13,8 +13,8 @@
 
 #include "bind/modules.hpp"
 #include "bind/row_values.hpp"
-#include "count/cross.hpp"
 #include "score/pooled.hpp"
+#include "score/triangular.hpp"
 
 using namespace nb::literals;
 

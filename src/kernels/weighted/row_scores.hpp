@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "weighted/pairs.hpp"
+#include "weighted/pair_gains.hpp"
 
 namespace tb {
 

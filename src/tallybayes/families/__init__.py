@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tallybayes.families.class_prior import ClassPrior
 from tallybayes.families.contract.column_family import LevelFamily, NumberFamily
 from tallybayes.families.contract.density import NumberDensity
 from tallybayes.families.contract.family import Family
@@ -12,12 +13,12 @@ from tallybayes.families.counts.poisson import Poisson
 from tallybayes.families.lookup.bernoulli import Bernoulli
 from tallybayes.families.lookup.binned import Binned
 from tallybayes.families.lookup.categorical import Categorical
-from tallybayes.families.lookup.class_prior import ClassPrior
 from tallybayes.families.numeric.gaussian import Gaussian
 from tallybayes.families.numeric.kernel_density import Smooth
-from tallybayes.families.priors.numbers import Gamma, NormalInverseGamma
-from tallybayes.families.priors.probabilities import Beta, Dirichlet
-from tallybayes.families.priors.vectors import NormalInverseWishart
+from tallybayes.families.priors.dirichlet import Beta, Dirichlet
+from tallybayes.families.priors.gamma import Gamma
+from tallybayes.families.priors.normal_inverse_gamma import NormalInverseGamma
+from tallybayes.families.priors.normal_inverse_wishart import NormalInverseWishart
 from tallybayes.families.registry import register_family
 
 __all__ = [

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families import ClassPrior
-from tallybayes.families.lookup.class_prior import PriorWithout
+from tallybayes.families.class_prior import PriorWithout
 from tallybayes.labels import joined_labels
 from tallybayes.schema import Schema
 from tallybayes.tally import CrossMoments, Moments, TableTally

@@ -22,7 +22,7 @@ from tallybayes.families.contract.column_family import (
 )
 from tallybayes.families.lookup.strength import CRITERIA, Criterion, Tuning
 from tallybayes.families.numeric.pooled import Pooled
-from tallybayes.families.priors.probabilities import Estimate
+from tallybayes.families.priors.dirichlet import Estimate
 from tallybayes.families.selection.choice import (
     UNDECLARED,
     ReadAs,

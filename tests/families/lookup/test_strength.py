@@ -11,10 +11,10 @@ from scipy.optimize import minimize_scalar
 
 from tallybayes import NaiveBayes
 from tallybayes.families import Categorical, Gamma, Gaussian, NormalInverseGamma, Poisson
+from tallybayes.families.class_prior import ClassPrior
 from tallybayes.families.contract.cells import CellLaw
 from tallybayes.families.counts.poisson import PoissonDensity
 from tallybayes.families.lookup import strength
-from tallybayes.families.lookup.class_prior import ClassPrior
 from tallybayes.families.lookup.strength import best_alpha, class_evidence, each, law_score
 from tallybayes.families.numeric.gaussian_density import GaussianDensity
 from tallybayes.parameters import ImproperPrior

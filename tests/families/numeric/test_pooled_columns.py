@@ -14,7 +14,7 @@ from tallybayes.families.numeric.atoms import Atoms
 from tallybayes.families.numeric.gaussian_density import GaussianDensity
 from tallybayes.families.numeric.pooled import Pooled
 from tallybayes.families.numeric.transforms import Transform
-from tallybayes.families.priors.numbers import NormalInverseGamma
+from tallybayes.families.priors.normal_inverse_gamma import NormalInverseGamma
 from tallybayes.families.selection.choice import UNDECLARED
 from tallybayes.tally import GridCounts, Moments
 

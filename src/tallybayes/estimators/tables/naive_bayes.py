@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.distribution_attributes import AsDistributions
 from tallybayes.estimators.tables.calibrated import Calibrated, Criterion
-from tallybayes.families.priors.probabilities import Estimate
+from tallybayes.families.priors.dirichlet import Estimate
 from tallybayes.inspection.importances import column_importances, column_tables
 from tallybayes.models.calibration import Method
 from tallybayes.models.column_declarations import Declared

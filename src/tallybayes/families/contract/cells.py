@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from tallybayes.families.contract.family import less
 from tallybayes.families.contract.stacks import alike
+from tallybayes.families.priors.dirichlet import Beta
 from tallybayes.families.priors.draws import log_betas
 from tallybayes.families.priors.gamma_ratios import log_counts_evidence
-from tallybayes.families.priors.posteriors import PriorAndPosteriors
-from tallybayes.families.priors.probabilities import Beta
+from tallybayes.families.priors.prior_and_posteriors import PriorAndPosteriors
 from tallybayes.parameters import ImproperPrior
 
 __all__ = ["CellLaw", "log_ratio"]

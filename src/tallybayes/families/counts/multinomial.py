@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from tallybayes.families.contract.column_family import Context, GroupFamily
 from tallybayes.families.contract.family import class_blocks
 from tallybayes.families.counts.counted_group import MultinomialCounts
+from tallybayes.families.priors.dirichlet import Dirichlet
 from tallybayes.families.priors.hyperparameters import Estimate, cannot_estimate, check_estimate
-from tallybayes.families.priors.probabilities import Dirichlet
 from tallybayes.parameters import Linear, SumsWithout
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, FeatureSums

@@ -27,13 +27,13 @@ from tallybayes.families.contract.column_family import Context, NumberCounts, Nu
 from tallybayes.families.contract.density import NumberDensity
 from tallybayes.families.contract.family import less
 from tallybayes.families.priors.draws import log_gamma
+from tallybayes.families.priors.gamma import Gamma
 from tallybayes.families.priors.gamma_ratios import log_rising
 from tallybayes.families.priors.hyperparameters import (
     cannot_estimate,
     hold_choice,
     smoothing_number,
 )
-from tallybayes.families.priors.numbers import Gamma
 from tallybayes.parameters import Description, Laws
 from tallybayes.schema import Kind
 from tallybayes.tally import GridCounts

@@ -24,10 +24,10 @@ from tallybayes.families.contract.column_family import Context, NumberCounts, Nu
 from tallybayes.families.contract.density import LearningDensity, TunableDensity
 from tallybayes.families.contract.family import less
 from tallybayes.families.priors.draws import log_gamma
+from tallybayes.families.priors.gamma import Gamma
 from tallybayes.families.priors.gamma_ratios import log_rising
 from tallybayes.families.priors.hyperparameters import Estimate, cannot_estimate, check_estimate
-from tallybayes.families.priors.numbers import Gamma
-from tallybayes.families.priors.posteriors import ParameterPrior, PriorAndPosteriors
+from tallybayes.families.priors.prior_and_posteriors import ParameterPrior, PriorAndPosteriors
 from tallybayes.parameters import Description, ImproperPrior, Laws, QuadraticTerms
 from tallybayes.schema import Kind
 from tallybayes.tally import GridCounts, Moments

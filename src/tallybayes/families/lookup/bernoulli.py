@@ -22,13 +22,13 @@ from tallybayes.families.contract.column_family import (
     LevelReading,
 )
 from tallybayes.families.contract.family import class_blocks, log
+from tallybayes.families.priors.dirichlet import Beta
 from tallybayes.families.priors.hyperparameters import (
     Estimate,
     cannot_estimate,
     check_estimate,
     hold,
 )
-from tallybayes.families.priors.probabilities import Beta
 from tallybayes.parameters import Linear, PresenceWithout
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, FeatureSums

@@ -29,13 +29,13 @@ from tallybayes.families.contract.column_family import (
     LevelReading,
 )
 from tallybayes.families.contract.family import log
+from tallybayes.families.priors.dirichlet import Dirichlet
 from tallybayes.families.priors.hyperparameters import (
     Estimate,
     cannot_estimate,
     check_estimate,
     hold_choice,
 )
-from tallybayes.families.priors.probabilities import Dirichlet
 from tallybayes.parameters import CellsWithout, Lookup, Unseen
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, LevelCounts

@@ -36,7 +36,7 @@ from tallybayes.families.multivariate.covariance import Scatter, Shape, log_of_d
 from tallybayes.families.multivariate.left_out import LeftOut
 from tallybayes.families.priors.draws import log_gamma
 from tallybayes.families.priors.gamma_ratios import log_rising
-from tallybayes.families.priors.vectors import NormalInverseWishart
+from tallybayes.families.priors.normal_inverse_wishart import NormalInverseWishart
 from tallybayes.parameters import Description, ImproperPrior, TriangularTerms, gap_patterns
 from tallybayes.tally import CrossMoments
 from tallybayes.tally.base import RESIDUE

@@ -60,8 +60,8 @@ from tallybayes.families.multivariate.gaussian_group import GaussianGroup
 from tallybayes.families.numeric.gaussian_density import GaussianDensity
 from tallybayes.families.numeric.pooled import Pooled
 from tallybayes.families.priors.hyperparameters import Estimate, check_estimate, number
-from tallybayes.families.priors.numbers import NormalInverseGamma
-from tallybayes.families.priors.vectors import NormalInverseWishart
+from tallybayes.families.priors.normal_inverse_gamma import NormalInverseGamma
+from tallybayes.families.priors.normal_inverse_wishart import NormalInverseWishart
 from tallybayes.parameters import MomentsWithout, Quadratic
 from tallybayes.schema import Kind
 from tallybayes.tally import ClassCounts, CrossMoments, Moments

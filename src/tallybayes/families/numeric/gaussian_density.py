@@ -24,8 +24,8 @@ from tallybayes.families.contract.family import sums_of_others
 from tallybayes.families.numeric.gaussian_columns import GaussianColumns
 from tallybayes.families.numeric.transforms import Transform, class_moments, transform_of
 from tallybayes.families.priors.draws import log_gamma
-from tallybayes.families.priors.numbers import NormalInverseGamma
-from tallybayes.families.priors.posteriors import ParameterPrior, PriorAndPosteriors
+from tallybayes.families.priors.normal_inverse_gamma import NormalInverseGamma
+from tallybayes.families.priors.prior_and_posteriors import ParameterPrior, PriorAndPosteriors
 from tallybayes.parameters import Description, ImproperPrior, Laws, QuadraticTerms
 from tallybayes.tally import GridCounts, Moments
 

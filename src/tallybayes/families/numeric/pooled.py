@@ -28,7 +28,7 @@ from tallybayes.families.contract.density import LearningDensity, TunableDensity
 from tallybayes.families.contract.family import less, sums_of_others
 from tallybayes.families.numeric.atoms import Atoms
 from tallybayes.families.numeric.gaussian_density import GaussianDensity
-from tallybayes.families.priors.posteriors import PriorAndPosteriors
+from tallybayes.families.priors.prior_and_posteriors import PriorAndPosteriors
 from tallybayes.parameters import Description, ImproperPrior, Laws, PooledLess, PooledTerms
 from tallybayes.tally import UNIT_ROWS, GridCounts, Moments, RowWeights
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import multigammaln
 
 from tallybayes.families.priors.hyperparameters import hold
-from tallybayes.families.priors.numbers import NormalInverseGamma
+from tallybayes.families.priors.normal_inverse_gamma import NormalInverseGamma
 
 __all__ = ["NormalInverseWishart"]
 

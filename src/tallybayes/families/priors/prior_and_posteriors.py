@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tallybayes.families.priors.numbers import Gamma, NormalInverseGamma
-from tallybayes.families.priors.probabilities import Beta
+from tallybayes.families.priors.dirichlet import Beta
+from tallybayes.families.priors.gamma import Gamma
+from tallybayes.families.priors.normal_inverse_gamma import NormalInverseGamma
 
 __all__ = ["ParameterPrior", "PriorAndPosteriors"]
 
