@@ -131,6 +131,27 @@ def test_ridges_end_where_hardly_anything_is_left_to_gain(monkeypatch):
         followed.clear()
 
 
+def test_corrections_gain_more_than_a_standard_error(monkeypatch):
+    """A gain of a nat over few rows is chance as often as not, and costs more where it is."""
+    found, correct = [], averaging._Way.correct
+
+    def noted(way, *, thoroughly):
+        before, loss = way.judge.row_losses(way.log_proba), way.verdict.loss
+        correct(way, thoroughly=thoroughly)
+        change = way.judge.row_losses(way.log_proba) - before
+        if way.ridges:
+            found.append((loss - way.verdict.loss) / (change.std() * len(change) ** 0.5))
+
+    monkeypatch.setattr(averaging._Way, "correct", noted)
+    for seed in (2, 6):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, 2, 150)
+        x = rng.normal(size=(150, 3)) + y[:, None]
+        learn(*cells_of(pd.DataFrame(x, columns=list("abc")), y))
+    assert found
+    assert min(found) > 1.0
+
+
 def test_few_columns_whose_rows_are_alike_are_believed():
     """Rows of few columns are equal by chance: parts that held them together would be judged by
     rows whose like they have too few of."""

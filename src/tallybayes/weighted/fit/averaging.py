@@ -54,6 +54,7 @@ LITTLE = 0.5  # nats left of all: no further ridge is tried
 CLEARLY, BEHIND = 1.1, 4.0  # times the best loss, and nats: what loses more is not corrected
 HOPELESSLY = 1.3  # the same of two parts: all pairs that gain are tried no more
 FEW = 20_000  # rows up to which all of this is tried; of more rows what is near the best is enough
+STANDARD_ERRORS = 1.0  # of what corrections gain; the gain has to be more
 WORTH = 1.0  # nats that another ridge has to gain where rows are many
 
 
@@ -95,6 +96,11 @@ class _Judge:
         """Of the first rows."""
         n = len(log_proba)
         return -float(self.weight[:n] @ log_proba[np.arange(n), self.y[:n]])
+
+    def row_losses(self, log_proba: Array) -> Array:
+        """What each row loses, in nats times its weight."""
+        losses: Array = -self.weight * log_proba[np.arange(len(self.y)), self.y]
+        return losses
 
     def tempered(self, log_proba: Array, trust: float) -> Array:
         return log_normalised(self.log_p + trust * (log_proba - self.log_p))
@@ -158,7 +164,7 @@ class _Way:
 
     def correct(self, *, thoroughly: bool) -> None:
         """Corrects the fits under the ridge that the rows left out like best, tried from strong to
-        weak; not at all where they like none. Once."""
+        weak; not at all where the gain is within its standard error. Once."""
         if self.tried or self.verdict.loss <= LITTLE:
             return
         self.tried = True
@@ -166,14 +172,18 @@ class _Way:
         n, paths = len(self.fits), in_threads(PartFit.path, each)
         if None in paths[:n]:
             return
-        lowest = min(self.verdict.plain, self.verdict.loss)
+        lowest, least = min(self.verdict.plain, self.verdict.loss), self.verdict.loss
+        without = self.judge.row_losses(self.log_proba)
         for tried, ridge in enumerate(RIDGES, 1):
             scores = in_threads(partial(CorrectionPath.follow, ridge=ridge), filter(None, paths))
             log_proba = self.judge.normalised(scores[:n])
             verdict = self.judge.verdict(log_proba)
             now = min(verdict.plain, verdict.loss)
-            gained = self.verdict.loss - verdict.loss
+            difference = self.judge.row_losses(log_proba) - without
+            error = float(difference.std()) * len(difference) ** 0.5
+            gained = least - verdict.loss - STANDARD_ERRORS * error
             if gained > 0.0:
+                least -= gained
                 self.ridges, self.verdict, self.log_proba = RIDGES[:tried], verdict, log_proba
                 both = zip(each, paths, strict=True)
                 fits = [fit.corrected(path) if path else fit for fit, path in both]
