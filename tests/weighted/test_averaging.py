@@ -48,14 +48,18 @@ def test_pairs_of_many_rounds_say_the_same_of_all_rows():
 
 
 def test_what_is_printed_is_about_what_fresh_rows_say():
-    (table, y), (test, fresh) = weak_pairs(1200)
-    columns, rows, classes = cells_of(table, y)
-    learned = learn(columns, rows, classes)
-    own = learned.log_proba[np.arange(len(learned.tested)), rows.y[learned.tested]]
-    printed = -np.mean(own + learned.gained)
-    assert printed == pytest.approx(fresh_loss(learned, test, fresh), rel=0.25)
-    assert (learned.gained >= -1e-9).all()
-    assert len(learned.tested) == len(set(learned.tested.tolist())) == len(y)
+    printed, found = [], []
+    for seed in (0, 2, 4):
+        (table, y), (test, fresh) = weak_pairs(1200, seed)
+        columns, rows, classes = cells_of(table, y)
+        learned = learn(columns, rows, classes)
+        own = learned.log_proba[np.arange(len(learned.tested)), rows.y[learned.tested]]
+        printed.append(-np.mean(own + learned.gained))
+        found.append(fresh_loss(learned, test, fresh))
+        assert (learned.gained >= -1e-9).all()
+        assert len(learned.tested) == len(set(learned.tested.tolist())) == len(y)
+    assert np.mean(printed) == pytest.approx(np.mean(found), rel=0.1)
+    assert printed == pytest.approx(found, rel=0.25)
 
 
 def test_within_one_thread_there_is_one():

@@ -13,13 +13,18 @@ mean gains. The mean of log-probabilities, normalised, says of each row
 
 nats more than its members do on average, whatever the label (A. Krogh and J. Vedelsby, Neural
 network ensembles, cross validation, and active learning, NIPS 7, 1995, for squares).
+
+The fit of all rows has more rows than a part. By the delete-a-group jackknife its variance is g − 1
+times the mean squared deviation of the g parts from their mean; that of a part, which has
+(g − 1) / g of the rows, is g times that. In nats this deviation is the ambiguity of the parts, so
+the fit of all rows gains that much more a row than a part does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache, partial, reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -323,14 +328,22 @@ def _mean(
     def said(fit: PartFit) -> Array:
         return judge.tempered(log_normalised(fit.scores_of(judge.tested)), trust)
 
-    mean = np.zeros(log_proba.shape)
-    for of_fit, share in zip(in_threads(said, fits), shares, strict=True):
-        mean += share * of_fit
+    *members, of_all = in_threads(said, fits)
+    of_parts: Array = reduce(np.add, members) / len(members)
+    gained = _ambiguity((1.0 - OF_ALL) * of_parts + OF_ALL * of_all)
+    gained += OF_ALL * _ambiguity(of_parts)
     return Averaged(
         columns=columns,
         parts=in_threads(lambda fit: shrunk(fit.result(), p, trust), fits),
         shares=shares,
         tested=judge.tested,
         log_proba=log_proba,
-        gained=np.minimum(-np.log(np.exp(mean).sum(axis=1)), -own),
+        gained=np.minimum(gained, -own),
     )
+
+
+def _ambiguity(mean: Array) -> Array:
+    """How many nats more a mean of log-probabilities gives each row, normalised, than its members
+    do on average."""
+    ambiguity: Array = -np.log(np.exp(mean).sum(axis=1))
+    return ambiguity
