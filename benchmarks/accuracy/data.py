@@ -90,8 +90,8 @@ class DataSet:
                 f"put {', '.join(self.files)} into a folder and name it in {FOLDER}; "
                 f"OpenML cannot be reached ({why})"
             ) from why
-        texts = X.select_dtypes(["category", "object", "string"]).columns
-        return X.astype(dict.fromkeys(texts, "str")), y.astype(str).to_numpy(dtype=object)
+        strings = X.select_dtypes(["category", "object", "string"]).columns
+        return X.astype(dict.fromkeys(strings, "str")), y.astype(str).to_numpy(dtype=object)
 
     def rows(self, *, least: int, most: int | None) -> tuple[Any, Any]:
         """The table without classes of fewer than `least` rows, and at most `most` of its rows."""

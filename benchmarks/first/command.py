@@ -67,7 +67,7 @@ def continuous(rng: np.random.Generator, y: Any, d: int) -> Any:
     return rng.normal(size=(len(y), d)) + (y[:, None] % 7 == np.arange(d) % 7)
 
 
-def texts(rng: np.random.Generator, y: Any, d: int) -> Any:
+def strings(rng: np.random.Generator, y: Any, d: int) -> Any:
     """Strings of ten levels."""
     return np.array([f"level {i}" for i in range(10)])[rng.integers(0, 10, (len(y), d))]
 
@@ -77,7 +77,7 @@ CASES = {
     for case in (
         Case("numbers, undeclared", whole),
         Case("numbers, declared Gaussian", whole, Gaussian()),
-        Case("texts", texts),
+        Case("texts", strings),
         Case("continuous numbers, undeclared", continuous, share=0.01),
     )
 }

@@ -71,13 +71,13 @@ def cases(options: Options) -> Iterator[Case]:
     }
     terms = 10_000 if small else 100_000
     numbers = Recipe("gaussian/float64", partial(gaussian.numbers, n["gaussian"], "float64"))
-    texts = Recipe("text/20", partial(text.texts, n["text"], terms, 20, options.terms))
+    strings = Recipe("text/20", partial(text.strings, n["text"], terms, 20, options.terms))
     codes = Recipe("categorical", partial(categorical.codes, n["categorical"], 30, 10))
     table = Recipe("tables/category", partial(table_data.table, n["tables"], "category"))
     sizes = {
         "gaussian": (numbers, ours.GaussianNB, f"{n['gaussian']:,} × 50, 10 classes"),
         **{
-            name: (texts, kind, f"CSR {n['text']:,} × {terms:,}, 20 classes")
+            name: (strings, kind, f"CSR {n['text']:,} × {terms:,}, 20 classes")
             for name, kind in (
                 ("multinomial", ours.MultinomialNB),
                 ("bernoulli", ours.BernoulliNB),

@@ -53,9 +53,9 @@ def stream(rows: int, mixed: bool) -> Stream:
         return Stream(numbers, numbers, y.tolist(), f"{NUMBERS} normal numbers, as dicts")
     half = NUMBERS // 2
     level = np.clip(np.floor(values * 2.0) + LEVELS // 2, 0, LEVELS - 1).astype(int)
-    texts = [f"level {k}" for k in range(LEVELS)]
+    strings = [f"level {k}" for k in range(LEVELS)]
     cells = [
-        row[:half] + [texts[k] for k in codes]
+        row[:half] + [strings[k] for k in codes]
         for row, codes in zip(values.tolist(), level[:, half:].tolist(), strict=True)
     ]
     ours = [dict(zip(names, row, strict=True)) for row in cells]

@@ -19,7 +19,7 @@ __all__ = ["FORMATS", "table"]
 
 SEED = 20_240_505
 GENERATED_ROWS = 50_000
-GAPS = 0.05
+MISSING = 0.05
 LEVELS = (8, 16, 7, 14, 6, 5, 2, 41)  # of Adult's strings
 
 
@@ -31,9 +31,9 @@ def generated() -> tuple[pd.DataFrame, Any]:
     for j, n_levels in enumerate(LEVELS):
         share = rng.dirichlet(np.ones(n_levels), 2).cumsum(axis=1)
         code = (rng.random(GENERATED_ROWS)[:, None] > share[y]).sum(axis=1)
-        texts = np.array([f"level {k}" for k in range(n_levels)], dtype=object)
-        values = texts[code.clip(max=n_levels - 1)]
-        values[rng.random(GENERATED_ROWS) < (GAPS if j in (0, 3, 7) else 0.0)] = None
+        strings = np.array([f"level {k}" for k in range(n_levels)], dtype=object)
+        values = strings[code.clip(max=n_levels - 1)]
+        values[rng.random(GENERATED_ROWS) < (MISSING if j in (0, 3, 7) else 0.0)] = None
         X[f"text {j}"] = pd.array(values, dtype="str")
     for j in range(6):
         X[f"number {j}"] = rng.normal(40.0 + 5.0 * y, 10.0 + j).round().astype(np.int64)

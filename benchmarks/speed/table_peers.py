@@ -36,11 +36,11 @@ def codes() -> Any:
     return make_pipeline(encoder, FunctionTransformer(partial(np.add, 1.0)))
 
 
-def encoder(X: Any, numbers: Any, texts: Any) -> ColumnTransformer:
+def encoder(X: Any, numbers: Any, strings: Any) -> ColumnTransformer:
     """Numbers first, then strings, as one dense array."""
     names = split(X)
     return ColumnTransformer(
-        [("numbers", numbers, names[0]), ("texts", texts, names[1])], sparse_threshold=0.0
+        [("numbers", numbers, names[0]), ("texts", strings, names[1])], sparse_threshold=0.0
     )
 
 
@@ -85,10 +85,10 @@ class MixedNaiveBayes(Pipeline):
         n_numbers = len(split(X)[0])
         self.encoder_ = encoder(X, "passthrough", codes())
         coded = self.encoder_.fit_transform(X)
-        texts = list(range(n_numbers, coded.shape[1]))
+        strings = list(range(n_numbers, coded.shape[1]))
         levels = (coded[:, n_numbers:].max(axis=0) + 1).astype(int)
         # it is not an estimator of scikit-learn, so that it cannot end a pipeline
-        self.model_ = MixedNB(categorical_features=texts, max_categories=levels).fit(coded, y)
+        self.model_ = MixedNB(categorical_features=strings, max_categories=levels).fit(coded, y)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -101,8 +101,8 @@ class GeneralNaiveBayes(Pipeline):
     def steps(self, X: Any) -> tuple[Any, Any]:
         from wnb import Distribution, GeneralNB
 
-        numbers, texts = split(X)
-        kinds = [Distribution.NORMAL] * len(numbers) + [Distribution.CATEGORICAL] * len(texts)
+        numbers, strings = split(X)
+        kinds = [Distribution.NORMAL] * len(numbers) + [Distribution.CATEGORICAL] * len(strings)
         return encoder(X, "passthrough", codes()), GeneralNB(kinds)
 
 

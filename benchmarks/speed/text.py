@@ -44,7 +44,7 @@ def words_for(distinct: int, frequency: NDArray[np.float64]) -> int:
     return round(brentq(excess, distinct, 100 * distinct))
 
 
-def texts(rows: int, terms: int, classes: int, how: str) -> Dataset:
+def strings(rows: int, terms: int, classes: int, how: str) -> Dataset:
     """Counts of terms, CSR, float64, int32 indices.
 
     A word is a term drawn by its frequency. Which term has which frequency is one random order for
@@ -85,7 +85,7 @@ def cases(options: Options) -> Iterator[Case]:
     rows, terms = (20_000, 10_000) if options.quick else (200_000, 100_000)
     for promised, bars in BARS.items():
         classes = min(promised, 200) if options.quick else promised
-        make = partial(texts, rows, terms, classes, options.terms)
+        make = partial(strings, rows, terms, classes, options.terms)
         recipe = Recipe(f"text/{promised}", make)
         array = MemoryBar(CHUNKS, rows * classes * 8, "an n × K float64 array")
         size = f"CSR {rows:,} × {terms:,}, {classes:,} classes"

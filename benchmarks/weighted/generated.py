@@ -16,13 +16,13 @@ Array = NDArray[np.float64]
 
 WORLD = 20_261  # the seed of the truth, which is the same however many rows are drawn
 LEVELS = (2, 3, 4, 6, 8, 12, 16, 25, 40, 100)
-GAPS = 0.05
+MISSING = 0.05
 EVERY = 3  # each third column has missing values
 
 WHAT = (
     "generated rows of two classes: half the columns numbers (normal, lognormal, mostly 0, whole, "
     "and one that nearly repeats another), half strings of 2 to 100 levels, as pandas' str; each "
-    f"third column has {GAPS:.0%} missing values; three true pairs: "
+    f"third column has {MISSING:.0%} missing values; three true pairs: "
     "number × number, number × string, string × string; a third of the columns say nothing"
 )
 
@@ -104,11 +104,11 @@ def mixed(rows: int, columns: int = 20, seed: int = 0) -> Mixed:
     table: dict[str, Any] = {}
     for j, x in enumerate(numbers):
         if j % EVERY == 1:
-            x[rng.random(rows) < GAPS] = np.nan
+            x[rng.random(rows) < MISSING] = np.nan
         table[f"number {j}"] = x
     for j, (code, size) in enumerate(zip(codes, sizes, strict=True)):
         if j % EVERY == 1:
-            code[rng.random(rows) < GAPS] = -1
+            code[rng.random(rows) < MISSING] = -1
         names = pd.Index([f"level {k:02d}" for k in range(size)], dtype="str")
         table[f"text {j}"] = pd.Series(pd.Categorical.from_codes(code, names)).astype("str")
     return Mixed(pd.DataFrame(table), y, p)

@@ -166,7 +166,7 @@ class SomeLevels(Columns):
         return [*super()._parts(), f"some of {self.n_all}".encode()]
 
 
-def _are_texts(labels: NDArray[Any]) -> bool:
+def _are_strings(labels: NDArray[Any]) -> bool:
     return labels.dtype.kind in "US" or (
         labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels.tolist())
     )
@@ -232,7 +232,7 @@ class Schema:
         if classes.dtype != other.classes.dtype or not np.array_equal(classes, other.classes):
             if not len(classes) or not len(other.classes):  # a model that holds no rows
                 classes = classes if len(classes) else other.classes
-            elif _are_texts(classes) != _are_texts(other.classes):
+            elif _are_strings(classes) != _are_strings(other.classes):
                 raise IncompatibleTallies(
                     f"class labels of type {classes.dtype} and {other.classes.dtype} cannot be "
                     "joined; use one type of label in every part"

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from tallybayes.cli.app import app
 
-TEXTS = ["nurse", "cook", "driver, long haul", "工程师", 'said "no"', "two\nlines"]
+STRINGS = ["nurse", "cook", "driver, long haul", "工程师", 'said "no"', "two\nlines"]
 
 
 @dataclass
@@ -96,7 +96,7 @@ def _rows(n: int) -> list[dict[str, Any]]:
             {
                 "age": None if rng.random() < 0.1 else int(rng.normal(55 if yes else 35, 8)),
                 "pay": round(float(rng.lognormal(3.0 + yes, 0.5)), 2),
-                "job": None if rng.random() < 0.1 else TEXTS[int(rng.integers(0, 6))],
+                "job": None if rng.random() < 0.1 else STRINGS[int(rng.integers(0, 6))],
                 "home": ["Bern", "Basel", "Wien"][int(rng.integers(0, 2)) + yes],
                 "active": bool(rng.random() < 0.5),
                 "since": f"20{rng.integers(10, 25)}-0{rng.integers(1, 9)}-1{rng.integers(0, 9)}",

@@ -65,8 +65,8 @@ def test_any_format_is_the_library_on_objects(run, tmp_path, name):
     frame["job"] = frame["job"].replace("7", "clerk")
     data = None
     if name == "t.parquet":  # where a column has one type
-        texts = frame.astype(str)
-        pq.write_table(pa.Table.from_pandas(texts, preserve_index=False), tmp_path / name)
+        strings = frame.astype(str)
+        pq.write_table(pa.Table.from_pandas(strings, preserve_index=False), tmp_path / name)
     elif name == "t.jsonl":
         rows = [json.dumps(row) for row in frame.to_dict("records")]
         (tmp_path / name).write_text("\n".join(rows))
@@ -82,24 +82,24 @@ def test_any_format_is_the_library_on_objects(run, tmp_path, name):
 
 
 def test_a_column_of_numbers_may_get_texts_and_lose_them(run, tmp_path):
-    numbers, texts = written(tmp_path, {}), written(tmp_path, {300: "unknown"}, "u.csv")
+    numbers, strings = written(tmp_path, {}), written(tmp_path, {300: "unknown"}, "u.csv")
     run("fit", numbers, "-t", "y", "-o", "m.tally", "--plain", "--no-estimate")
     before = load("m.tally")
-    line = run("predict", "m.tally", texts, code=1).line
+    line = run("predict", "m.tally", strings, code=1).line
     assert "line 302: column 'age' holds 'unknown', which is not a number" in line
-    line = run("evaluate", "m.tally", texts, code=1).line
+    line = run("evaluate", "m.tally", strings, code=1).line
     assert "line 302: column 'age' holds 'unknown'" in line
-    assert "column 'age': line 302 holds 'unknown'" in run("update", "m.tally", texts).err
-    assert "unknown" not in run("update", "m.tally", texts).err  # it is not news any more
-    assert run("predict", "m.tally", texts).out.count("\n") == ROWS + 1
-    run("evaluate", "m.tally", texts)
-    found = run("explain", "m.tally", texts, "--row", 300, "--json").document
+    assert "column 'age': line 302 holds 'unknown'" in run("update", "m.tally", strings).err
+    assert "unknown" not in run("update", "m.tally", strings).err  # it is not news any more
+    assert run("predict", "m.tally", strings).out.count("\n") == ROWS + 1
+    run("evaluate", "m.tally", strings)
+    found = run("explain", "m.tally", strings, "--row", 300, "--json").document
     assert {c["column"]: c["value"] for c in found["columns"]}["age"] == "unknown"
     for _ in range(2):
-        run("forget", "m.tally", texts)
+        run("forget", "m.tally", strings)
     after, x = load("m.tally"), table({}).drop(columns="y")
     np.testing.assert_allclose(after.predict_log_proba(x), before.predict_log_proba(x), atol=1e-9)
-    assert "line 302" in run("predict", "m.tally", texts, code=1).line
+    assert "line 302" in run("predict", "m.tally", strings, code=1).line
 
 
 def test_forgetting_the_row_of_the_text_leaves_numbers(run, tmp_path):
@@ -149,11 +149,11 @@ def test_a_text_that_only_one_fold_has_is_asked_as_a_text_never_seen(run, tmp_pa
 def test_both_kinds_may_come_as_a_struct(model):
     frame = table({5: "unknown", 100: "unknown", 599: "more than 90"})
     numbers = pd.to_numeric(frame["age"], errors="coerce")
-    texts = frame["age"].where(numbers.isna(), None)
+    strings = frame["age"].where(numbers.isna(), None)
     for kind in (pa.string(), pa.dictionary(pa.int32(), pa.string())):
         parts = [
             pa.array(numbers, pa.float64(), from_pandas=True),
-            pa.array(texts, pa.string(), from_pandas=True).cast(kind),
+            pa.array(strings, pa.string(), from_pandas=True).cast(kind),
         ]
         both = pa.StructArray.from_arrays(parts, ["number", "text"])
         x = pa.table({"age": both, "job": pa.array(frame["job"], pa.string())})

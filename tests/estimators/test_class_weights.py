@@ -143,11 +143,11 @@ def test_fit_of_a_table_is_fit_with_the_products(name, class_weight):
 
 @given(
     y=st.lists(st.integers(0, 4), min_size=1, max_size=30),
-    texts=st.booleans(),
+    strings=st.booleans(),
     data=st.data(),
 )
-def test_balanced_weights_are_those_of_scikit_learn(y, texts, data):
-    labels = np.array(["abcde"[k] for k in y] if texts else y)
+def test_balanced_weights_are_those_of_scikit_learn(y, strings, data):
+    labels = np.array(["abcde"[k] for k in y] if strings else y)
     w = np.array(data.draw(st.lists(st.floats(0.1, 9.0), min_size=len(y), max_size=len(y))))
     classes, codes = np.unique(labels, return_inverse=True)
     expected = compute_class_weight("balanced", classes=classes, y=labels, sample_weight=w)

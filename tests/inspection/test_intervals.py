@@ -293,8 +293,8 @@ def coverage(n, repeats):
             codes = [(rng.random(m)[:, None] > p[j][y].cumsum(1)[:, :2]).sum(1) for j in (0, 1)]
             g, events = rng.normal(mean[y], np.sqrt(variance[y])), rng.poisson(rate[y])
             level = np.array(LEVELS)
-            texts = {"c": level[codes[0]], "d": level[codes[1]]}
-            return pd.DataFrame({**texts, "g": g, "n": events}), y, codes
+            strings = {"c": level[codes[0]], "d": level[codes[1]]}
+            return pd.DataFrame({**strings, "g": g, "n": events}), y, codes
 
         X, y, _ = table(n)
         rows, _, codes = table(25)

@@ -74,7 +74,7 @@ def test_every_row_of_the_space_is_that_of_exact_arithmetic(smoothing, prior, sc
 
 def test_the_models_own_smoothing_is_the_families():
     """alpha= of the model is that of each column without one, and strings are levels undeclared."""
-    texts = TABLE.astype({"X1": str})
-    model = NaiveBayes(alpha=1.0, class_alpha=1.0).fit(texts, Y)
-    got = model.predict_proba(texts)
+    strings = TABLE.astype({"X1": str})
+    model = NaiveBayes(alpha=1.0, class_alpha=1.0).fit(strings, Y)
+    got = model.predict_proba(strings)
     assert got.tolist() == fitted(1).predict_proba(TABLE).tolist()

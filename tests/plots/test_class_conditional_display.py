@@ -16,7 +16,7 @@ from tallybayes.plots import ClassConditionalDisplay
 draw = ClassConditionalDisplay.from_estimator
 
 
-def texts(display):
+def strings(display):
     return [t.get_text() for t in display.legend_.get_texts()]
 
 
@@ -31,7 +31,7 @@ def test_gaussian_curves_are_scipys(column):
         x, height = line.get_data()
         np.testing.assert_allclose(height, law.pdf(x), rtol=1e-6)
         assert law.cdf(x[-1]) - law.cdf(x[0]) > 0.98
-    assert texts(display) == CLASSES
+    assert strings(display) == CLASSES
     assert display.ax_.get_xlabel() == name
     assert display.ax_.get_ylabel() == f"p({name} | class)"
     assert display.rug_ == []
@@ -188,7 +188,7 @@ def test_contours_are_lines_of_equal_density():
             np.testing.assert_allclose(law.pdf(path.vertices), level, rtol=0.02)
             assert len(path.vertices) > 20
         np.testing.assert_array_equal(points.get_offsets(), own)
-    assert texts(display) == CLASSES
+    assert strings(display) == CLASSES
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("alcohol", "hue")
 
 

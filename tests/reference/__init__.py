@@ -27,8 +27,8 @@ from reference.scores import (
     score_quadratic,
     score_sparse,
 )
+from reference.strings import encode_texts
 from reference.sums import count_sums, stored_rows
-from reference.texts import encode_texts
 
 __all__ = [
     "LAYOUTS",

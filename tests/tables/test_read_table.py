@@ -12,8 +12,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tallybayes.tables import Mixed, Numbers, Texts, read_table
-from tallybayes.tables.columns import texts_of
+from tallybayes.tables import Mixed, Numbers, Strings, read_table
+from tallybayes.tables.columns import strings_of
 
 ROWS = [
     {"n": 1, "t": "x", "b": True, "f": 1.5, "e": None, "d": datetime.date(2020, 1, 2)},
@@ -61,7 +61,7 @@ MAKES = {
 def plain(column):
     if isinstance(column, Numbers):
         return [None if v != v else float(v) for v in column.values]
-    if isinstance(column, Texts):
+    if isinstance(column, Strings):
         return [None if code < 0 else column.levels[code] for code in column.codes]
     return None
 
@@ -114,9 +114,9 @@ def test_decimals_are_numbers_and_mixed_objects_are_both():
     column = table.columns["x"]
     assert isinstance(column, Mixed)
     assert plain(column.numbers) == [3.0, None]
-    assert plain(column.texts) == [None, "three"]
-    assert plain(column.take(np.array([1])).texts) == ["three"]
-    assert plain(texts_of(column)) == ["3", "three"]
+    assert plain(column.strings) == [None, "three"]
+    assert plain(column.take(np.array([1])).strings) == ["three"]
+    assert plain(strings_of(column)) == ["3", "three"]
     assert plain(table.columns["y"]) == [1.5, 2.0]
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tallybayes import NaiveBayes
-from tallybayes.tables import Numbers, Texts, read_table
+from tallybayes.tables import Numbers, Strings, read_table
 
 DURATIONS = [dt.timedelta(seconds=90, microseconds=5), dt.timedelta(days=-1), None]
 TIMES = [dt.time(0, 0, 1), dt.time(23, 59, 59, 250_000), None]
@@ -56,7 +56,7 @@ def test_times_of_day_are_seconds_since_midnight(table):
 @every
 def test_bytes_are_texts(table):
     found = column(table(BYTES))
-    assert isinstance(found, Texts)
+    assert isinstance(found, Strings)
     assert [found.levels[c] if c >= 0 else None for c in found.codes] == ["tea", "Tee \u00e4", None]
 
 

@@ -59,7 +59,7 @@ class Model:
         return getattr(import_module(f"{__name__}.{self.module}"), self.maker)()
 
 
-GAPS = 'missing values: the level "missing", or the median'
+MISSING = 'missing values: the level "missing", or the median'
 
 MODELS = (
     Model(
@@ -93,39 +93,39 @@ MODELS = (
     ),
     Model(
         "OneHot+GaussianNB",
-        f"scikit-learn: OneHotEncoder for strings, then GaussianNB; {GAPS}",
+        f"scikit-learn: OneHotEncoder for strings, then GaussianNB; {MISSING}",
         "scikit",
         "one_hot_gaussian",
     ),
     Model(
         "Bins5+CategoricalNB",
-        f"scikit-learn: OrdinalEncoder, KBinsDiscretizer(5, quantile), CategoricalNB; {GAPS}",
+        f"scikit-learn: OrdinalEncoder, KBinsDiscretizer(5, quantile), CategoricalNB; {MISSING}",
         "scikit",
         "five_bins_categorical",
     ),
     Model(
         "Bins10+CategoricalNB",
-        f"scikit-learn: OrdinalEncoder, KBinsDiscretizer(10, quantile), CategoricalNB; {GAPS}",
+        f"scikit-learn: OrdinalEncoder, KBinsDiscretizer(10, quantile), CategoricalNB; {MISSING}",
         "scikit",
         "ten_bins_categorical",
     ),
     Model(
         "GaussianNB+CategoricalNB",
         "scikit-learn: GaussianNB of the numbers and CategoricalNB of the strings, "
-        f"joint log-probabilities added, the prior once; {GAPS}",
+        f"joint log-probabilities added, the prior once; {MISSING}",
         "scikit",
         "GaussianAndCategorical",
     ),
     Model(
         "mixed-naive-bayes",
-        f"MixedNB: Gaussian numbers, categorical strings as codes; {GAPS}",
+        f"MixedNB: Gaussian numbers, categorical strings as codes; {MISSING}",
         "mixed",
         "MixedNaiveBayes",
         package="mixed_naive_bayes",
     ),
     Model(
         "wnb",
-        f"GeneralNB: NORMAL numbers, CATEGORICAL strings as codes; {GAPS}",
+        f"GeneralNB: NORMAL numbers, CATEGORICAL strings as codes; {MISSING}",
         "wnb_general",
         "GeneralNaiveBayes",
         package="wnb",
@@ -159,7 +159,7 @@ MODELS = (
     ),
     Model(
         "LogisticRegression",
-        f"scikit-learn, max_iter=1000; strings one-hot, numbers scaled; {GAPS}",
+        f"scikit-learn, max_iter=1000; strings one-hot, numbers scaled; {MISSING}",
         "strong",
         "logistic",
         groups=(),
@@ -167,7 +167,7 @@ MODELS = (
     ),
     Model(
         "RandomForest",
-        f"scikit-learn, random_state=0; strings one-hot; {GAPS}",
+        f"scikit-learn, random_state=0; strings one-hot; {MISSING}",
         "strong",
         "random_forest",
         groups=(),

@@ -14,10 +14,10 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 
-__all__ = ["NUMBERS", "TEXTS", "codes", "encoder", "filled_numbers", "filled_texts"]
+__all__ = ["NUMBERS", "STRINGS", "codes", "encoder", "filled_numbers", "filled_strings"]
 
 NUMBERS = make_column_selector(dtype_include="number")
-TEXTS = make_column_selector(dtype_exclude="number")
+STRINGS = make_column_selector(dtype_exclude="number")
 
 
 def _as_objects(frame: Any) -> Any:
@@ -33,7 +33,7 @@ def filled_numbers() -> Any:
     return SimpleImputer(strategy="median", keep_empty_features=True)
 
 
-def filled_texts() -> Any:
+def filled_strings() -> Any:
     """Strings without missing values."""
     return make_pipeline(
         FunctionTransformer(_as_objects),
@@ -44,14 +44,14 @@ def filled_texts() -> Any:
 def codes() -> Any:
     """Strings as codes from 1 on, 0 for an unseen one."""
     return make_pipeline(
-        filled_texts(),
+        filled_strings(),
         OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
         FunctionTransformer(_plus_one),
     )
 
 
-def encoder(numbers: Any, texts: Any) -> ColumnTransformer:
+def encoder(numbers: Any, strings: Any) -> ColumnTransformer:
     """Numbers first, then strings, as one dense array."""
     return ColumnTransformer(
-        [("numbers", numbers, NUMBERS), ("texts", texts, TEXTS)], sparse_threshold=0.0
+        [("numbers", numbers, NUMBERS), ("texts", strings, STRINGS)], sparse_threshold=0.0
     )

@@ -12,11 +12,11 @@ from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 
 from benchmarks.accuracy.models.encoding import (
     NUMBERS,
-    TEXTS,
+    STRINGS,
     codes,
     encoder,
     filled_numbers,
-    filled_texts,
+    filled_strings,
 )
 
 __all__ = [
@@ -30,8 +30,8 @@ __all__ = [
 def one_hot_gaussian() -> Any:
     """Every level a column of 0 and 1, everything Gaussian."""
     one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    texts = make_pipeline(filled_texts(), one_hot)
-    return make_pipeline(encoder(filled_numbers(), texts), GaussianNB())
+    strings = make_pipeline(filled_strings(), one_hot)
+    return make_pipeline(encoder(filled_numbers(), strings), GaussianNB())
 
 
 def bins_categorical(bins: int) -> Any:
@@ -54,7 +54,7 @@ class GaussianAndCategorical:
     """log p(numbers | c) + log P(strings | c) + log P(c), the first two from an estimator each."""
 
     def fit(self, X: Any, y: Any) -> Self:
-        kinds = ((GaussianNB, filled_numbers, NUMBERS(X)), (CategoricalNB, codes, TEXTS(X)))
+        kinds = ((GaussianNB, filled_numbers, NUMBERS(X)), (CategoricalNB, codes, STRINGS(X)))
         self.parts_ = [
             (columns, make_pipeline(prepare(), kind()).fit(X[columns], y))
             for kind, prepare, columns in kinds

@@ -12,10 +12,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from benchmarks.accuracy.models.encoding import (
-    TEXTS,
+    STRINGS,
     encoder,
     filled_numbers,
-    filled_texts,
+    filled_strings,
 )
 
 __all__ = ["Boosting", "CatBoost", "explainable_boosting", "logistic", "random_forest"]
@@ -33,7 +33,7 @@ class Boosting:
     def fit(self, X: Any, y: Any) -> Self:
         self.levels_ = {
             name: pd.CategoricalDtype(sorted(X[name].value_counts().index[:MOST_LEVELS]))
-            for name in TEXTS(X)
+            for name in STRINGS(X)
         }
         self.model_ = HistGradientBoostingClassifier(random_state=0).fit(self._categories(X), y)
         self.classes_ = self.model_.classes_
@@ -60,7 +60,7 @@ class CatBoost:
     def fit(self, X: Any, y: Any) -> Self:
         from catboost import CatBoostClassifier
 
-        self.texts_ = TEXTS(X)
+        self.texts_ = STRINGS(X)
         self.model_ = CatBoostClassifier(
             cat_features=self.texts_,
             random_seed=0,
@@ -73,8 +73,8 @@ class CatBoost:
         return self
 
     def _levels(self, X: Any) -> Any:
-        texts = X[self.texts_].astype(object)
-        return X.assign(**texts.where(texts.notna(), "missing"))
+        strings = X[self.texts_].astype(object)
+        return X.assign(**strings.where(strings.notna(), "missing"))
 
     def predict_proba(self, X: Any) -> Any:
         return self.model_.predict_proba(self._levels(X))
@@ -83,7 +83,7 @@ class CatBoost:
 def one_hot() -> Any:
     """Strings as a column of 0 and 1 for each level."""
     return make_pipeline(
-        filled_texts(), OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+        filled_strings(), OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from wnb import Distribution, GeneralNB
 
-from benchmarks.accuracy.models.encoding import NUMBERS, TEXTS, codes, encoder, filled_numbers
+from benchmarks.accuracy.models.encoding import NUMBERS, STRINGS, codes, encoder, filled_numbers
 
 __all__ = ["GeneralNaiveBayes"]
 
@@ -16,7 +16,9 @@ class GeneralNaiveBayes:
     numbers."""
 
     def fit(self, X: Any, y: Any) -> Self:
-        kinds = [Distribution.NORMAL] * len(NUMBERS(X)) + [Distribution.CATEGORICAL] * len(TEXTS(X))
+        kinds = [Distribution.NORMAL] * len(NUMBERS(X)) + [Distribution.CATEGORICAL] * len(
+            STRINGS(X)
+        )
         self.encoder_ = encoder(filled_numbers(), codes())
         self.model_ = GeneralNB(kinds).fit(self.encoder_.fit_transform(X), y)
         self.classes_ = self.model_.classes_

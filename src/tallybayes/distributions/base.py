@@ -71,8 +71,8 @@ def size_of(n: Any) -> int | None:
 
 def shown(values: Sequence[Any]) -> str:
     """A list for a repr, cut where it is long."""
-    texts = [repr(v) for v in values[:SHOWN]]
-    return f"[{', '.join([*texts, '…'] if len(values) > SHOWN else texts)}]"
+    strings = [repr(v) for v in values[:SHOWN]]
+    return f"[{', '.join([*strings, '…'] if len(values) > SHOWN else strings)}]"
 
 
 class Levels(NamedTuple):

@@ -16,8 +16,8 @@ from tallybayes.distributions.laws import Law
 from tallybayes.engines.memory.count_scores import CountsPart
 from tallybayes.engines.memory.lookup_scores import LevelsPart
 from tallybayes.engines.memory.part import Part
-from tallybayes.tables import Empty, Mixed, Numbers, Table, Texts, read_table
-from tallybayes.tables.columns import texts_of
+from tallybayes.tables import Empty, Mixed, Numbers, Strings, Table, read_table
+from tallybayes.tables.columns import strings_of
 
 __all__ = ["Column", "GroupOfCounts", "LevelColumn", "NumberColumn", "names_of"]
 
@@ -100,7 +100,7 @@ class Column(ClassConditional):
         gaps: NDArray[np.bool_] = rng.uniform(size=len(codes)) < self.gap[codes]
         return gaps
 
-    def _entropy_with_gaps(self, of_values: Array) -> Array:
+    def _entropy_with_missing_values(self, of_values: Array) -> Array:
         if self.gap is None:
             return of_values
         there = 1.0 - self.gap
@@ -139,16 +139,16 @@ class LevelColumn(Column):
     dtype = np.dtype(object)
 
     def __init__(self, name: str, what: str, part: LevelsPart, classes: NDArray[Any]) -> None:
-        gap = np.exp(part.table[:, 0]) if part.has_gap else None
+        gap = np.exp(part.table[:, 0]) if part.has_missing else None
         super().__init__(name, what, part, classes, gap)
         self.levels = list(part.levels)
         probs = np.exp(part.table[:, 1 : 1 + len(self.levels)])
         total = probs.sum(axis=1, keepdims=True)
-        self.probs = probs / np.where(total > 0.0, total, 1.0) if part.has_gap else probs
+        self.probs = probs / np.where(total > 0.0, total, 1.0) if part.has_missing else probs
 
     def _column(self, values: NDArray[Any]) -> Any:
         column = self._read(values)
-        return texts_of(column) if isinstance(column, Numbers | Mixed) else column
+        return strings_of(column) if isinstance(column, Numbers | Mixed) else column
 
     def draw(self, codes: Index, rng: Any, **more: Any) -> NDArray[Any]:
         gaps = self._gaps(codes, rng)
@@ -168,7 +168,7 @@ class LevelColumn(Column):
         return best
 
     def entropy(self, **more: Any) -> Array:
-        return self._entropy_with_gaps(entr(self.probs).sum(axis=1))
+        return self._entropy_with_missing_values(entr(self.probs).sum(axis=1))
 
 
 class NumberColumn(Column):
@@ -198,20 +198,20 @@ class NumberColumn(Column):
     frozen : frozen distribution of scipy.stats, or None
         Gaussian, Student-t, log-normal, Poisson or negative binomial, (n_classes,); None for
         numbers in bins and for the Yeo–Johnson transform.
-    texts : list of str
+    strings : list of str
         The strings beside the numbers.
-    kinds : float64 array (n_classes, 2 + n_texts)
+    kinds : float64 array (n_classes, 2 + n_strings)
         P(missing | c), P(number | c) and P(string | c); a missing value has 0 where missing values
         add nothing.
     """
 
     def __init__(self, name: str, what: str, part: Any, classes: NDArray[Any], law: Law) -> None:
         kinds = np.tile([0.0, 1.0], (len(classes), 1))
-        gap, self.texts = None, []
+        gap, self.strings = None, []
         if part.kinds is not None:
-            self.texts = list(part.kinds.texts)
-            kinds = np.exp(part.kinds.table[:, : 2 + len(self.texts)])
-            if part.kinds.has_gap:
+            self.strings = list(part.kinds.strings)
+            kinds = np.exp(part.kinds.table[:, : 2 + len(self.strings)])
+            if part.kinds.has_missing:
                 gap = kinds[:, 0]
             else:
                 kinds[:, 0] = 0.0
@@ -244,15 +244,15 @@ class NumberColumn(Column):
             return column
         if isinstance(column, Numbers):
             return Numbers(column.values, "float")
-        if not self.texts:
+        if not self.strings:
             raise ValueError(f"column {self.name!r} holds numbers, got {shown(values.tolist())}")
-        if isinstance(column, Texts):
+        if isinstance(column, Strings):
             nothing = np.full(column.n_rows, np.nan)
             return Mixed(Numbers(nothing, "float"), column)
         return column
 
     def draw(self, codes: Index, rng: Any, **more: Any) -> NDArray[Any]:
-        if not self.texts:
+        if not self.strings:
             gaps = self._gaps(codes, rng)
             return np.where(gaps, np.nan, self.law.draw(codes, rng))
         cumulative = np.cumsum(self.kinds, axis=1)
@@ -260,7 +260,7 @@ class NumberColumn(Column):
         kind = (share[:, None] >= cumulative[codes, :-1]).sum(axis=1)
         drawn = self.law.draw(codes, rng).astype(object)
         drawn[kind == 0] = None
-        for i, text in enumerate(self.texts):
+        for i, text in enumerate(self.strings):
             drawn[kind == 2 + i] = text
         return drawn
 

@@ -77,16 +77,16 @@ def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:
             )
         given, y = y, column_or_1d(_without_nullable(y), warn=True)
         if y.dtype.kind in "US" and isinstance(given, list | tuple):
-            _need_texts(given)
+            _need_strings(given)
     if len(y) != x.shape[0]:
         _need_as_many(y, x)
     if y.dtype.kind in "fcO":
-        _need_no_gaps(y)
+        _need_no_missing_values(y)
     labels: NDArray[Any] = y
     return labels
 
 
-def _need_texts(labels: Sequence[Any]) -> None:
+def _need_strings(labels: Sequence[Any]) -> None:
     """Raises ValueError for numbers among strings, of which NumPy silently makes strings."""
     kinds = {type(label) for label in labels}
     if not all(issubclass(kind, str | bytes | list | tuple | np.ndarray) for kind in kinds):
@@ -106,7 +106,7 @@ def _need_as_many(y: NDArray[Any], x: Any) -> None:
         ) from None
 
 
-def _need_no_gaps(y: NDArray[Any]) -> None:
+def _need_no_missing_values(y: NDArray[Any]) -> None:
     try:
         assert_all_finite(y, input_name="y")
     except ValueError as error:

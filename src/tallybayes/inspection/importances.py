@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tallybayes.inspection.frames import frame
 from tallybayes.models.table import TableModel
-from tallybayes.tables import Column, Empty, Mixed, Numbers, Table, Texts
+from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import numbers_and_texts
 from tallybayes.tally import CrossMoments, FeatureSums, GridCounts, LevelCounts
 from tallybayes.tally.base import RESIDUE
@@ -35,7 +35,7 @@ def _apart(scores: Array) -> Array:
 def _cells(model: TableModel, name: str) -> tuple[Column, Array] | None:
     """A value for each cell of a column, and the counts (n_classes, n_cells)."""
     tally = model.tally_read
-    texts: tuple[Texts, Array] | None = None
+    strings: tuple[Strings, Array] | None = None
     numbers: tuple[Numbers, Array] | None = None
     for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
         if columns.names is None or tuple(columns.names) != (name,):
@@ -43,13 +43,13 @@ def _cells(model: TableModel, name: str) -> tuple[Column, Array] | None:
         if isinstance(group, LevelCounts) and columns.levels is not None:
             levels = columns.levels[0].tolist()
             codes = np.arange(len(levels), dtype=np.int32)
-            texts = Texts(codes, levels, "text"), group.counts[:, : len(levels)]
+            strings = Strings(codes, levels, "text"), group.counts[:, : len(levels)]
         if isinstance(group, GridCounts):
             numbers = Numbers(group.values(), "float"), group.counts
-    if texts is None or numbers is None:
-        return texts or numbers
-    counts = np.concatenate([numbers[1], texts[1]], axis=1)
-    return numbers_and_texts(numbers[0].values, texts[0].levels), counts
+    if strings is None or numbers is None:
+        return strings or numbers
+    counts = np.concatenate([numbers[1], strings[1]], axis=1)
+    return numbers_and_texts(numbers[0].values, strings[0].levels), counts
 
 
 def _of_cells(model: TableModel, part: Any, column: Column, counts: Array) -> float:

@@ -176,7 +176,7 @@ class _Reader:
             columns=(name,),
             law=law,
             levels=levels,
-            has_gap=self.missing == "level",
+            has_missing=self.missing == "level",
             unseen=getattr(family, "unseen", None) or self.unseen,
             follows=family.follows,
             grows=grows,
@@ -227,18 +227,18 @@ class _Reader:
         """What a missing value, a number and each string beside the numbers say by themselves; None
         where there are only numbers, and missing values are not evidence. `there` are the numbers
         of each class."""
-        texts, counts = self._counted_levels(name)
-        if self.missing == "ignore" and not texts:
+        strings, counts = self._counted_levels(name)
+        if self.missing == "ignore" and not strings:
             return None
         counts = np.concatenate([there[:, None], counts], axis=1)
-        levels = [A_NUMBER, *texts]
+        levels = [A_NUMBER, *strings]
         counted = CountedLevels(levels, counts, len(levels), self._gaps(counts))
         law = Categorical().likelihood(counted, self.context).law
         return KindsPart(
             columns=(name,),
             law=law,
             levels=levels,
-            has_gap=self.missing == "level",
+            has_missing=self.missing == "level",
             unseen=self.unseen,
         )
 
@@ -306,8 +306,8 @@ class _Reader:
         part = number_part(name, reading, len(self.rows), kinds)
         what = reading.what + self._chosen_alpha(alpha)
         holds = "numbers"
-        if kinds is not None and kinds.texts:
-            n = len(kinds.texts)
+        if kinds is not None and kinds.strings:
+            n = len(kinds.strings)
             holds, what = "numbers and strings", f"{what}, {n} level{'s'[: n != 1]} beside"
         return ColumnReading(
             name, holds, what, why, part, alpha, reading.brief, is_usual=family is None

@@ -79,7 +79,7 @@ def _misfit(what: Declared, name: str, model: TableModel) -> str:
     """What a model that does not declare a column has counted of it that its family elsewhere
     cannot read; empty where there is nothing."""
     held = model.counted.get(name, Held())
-    if not held.texts and not held.numbers:
+    if not held.strings and not held.numbers:
         return ""
     if what.left_out(name):
         return "its values are counted in one of them only; leave it out of both"
@@ -91,7 +91,7 @@ def _misfit(what: Declared, name: str, model: TableModel) -> str:
         declared = what.levels(name)
         unknown = [] if declared is None else sorted(_levels(model, name) - set(declared))
         return f"{unknown[0]!r} was learned, which is not declared" if unknown else ""
-    if held.texts:
+    if held.strings:
         return "strings were learned, which are not numbers"
     lowest = _lowest(model, name)
     least = what.least(name)

@@ -23,15 +23,15 @@ from tallybayes.engines.groups import Group, level_group
 from tallybayes.engines.memory.tables import collect_table
 from tallybayes.errors import MixedColumnWarning, listed, warn_user
 from tallybayes.schema import Schema
-from tallybayes.tables import Mixed, Numbers, Table, Texts
+from tallybayes.tables import Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import (
     BITS,
     EXACT,
     LARGEST,
     number_of_text,
     renamed,
+    strings_of,
     text_of_number,
-    texts_of,
 )
 from tallybayes.tally import ClassCounts, GridCounts, LevelCounts, TableTally, Tally
 
@@ -56,7 +56,7 @@ class Held(NamedTuple):
 
     Parameters
     ----------
-    texts : bool
+    strings : bool
         Whether it has levels.
     numbers : bool
         Whether it has numbers.
@@ -68,7 +68,7 @@ class Held(NamedTuple):
         Whether all numbers are one level, :data:`A_NUMBER`.
     """
 
-    texts: bool = False
+    strings: bool = False
     numbers: bool = False
     dates: bool = False
     booleans: bool = False
@@ -86,7 +86,7 @@ def held_values(schema: Schema) -> dict[str, Held]:
             found = held.get(name, Held())
             if group.kind == "levels":
                 levels = () if group.levels is None else group.levels[0].tolist()
-                found = found._replace(texts=True, together=A_NUMBER in levels)
+                found = found._replace(strings=True, together=A_NUMBER in levels)
                 found = found._replace(booleans=BOOLEANS.issuperset(levels[:3]))
             else:
                 found = found._replace(numbers=True, dates=found.dates or group.dates)
@@ -145,16 +145,16 @@ def _column_as_read(
     pairs = zip(tally.schema.groups, tally.groups, strict=True)
     groups = [(columns, group) for columns, group in pairs if columns.names == (name,)]
     numbers = [pair for pair in groups if pair[0].kind != "levels"]
-    [texts] = [pair for pair in groups if pair[0].kind == "levels"]
-    assert texts[0].levels is not None
+    [strings] = [pair for pair in groups if pair[0].kind == "levels"]
+    assert strings[0].levels is not None
     held = levels.counts.any(axis=0)
-    names = texts[0].levels[0][held].tolist()
+    names = strings[0].levels[0][held].tolist()
     counts = levels.counts[:, held]
     if not names:
         return numbers
     if not _are_numbers(levels, grid):
-        texts = _some_levels(name, names, counts)
-        return _added(tally, [texts], [_number_levels(name, grid, names)])
+        strings = _some_levels(name, names, counts)
+        return _added(tally, [strings], [_number_levels(name, grid, names)])
     values = [number_of_text(level) for level in names]
     others = np.array([value is None for value in values])
     if not others.all():
@@ -172,7 +172,7 @@ def _some_levels(name: str, levels: list[str], counts: Array) -> Group:
     return level_group(name, array, np.ascontiguousarray(counts))
 
 
-def _number_levels(name: str, grid: GridCounts, texts: list[str]) -> Group:
+def _number_levels(name: str, grid: GridCounts, strings: list[str]) -> Group:
     """The numbers of a column as levels."""
     values = grid.values()
     if not len(values):
@@ -183,22 +183,22 @@ def _number_levels(name: str, grid: GridCounts, texts: list[str]) -> Group:
         return level_group(name, together, grid.counts.sum(axis=1, keepdims=True))
     levels = np.empty(len(values), dtype=object)
     levels[:] = [text_of_number(value) for value in values.tolist()]
-    if BOOLEANS.issuperset(texts) and BITS.keys() >= set(levels.tolist()):
+    if BOOLEANS.issuperset(strings) and BITS.keys() >= set(levels.tolist()):
         levels[:] = [BITS[level] for level in levels.tolist()]
     return level_group(name, levels, grid.counts)
 
 
-def levels_asked(column: Numbers | Mixed, held: Held) -> Texts:
+def levels_asked(column: Numbers | Mixed, held: Held) -> Strings:
     """Values of a column that is read as levels, the numbers among them too."""
-    texts = texts_of(column)
+    strings = strings_of(column)
     if held.together:
         numbers = column.numbers if isinstance(column, Mixed) else column
         gap = np.isnan(np.asarray(numbers.values, dtype=np.float64))
-        codes = np.where(gap, texts.codes, len(texts.levels)).astype(np.int32)
-        return Texts(codes, [*texts.levels, A_NUMBER], texts.what)
-    if held.booleans and BITS.keys() >= set(texts.levels) - BOOLEANS:
-        return renamed(texts, BITS)
-    return texts
+        codes = np.where(gap, strings.codes, len(strings.levels)).astype(np.int32)
+        return Strings(codes, [*strings.levels, A_NUMBER], strings.what)
+    if held.booleans and BITS.keys() >= set(strings.levels) - BOOLEANS:
+        return renamed(strings, BITS)
+    return strings
 
 
 def _counted(tally: TableTally, name: str, values: Numbers, counts: Array) -> list[Group]:
@@ -235,8 +235,8 @@ def warn_of_mixed(tally: TableTally, warned: set[Hashable]) -> None:
         [columns] = [g for g in tally.schema.groups if g.key == ((name,), "levels")]
         found: list[Any] = [] if columns.levels is None else columns.levels[0].tolist()
         rows = levels.counts.sum(axis=0)
-        texts = [(t, r) for t, r in zip(found, rows.tolist(), strict=True) if r > 0.0]
-        others = [(text, r) for text, r in texts if number_of_text(text) is None]
+        strings = [(t, r) for t, r in zip(found, rows.tolist(), strict=True) if r > 0.0]
+        others = [(text, r) for text, r in strings if number_of_text(text) is None]
         if not others:
             continue
         others.sort(key=lambda pair: (-pair[1], pair[0]))

@@ -98,7 +98,7 @@ class TableModel(Model):
         How the tally is read.
     chosen : Chosen
         What was chosen on rows.
-    with_texts : frozenset of str
+    with_strings : frozenset of str
         Columns that may be asked with strings though the tally holds only numbers of them: rows
         that are held out had the strings.
     made : MadeChoices or None
@@ -109,13 +109,13 @@ class TableModel(Model):
     reading: Reading
     has_names: bool = False
     chosen: Chosen = Chosen()
-    with_texts: frozenset[str] = frozenset()
+    with_strings: frozenset[str] = frozenset()
     made: MadeChoices | None = None
 
     def with_tally(self, tally: TableTally) -> Self:
         twin = self._handed_on(type(self)(tally, self.prior, self.whose))
         twin.seen, twin.has_names = self.seen, self.has_names
-        twin.reading, twin.with_texts = self.reading, self.with_texts
+        twin.reading, twin.with_strings = self.reading, self.with_strings
         twin.chosen = self.chosen if tally is self.tally else self.chosen.after_change()
         twin.made = self.made if tally is self.tally else None
         return twin
@@ -169,7 +169,7 @@ class TableModel(Model):
 
     def _holds(self) -> dict[str, Held]:
         found = held_values(self.tally_read.schema)
-        more = {n: h._replace(texts=True) for n, h in found.items() if n in self.with_texts}
+        more = {n: h._replace(strings=True) for n, h in found.items() if n in self.with_strings}
         return found | more
 
     @property
@@ -183,7 +183,7 @@ class TableModel(Model):
         booleans = [
             name
             for name, held in self.holds.items()
-            if held.booleans and not held.numbers and name not in self.with_texts
+            if held.booleans and not held.numbers and name not in self.with_strings
             if (getattr(families.get(name), "unseen", None) or self.reading.unseen) != "error"
         ]
         return Watched(tuple(counts), tuple(booleans))

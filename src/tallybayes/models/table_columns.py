@@ -13,8 +13,8 @@ from tallybayes.errors import UnseenLevel, UnseenWarning, warn_user
 from tallybayes.models.column_declarations import Declared
 from tallybayes.models.mixed_columns import Held, levels_asked
 from tallybayes.schema import Schema
-from tallybayes.tables import Column, Empty, Mixed, Numbers, Table, Texts
-from tallybayes.tables.columns import number_of_text, texts_of
+from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
+from tallybayes.tables.columns import number_of_text, strings_of
 from tallybayes.tables.objects import WITH_DATES, days_of_text
 
 __all__ = [
@@ -136,8 +136,8 @@ def _as_scored(name: str, column: Column, held: Held | None, what: Declared) -> 
             f"column {name!r} holds dates, but the model has learned it as numbers: give numbers, "
             "or train with dates"
         )
-    if isinstance(column, Texts | Mixed):
-        column = numbers_in(name, column, beside=held is not None and held.texts)
+    if isinstance(column, Strings | Mixed):
+        column = numbers_in(name, column, beside=held is not None and held.strings)
     return _fitting(name, column, what)
 
 
@@ -196,8 +196,8 @@ def rows_to_forget(
     for name, column in x.columns.items():
         column = as_counted(name, column, holds, what)
         held = holds.get(name, Held())
-        if isinstance(column, Texts | Mixed) and held.numbers and not what.is_text(name):
-            column = numbers_in(name, column, beside=True, texts=levels.get(name, ()))
+        if isinstance(column, Strings | Mixed) and held.numbers and not what.is_text(name):
+            column = numbers_in(name, column, beside=True, strings=levels.get(name, ()))
         columns[name] = column
     return Table(columns, x.n_rows, x.named)
 
@@ -239,7 +239,7 @@ def warn_of_unseen(table: Table, schema: Schema, learned: float, warned: set[Has
     for group in schema.groups:
         for name, seen in zip(group.names or [], group.levels or [], strict=False):
             column = table.columns.get(name)
-            if not isinstance(column, Texts) or not 0 < len(seen) <= most:
+            if not isinstance(column, Strings) or not 0 < len(seen) <= most:
                 continue
             first = {column.levels[code] for code in column.codes[:ENOUGH] if code >= 0}
             given = _levels_of(column) if first.isdisjoint(seen) else first
@@ -254,7 +254,7 @@ def warn_of_unseen(table: Table, schema: Schema, learned: float, warned: set[Has
                 )
 
 
-def _levels_of(column: Texts) -> set[str]:
+def _levels_of(column: Strings) -> set[str]:
     """The levels that rows have."""
     return {column.levels[code] for code in np.unique(column.codes) if code >= 0}
 
@@ -300,14 +300,14 @@ def as_counted(name: str, column: Column, holds: Mapping[str, Held], what: Decla
         _need_no_dates(name, column)
     if what.is_text(name):
         if isinstance(column, Numbers | Mixed):
-            column = texts_of(column)
+            column = strings_of(column)
         levels = what.levels(name)
         if levels is not None:
-            assert isinstance(column, Texts)
+            assert isinstance(column, Strings)
             _need_levels(name, column, levels)
         return column
     _need_one_kind(name, column, holds.get(name))
-    if what.is_number(name) and isinstance(column, Texts | Mixed):
+    if what.is_number(name) and isinstance(column, Strings | Mixed):
         column = numbers_in(name, column, beside=False)
     return _fitting(name, column, what)
 
@@ -327,9 +327,9 @@ def _are_dates(column: Column) -> bool:
 
 def _need_one_kind(name: str, column: Column, held: Held | None) -> None:
     """Raises ValueError where a column that is not declared as levels mixes dates with others."""
-    if isinstance(column, Texts) and column.what == WITH_DATES:
+    if isinstance(column, Strings) and column.what == WITH_DATES:
         mixed = "holds dates and other values"
-    elif _are_dates(column) and held is not None and held.texts:
+    elif _are_dates(column) and held is not None and held.strings:
         mixed = "holds dates, but the model has learned it as strings"
     else:
         return
@@ -363,7 +363,7 @@ def _need_at_least(name: str, column: Numbers, least: int) -> None:
         )
 
 
-def _need_levels(name: str, column: Texts, levels: list[str]) -> None:
+def _need_levels(name: str, column: Strings, levels: list[str]) -> None:
     known = set(levels)
     for code, level in enumerate(column.levels):
         if level in known:
@@ -377,7 +377,7 @@ def _need_levels(name: str, column: Texts, levels: list[str]) -> None:
 
 
 def numbers_in(
-    name: str, column: Texts | Mixed, *, beside: bool, texts: Container[str] = ()
+    name: str, column: Strings | Mixed, *, beside: bool, strings: Container[str] = ()
 ) -> Numbers | Mixed:
     """Strings that are numbers as numbers, with the numbers of the column.
 
@@ -387,11 +387,11 @@ def numbers_in(
     column : Strings or Mixed
     beside : bool
         Whether other strings stay strings; otherwise they are an error.
-    texts : container of str
+    strings : container of str
         Strings that stay strings though they are numbers.
     """
-    held = column.texts if isinstance(column, Mixed) else column
-    values = [None if level in texts else number_of_text(level) for level in held.levels]
+    held = column.strings if isinstance(column, Mixed) else column
+    values = [None if level in strings else number_of_text(level) for level in held.levels]
     numbers = np.array([*(np.nan if v is None else v for v in values), np.nan])[held.codes]
     if isinstance(column, Mixed):
         given = np.asarray(column.numbers.values, dtype=np.float64)
@@ -410,7 +410,7 @@ def numbers_in(
             f"column as numbers. {advice}"
         )
     codes = np.where(others, held.codes, -1).astype(np.int32)
-    return Mixed(Numbers(numbers, "float"), Texts(codes, held.levels, held.what))
+    return Mixed(Numbers(numbers, "float"), Strings(codes, held.levels, held.what))
 
 
 def dates_asked(name: str, column: Column) -> Column:
@@ -423,7 +423,7 @@ def dates_asked(name: str, column: Column) -> Column:
     """
     if isinstance(column, Empty) or _are_dates(column):
         return column
-    if not isinstance(column, Texts):
+    if not isinstance(column, Strings):
         numbers = column.numbers if isinstance(column, Mixed) else column
         values = np.asarray(numbers.values, dtype=np.float64)
         row = int(np.argmax(~np.isnan(values)))

@@ -31,7 +31,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-GAP = "(missing)"
+MISSING = "(missing)"
 
 
 def left_out(model: TableModel, held: HeldColumns, rows: float) -> dict[str, str]:
@@ -52,14 +52,14 @@ def left_out(model: TableModel, held: HeldColumns, rows: float) -> dict[str, str
         elif name not in held:
             out[name] = "no value was seen"
         else:
-            levels, texts, numbers = held[name]
+            levels, strings, numbers = held[name]
             counts = held[name].counts
             if _never_changes(counts, rows):
                 out[name] = "the same in every row"
                 continue
             declared = name in model.reading.declared.families
-            only_texts = texts is not None and numbers is None and not declared
-            if only_texts and is_identifier(counts, len(levels), len(levels)):
+            only_strings = strings is not None and numbers is None and not declared
+            if only_strings and is_identifier(counts, len(levels), len(levels)):
                 out[name] = "all strings are different"
                 warn_of_identifier(name, counts, model.warned)
     return out
@@ -147,11 +147,11 @@ def columns_read(model: TableModel, now: WeightingNow | None) -> list[ColumnRead
 
 def _kind(held: Held | None) -> str:
     """What a column holds, in words."""
-    if held is None or not (held.texts or held.numbers):
+    if held is None or not (held.strings or held.numbers):
         return "nothing yet"
-    if held.texts and held.numbers:
+    if held.strings and held.numbers:
         return "numbers and strings"
-    return "strings" if held.texts else "numbers"
+    return "strings" if held.strings else "numbers"
 
 
 def copy_of(weighting: Weighting, j: int) -> str:
@@ -187,7 +187,7 @@ def cell_labels(column: ColumnCells) -> list[str]:
     numbers: list[str] = []
     if column.edges is not None:
         numbers = [_between(column.edges, i, i) for i in range(column.n_numbers)]
-    return [*numbers, *(column.levels or []), GAP]
+    return [*numbers, *(column.levels or []), MISSING]
 
 
 def _between(edges: NDArray[np.float64], first: int, last: int) -> str:

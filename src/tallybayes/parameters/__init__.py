@@ -18,7 +18,7 @@ from tallybayes.parameters.columns import (
     QuadraticTerms,
     TriangularTerms,
 )
-from tallybayes.parameters.gaps import gap_patterns
+from tallybayes.parameters.gaps import missing_patterns
 from tallybayes.parameters.improper import ImproperPrior
 from tallybayes.parameters.scores import Linear, Lookup, Parameters, Quadratic, Unseen
 from tallybayes.parameters.without import (
@@ -53,5 +53,5 @@ __all__ = [
     "TriangularTerms",
     "Unseen",
     "Without",
-    "gap_patterns",
+    "missing_patterns",
 ]

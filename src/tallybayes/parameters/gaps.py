@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["gap_patterns"]
+__all__ = ["missing_patterns"]
 
 
-def gap_patterns(
+def missing_patterns(
     x: NDArray[np.float64],
 ) -> list[tuple[tuple[int, ...], NDArray[np.intp]]]:
     """The columns that are there, and the rows that have just these, for each pattern of missing

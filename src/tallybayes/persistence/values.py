@@ -144,17 +144,17 @@ class _Decoder:
         except OverflowError:
             raise ModelFileError(f"an array of {dtype} holds numbers beyond it") from None
 
-    def _take_padding(self, texts: list[str], dtype: np.dtype[Any]) -> None:
-        self.padding -= max(0, _padding(texts, dtype.itemsize))
+    def _take_padding(self, strings: list[str], dtype: np.dtype[Any]) -> None:
+        self.padding -= max(0, _padding(strings, dtype.itemsize))
         if self.padding < 0:
             raise ModelFileError(f"strings are much shorter than their type, {dtype.str}")
-        if max(map(len, texts), default=0) * 4 > dtype.itemsize:
+        if max(map(len, strings), default=0) * 4 > dtype.itemsize:
             raise ModelFileError(f"an array of {dtype} holds longer strings")
 
 
-def _padding(texts: list[str], width: int) -> int:
+def _padding(strings: list[str], width: int) -> int:
     """Bytes that an array of strings of one width takes beyond 16 a letter."""
-    return len(texts) * width - 16 * sum(len(text) + 1 for text in texts)
+    return len(strings) * width - 16 * sum(len(text) + 1 for text in strings)
 
 
 def _scalar(value: Any) -> Any:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes.estimators.labels import label_array
 from tallybayes.tables import Empty, Numbers, Table, read_table
-from tallybayes.tables.columns import texts_of
+from tallybayes.tables.columns import strings_of
 
 __all__ = ["Rows", "class_codes", "read_rows"]
 
@@ -55,8 +55,8 @@ class Rows:
         column = self.columns[name]
         if isinstance(column, Empty):
             return []
-        texts = texts_of(column) if isinstance(column, Numbers) else column
-        return [texts.levels[i] for i in np.unique(texts.codes[texts.codes >= 0]).tolist()]
+        strings = strings_of(column) if isinstance(column, Numbers) else column
+        return [strings.levels[i] for i in np.unique(strings.codes[strings.codes >= 0]).tolist()]
 
     def codes(self, name: Any, levels: Sequence[Any]) -> Array:
         """The place of each value among `levels`, float64 (n_rows,); NaN is a missing value or
@@ -64,9 +64,9 @@ class Rows:
         column = self.columns[name]
         if isinstance(column, Empty):
             return np.full(self.n_rows, np.nan)
-        texts = texts_of(column) if isinstance(column, Numbers) else column
+        strings = strings_of(column) if isinstance(column, Numbers) else column
         place = {str(level): float(i) for i, level in enumerate(levels)}
-        return _picked([place.get(level, np.nan) for level in texts.levels], texts.codes)
+        return _picked([place.get(level, np.nan) for level in strings.levels], strings.codes)
 
 
 def _picked(of_levels: list[float], codes: NDArray[np.int32]) -> Array:

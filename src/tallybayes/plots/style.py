@@ -123,10 +123,10 @@ def show_dates(ax: Any, along: str) -> None:
 
 def shortened(names: Sequence[Any]) -> list[str]:
     """Names as strings of no more than so many letters, the end of which distinguishes them."""
-    texts = [str(name) for name in names]
-    short = [_cut(text, LONGEST, 0) for text in texts]
-    if len(set(short)) < len(set(texts)):
-        short = [_cut(text, LONGEST // 2, LONGEST // 2) for text in texts]
+    strings = [str(name) for name in names]
+    short = [_cut(text, LONGEST, 0) for text in strings]
+    if len(set(short)) < len(set(strings)):
+        short = [_cut(text, LONGEST // 2, LONGEST // 2) for text in strings]
     return short
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tallybayes.tables.columns import Column, Numbers, Table, Texts
+from tallybayes.tables.columns import Column, Numbers, Strings, Table
 from tallybayes.tables.objects import read_objects
 
 __all__ = ["read", "read_array"]
@@ -22,7 +22,7 @@ def read_array(values: NDArray[Any], name: str) -> Column:
         values = values.astype(values.dtype.newbyteorder("="))
     kind = values.dtype.kind
     if kind == "b":
-        return Texts(values.astype(np.int32), ["False", "True"], "boolean")
+        return Strings(values.astype(np.int32), ["False", "True"], "boolean")
     if kind in "iu":
         return Numbers(values, "integer")
     if kind == "f":

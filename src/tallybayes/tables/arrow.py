@@ -14,12 +14,12 @@ from tallybayes.tables.columns import (
     Empty,
     Mixed,
     Numbers,
+    Strings,
     Table,
-    Texts,
     whole_numbers,
 )
 from tallybayes.tables.objects import as_text, read_objects
-from tallybayes.tables.strings import read_texts
+from tallybayes.tables.strings import read_strings
 
 __all__ = ["read", "read_batches"]
 
@@ -41,10 +41,10 @@ def _read_column(column: Any, name: str) -> Column:
             chunk = chunk.chunk(0)
         codes = pc.fill_null(chunk.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
         levels = [as_text(v) for v in chunk.dictionary.to_pylist()]
-        return Texts(codes, levels, "category")
+        return Strings(codes, levels, "category")
     if pa.types.is_boolean(kind):
         codes = pc.fill_null(column.cast(pa.int32()), -1).to_numpy()
-        return Texts(codes.astype(np.int32), ["False", "True"], "boolean")
+        return Strings(codes.astype(np.int32), ["False", "True"], "boolean")
     if pa.types.is_integer(kind):
         if column.null_count:
             return whole_numbers(pc.fill_null(column, 0).to_numpy(), column.is_null().to_numpy())
@@ -65,13 +65,17 @@ def _read_column(column: Any, name: str) -> Column:
 def _read_both(column: Any, name: str) -> Column:
     """A column of structs of a number and a string, of which a row has one at most."""
     numbers = _read_column(pc.struct_field(column, "number"), name)
-    texts = pc.struct_field(column, "text")
-    if _is_text(texts.type):
-        texts = texts.dictionary_encode()
-    levels = _read_column(texts, name)
+    strings = pc.struct_field(column, "text")
+    if _is_text(strings.type):
+        strings = strings.dictionary_encode()
+    levels = _read_column(strings, name)
     if isinstance(numbers, Empty) or isinstance(levels, Empty):
         return levels if isinstance(numbers, Empty) else numbers
-    if not isinstance(numbers, Numbers) or numbers.what == "date" or not isinstance(levels, Texts):
+    if (
+        not isinstance(numbers, Numbers)
+        or numbers.what == "date"
+        or not isinstance(levels, Strings)
+    ):
         raise ValueError(
             f"column {name!r} is of the type {column.type}: its field 'number' has to hold "
             "numbers, and its field 'text' strings"
@@ -109,8 +113,8 @@ def read(x: Any, threads: int = 1) -> Table:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"two columns are named {twice!r}: rename or drop one")
-    texts = {name: table.column(name) for name in names if _is_text(table.column(name).type)}
-    read = read_texts(texts, threads)
+    strings = {name: table.column(name) for name in names if _is_text(table.column(name).type)}
+    read = read_strings(strings, threads)
     columns = {k: read[k] if k in read else _read_column(table.column(k), k) for k in names}
     return Table(columns, table.num_rows, True)
 

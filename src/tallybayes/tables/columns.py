@@ -17,14 +17,14 @@ __all__ = [
     "Empty",
     "Mixed",
     "Numbers",
+    "Strings",
     "Table",
-    "Texts",
     "number_of_text",
     "numbers_and_texts",
     "renamed",
+    "strings_of",
     "text_of_days",
     "text_of_number",
-    "texts_of",
     "values_of",
     "whole_numbers",
 ]
@@ -47,25 +47,25 @@ class Numbers:
         Integers or floats; NaN is a missing value.
     what : str
         What the column was, for the schema: "integer", "float", "date", …
-    texts : Strings, optional
+    strings : Strings, optional
         The same values as levels, where float64 does not distinguish them.
     """
 
     values: NDArray[Any]
     what: str
-    texts: Texts | None = None
+    strings: Strings | None = None
 
     @property
     def n_rows(self) -> int:
         return len(self.values)
 
     def take(self, rows: slice | NDArray[np.intp]) -> Numbers:
-        texts = None if self.texts is None else self.texts.take(rows)
-        return Numbers(self.values[rows], self.what, texts)
+        strings = None if self.strings is None else self.strings.take(rows)
+        return Numbers(self.values[rows], self.what, strings)
 
 
 @dataclass(frozen=True, eq=False)
-class Texts:
+class Strings:
     """A column of levels.
 
     Parameters
@@ -86,8 +86,8 @@ class Texts:
     def n_rows(self) -> int:
         return len(self.codes)
 
-    def take(self, rows: slice | NDArray[np.intp]) -> Texts:
-        return Texts(self.codes[rows], self.levels, self.what)
+    def take(self, rows: slice | NDArray[np.intp]) -> Strings:
+        return Strings(self.codes[rows], self.levels, self.what)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,12 +114,12 @@ class Mixed:
     ----------
     numbers : Numbers
         NaN where a row holds a string, or nothing.
-    texts : Strings
+    strings : Strings
         A missing value where a row holds a number, or nothing.
     """
 
     numbers: Numbers
-    texts: Texts
+    strings: Strings
     what: str = "mixed"
 
     @property
@@ -127,10 +127,10 @@ class Mixed:
         return self.numbers.n_rows
 
     def take(self, rows: slice | NDArray[np.intp]) -> Mixed:
-        return Mixed(self.numbers.take(rows), self.texts.take(rows), self.what)
+        return Mixed(self.numbers.take(rows), self.strings.take(rows), self.what)
 
 
-Column = Numbers | Texts | Mixed | Empty
+Column = Numbers | Strings | Mixed | Empty
 
 
 def values_of(column: Column) -> list[Any]:
@@ -138,10 +138,10 @@ def values_of(column: Column) -> list[Any]:
     value."""
     if isinstance(column, Empty):
         return [None] * column.n_rows
-    if isinstance(column, Texts):
+    if isinstance(column, Strings):
         return [column.levels[code] if code >= 0 else None for code in column.codes.tolist()]
     if isinstance(column, Mixed):
-        pairs = zip(values_of(column.numbers), values_of(column.texts), strict=True)
+        pairs = zip(values_of(column.numbers), values_of(column.strings), strict=True)
         return [text if number is None else number for number, text in pairs]
     values = [None if value != value else value for value in column.values.tolist()]
     if column.what != "date":
@@ -218,26 +218,28 @@ def whole_numbers(values: NDArray[Any], gaps: NDArray[np.bool_]) -> Numbers:
     distinct, inverse = np.unique(there, return_inverse=True)
     codes = np.full(len(values), -1, dtype=np.int32)
     codes[~gaps] = inverse
-    return Numbers(numbers, "integer", Texts(codes, [str(v) for v in distinct.tolist()], "integer"))
+    return Numbers(
+        numbers, "integer", Strings(codes, [str(v) for v in distinct.tolist()], "integer")
+    )
 
 
-def numbers_and_texts(numbers: NDArray[np.float64], texts: list[str]) -> Mixed:
+def numbers_and_texts(numbers: NDArray[np.float64], strings: list[str]) -> Mixed:
     """A column of numbers, and then of strings, each once."""
-    codes = np.concatenate([np.full(len(numbers), -1), np.arange(len(texts))]).astype(np.int32)
-    values = np.concatenate([numbers, np.full(len(texts), np.nan)])
-    return Mixed(Numbers(values, "float"), Texts(codes, texts, "text"))
+    codes = np.concatenate([np.full(len(numbers), -1), np.arange(len(strings))]).astype(np.int32)
+    values = np.concatenate([numbers, np.full(len(strings), np.nan)])
+    return Mixed(Numbers(values, "float"), Strings(codes, strings, "text"))
 
 
-def texts_of(column: Numbers | Mixed) -> Texts:
+def strings_of(column: Numbers | Mixed) -> Strings:
     """Numbers as levels, by :func:`text_of_number`, dates by :func:`text_of_days`; NaN is a missing
     value.
 
     Infinity is the string "inf" or "-inf".
     """
     if isinstance(column, Mixed):
-        return _joined(texts_of(column.numbers), column.texts, column.what)
-    if column.texts is not None:
-        return column.texts
+        return _joined(strings_of(column.numbers), column.strings, column.what)
+    if column.strings is not None:
+        return column.strings
     values = column.values
     gaps = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
     distinct, inverse = np.unique(values[~gaps], return_inverse=True)
@@ -249,18 +251,18 @@ def texts_of(column: Numbers | Mixed) -> Texts:
         if values.dtype.kind == "f"
         else [str(v) for v in distinct.tolist()]
     )
-    return Texts(codes, levels, column.what)
+    return Strings(codes, levels, column.what)
 
 
-def _joined(first: Texts, second: Texts, what: str) -> Texts:
+def _joined(first: Strings, second: Strings, what: str) -> Strings:
     """Two columns of levels as one; no row has a level in both."""
     codes = np.where(second.codes < 0, first.codes, second.codes + len(first.levels))
     levels = [*first.levels, *second.levels]
-    return renamed(Texts(codes.astype(np.int32), levels, what), {})
+    return renamed(Strings(codes.astype(np.int32), levels, what), {})
 
 
-def renamed(column: Texts, names: Mapping[str, str]) -> Texts:
+def renamed(column: Strings, names: Mapping[str, str]) -> Strings:
     """A column with some levels under other names; levels of one name are one."""
     rank: dict[str, int] = {}
     moved = [rank.setdefault(names.get(v, v), len(rank)) for v in column.levels]
-    return Texts(np.array([*moved, -1], dtype=np.int32)[column.codes], list(rank), column.what)
+    return Strings(np.array([*moved, -1], dtype=np.int32)[column.codes], list(rank), column.what)

@@ -18,7 +18,7 @@ from tallybayes.tables.columns import (
     Empty,
     Mixed,
     Numbers,
-    Texts,
+    Strings,
     text_of_days,
     text_of_number,
 )
@@ -72,7 +72,7 @@ def _is_special(kind: type) -> bool:
 def _as_plain(value: Any) -> Any:
     """Durations and times of day as seconds, bytes and intervals as strings, periods as the date
     they begin; other values, and missing values, as they are."""
-    if not _is_special(type(value)) or _is_gap(value):
+    if not _is_special(type(value)) or _is_missing(value):
         return value
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
@@ -102,7 +102,7 @@ def days_of_text(text: str) -> float | None:
         return None
 
 
-def _is_gap(value: Any) -> bool:
+def _is_missing(value: Any) -> bool:
     if value is None:
         return True
     if isinstance(value, decimal.Decimal) and value.is_snan():
@@ -176,7 +176,7 @@ def as_scalar(value: Any) -> float | str | tuple[float] | None:
     ValueError
         If it is not a scalar.
     """
-    if _is_gap(value):
+    if _is_missing(value):
         return None
     value = _as_plain(value)
     kind = _kind(value, "of a row")
@@ -203,7 +203,7 @@ def read_objects(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
     objects = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if any(map(_is_special, set(map(type, objects)))):
         objects = list(map(_as_plain, objects))
-    kind_of = [None if _is_gap(v) else _kind(v, name) for v in objects]
+    kind_of = [None if _is_missing(v) else _kind(v, name) for v in objects]
     kinds = {kind for kind in kind_of if kind is not None}
     if not kinds:
         return Empty(len(objects))
@@ -215,13 +215,13 @@ def read_objects(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
         what = "float" if "float" in numeric else "integer"
         array = _numbers(objects, other)
         exact = "integer" not in numeric or not (np.abs(array) >= EXACT).any()
-        numbers = Numbers(array, what, None if exact else _texts(objects, other, what))
+        numbers = Numbers(array, what, None if exact else _strings(objects, other, what))
         if kinds <= NUMERIC:
             return numbers
         no_text = [kind is None or kind in NUMERIC for kind in kind_of]
-        return Mixed(numbers, _texts(objects, no_text, "mixed"))
+        return Mixed(numbers, _strings(objects, no_text, "mixed"))
     what = kinds.pop() if len(kinds) == 1 else WITH_DATES if "date" in kinds else "mixed"
-    return _texts(objects, [kind is None for kind in kind_of], what)
+    return _strings(objects, [kind is None for kind in kind_of], what)
 
 
 def _numbers(objects: list[Any], gaps: list[bool]) -> NDArray[np.float64]:
@@ -232,7 +232,7 @@ def _numbers(objects: list[Any], gaps: list[bool]) -> NDArray[np.float64]:
     )
 
 
-def _texts(objects: list[Any], gaps: list[bool], what: str) -> Texts:
+def _strings(objects: list[Any], gaps: list[bool], what: str) -> Strings:
     """Objects as levels."""
     rank: dict[str, int] = {}
     codes = np.fromiter(
@@ -243,4 +243,4 @@ def _texts(objects: list[Any], gaps: list[bool], what: str) -> Texts:
         dtype=np.int32,
         count=len(objects),
     )
-    return Texts(codes, list(rank), what)
+    return Strings(codes, list(rank), what)

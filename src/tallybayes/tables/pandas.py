@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 
 from tallybayes.tables.arrays import read_array
-from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts, whole_numbers
+from tallybayes.tables.columns import Column, Empty, Numbers, Strings, Table, whole_numbers
 from tallybayes.tables.objects import as_text, read_objects
-from tallybayes.tables.strings import read_texts
+from tallybayes.tables.strings import read_strings
 
 __all__ = ["read"]
 
 FEW = 4096  # rows that are copied in less time than pandas takes to make a series
 
 
-def _holds_arrow_texts(dtype: Any) -> bool:
+def _holds_arrow_strings(dtype: Any) -> bool:
     return isinstance(dtype, pd.StringDtype) and dtype.storage.startswith("pyarrow")
 
 
@@ -25,12 +25,12 @@ def _read_column(series: Any, name: str) -> Column:
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         codes = series.cat.codes.to_numpy().astype(np.int32)
-        return Texts(codes, [as_text(v) for v in dtype.categories.tolist()], "category")
+        return Strings(codes, [as_text(v) for v in dtype.categories.tolist()], "category")
     if isinstance(dtype, pd.StringDtype):
         codes, levels = pd.factorize(series)
         if not len(levels):
             return Empty(len(series))
-        return Texts(codes.astype(np.int32), [str(v) for v in levels.tolist()], "text")
+        return Strings(codes.astype(np.int32), [str(v) for v in levels.tolist()], "text")
     if isinstance(dtype, pd.DatetimeTZDtype):
         series = series.dt.tz_convert("UTC").dt.tz_localize(None)
         return read_array(series.to_numpy(), name)
@@ -39,7 +39,7 @@ def _read_column(series: Any, name: str) -> Column:
             return read_array(series.to_numpy(), name)
         codes = series.fillna(False).to_numpy(dtype=bool).astype(np.int32)
         codes[series.isna().to_numpy()] = -1
-        return Texts(codes, ["False", "True"], "boolean")
+        return Strings(codes, ["False", "True"], "boolean")
     if pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, np.dtype):
         if pd.api.types.is_integer_dtype(dtype):
             wide = np.uint64 if pd.api.types.is_unsigned_integer_dtype(dtype) else np.int64
@@ -80,7 +80,9 @@ def read(frame: Any, threads: int = 1) -> Table:
             {n: read_array(values[:, j], n) for j, n in enumerate(names)}, len(frame), True
         )
     series = dict(zip(names, (one for _, one in frame.items()), strict=True))
-    texts = {k: s.array.__arrow_array__() for k, s in series.items() if _holds_arrow_texts(s.dtype)}
-    read: dict[str, Column] = read_texts(texts, threads)
+    strings = {
+        k: s.array.__arrow_array__() for k, s in series.items() if _holds_arrow_strings(s.dtype)
+    }
+    read: dict[str, Column] = read_strings(strings, threads)
     columns = {k: read[k] if k in read else _read_column(s, k) for k, s in series.items()}
     return Table(columns, len(frame), True)

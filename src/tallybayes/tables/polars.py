@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from tallybayes.tables.arrays import read_array
-from tallybayes.tables.columns import Column, Empty, Numbers, Table, Texts, whole_numbers
+from tallybayes.tables.columns import Column, Empty, Numbers, Strings, Table, whole_numbers
 from tallybayes.tables.objects import read_objects
-from tallybayes.tables.strings import read_texts
+from tallybayes.tables.strings import read_strings
 
 __all__ = ["read"]
 
@@ -24,7 +24,7 @@ def _codes(categories: Any) -> Column:
     rank = np.full(int(physical.max()) + 2, -1, dtype=np.int32)
     rank[physical] = np.arange(len(physical), dtype=np.int32)
     codes = categories.to_physical().cast(pl.Int64).fill_null(len(rank) - 1).to_numpy()
-    return Texts(rank[codes], distinct.cast(pl.String).to_list(), "category")
+    return Strings(rank[codes], distinct.cast(pl.String).to_list(), "category")
 
 
 def _read_column(series: Any, name: str) -> Column:
@@ -35,7 +35,7 @@ def _read_column(series: Any, name: str) -> Column:
         return _codes(series)
     if dtype == pl.Boolean:
         codes = series.cast(pl.Int32).fill_null(-1).to_numpy()
-        return Texts(codes.astype(np.int32), ["False", "True"], "boolean")
+        return Strings(codes.astype(np.int32), ["False", "True"], "boolean")
     if dtype.is_integer():
         if series.null_count():
             return whole_numbers(series.fill_null(0).to_numpy(), series.is_null().to_numpy())
@@ -58,6 +58,6 @@ def _read_column(series: Any, name: str) -> Column:
 def read(frame: Any, threads: int = 1) -> Table:
     """A polars.DataFrame."""
     series = {s.name: s for s in frame.get_columns()}
-    read = read_texts({k: s for k, s in series.items() if s.dtype == pl.String}, threads)
+    read = read_strings({k: s for k, s in series.items() if s.dtype == pl.String}, threads)
     columns = {k: read[k] if k in read else _read_column(s, k) for k, s in series.items()}
     return Table(columns, frame.height, True)

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallybayes import _kernels
-from tallybayes.tables.columns import Column, Empty, Texts
+from tallybayes.tables.columns import Column, Empty, Strings
 
-__all__ = ["read_texts"]
+__all__ = ["read_strings"]
 
 
-def read_texts(columns: Mapping[str, Any], threads: int) -> dict[str, Column]:
+def read_strings(columns: Mapping[str, Any], threads: int) -> dict[str, Column]:
     """Columns of strings by name, as Strings; Empty where no row has a string.
 
     Parameters
@@ -30,6 +30,6 @@ def read_texts(columns: Mapping[str, Any], threads: int) -> dict[str, Column]:
     streams = [column.__arrow_c_stream__() for column in columns.values()]
     read = _kernels.encode_texts(streams, threads)
     return {
-        name: Texts(codes, levels, "text") if levels else Empty(len(codes))
+        name: Strings(codes, levels, "text") if levels else Empty(len(codes))
         for name, (codes, levels) in zip(columns, read, strict=True)
     }

@@ -23,7 +23,14 @@ from tallybayes import CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 
 X, Y = load_wine(return_X_y=True)
 NAMES = np.array(["barolo", "grignolino", "barbera"])
-TEXTS = ["green tea", "black tea", "black coffee", "white coffee", "green tea leaf", "coffee bean"]
+DOCUMENTS = [
+    "green tea",
+    "black tea",
+    "black coffee",
+    "white coffee",
+    "green tea leaf",
+    "coffee bean",
+]
 DRINKS = ["tea", "tea", "coffee", "coffee", "tea", "coffee"]
 
 
@@ -109,10 +116,10 @@ def test_permutation_importance(NB):
 
 @pytest.mark.parametrize("NB", [MultinomialNB, ComplementNB])
 def test_texts_are_classified_through_a_vectorizer(NB):
-    model = make_pipeline(CountVectorizer(), NB()).fit(TEXTS, DRINKS)
+    model = make_pipeline(CountVectorizer(), NB()).fit(DOCUMENTS, DRINKS)
     assert model.predict(["tea leaf", "coffee"]).tolist() == ["tea", "coffee"]
     search = GridSearchCV(model, {f"{NB.__name__.lower()}__alpha": [0.1, 1.0]}, cv=2)
-    assert search.fit(TEXTS, DRINKS).best_score_ >= 0.5
+    assert search.fit(DOCUMENTS, DRINKS).best_score_ >= 0.5
 
 
 def test_categories_are_classified_through_an_encoder():

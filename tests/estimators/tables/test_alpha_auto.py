@@ -166,14 +166,14 @@ def loss_of(X, y, alpha, columns="auto", weight=None):
     return -weight @ each + MIN_GAIN * np.log10(alpha) ** 2
 
 
-TEXTS = ["u", "again", "yes"]
+STRINGS = ["u", "again", "yes"]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_alpha_has_the_least_leave_one_out_loss(seed, weighted):
     X, y = some_rows(150, seed)
-    X = X[TEXTS]
+    X = X[STRINGS]
     weight = np.random.default_rng(seed).choice([0.5, 1.0, 2.0], 150) if weighted else None
     model = NaiveBayes(alpha="auto").fit(X, y, sample_weight=weight)
     (alpha,) = set(model.alpha_.values())
@@ -197,11 +197,11 @@ def test_other_columns_take_part_in_the_loss():
 @pytest.mark.parametrize("missing", ["ignore", "level"])
 def test_the_chosen_alpha_is_the_model(missing):
     X, y = some_rows()
-    model = NaiveBayes(alpha="auto", missing=missing).fit(X[TEXTS], y)
+    model = NaiveBayes(alpha="auto", missing=missing).fit(X[STRINGS], y)
     (alpha,) = set(model.alpha_.values())
-    fixed = NaiveBayes(alpha=alpha, missing=missing).fit(X[TEXTS], y)
+    fixed = NaiveBayes(alpha=alpha, missing=missing).fit(X[STRINGS], y)
     np.testing.assert_allclose(
-        model.predict_proba(X[TEXTS]), fixed.predict_proba(X[TEXTS]), rtol=1e-9
+        model.predict_proba(X[STRINGS]), fixed.predict_proba(X[STRINGS]), rtol=1e-9
     )
 
 
@@ -217,7 +217,7 @@ def test_numbers_declared_as_levels_are_chosen_for():
 def test_many_rows_are_chosen_on_by_a_sample():
     """A choice from 2,048 rows is near that of all: the loss is flat there."""
     X, y = some_rows(20_000)
-    X = X[TEXTS]
+    X = X[STRINGS]
     (alpha,) = set(NaiveBayes(alpha="auto").fit(X, y).alpha_.values())
     best = min(loss_of(X, y, a) for a in 10.0 ** np.linspace(-3.0, 2.0, 11))
     assert loss_of(X, y, alpha) <= 1.001 * best
@@ -260,7 +260,7 @@ CHOICES = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_makes_choices_stale(change, choices):
     X, y = some_rows(120)
-    X = X[TEXTS]
+    X = X[STRINGS]
     model = NaiveBayes(**CHOICES[choices]).fit(X, y)
     for predict in PREDICTIONS.values():
         predict(model, X[:2])  # a warning would be an error
@@ -318,7 +318,7 @@ def test_a_first_partial_fit_chooses(choices):
 def test_a_half_life_weighs_what_is_chosen_on(choices):
     """Rows are taken out with the weight that they have come to, not with what they came with."""
     X, y = some_rows(60)
-    X = X[TEXTS]
+    X = X[STRINGS]
     weight = 0.5 ** (np.arange(59, -1, -1) / 30.0)
     aged = NaiveBayes(half_life=30.0, **CHOICES[choices]).fit(X, y)
     weighted = NaiveBayes(**CHOICES[choices]).fit(X, y, sample_weight=weight)
@@ -421,7 +421,7 @@ def test_words_of_refusals():
 @pytest.mark.parametrize("choices", ["alpha", "temperature", "both"])
 def test_learning_one_by_one_cannot_begin_with_a_choice_on_rows(choices):
     X, _ = some_rows(3)
-    row = X[TEXTS].to_dict("records")[0]
+    row = X[STRINGS].to_dict("records")[0]
     model = NaiveBayes(**CHOICES[choices])
     with pytest.raises(ValueError, match="rows learned one by one are not kept: begin with fit"):
         model.learn_one(row, "a")
@@ -514,7 +514,7 @@ def test_fractional_and_zero_weights(criterion):
     assert np.isfinite(model.predict_log_proba(X)).all()
     some = weight > 0.0
     twin = clone(model).fit(X[some], y[some], sample_weight=weight[some])
-    columns = [n for n in model.alpha_ if n in TEXTS and n in twin.alpha_]
+    columns = [n for n in model.alpha_ if n in STRINGS and n in twin.alpha_]
     for name in columns:
         assert model.alpha_[name] == pytest.approx(twin.alpha_[name], rel=0.05), name
 

@@ -20,7 +20,7 @@ from tallybayes.errors import RuledOutWarning, UnseenLevel
 from tallybayes.families import Categorical, Dirichlet, Gaussian, Poisson
 from tallybayes.families.selection.choice import UNDECLARED
 
-TEXTS = ["a", "b", "", "it's", '"', "c; DROP TABLE t; --", "a\0b", "é", "情况", "?", "$1", "NULL"]
+STRINGS = ["a", "b", "", "it's", '"', "c; DROP TABLE t; --", "a\0b", "é", "情况", "?", "$1", "NULL"]
 NUMBERS = [0.0, -0.0, 1.5, 1e300, 2.0**53, -7.25, 1e-300]
 TYPES = pa.schema(
     [
@@ -49,7 +49,7 @@ def gaps_or(values):
 
 ROW = st.fixed_dictionaries(
     {
-        "text": gaps_or(TEXTS),
+        "text": gaps_or(STRINGS),
         "whole": gaps_or([0, 1, -5, 2**60]),
         "yes": gaps_or([True, False]),
         "real": gaps_or([*NUMBERS, np.nan]),
@@ -301,8 +301,8 @@ def test_one_statement_a_batch_and_no_row_of_the_source():
     (rows,) = recorder.returned
     # classes; 9 ids and all others; 3 levels and all others; numbers of levels; moments
     assert len(rows) <= 2 + 2 * 10 + 2 * 4 + 2 + 2
-    texts = {value for row in rows for value in row if isinstance(value, str)}
-    assert not texts
+    strings = {value for row in rows for value in row if isinstance(value, str)}
+    assert not strings
     assert lazy.statement_.startswith("WITH evidence")
 
 

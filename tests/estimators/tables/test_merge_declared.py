@@ -18,28 +18,28 @@ from tallybayes.families import (
 )
 
 NUMBERS = [{"x": i % 5 + 1, "z": i % 3 + 1} for i in range(40)]
-TEXTS = [{"x": "ab"[i % 2], "z": 1} for i in range(40)]
+STRINGS = [{"x": "ab"[i % 2], "z": 1} for i in range(40)]
 Y = ["no", "yes"] * 20
 
 GROUP = {("x", "z"): Multinomial()}
 FULL = {("x", "z"): Gaussian(covariance="full")}
 DIFFER = [
     ({"x": Gaussian()}, NUMBERS, {"x": Categorical()}, NUMBERS),
-    ({"x": Gaussian()}, NUMBERS, {"x": Categorical()}, TEXTS),
+    ({"x": Gaussian()}, NUMBERS, {"x": Categorical()}, STRINGS),
     ({"x": Gaussian()}, NUMBERS, {"x": Poisson()}, NUMBERS),
     ({"x": Binned()}, NUMBERS, {"x": Smooth()}, NUMBERS),
     ({"x": Gaussian()}, NUMBERS, {"x": None}, NUMBERS),
     ({"x": Gaussian(transform="log")}, NUMBERS, {"x": Gaussian()}, NUMBERS),
-    ({"x": Bernoulli()}, TEXTS, {"x": Categorical()}, TEXTS),
+    ({"x": Bernoulli()}, STRINGS, {"x": Categorical()}, STRINGS),
     (
         {"x": Categorical(levels=["a", "b"])},
-        TEXTS,
+        STRINGS,
         {"x": Categorical(levels=["a", "b", "c"])},
-        TEXTS,
+        STRINGS,
     ),
-    ({"x": Categorical(levels=["b", "c", "1"])}, [{"x": "c"}] * 40, "auto", TEXTS),
+    ({"x": Categorical(levels=["b", "c", "1"])}, [{"x": "c"}] * 40, "auto", STRINGS),
     ({"x": Categorical()}, NUMBERS, "auto", NUMBERS),
-    ({"x": Gaussian()}, NUMBERS, "auto", TEXTS),
+    ({"x": Gaussian()}, NUMBERS, "auto", STRINGS),
     ({"x": Poisson()}, NUMBERS, "auto", [{"x": -1}, {"x": 2}] * 20),
     ({"x": None}, NUMBERS, "auto", NUMBERS),
     (GROUP, NUMBERS, "auto", NUMBERS),
@@ -73,8 +73,8 @@ def test_what_is_read_only_may_differ():
     a.merge(NaiveBayes({"x": Gaussian()}).fit(NUMBERS, Y)).merge(NaiveBayes().fit(NUMBERS, Y))
     assert a.class_count_.tolist() == [60.0, 60.0]
     assert a.schema_["family"][0] == "Gaussian"
-    late = NaiveBayes({"x": Categorical()}).fit(TEXTS, Y)
-    assert late.merge(NaiveBayes().fit(TEXTS, Y)).class_count_.sum() == 80.0
+    late = NaiveBayes({"x": Categorical()}).fit(STRINGS, Y)
+    assert late.merge(NaiveBayes().fit(STRINGS, Y)).class_count_.sum() == 80.0
     assert late.merge(NaiveBayes().fit([{"w": 1}], ["no"])).class_count_.sum() == 81.0
 
 

@@ -164,13 +164,13 @@ def test_leave_one_out_is_fitting_the_others(missing, estimate):
 # ---- what a column mainly is ---------------------------------------------------------------------
 @quiet
 def test_the_heavier_of_numbers_and_texts_decides():
-    texts = [{"x": v} for v in ("a", "b", "a")]
+    strings = [{"x": v} for v in ("a", "b", "a")]
     numbers = [{"x": v} for v in (1, 2, 7)]
-    level = NaiveBayes().fit([*texts, *numbers], list("ababab"))
+    level = NaiveBayes().fit([*strings, *numbers], list("ababab"))
     assert read(level, "x") == ["strings", "categorical, 5 levels"]  # a tie is for the strings
-    number = NaiveBayes().fit([*texts, *numbers, {"x": 3}], list("abababa"))
+    number = NaiveBayes().fit([*strings, *numbers, {"x": 3}], list("abababa"))
     assert read(number, "x")[0] == "numbers and strings"
-    weighted = NaiveBayes().fit([*texts, *numbers], list("ababab"), sample_weight=[1] * 5 + [1.5])
+    weighted = NaiveBayes().fit([*strings, *numbers], list("ababab"), sample_weight=[1] * 5 + [1.5])
     assert read(weighted, "x")[0] == "numbers and strings"
     back = number.forget_one({"x": 3}, "a")
     assert read(back, "x") == ["strings", "categorical, 5 levels"]
@@ -206,12 +206,12 @@ def test_among_numbers_texts_that_are_numbers_are_numbers():
 
 def test_numbers_that_are_not_told_apart_are_one_level_among_texts():
     many = [{"x": float(v)} for v in RNG.normal(size=5000)]
-    texts = [{"x": "abc"[i % 3]} for i in range(6000)]
+    strings = [{"x": "abc"[i % 3]} for i in range(6000)]
     labels = list("ab") * 5500
-    model = NaiveBayes().fit([*many, *texts], labels)
+    model = NaiveBayes().fit([*many, *strings], labels)
     assert read(model, "x") == ["strings", "categorical, 4 levels"]
     assert A_NUMBER in model.class_conditional_["x"].levels
-    whole = NaiveBayes().fit([{"x": 2**60}, {"x": 2**60 + 1}, *texts[:3]], list("abaab"))
+    whole = NaiveBayes().fit([{"x": 2**60}, {"x": 2**60 + 1}, *strings[:3]], list("abaab"))
     assert read(whole, "x") == ["strings", "categorical, 4 levels"]
     for asked in (0.25, 2**60 + 5, "never"):
         for some in (model, whole):

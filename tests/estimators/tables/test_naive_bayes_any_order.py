@@ -112,8 +112,8 @@ def test_declared_numbers_are_parsed_in_any_order():
 
 def test_texts_are_still_read_as_numbers_at_predict():
     model = NaiveBayes().fit([{"x": 1}, {"x": 2}, {"x": 8}, {"x": 9}], list("aabb"))
-    numbers, texts = [{"x": 2}, {"x": 1}], [{"x": "2.0"}, {"x": True}]
-    assert np.array_equal(model.predict_proba(texts), model.predict_proba(numbers))
+    numbers, strings = [{"x": 2}, {"x": 1}], [{"x": "2.0"}, {"x": True}]
+    assert np.array_equal(model.predict_proba(strings), model.predict_proba(numbers))
 
 
 def test_texts_that_are_numbers_are_forgotten_as_they_were_learned():

@@ -114,7 +114,7 @@ def test_a_constant_column_with_a_declared_family_says_nothing(frame, family):
     np.testing.assert_allclose(got, EXPECTED, rtol=1e-9)
 
 
-# ---- texts ----
+# ---- strings --
 @EVERY
 def test_an_identifier_is_left_out_with_a_warning_unless_a_family_is_declared(frame):
     data = {**DATA, "key": [f"id{i}" for i in range(N)]}
@@ -131,8 +131,8 @@ def test_an_identifier_is_left_out_with_a_warning_unless_a_family_is_declared(fr
 
 @pytest.mark.parametrize("rows", [49, 50])
 def test_a_column_is_an_identifier_from_50_rows_on(rows):
-    texts = pd.DataFrame({"key": [f"id{i}" for i in range(rows)]})
-    model = NaiveBayes().fit(texts, Y[:rows])
+    strings = pd.DataFrame({"key": [f"id{i}" for i in range(rows)]})
+    model = NaiveBayes().fit(strings, Y[:rows])
     if rows == 49:
         assert decided(model).loc["key", "family"] == "categorical, 49 levels"
     else:
@@ -141,8 +141,8 @@ def test_a_column_is_an_identifier_from_50_rows_on(rows):
 
 
 def test_an_identifier_is_used_as_soon_as_a_text_comes_twice():
-    texts = pd.DataFrame({"key": [f"id{i}" for i in range(60)]})
-    model = NaiveBayes().fit(texts, Y[:60]).partial_fit(texts[:1], Y[:1])
+    strings = pd.DataFrame({"key": [f"id{i}" for i in range(60)]})
+    model = NaiveBayes().fit(strings, Y[:60]).partial_fit(strings[:1], Y[:1])
     assert decided(model).loc["key", "family"] == "categorical, 60 levels"
 
 

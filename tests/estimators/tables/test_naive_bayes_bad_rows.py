@@ -30,7 +30,7 @@ from estimators.small_table import (
 from tallybayes import NaiveBayes, WeightedNaiveBayes
 from tallybayes.families import Binned, Gaussian
 
-GAPS = {
+MISSING = {
     "None": ["yes", None],
     "NaN": [1.0, np.nan],
     "NA": np.array(["yes", pd.NA], dtype=object),
@@ -44,7 +44,7 @@ GAPS = {
 }
 
 
-@pytest.mark.parametrize("y", GAPS.values(), ids=GAPS)
+@pytest.mark.parametrize("y", MISSING.values(), ids=MISSING)
 def test_a_target_with_gaps_is_refused(y):
     table = pd.DataFrame({name: column[:2] for name, column in DATA.items()})
     words = r"(contains (NaN|NA|missing values)|drop the rows without a label)"

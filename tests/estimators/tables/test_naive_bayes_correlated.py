@@ -30,7 +30,7 @@ def some(n, rng):
 
 X = some(90, RNG) + np.searchsorted(list("abc"), Y)[:, None]
 QUERY = some(40, RNG)
-GAPS = QUERY.mask(RNG.random(QUERY.shape) < 0.3)
+MISSING = QUERY.mask(RNG.random(QUERY.shape) < 0.3)
 ROWS = X.to_dict("records")
 FULL = Gaussian(covariance="full")
 WISHART = NormalInverseWishart(0.0, 1.0, 5.0, 2.0)
@@ -52,7 +52,7 @@ def one_by_one(model, rows=ROWS, labels=Y, **more):
 
 
 def equal(model, other, rtol=1e-9):
-    for query in (QUERY, GAPS):
+    for query in (QUERY, MISSING):
         a, b = (m.predict_joint_log_proba(query) for m in (model, other))
         np.testing.assert_allclose(a, b, rtol=rtol)
     np.testing.assert_allclose(model.class_count_, other.class_count_, rtol=1e-12)
@@ -134,7 +134,7 @@ def test_only_whole_rows_are_counted_and_all_rows_are_scored():
     assert isinstance(tally, CrossMoments)
     assert tally.n.sum() == whole.sum()
     assert model.class_count_.sum() == 90
-    for query in (QUERY, GAPS):
+    for query in (QUERY, MISSING):
         apart = model.predict_joint_log_proba(query) - model.class_log_prior_
         expected = fewer.predict_joint_log_proba(query) - fewer.class_log_prior_
         np.testing.assert_allclose(apart, expected, rtol=1e-10)
@@ -197,8 +197,8 @@ def test_weights_are_rows():
     for row, label, w in zip(ROWS, Y, times.tolist(), strict=True):
         row_by_row.learn_one(row, label, w)
     equal(row_by_row, weighted)
-    quarter = grouped().fit(X, Y, np.full(90, 0.25)).predict_proba(GAPS)
-    np.testing.assert_allclose(quarter, grouped().fit(X, Y).predict_proba(GAPS), rtol=1e-9)
+    quarter = grouped().fit(X, Y, np.full(90, 0.25)).predict_proba(MISSING)
+    np.testing.assert_allclose(quarter, grouped().fit(X, Y).predict_proba(MISSING), rtol=1e-9)
 
 
 def test_decay_and_half_life():
@@ -238,7 +238,7 @@ def test_numbers_of_any_type(kind):
 def test_one_row_is_as_in_a_batch(family):
     stream, whole = one_by_one(grouped(family)), grouped(family).fit(X, Y)
     equal(stream, whole)
-    for query in (QUERY, GAPS):
+    for query in (QUERY, MISSING):
         rows = query.to_dict("records")
         expected = stream.predict_proba(query)
         found = [list(stream.predict_proba_one(row).values()) for row in rows]
@@ -265,7 +265,7 @@ def test_a_refused_row_counts_nowhere():
 
 # ---- what is read --------------------------------------------------------------------------------
 @every_family
-@pytest.mark.parametrize("query", [QUERY, GAPS], ids=["whole", "gaps"])
+@pytest.mark.parametrize("query", [QUERY, MISSING], ids=["whole", "gaps"])
 def test_contributions_add_up_by_the_order_of_the_group(family, query):
     model = grouped(family).fit(X, Y)
     shares = model.explain(query)
@@ -281,14 +281,14 @@ def test_contributions_add_up_by_the_order_of_the_group(family, query):
 @every_family
 def test_saved_copied_and_pickled(family, tmp_path):
     model = grouped(family).fit(X, Y)
-    expected = model.predict_joint_log_proba(GAPS).tolist()
+    expected = model.predict_joint_log_proba(MISSING).tolist()
     model.save(tmp_path / "m.tally")
     for other in (
         load(tmp_path / "m.tally"),
         copy.deepcopy(model),
         pickle.loads(pickle.dumps(model)),
     ):
-        assert other.predict_joint_log_proba(GAPS).tolist() == expected
+        assert other.predict_joint_log_proba(MISSING).tolist() == expected
         assert repr(other.columns) == repr(model.columns)
         assert other.tally_ == model.tally_
         equal(other.partial_fit(X, Y), grouped(family).fit(pd.concat([X, X]), np.tile(Y, 2)))
@@ -324,8 +324,8 @@ def test_folds_are_fitting_on_the_others():
 
 def test_intervals_surround_the_probability():
     model = grouped(FAMILIES["posterior"]).fit(X, Y)
-    lower, upper = model.predict_proba_interval(GAPS, level=0.98)
-    shares = model.predict_proba(GAPS)
+    lower, upper = model.predict_proba_interval(MISSING, level=0.98)
+    shares = model.predict_proba(MISSING)
     assert (lower <= upper).all()
     assert ((lower <= shares + 0.05) & (shares <= upper + 0.05)).all()
     assert (upper - lower).max() > 0.05
@@ -359,8 +359,8 @@ def test_the_group_is_a_distribution(family):
     query = QUERY.to_numpy()
     each = np.column_stack([f.logpdf(query) for f in law.frozen])
     np.testing.assert_allclose(law.log_prob(query), each, rtol=1e-9)
-    joint = model.predict_joint_log_proba(GAPS.assign(job="cook"))
-    both = rows.log_prob(GAPS.assign(job="cook")) + model.class_log_prior_
+    joint = model.predict_joint_log_proba(MISSING.assign(job="cook"))
+    both = rows.log_prob(MISSING.assign(job="cook")) + model.class_log_prior_
     np.testing.assert_allclose(both, joint, rtol=1e-12)
     assert law.log_prob([np.inf, 1.0, 1.0]).tolist() == [-np.inf] * 3
     drawn = law.sample(40_000, random_state=0)

@@ -101,8 +101,8 @@ def coded(n, seed=0):
 def test_categorical(class_alpha, alpha, dtype):
     codes, y = coded(400)
     test, _ = coded(100, seed=1)
-    texts = dtype in ("str", "category")
-    train, rows = (named(LEVELS[c] if texts else c, dtype) for c in (codes, test))
+    strings = dtype in ("str", "category")
+    train, rows = (named(LEVELS[c] if strings else c, dtype) for c in (codes, test))
     w = RNG.integers(1, 5, len(y)).astype(float)
     columns = every_column(train, Categorical(alpha=alpha))
     table = NaiveBayes(columns, class_alpha=class_alpha).fit(train, y, w)

@@ -97,7 +97,7 @@ FormatName = Annotated[
         help="csv, jsonl, parquet or arrow; by default found from the content.",
     ),
 ]
-NullTexts = Annotated[
+NullStrings = Annotated[
     list[str] | None,
     typer.Option(
         "--null",
@@ -153,7 +153,7 @@ class Reading:
         delimiter: Delimiter = None,
         decimal: Decimal = None,
         format: FormatName = None,
-        null: NullTexts = None,
+        null: NullStrings = None,
         only_null: NoUsualNulls = False,
         encoding: Encoding = "utf-8",
         block: Block = None,
@@ -173,20 +173,20 @@ class Reading:
         self.decimal = decimal
         self.format = cast("Format | None", format)
         self.only_null, self.skip_unlabelled = only_null, skip_unlabelled
-        self.null, self.null_of = _null_texts(null or [])
+        self.null, self.null_of = _null_strings(null or [])
         self.encoding, self.block = encoding, block
 
     def open(self, path: str, file: ModelFile | None = None) -> Source:
         """A data file with these options; what they leave open is as it was for the model."""
-        from tallybayes.cli.io.cells import GAPS
+        from tallybayes.cli.io.cells import MISSING
         from tallybayes.cli.io.source import BLOCK, Source
 
-        gaps, decimal = (GAPS, ".") if file is None else (file.gaps, file.decimal)
+        gaps, decimal = (MISSING, ".") if file is None else (file.gaps, file.decimal)
         gaps_of = {} if file is None else dict(file.gaps_of)
         if self.only_null:
             gaps, gaps_of = ("",), {}
-        for name, texts in self.null_of.items():
-            gaps_of[name] = tuple(dict.fromkeys([*gaps_of.get(name, ()), *texts]))
+        for name, strings in self.null_of.items():
+            gaps_of[name] = tuple(dict.fromkeys([*gaps_of.get(name, ()), *strings]))
         source = Source(
             path,
             format=self.format,
@@ -221,7 +221,7 @@ def number_or_auto(option: str, text: str, least: int = 0) -> int | str:
     raise Failure(f"{option} {text!r} is neither a whole number from {least} on nor auto", USAGE)
 
 
-def _null_texts(given: list[str]) -> tuple[list[str], dict[str, list[str]]]:
+def _null_strings(given: list[str]) -> tuple[list[str], dict[str, list[str]]]:
     """The strings for all columns, and those for one, by its name; the last "=" parts them."""
     everywhere: list[str] = []
     by_column: dict[str, list[str]] = {}

@@ -21,11 +21,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 __all__ = [
-    "GAPS",
+    "MISSING",
     "Kind",
     "Misfit",
     "Spelling",
-    "as_texts",
+    "as_strings",
     "cells",
     "first_infinite",
     "first_text",
@@ -47,7 +47,7 @@ both."""
 
 TEXT = pa.string()
 LOOK = 64  # cells that are parsed first: Arrow takes long to fail on many
-GAPS = ("", "NA", "?", "nan", "null")
+MISSING = ("", "NA", "?", "nan", "null")
 ZONED = r":\d\d[0-9.]*(Z|[+-]\d\d(:?\d\d)?)$"  # a time of day with a zone
 TRUTH = {"true": "True", "TRUE": "True", "false": "False", "FALSE": "False"}
 
@@ -66,7 +66,7 @@ class Spelling:
         More strings that are missing values, by column.
     """
 
-    gaps: tuple[str, ...] = GAPS
+    gaps: tuple[str, ...] = MISSING
     decimal: str = "."
     gaps_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -111,44 +111,46 @@ def _stripped(column: Any, spelling: Spelling) -> Any:
     return pc.if_else(pc.is_in(column, value_set=gaps), pa.scalar(None, pa.string()), column)
 
 
-def _dates(texts: Any) -> Any:
+def _dates(strings: Any) -> Any:
     """Strings as points in time; those with a zone, of which Z is one, in UTC."""
     try:
-        return texts.cast(pa.timestamp("us"))
+        return strings.cast(pa.timestamp("us"))
     except pa.ArrowInvalid:
-        zoned = pc.match_substring_regex(texts, ZONED)
+        zoned = pc.match_substring_regex(strings, ZONED)
         if not pc.any(zoned).as_py():
             raise
     none = pa.scalar(None, pa.string())
-    there = pc.if_else(zoned, texts, none).cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us"))
-    return pc.coalesce(there, pc.if_else(zoned, none, texts).cast(pa.timestamp("us")))
+    there = (
+        pc.if_else(zoned, strings, none).cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us"))
+    )
+    return pc.coalesce(there, pc.if_else(zoned, none, strings).cast(pa.timestamp("us")))
 
 
-def _cast(texts: Any, kind: Kind, decimal: str) -> Any:
+def _cast(strings: Any, kind: Kind, decimal: str) -> Any:
     if kind == "date":
-        return _dates(texts)
+        return _dates(strings)
     if decimal == ",":
-        texts = pc.replace_substring(pc.replace_substring(texts, ".", "no point"), ",", ".")
-    return texts.cast(pa.float64())
+        strings = pc.replace_substring(pc.replace_substring(strings, ".", "no point"), ",", ".")
+    return strings.cast(pa.float64())
 
 
-def _parsed(texts: Any, kind: Kind, name: str, decimal: str) -> Any:
+def _parsed(strings: Any, kind: Kind, name: str, decimal: str) -> Any:
     """Strings as numbers or dates; raises Misfit with the first that is none."""
     try:
-        return _cast(texts, kind, decimal)
+        return _cast(strings, kind, decimal)
     except pa.ArrowInvalid:
-        low, high = 0, len(texts)  # the first misfit is in [low, high)
+        low, high = 0, len(strings)  # the first misfit is in [low, high)
         while high - low > 1:
             middle = (low + high) // 2
             try:
-                _cast(texts.slice(low, middle - low), kind, decimal)
+                _cast(strings.slice(low, middle - low), kind, decimal)
                 low = middle
             except pa.ArrowInvalid:
                 high = middle
-        raise Misfit(name, kind, low, texts[low].as_py()) from None
+        raise Misfit(name, kind, low, strings[low].as_py()) from None
 
 
-def as_texts(column: Any, spelling: Spelling) -> Any:
+def as_strings(column: Any, spelling: Spelling) -> Any:
     """Any column as strings; numbers without a needless ".0"."""
     kind = column.type
     if pa.types.is_null(kind):
@@ -159,53 +161,53 @@ def as_texts(column: Any, spelling: Spelling) -> Any:
         return column.cast(pa.string())  # digit by digit: identifiers may exceed 2^53
     if _is_number(kind):
         # the package imports what is slow, and an error should come at once
-        from tallybayes.tables.columns import Numbers, texts_of
+        from tallybayes.tables.columns import Numbers, strings_of
 
         numbers = column.cast(pa.float64(), safe=False)
-        texts = texts_of(Numbers(numbers.to_numpy(zero_copy_only=False), "float"))
-        codes = pa.array(texts.codes, mask=texts.codes < 0)
-        levels = pa.array(texts.levels, pa.string())
+        strings = strings_of(Numbers(numbers.to_numpy(zero_copy_only=False), "float"))
+        codes = pa.array(strings.codes, mask=strings.codes < 0)
+        levels = pa.array(strings.levels, pa.string())
         return pa.DictionaryArray.from_arrays(codes, levels).cast(pa.string())
     return _stripped(column, spelling)
 
 
-def _spelt(texts: Any, spelling: Spelling) -> Any:
+def _spelt(strings: Any, spelling: Spelling) -> Any:
     """Encoded strings with one spelling a level."""
-    levels, sign = texts.dictionary, re.escape(spelling.decimal)
+    levels, sign = strings.dictionary, re.escape(spelling.decimal)
     truth = pc.is_in(levels, value_set=pa.array(list(TRUTH)))
     number = pc.match_substring_regex(levels, rf"^-?(0|[1-9][0-9]*){sign}[0-9]*$")
     if not pc.any(pc.or_(truth, number)).as_py():
-        return texts
+        return strings
     from tallybayes.tables.columns import text_of_number
 
     spelt = [
         text_of_number(float(level.replace(",", "."))) if is_number else TRUTH.get(level, level)
         for level, is_number in zip(levels.to_pylist(), number.to_pylist(), strict=True)
     ]
-    renamed = pa.DictionaryArray.from_arrays(texts.indices, pa.array(spelt, pa.string()))
+    renamed = pa.DictionaryArray.from_arrays(strings.indices, pa.array(spelt, pa.string()))
     return renamed.cast(pa.string()).dictionary_encode()
 
 
 def _split(column: Any, spelling: Spelling) -> Any:
     """Strings as numbers, as levels, or as both where some cells are finite numbers."""
-    texts = _stripped(column, spelling)
+    strings = _stripped(column, spelling)
     try:
-        _cast(texts.slice(0, LOOK), "number", spelling.decimal)
-        numbers = _cast(texts, "number", spelling.decimal)
-        if texts.null_count == len(texts) or pc.all(pc.is_finite(numbers)).as_py():
+        _cast(strings.slice(0, LOOK), "number", spelling.decimal)
+        numbers = _cast(strings, "number", spelling.decimal)
+        if strings.null_count == len(strings) or pc.all(pc.is_finite(numbers)).as_py():
             return numbers
     except pa.ArrowInvalid:
         pass
-    texts = texts.dictionary_encode()
-    levels, sign = texts.dictionary, re.escape(spelling.decimal)
+    strings = strings.dictionary_encode()
+    levels, sign = strings.dictionary, re.escape(spelling.decimal)
     shape = rf"^[+-]?([0-9]+({sign}[0-9]*)?|{sign}[0-9]+)([eE][+-]?[0-9]+)?$"
     digits = pc.if_else(pc.match_substring_regex(levels, shape), levels, pa.scalar(None, TEXT))
     values = _cast(digits, "number", spelling.decimal)
     values = pc.if_else(pc.is_finite(values), values, pa.scalar(None, NUMBER))
     if values.null_count == len(values):
-        return _spelt(texts, spelling)
-    numbers = values.take(texts.indices)
-    others = pc.if_else(numbers.is_valid(), pa.scalar(None, pa.int32()), texts.indices)
+        return _spelt(strings, spelling)
+    numbers = values.take(strings.indices)
+    others = pc.if_else(numbers.is_valid(), pa.scalar(None, pa.int32()), strings.indices)
     if others.null_count == len(others):
         return numbers
     others = pa.DictionaryArray.from_arrays(others, levels).cast(TEXT).dictionary_encode()
@@ -236,8 +238,8 @@ def first_text(column: Any) -> tuple[int, str] | None:
     if not pa.types.is_dictionary(column.type):
         return None
     levels = column.dictionary
-    texts = np.flatnonzero(~np.isin(levels.to_numpy(zero_copy_only=False), ["True", "False"]))
-    rows = np.flatnonzero(pc.is_in(column.indices, value_set=pa.array(texts, pa.int32())))
+    strings = np.flatnonzero(~np.isin(levels.to_numpy(zero_copy_only=False), ["True", "False"]))
+    rows = np.flatnonzero(pc.is_in(column.indices, value_set=pa.array(strings, pa.int32())))
     return (int(rows[0]), column[int(rows[0])].as_py()) if rows.size else None
 
 
@@ -255,13 +257,13 @@ def kind_of(column: Any, spelling: Spelling) -> Kind | None:
     if pa.types.is_dictionary(kind) and _is_text(kind.value_type):
         return None if _stripped(column, spelling).null_count == len(column) else "text"
     if _is_text(kind):
-        texts = _stripped(column, spelling)
-        if texts.null_count == len(texts):
+        strings = _stripped(column, spelling)
+        if strings.null_count == len(strings):
             return None
         wanted: Kind
         for wanted in ("number", "date"):
             try:
-                _cast(texts, wanted, spelling.decimal)
+                _cast(strings, wanted, spelling.decimal)
             except pa.ArrowInvalid:
                 continue
             return "number or text" if wanted == "number" else wanted
@@ -294,7 +296,7 @@ def cells(column: Any, kind: Kind | None, name: str, spelling: Spelling) -> Any:
         return pa.nulls(len(column))
     mixed = kind == "number or text"
     if kind == "text" or (mixed and (_is_date(column.type) or pa.types.is_boolean(column.type))):
-        return _spelt(as_texts(column, spelling).dictionary_encode(), spelling)
+        return _spelt(as_strings(column, spelling).dictionary_encode(), spelling)
     if _is_number(column.type) or pa.types.is_boolean(column.type):
         return column.cast(NUMBER, safe=False)
     if _is_date(column.type):

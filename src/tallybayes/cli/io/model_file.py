@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes.cli.io.batch import Batch, gathered
-from tallybayes.cli.io.cells import GAPS, Kind, Misfit
+from tallybayes.cli.io.cells import MISSING, Kind, Misfit
 from tallybayes.cli.io.foreign import header_hint
 from tallybayes.cli.io.places import need_model
 from tallybayes.cli.io.source import Source
@@ -39,16 +39,16 @@ from tallybayes.tables.objects import as_text
 __all__ = ["Labelled", "ModelFile", "labels_of", "need_labels", "state_of"]
 
 
-TEXTS = either(each(text), each(text, of=tuple))
+STRINGS = either(each(text), each(text, of=tuple))
 OWN = record(
     {
         "target": optional(text),
         "kinds": mapping(text, optional(one_of(*get_args(Kind)))),
-        "gaps": TEXTS,
-        "gaps_of": mapping(text, TEXTS),
+        "gaps": STRINGS,
+        "gaps_of": mapping(text, STRINGS),
         "decimal": one_of(".", ","),
     },
-    {"target": None, "kinds": {}, "gaps": list(GAPS), "gaps_of": {}, "decimal": "."},
+    {"target": None, "kinds": {}, "gaps": list(MISSING), "gaps_of": {}, "decimal": "."},
 )
 """What the command line keeps beside a model."""
 
@@ -119,7 +119,7 @@ class ModelFile:
     model: TableClassifier
     target: str | None
     kinds: dict[str, Kind | None] = field(default_factory=dict)
-    gaps: tuple[str, ...] = GAPS
+    gaps: tuple[str, ...] = MISSING
     decimal: str = "."
     gaps_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -143,7 +143,7 @@ class ModelFile:
         except Unfit as error:
             raise ModelFileError(f"{path} is whole, but no model file: {error}") from error
         gaps = tuple(mine["gaps"])
-        gaps_of = {name: tuple(texts) for name, texts in mine["gaps_of"].items()}
+        gaps_of = {name: tuple(strings) for name, strings in mine["gaps_of"].items()}
         file = cls(model, mine["target"], mine["kinds"], gaps, mine["decimal"], gaps_of)
         for name in file.table.counted:  # Python may have taught it more since
             file.kinds[name] = file._kind(name)
@@ -155,7 +155,7 @@ class ModelFile:
         known = self.kinds.get(name)
         if declared.is_text(name):
             return "text"
-        if held.dates or (known == "date" and not held.texts):
+        if held.dates or (known == "date" and not held.strings):
             return "date"
         if declared.is_number(name):
             return "number"
@@ -218,7 +218,7 @@ class ModelFile:
         """What a column's values are: dates, numbers, strings, or numbers and strings."""
         held = self.table.counted[name]
         numbers = ["dates" if self.kinds.get(name) == "date" else "numbers"] * held.numbers
-        return " and ".join([*numbers, *["strings"] * held.texts])
+        return " and ".join([*numbers, *["strings"] * held.strings])
 
     @property
     def classes(self) -> list[str]:
@@ -288,7 +288,7 @@ class ModelFile:
     def _kind_asked(self, name: str, learning: bool) -> Kind | None:
         """The kind that rows are read as: only learning may bring the first text of a column."""
         kind, held = self.kinds.get(name), self.table.counted.get(name)
-        if not learning and kind == "number or text" and held is not None and not held.texts:
+        if not learning and kind == "number or text" and held is not None and not held.strings:
             return "number"
         return kind
 

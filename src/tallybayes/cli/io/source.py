@@ -12,7 +12,7 @@ import pyarrow as pa
 from tallybayes.cli.io import columnar, delimited, jsonlines
 from tallybayes.cli.io.batch import Batch
 from tallybayes.cli.io.cells import (
-    GAPS,
+    MISSING,
     Kind,
     Misfit,
     Spelling,
@@ -64,7 +64,7 @@ class Source:
         *,
         format: Format | None = None,
         delimiter: str | None = None,
-        gaps: tuple[str, ...] = GAPS,
+        gaps: tuple[str, ...] = MISSING,
         decimal: str = ".",
         encoding: str = "utf-8",
         block: int = BLOCK,
@@ -78,7 +78,7 @@ class Source:
         self._delimiter, self._encoding = delimiter, encoding
         self._dialect: delimited.Dialect | None = None
         self._columns: list[str] = []
-        self.first_texts: dict[str, tuple[int, str]] = {}
+        self.first_strings: dict[str, tuple[int, str]] = {}
         self._stream: Stream | None = Stream(path)
         self.skip_unlabelled, self.unlabelled = skip_unlabelled, 0
         self.spelling = Spelling(gaps, gaps_of=gaps_of or {})
@@ -149,7 +149,7 @@ class Source:
         """Batches whose columns are float64, timestamps, levels, structs of a number and a level,
         or (nothing known yet) null.
 
-        `first_texts` then has the first row that holds a string, and the string, of each column
+        `first_strings` then has the first row that holds a string, and the string, of each column
         whose cells are numbers or strings by themselves.
 
         Parameters
@@ -171,7 +171,7 @@ class Source:
             For a file that cannot be read.
         """
         rows = self.unlabelled = 0
-        self.first_texts = {}
+        self.first_strings = {}
         for batch in self.raw(wanted):
             columns = {}
             self._columns = batch.table.column_names
@@ -195,10 +195,10 @@ class Source:
                         f"{self.name}: column {name!r} is of the type {column.type}; columns hold "
                         "numbers, strings, booleans or dates. Unpack it or leave it out"
                     ) from None
-                if kinds[name] == "number or text" and name not in self.first_texts:
+                if kinds[name] == "number or text" and name not in self.first_strings:
                     text = first_text(columns[name])
                     if text is not None:
-                        self.first_texts[name] = batch.first + text[0], text[1]
+                        self.first_strings[name] = batch.first + text[0], text[1]
                 infinite = first_infinite(columns[name])
                 if infinite is not None:
                     raise self.infinite(name, batch.first + infinite)

@@ -40,16 +40,18 @@ def texts_beside_numbers(model: TableClassifier) -> dict[str, list[str]]:
     """The strings of each column that is mainly numbers."""
     state = state_of(model)
     levels = _levels(state.tally_read.schema)
-    return {name: levels[name] for name, held in state.holds.items() if held.numbers and held.texts}
+    return {
+        name: levels[name] for name, held in state.holds.items() if held.numbers and held.strings
+    }
 
 
 def need_finite(model: TableClassifier, source: Source) -> None:
     """Raises for a column of numbers whose only strings are infinite numbers, such as inf."""
     state = state_of(model)
     levels = _levels(state.schema)
-    for name, (row, _) in source.first_texts.items():
+    for name, (row, _) in source.first_strings.items():
         held = state.counted.get(name, Held())
-        if held.numbers and held.texts and all(map(_is_infinite, levels[name])):
+        if held.numbers and held.strings and all(map(_is_infinite, levels[name])):
             raise source.infinite(name, row)
 
 
@@ -71,18 +73,20 @@ def note_strays(file: ModelFile, source: Source, known: Container[str] = ()) -> 
     known : container of str
         Columns that held strings beside numbers before.
     """
-    for name, texts in texts_beside_numbers(file.model).items():
-        if name in known or name not in source.first_texts:
+    for name, strings in texts_beside_numbers(file.model).items():
+        if name in known or name not in source.first_strings:
             continue
-        row, text = source.first_texts[name]
+        row, text = source.first_strings[name]
         where = source.where(row)
         others = (
-            f"{len(texts) - 1:,} other strings come" if len(texts) > 2 else "1 other string comes"
+            f"{len(strings) - 1:,} other strings come"
+            if len(strings) > 2
+            else "1 other string comes"
         )
-        more = f", and {others} later" if len(texts) > 1 else ""
+        more = f", and {others} later" if len(strings) > 1 else ""
         advice = (
-            f". If that means missing, add {null_options(name, texts)}"
-            if len(texts) <= MAX_STRAYS
+            f". If that means missing, add {null_options(name, strings)}"
+            if len(strings) <= MAX_STRAYS
             else ""
         )
         note(
@@ -91,9 +95,9 @@ def note_strays(file: ModelFile, source: Source, known: Container[str] = ()) -> 
         )
 
 
-def null_options(name: str, texts: list[str]) -> str:
+def null_options(name: str, strings: list[str]) -> str:
     """The options that read strings of a column as missing."""
-    return " ".join(f"--null {quoted(name + '=' + text)}" for text in texts)
+    return " ".join(f"--null {quoted(name + '=' + text)}" for text in strings)
 
 
 def quoted(text: str) -> str:

@@ -41,9 +41,9 @@ def note_doubts(file: ModelFile, source: Source) -> None:
     """
     if source.nameless:
         note("note: a column without a name (such as a written index) is not read")
-    for name, levels in _texts(file).items():
+    for name, levels in _strings(file).items():
         held = file.table.holds[name]
-        beside = held.numbers and held.texts
+        beside = held.numbers and held.strings
         if doubt := _doubt(name, levels, file.decimal, None if beside else _n_numbers(file, name)):
             read = "holds strings beside its numbers" if beside else "was read as strings"
             note(f"note: column {name!r} {read} {doubt}")
@@ -93,7 +93,7 @@ def note_new_classes(file: ModelFile, before: list[str]) -> None:
         )
 
 
-def _texts(file: ModelFile) -> dict[str, list[str]]:
+def _strings(file: ModelFile) -> dict[str, list[str]]:
     """Strings of each column that is not declared as levels."""
     declared = file.table.reading.declared
     return {

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.cli.io.model_file import ModelFile
-from tallybayes.cli.report.telling_columns import Telling, gap_shares
+from tallybayes.cli.report.telling_columns import Telling, missing_shares
 from tallybayes.cli.terminal.console import cut, line, table
 from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
 from tallybayes.models.weighted_terms import weights_of
@@ -24,7 +24,7 @@ def _held(file: ModelFile, name: str, holds: str) -> str:
 def columns_document(file: ModelFile) -> list[dict[str, Any]]:
     """Each column: what it holds, its family and why, its weight, and the share of missing
     values."""
-    gaps, weights = gap_shares(file), weights_of(file.table.chosen.weighting)
+    gaps, weights = missing_shares(file), weights_of(file.table.chosen.weighting)
     return [
         {
             "column": r.name,

@@ -22,7 +22,7 @@ from tallybayes.families.lookup.leave_one_out import law_likelihood
 from tallybayes.models.mixed_columns import values_of_columns
 from tallybayes.tally import GridCounts, LevelCounts, RowWeights
 
-__all__ = ["MEASURE", "Telling", "gap_shares", "measure_of", "most_telling"]
+__all__ = ["MEASURE", "Telling", "measure_of", "missing_shares", "most_telling"]
 
 MEASURE = (
     "How much the column alone lowers the log-loss below that of the class shares, by "
@@ -89,7 +89,7 @@ def most_telling(file: ModelFile) -> list[Telling]:
     return sorted(found, key=lambda t: -t.nats)
 
 
-def gap_shares(file: ModelFile) -> dict[str, float]:
+def missing_shares(file: ModelFile) -> dict[str, float]:
     """The share of rows without a value, by column."""
     rows = max(file.weight, 1e-300)
     there = values_of_columns(file.table.tally)

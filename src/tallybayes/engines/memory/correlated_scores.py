@@ -19,7 +19,7 @@ from tallybayes.engines.memory.part import (
     values_of,
 )
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.parameters import Correlated, Description, gap_patterns
+from tallybayes.parameters import Correlated, Description, missing_patterns
 from tallybayes.tables import Table
 from tallybayes.tally import GridCounts
 
@@ -74,7 +74,7 @@ class CorrelatedPart(ComputedPart):
         and what each column adds, if there is room for it (n_rows, n_classes, n_columns), of
         zeros."""
         scores = np.zeros((len(values), self.n_classes))
-        for there, rows in gap_patterns(values):
+        for there, rows in missing_patterns(values):
             terms, whole = self.likelihood.terms(there), len(rows) == len(values)
             x = values if whole else values[rows]
             x = np.ascontiguousarray(x[:, there]) if len(there) < x.shape[1] else x

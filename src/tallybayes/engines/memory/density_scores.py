@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.memory.lookup_scores import KindsPart, LookupPart, texts_beside
+from tallybayes.engines.memory.lookup_scores import KindsPart, LookupPart, strings_beside
 from tallybayes.engines.memory.part import (
     ComputedPart,
     Distributions,
@@ -67,10 +67,10 @@ class DensityPart(ComputedPart):
 
     def described(self) -> Description:
         what, rows, values = self.density.described()
-        if self.kinds is None or not self.kinds.texts:
+        if self.kinds is None or not self.kinds.strings:
             return Description(what, rows, values)
         kinds = self.kinds.described()
-        names = [f"P({name!r})" for name in self.kinds.texts]
+        names = [f"P({name!r})" for name in self.kinds.strings]
         shares = kinds.values[:, 1:]
         return Description(what, [*rows, *names], np.concatenate([values, shares], axis=1))
 
@@ -88,16 +88,16 @@ class DensityPart(ComputedPart):
 
     def shown(self, values: Callable[[str], Array]) -> dict[str, Shown]:
         numbers = values(self.name)
-        texts = [] if self.kinds is None else self.kinds.texts
-        entries = [*numbers.tolist(), *texts] if texts else numbers
-        return {self.name: Shown(entries, self.contribution(numbers_and_texts(numbers, texts)))}
+        strings = [] if self.kinds is None else self.kinds.strings
+        entries = [*numbers.tolist(), *strings] if strings else numbers
+        return {self.name: Shown(entries, self.contribution(numbers_and_texts(numbers, strings)))}
 
     def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
-        gap, there = self.gap_scores
+        gap, there = self.missing_scores
         beside = np.stack([gap, there])
         if self.kinds is not None:
             beside = np.ascontiguousarray(self.kinds.table.T)
-        more = gap, least(self.name), texts_beside(self.kinds, 2), beside
+        more = gap, least(self.name), strings_beside(self.kinds, 2), beside
         pooled = self.density.pooled()
         terms = self.density.quadratic()
         if pooled is not None:
@@ -117,7 +117,7 @@ class DensityPart(ComputedPart):
         return PooledColumns([self.density], self.n_classes)
 
     @cached_property
-    def gap_scores(self) -> tuple[Array, Array]:
+    def missing_scores(self) -> tuple[Array, Array]:
         """What a missing value, and a number, say by themselves, float64 (n_classes,) each."""
         if self.kinds is None:
             return np.zeros(self.n_classes), np.zeros(self.n_classes)

@@ -30,8 +30,8 @@ from tallybayes.engines.groups import (
 from tallybayes.engines.memory.tables import collect_table
 from tallybayes.engines.sampling import sampled_rows
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.tables import Column, Empty, Mixed, Numbers, Table, Texts, read_table
-from tallybayes.tables.columns import number_of_text, texts_of, values_of
+from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table, read_table
+from tallybayes.tables.columns import number_of_text, strings_of, values_of
 from tallybayes.tally import LevelCounts, TableTally
 
 __all__ = ["MemoryEngine"]
@@ -135,7 +135,7 @@ def _labels(table: Table, target: str, weight: str | None) -> Labels:
             "booleans or numbers: cast the column to one of them"
         )
     values: list[Any] = values_of(column)
-    if column.n_rows and isinstance(column, Texts) and column.what == "boolean":
+    if column.n_rows and isinstance(column, Strings) and column.what == "boolean":
         values = [None if value is None else value == "True" for value in values]
     elif isinstance(column, Numbers) and column.what == "integer":
         values = [None if value is None else int(value) for value in values]
@@ -160,13 +160,13 @@ def _as_asked(name: str, column: Column, how: CountLevels | CountNumbers | None)
     if isinstance(column, Empty) or how is None:
         return column
     if isinstance(how, CountLevels):
-        texts = texts_of(column) if isinstance(column, Numbers | Mixed) else column
+        strings = strings_of(column) if isinstance(column, Numbers | Mixed) else column
         if how.closed:
             known = set(how.only or ())
-            for code in np.unique(texts.codes).tolist():
-                if code >= 0 and texts.levels[code] not in known:
-                    raise_undeclared(name, texts.levels[code], how.only or ())
-        return texts
+            for code in np.unique(strings.codes).tolist():
+                if code >= 0 and strings.levels[code] not in known:
+                    raise_undeclared(name, strings.levels[code], how.only or ())
+        return strings
     if not isinstance(column, Numbers):
         column = _numbers_of(name, column)
     if how.non_negative and (column.values < 0).any():
@@ -175,17 +175,17 @@ def _as_asked(name: str, column: Column, how: CountLevels | CountNumbers | None)
     return column
 
 
-def _numbers_of(name: str, column: Texts | Mixed) -> Numbers:
+def _numbers_of(name: str, column: Strings | Mixed) -> Numbers:
     """Strings that are numbers as numbers."""
-    texts = column.texts if isinstance(column, Mixed) else column
-    values = [number_of_text(level) for level in texts.levels]
-    for code in np.unique(texts.codes).tolist():
+    strings = column.strings if isinstance(column, Mixed) else column
+    values = [number_of_text(level) for level in strings.levels]
+    for code in np.unique(strings.codes).tolist():
         if code >= 0 and values[code] is None:
             raise ValueError(
-                f"column {name!r} of the source holds the string {texts.levels[code]!r}, but is "
+                f"column {name!r} of the source holds the string {strings.levels[code]!r}, but is "
                 "counted as numbers: declare it as Categorical() in columns="
             )
-    numbers = np.array([*(np.nan if v is None else v for v in values), np.nan])[texts.codes]
+    numbers = np.array([*(np.nan if v is None else v for v in values), np.nan])[strings.codes]
     if isinstance(column, Mixed):
         given = np.asarray(column.numbers.values, dtype=np.float64)
         numbers = np.where(np.isnan(given), numbers, given)
@@ -234,8 +234,8 @@ def _cells(
     if isinstance(column, Empty):
         return np.full(column.n_rows, -1), [None]
     if edges is None:
-        texts = texts_of(column) if isinstance(column, Numbers | Mixed) else column
-        return texts.codes.astype(np.int64), [*texts.levels, None]
+        strings = strings_of(column) if isinstance(column, Numbers | Mixed) else column
+        return strings.codes.astype(np.int64), [*strings.levels, None]
     numbers = column if isinstance(column, Numbers) else _numbers_of(name, column)
     values = np.asarray(numbers.values, dtype=np.float64)
     codes = np.searchsorted(edges, values, side="right")

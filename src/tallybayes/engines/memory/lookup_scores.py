@@ -25,13 +25,13 @@ from tallybayes.engines.memory.part import (
 from tallybayes.engines.threads import get_num_threads, in_threads
 from tallybayes.errors import UnseenLevel
 from tallybayes.parameters import Cells, Description, Unseen
-from tallybayes.tables import Column, Empty, Mixed, Numbers, Table, Texts
+from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import BITS
 from tallybayes.tally import GridCounts
 
-__all__ = ["BinsPart", "KindsPart", "LevelsPart", "LookupPart", "tables_of", "texts_beside"]
+__all__ = ["BinsPart", "KindsPart", "LevelsPart", "LookupPart", "strings_beside", "tables_of"]
 
-GAP = "(missing)"
+MISSING = "(missing)"
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -47,8 +47,8 @@ class LookupPart(Part):
     Parameters are those of Part, and:
 
     law : Cells
-        Its first cell is the missing value, where `has_gap`.
-    has_gap : bool
+        Its first cell is the missing value, where `has_missing`.
+    has_missing : bool
     unseen : {"smooth", "ignore", "error"}
         What the last cell of a column of levels is for.
     follows : bool
@@ -56,7 +56,7 @@ class LookupPart(Part):
     """
 
     law: Cells
-    has_gap: bool = False
+    has_missing: bool = False
     unseen: Unseen = "smooth"
     follows: bool = False
 
@@ -87,7 +87,7 @@ class LookupPart(Part):
 
     def _entries(self, table: Array) -> Array:
         """A table with an entry for a missing value, from that of the law."""
-        if not self.has_gap:
+        if not self.has_missing:
             table = np.concatenate([np.zeros((len(table), 1)), table], axis=1)
         if self.unseen == "ignore":
             table[:, -1] = 0.0
@@ -129,7 +129,7 @@ class LookupPart(Part):
     def drawn_of(self, entries: Index, rng: Any, n: int) -> Array:
         """:meth:`drawn` of rows with these entries."""
         scores = np.zeros((n, len(entries), len(self.table)))
-        cells = entries - (0 if self.has_gap else 1)
+        cells = entries - (0 if self.has_missing else 1)
         there = cells >= 0
         if self.unseen == "ignore":
             there &= entries < self.table.shape[1] - 1
@@ -143,7 +143,7 @@ class LookupPart(Part):
 
     def without_of(self, entries: Index, own: Index, weight: Array) -> Array:
         """:meth:`without` of rows with these entries."""
-        if self.has_gap:
+        if self.has_missing:
             return cells_without(self.law, entries, own, weight)
         there = entries > 0
         if there.all():
@@ -157,8 +157,8 @@ class LookupPart(Part):
         """The missing value where that is evidence, then the cells."""
         names, kinds = list(self.described().rows), self.kinds
         scores = self.table[:, 1 : 1 + len(names)]
-        if self.has_gap or (kinds is not None and kinds.has_gap):
-            names, scores = [GAP, *names], self.table[:, : len(names) + 1]
+        if self.has_missing or (kinds is not None and kinds.has_missing):
+            names, scores = [MISSING, *names], self.table[:, : len(names) + 1]
         return {self.name: Shown(names, scores.T)}
 
 
@@ -198,7 +198,7 @@ class LevelsPart(LookupPart):
     def holds_levels(self) -> bool:
         return True
 
-    def fill_entries(self, column: Texts | Empty, entries: NDArray[np.int32]) -> None:
+    def fill_entries(self, column: Strings | Empty, entries: NDArray[np.int32]) -> None:
         if isinstance(column, Empty):
             entries[:] = 0
             return
@@ -221,7 +221,7 @@ class LevelsPart(LookupPart):
             raise ValueError(
                 f"column {self.name!r} has the levels {self.levels}: name one, got {level!r}"
             )
-        cell = self.levels.index(str(level)) + self.has_gap
+        cell = self.levels.index(str(level)) + self.has_missing
         return self.law.prior_and_posteriors(cell, f"P({self.name} = {level} | class)")
 
     def described(self) -> Description:
@@ -257,13 +257,13 @@ class KindsPart(LevelsPart):
     """
 
     @property
-    def texts(self) -> list[str]:
+    def strings(self) -> list[str]:
         """The strings beside the numbers."""
         return self.levels[1:]
 
     def fill_entries(self, column: Any, entries: NDArray[np.int32]) -> None:
-        texts = column.texts if isinstance(column, Mixed) else Empty(column.n_rows)
-        super().fill_entries(texts, entries)
+        strings = column.strings if isinstance(column, Mixed) else Empty(column.n_rows)
+        super().fill_entries(strings, entries)
         entries[~np.isnan(values_of(self.name, column))] = 1
 
 
@@ -357,21 +357,21 @@ class BinsPart(LookupPart):
     def described(self) -> Description:
         edges = [f"{edge:.6g}" for edge in self.edges.tolist()]
         names = [f"{a} to {b}" for a, b in zip(["…", *edges], [*edges, "…"], strict=True)]
-        texts = [] if self.kinds is None else self.kinds.texts
+        strings = [] if self.kinds is None else self.kinds.strings
         what = "P(bin | class); a bin has its lower edge"
-        values = np.exp(self.table[:, 1 : 1 + len(names) + len(texts)])
-        return Description(what, [*names, *texts], values)
+        values = np.exp(self.table[:, 1 : 1 + len(names) + len(strings)])
+        return Description(what, [*names, *strings], values)
 
     def distribution(self, made: Distributions) -> Any:
         return made.numbers(self, made.law_of_bins(self))
 
     def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
-        texts = texts_beside(self.kinds, len(self.edges) + 2)
-        scorer.add_bins(self.name, self.edges, np.ascontiguousarray(self.table.T), texts)
+        strings = strings_beside(self.kinds, len(self.edges) + 2)
+        scorer.add_bins(self.name, self.edges, np.ascontiguousarray(self.table.T), strings)
         return True
 
 
-def texts_beside(kinds: KindsPart | None, first: int) -> dict[str, int]:
+def strings_beside(kinds: KindsPart | None, first: int) -> dict[str, int]:
     """The entries of the strings beside numbers; `first` is that of the first."""
-    texts = () if kinds is None else kinds.texts
-    return {text: first + i for i, text in enumerate(texts)}
+    strings = () if kinds is None else kinds.strings
+    return {text: first + i for i, text in enumerate(strings)}

@@ -21,7 +21,7 @@ from tallybayes.engines.groups import (
 from tallybayes.engines.memory.arrays import ArrayEngine
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.schema import Columns, Kind, Schema
-from tallybayes.tables import Mixed, Numbers, Table, Texts
+from tallybayes.tables import Mixed, Numbers, Strings, Table
 from tallybayes.tally import (
     CrossMoments,
     GridCounts,
@@ -93,8 +93,8 @@ def _numbers(
     return number_groups(name, moments, grid, dates=column.what == "date")
 
 
-def _texts(
-    names: list[str], columns: list[Texts], codes: Codes, n_classes: int, weights: Weights
+def _strings(
+    names: list[str], columns: list[Strings], codes: Codes, n_classes: int, weights: Weights
 ) -> list[Group]:
     """Level counts of columns of strings; only levels that occur are kept."""
     if not columns:
@@ -199,17 +199,17 @@ def collect_table(
     ]
     grouped = {name for columns, _ in whole for name in columns.names or ()}
     alone = {k: c for k, c in table.columns.items() if k not in grouped}
-    texts = {k: c for k, c in alone.items() if isinstance(c, Texts)}
+    strings = {k: c for k, c in alone.items() if isinstance(c, Strings)}
     numbers = {k: c for k, c in alone.items() if isinstance(c, Numbers)}
     for name, column in alone.items():
         if isinstance(column, Mixed):
-            texts[name], numbers[name] = column.texts, column.numbers
+            strings[name], numbers[name] = column.strings, column.numbers
     everyone = _class_weights(codes, n, weights)
     counted = _each(
         lambda item: _numbers(*item, codes, n, weights, everyone), numbers.items(), table.n_rows
     )
     by_name: dict[str, list[Group]] = dict(zip(numbers, counted, strict=True))
-    for group in _texts(list(texts), list(texts.values()), codes, n, weights):
+    for group in _strings(list(strings), list(strings.values()), codes, n, weights):
         assert group[0].names is not None
         by_name.setdefault(group[0].names[0], []).append(group)
     groups = [group for name in table.columns for group in by_name.get(name, [])] + whole

@@ -205,7 +205,7 @@ class DuckDBEngine:
 
 
 def _rows(text: str, once: bool, target: str, what: Counting) -> Rows:
-    return Rows(text, once, target, _texts(what.where), what.weight)
+    return Rows(text, once, target, _strings(what.where), what.weight)
 
 
 def _written(
@@ -221,7 +221,7 @@ def _written(
     return statement(_rows(text, once, target, what), asked)
 
 
-def _texts(where: Sequence[Condition]) -> list[str]:
+def _strings(where: Sequence[Condition]) -> list[str]:
     return [condition.text for condition in where]
 
 

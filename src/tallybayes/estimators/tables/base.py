@@ -241,8 +241,8 @@ class TableClassifier(RowByRow):
     def _expect_values_of(self, model: TallyClassifier) -> None:
         whole = model._fitted()
         assert isinstance(whole, TableModel)
-        texts = {name for name, held in whole.counted.items() if held.texts}
-        self._fitted().with_texts |= texts
+        strings = {name for name, held in whole.counted.items() if held.strings}
+        self._fitted().with_strings |= strings
 
     def _choose_without(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
         if self.chooses_on_rows and len(y):

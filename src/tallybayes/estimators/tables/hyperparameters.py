@@ -124,7 +124,7 @@ class _SideBySide:
             entries = part.entries(column).astype(np.intp)
             if part.kinds is not None:
                 fixed += part.kinds.without(x, own, weight)
-            cells = entries if part.has_gap else entries - 1
+            cells = entries if part.has_missing else entries - 1
             there = (cells >= 0) & (cells < width[j])
             self.cells[:, j] = np.where(there, cells + start[j], self.gap)
 

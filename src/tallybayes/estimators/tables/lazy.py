@@ -31,7 +31,7 @@ from tallybayes.models.mixed_columns import Held
 from tallybayes.models.table import TableModel
 from tallybayes.models.table_columns import Names, rows_to_score
 from tallybayes.parameters import Unseen
-from tallybayes.tables import Column, Numbers, Table, Texts, read_table
+from tallybayes.tables import Column, Numbers, Strings, Table, read_table
 from tallybayes.tally import TableTally
 
 __all__ = ["LazyNaiveBayes"]
@@ -301,7 +301,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """With the families that types give, and Gaussian for other numbers."""
         kinds = {n: "float" if c.kind == "decimal" else str(c.kind) for n, c in columns.items()}
         typed: dict[str, Column] = {
-            name: Texts(np.empty(0, np.int32), [], kind)
+            name: Strings(np.empty(0, np.int32), [], kind)
             if kind in LEVELS
             else Numbers(np.empty(0), kind)
             for name, kind in kinds.items()
@@ -331,7 +331,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         holds = {
             name: Held(numbers=True, dates=column.kind == "date")
             if what.is_number(name)
-            else Held(texts=True, booleans=column.kind == "boolean")
+            else Held(strings=True, booleans=column.kind == "boolean")
             for name, column in columns.items()
         }
         records = isinstance(rows, list | tuple)
@@ -350,7 +350,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if isinstance(column, Numbers):
                 there = not np.isnan(column.values.astype(np.float64, copy=False)).all()
             else:
-                there = isinstance(column, Texts) and bool((column.codes >= 0).any())
+                there = isinstance(column, Strings) and bool((column.codes >= 0).any())
             if not there and self.missing == "ignore":
                 continue
             if what.is_number(name):
@@ -361,7 +361,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 levels[name] = CountLevels(all_of_them, closed=True)
                 continue
             found: list[str] = []
-            if isinstance(column, Texts):
+            if isinstance(column, Strings):
                 used = np.unique(column.codes)
                 found = [column.levels[code] for code in used.tolist() if code >= 0]
             levels[name] = CountLevels(found)

@@ -35,7 +35,7 @@ __all__ = ["LabelRule", "as_row", "counted_rows", "hold", "row_counter", "row_sc
 
 Array = NDArray[np.float64]
 
-TEXTS, NUMBERS, UNDECIDED, IGNORED, EITHER = range(5)  # as in row_values.hpp
+STRINGS, NUMBERS, UNDECIDED, IGNORED, EITHER = range(5)  # as in row_values.hpp
 UNKNOWN, PLAIN, DATES, ANY = range(4)  # whether a column's values are dates, as in row_values.hpp
 
 
@@ -106,7 +106,7 @@ def row_counter(
         if what.left_out(name):
             holds.append(IGNORED)
         elif what.is_text(name):
-            holds.append(TEXTS)
+            holds.append(STRINGS)
         elif what.is_number(name):
             holds.append(NUMBERS)
         else:  # a type as a key of columns= has to see the first value
@@ -187,7 +187,7 @@ def counted_rows(
     order = np.array([at[label] for label in classes.tolist()], dtype=np.intp)
     by_name: dict[str, list[Group]] = {}
     for name, holds, *counts in columns:
-        read = _levels if holds == TEXTS else _numbers
+        read = _levels if holds == STRINGS else _numbers
         by_name.setdefault(name, []).extend(read(name, counts, order))
     grouped = {name for names in together for name in names}
     groups = [g for name, part in by_name.items() if name not in grouped for g in part]

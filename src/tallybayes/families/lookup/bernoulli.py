@@ -91,10 +91,10 @@ class Bernoulli(LevelFamily):
         levels = [named[i] for i in order]
         cells = counted._replace(levels=levels, counts=counted.counts[:, order]).cells()
         yes, no = (float(a) for a in self.smoothing(context.alpha))
-        of_gap = [0.5 * (yes + no)] if gap else []
+        of_missing = [0.5 * (yes + no)] if gap else []
         pseudo = [no, yes] if len(levels) == 2 else [yes if v in YES else no for v in levels]
-        pseudo = [*of_gap, *pseudo]
-        strength = yes + no + sum(of_gap)
+        pseudo = [*of_missing, *pseudo]
+        strength = yes + no + sum(of_missing)
         one_to_come = len(levels) < 2
         rest = np.array([*pseudo, (strength - sum(pseudo)) if one_to_come else yes])
         law = CellLaw(

@@ -37,7 +37,7 @@ from tallybayes.families.multivariate.left_out import LeftOut
 from tallybayes.families.priors.draws import log_gamma
 from tallybayes.families.priors.gamma_ratios import log_rising
 from tallybayes.families.priors.normal_inverse_wishart import NormalInverseWishart
-from tallybayes.parameters import Description, ImproperPrior, TriangularTerms, gap_patterns
+from tallybayes.parameters import Description, ImproperPrior, TriangularTerms, missing_patterns
 from tallybayes.tally import CrossMoments
 from tallybayes.tally.base import RESIDUE
 
@@ -247,7 +247,7 @@ class GaussianGroup(GroupLikelihood):
         ) / np.sqrt(strength[:, None])
         covariance = spread @ np.swapaxes(spread, -1, -2)
         scores = np.zeros((n, len(x), classes))
-        for there, rows in gap_patterns(x):
+        for there, rows in missing_patterns(x):
             at = np.array(there, dtype=np.intp)
             part = np.linalg.cholesky(covariance[..., at[:, None], at])
             apart = x[rows][:, at] - mean[:, :, None, at]  # (n, classes, rows, d)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import FamilyWarning, TallyWarning, UnseenWarning, warn_user
-from tallybayes.tables import Mixed, Numbers, Table, Texts
+from tallybayes.tables import Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import values_of
 
 __all__ = ["Watched", "warn_of_odd_values"]
@@ -83,7 +83,7 @@ def _first_fraction(column: Any) -> int | None:
 
 def _first_other(column: Any) -> int | None:
     """The first row that holds a level beside True and False."""
-    if not isinstance(column, Texts):
+    if not isinstance(column, Strings):
         return None
     other = np.array([*(level not in BOOLEANS for level in column.levels), False])
     return _first(other[column.codes]) if other.any() else None

@@ -45,18 +45,18 @@ class LevelsColumn:
     density = None
 
     def __init__(self, part: Any, cells: LiveCells) -> None:
-        self.name, self.unseen, self.has_gap = part.name, part.unseen, part.has_gap
+        self.name, self.unseen, self.has_missing = part.name, part.unseen, part.has_missing
         self.cells, self.law = cells, cells.add_law(part.law)
         start = cells.start[self.law]
         self.gap = start
-        first = start + part.has_gap
+        first = start + part.has_missing
         self.place = {level: first + i for i, level in enumerate(part.levels)}
         self.other = first + len(part.levels)
         self.grows = part.grows
         self.booleans = set(part.levels) <= {"True", "False"}
 
-    def touch_gap(self, touched: Touched) -> None:
-        if self.has_gap:
+    def touch_missing(self, touched: Touched) -> None:
+        if self.has_missing:
             self.cells.touch(self.law, self.gap, touched)
 
     def learn_level(self, level: str, touched: Touched) -> None:
@@ -81,7 +81,7 @@ class LevelsColumn:
     def learn(self, value: Any, k: int, weight: float, touched: Touched) -> None:
         if type(value) is not str:
             if _scalar(value) is None:
-                self.touch_gap(touched)
+                self.touch_missing(touched)
                 return
             value = as_text(value)
             if self.booleans and value not in self.place:  # 1 is True there
@@ -91,7 +91,7 @@ class LevelsColumn:
     def ask(self, value: Any, touched: Touched, scores: Array) -> None:
         if type(value) is not str:
             if _scalar(value) is None:
-                self.touch_gap(touched)
+                self.touch_missing(touched)
                 return
             value = as_text(value)
             if self.booleans and value not in self.place:
@@ -125,7 +125,7 @@ class NumbersColumn:
         scalar = _scalar(value)
         if scalar is None:
             if self.kinds is not None:
-                self.kinds.touch_gap(touched)
+                self.kinds.touch_missing(touched)
             return None
         if type(scalar) is not float:
             if self.kinds is None or scalar not in self.kinds.place:

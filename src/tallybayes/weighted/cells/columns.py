@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.tables import Column, Empty, Mixed, Numbers, Texts
+from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings
 from tallybayes.tally import GridCounts
 
 __all__ = ["ColumnCells", "coarse", "equal_frequency", "level_cells", "number_cells"]
@@ -69,15 +69,15 @@ class ColumnCells:
         codes = np.full(column.n_rows, gap, dtype=np.int32)
         if isinstance(column, Empty):
             return codes
-        texts = column.texts if isinstance(column, Mixed) else column
+        strings = column.strings if isinstance(column, Mixed) else column
         numbers = column.numbers if isinstance(column, Mixed) else column
         if isinstance(numbers, Numbers):
             codes = self._codes_of(np.require(numbers.values, requirements="A"))
-        if isinstance(texts, Texts):
+        if isinstance(strings, Strings):
             at = {level: i for i, level in enumerate(self.levels or [], start=self.n_numbers)}
-            rank = [*(at.get(level, -1) for level in texts.levels), gap]
-            of_texts = np.array(rank, dtype=np.int32)[texts.codes]
-            codes = np.where(texts.codes < 0, codes, of_texts)
+            rank = [*(at.get(level, -1) for level in strings.levels), gap]
+            of_texts = np.array(rank, dtype=np.int32)[strings.codes]
+            codes = np.where(strings.codes < 0, codes, of_texts)
         return codes
 
     def _codes_of(self, values: NDArray[Any]) -> Cells:
@@ -162,8 +162,8 @@ def number_cells(
     else:
         values = grid.values()
         edges = 0.5 * (values[first[1:] - 1] + values[first[1:]])
-    texts = np.zeros((grid.n_classes, 0)) if beside is None else beside
-    together = np.concatenate([counts, texts, gaps[:, None]], axis=1)
+    strings = np.zeros((grid.n_classes, 0)) if beside is None else beside
+    together = np.concatenate([counts, strings, gaps[:, None]], axis=1)
     return ColumnCells(
         name=name, counts=np.ascontiguousarray(together.T), edges=edges, levels=levels
     )

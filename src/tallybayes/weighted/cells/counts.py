@@ -25,18 +25,18 @@ class ColumnCounts(NamedTuple):
     Parameters
     ----------
     levels : list of str
-    texts : LevelCounts, optional
+    strings : LevelCounts, optional
     numbers : GridCounts, optional
     """
 
     levels: list[str]
-    texts: LevelCounts | None = None
+    strings: LevelCounts | None = None
     numbers: GridCounts | None = None
 
     @property
     def counts(self) -> Array:
         """Of each cell of the grid and each level, float64 (n_classes, n)."""
-        parts = [part.counts for part in (self.numbers, self.texts) if part is not None]
+        parts = [part.counts for part in (self.numbers, self.strings) if part is not None]
         return np.concatenate(parts, axis=1)
 
 
@@ -65,7 +65,7 @@ def held_columns(tally: TableTally, unit: float) -> Held:
             held[name] = found._replace(numbers=_scaled(group, unit))
         elif isinstance(group, LevelCounts):
             levels = [] if columns.levels is None else columns.levels[0].tolist()
-            held[name] = found._replace(levels=levels, texts=_scaled(group, unit))
+            held[name] = found._replace(levels=levels, strings=_scaled(group, unit))
     return held
 
 
@@ -92,13 +92,13 @@ def cells_of(name: str, held: Held, rows: Array) -> ColumnCells:
     rows : float64 array (n_classes,)
         Effective rows of each class; none is 0.
     """
-    levels, texts, numbers = held[name]
+    levels, strings, numbers = held[name]
     gaps = _gaps(rows, held[name].counts)
-    if texts is None:
+    if strings is None:
         assert numbers is not None
         return number_cells(name, numbers, gaps)
     order = sorted(range(len(levels)), key=levels.__getitem__)  # not as they came
-    levels, counts = [levels[i] for i in order], texts.counts[:, order]
+    levels, counts = [levels[i] for i in order], strings.counts[:, order]
     if numbers is None:
         return level_cells(name, levels, counts, gaps)
     return number_cells(name, numbers, gaps, levels, counts)
@@ -117,21 +117,21 @@ def counted_again(column: ColumnCells, held: Held, rows: Array) -> ColumnCells:
     rows : float64 array (n_classes,)
         Effective rows of each class; none is 0.
     """
-    levels, texts, numbers = held.get(column.name, ColumnCounts([]))
-    if column.is_number != (numbers is not None) or (numbers is None and texts is None):
+    levels, strings, numbers = held.get(column.name, ColumnCounts([]))
+    if column.is_number != (numbers is not None) or (numbers is None and strings is None):
         return replace(column, counts=np.zeros((column.n_cells, len(rows))))
     counts = np.zeros((len(rows), column.n_numbers))
     if column.edges is not None and numbers is not None:
         cell = np.searchsorted(column.starts, numbers.values(), side="right")
         for of_class, more in zip(counts, numbers.counts, strict=True):
             of_class[:] = np.bincount(cell, more, len(of_class))
-    if column.levels is not None or texts is not None:
+    if column.levels is not None or strings is not None:
         known = column.levels or []
         all_levels = list(dict.fromkeys([*known, *levels]))
         at = {level: i for i, level in enumerate(all_levels)}
         of_levels = np.zeros((len(rows), len(all_levels)))
-        if texts is not None:
-            of_levels[:, [at[level] for level in levels]] = texts.counts
+        if strings is not None:
+            of_levels[:, [at[level] for level in levels]] = strings.counts
         counts = np.concatenate([counts, of_levels], axis=1)
         column = replace(column, levels=all_levels)
     together = np.concatenate([counts, _gaps(rows, counts)[:, None]], axis=1)

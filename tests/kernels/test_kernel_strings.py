@@ -18,7 +18,7 @@ TYPES = [pa.string(), pa.large_string(), pa.string_view()]
 # last byte only, or in a zero byte, must not be taken for one another
 SIZES = [0, 1, 3, 4, 7, 8, 9, 11, 12, 13, 15, 16, 17, 23, 24, 25, 100]
 ALIKE = ["x" * n + end for n in SIZES for end in ("", "\0", "\0\0", "a", "ä", "語")]
-TEXTS = st.lists(st.none() | st.sampled_from(ALIKE) | st.text(max_size=30), max_size=80)
+STRINGS = st.lists(st.none() | st.sampled_from(ALIKE) | st.text(max_size=30), max_size=80)
 
 
 def stream_of(column):
@@ -30,57 +30,57 @@ def encoded(*columns, threads=2):
     return _kernels.encode_texts([stream_of(column) for column in columns], threads)
 
 
-def need_equal(read, texts):
+def need_equal(read, strings):
     codes, levels = read
-    expected_codes, expected_levels = encode_texts(texts)
+    expected_codes, expected_levels = encode_texts(strings)
     assert codes.dtype == np.int32
     assert codes.tolist() == expected_codes.tolist()
     assert levels == expected_levels
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=str)
-@given(texts=TEXTS)
-def test_texts_of_every_layout_get_the_codes_of_the_twin(kind, texts):
-    (read,) = encoded(pa.array(texts, type=kind))
-    need_equal(read, texts)
+@given(strings=STRINGS)
+def test_texts_of_every_layout_get_the_codes_of_the_twin(kind, strings):
+    (read,) = encoded(pa.array(strings, type=kind))
+    need_equal(read, strings)
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=str)
-@given(parts=st.lists(TEXTS, max_size=4), start=st.integers(0, 20))
+@given(parts=st.lists(STRINGS, max_size=4), start=st.integers(0, 20))
 def test_parts_that_begin_in_the_midst_of_their_buffers_are_read(kind, parts, start):
     """Chunks are slices: their missing values and their strings begin at an offset."""
-    chunks = [pa.array(texts, type=kind)[start:] for texts in parts]
+    chunks = [pa.array(strings, type=kind)[start:] for strings in parts]
     (read,) = encoded(pa.chunked_array(chunks, type=kind))
-    need_equal(read, [text for texts in parts for text in texts[start:]])
+    need_equal(read, [text for strings in parts for text in strings[start:]])
 
 
-@given(texts=TEXTS)
-def test_polars_texts_get_the_codes_of_the_twin(texts):
-    (read,) = encoded(pl.Series("a", texts, dtype=pl.String))
-    need_equal(read, texts)
+@given(strings=STRINGS)
+def test_polars_texts_get_the_codes_of_the_twin(strings):
+    (read,) = encoded(pl.Series("a", strings, dtype=pl.String))
+    need_equal(read, strings)
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=str)
 def test_many_texts_are_told_apart(kind):
-    texts = [f"{'a long text number ' * (i % 3)}{i}" for i in range(5000)] * 2
-    (read,) = encoded(pa.array(texts, type=kind))
-    need_equal(read, texts)
+    strings = [f"{'a long text number ' * (i % 3)}{i}" for i in range(5000)] * 2
+    (read,) = encoded(pa.array(strings, type=kind))
+    need_equal(read, strings)
 
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("kind", TYPES, ids=str)
 def test_texts_that_differ_in_one_byte_are_told_apart(kind, size):
-    texts = ["x" * i + "y" + "x" * (size - i - 1) for i in range(size)] + ["x" * size]
-    (read,) = encoded(pa.array(texts, type=kind))
-    need_equal(read, texts)
+    strings = ["x" * i + "y" + "x" * (size - i - 1) for i in range(size)] + ["x" * size]
+    (read,) = encoded(pa.array(strings, type=kind))
+    need_equal(read, strings)
 
 
 def test_columns_come_back_in_order_on_any_number_of_threads():
     columns = [[f"{j} {i * i % (j + 2)}" for i in range(20_000)] for j in range(9)]
     for threads in (1, 2, 8):
-        read = encoded(*(pa.array(texts) for texts in columns), threads=threads)
-        for one, texts in zip(read, columns, strict=True):
-            need_equal(one, texts)
+        read = encoded(*(pa.array(strings) for strings in columns), threads=threads)
+        for one, strings in zip(read, columns, strict=True):
+            need_equal(one, strings)
 
 
 def test_codes_outlive_the_column():
