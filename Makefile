@@ -48,7 +48,7 @@ layers: $(venv)/installed-$(state) $(venv)/tools-$(tools)
 	$(venv)/bin/lint-imports
 
 sanitize: $(sanitized)/installed-$(state) $(sanitized)/tools-$(tools)
-	tools/sanitize.sh $(sanitized)/bin/python
+	tools/sanitize.sh $(sanitized)/bin/python -n $(WORKERS)
 
 # -P: the tests import the installed package and nothing that happens to lie here
 unit: $(venv)/installed-$(state) $(venv)/tools-$(tools)
