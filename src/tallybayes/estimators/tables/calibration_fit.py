@@ -1,4 +1,4 @@
-"""Calibration fitted on leave-one-out predictions; :mod:`calibration` has the equations.
+"""Calibration fitted on leave-one-out predictions; ``models.calibration`` has the equations.
 
 Both methods shrink toward no calibration by the number n of effective rows: leave-one-out
 predictions that are all right, as those of a few well separated rows are, are not evidence that

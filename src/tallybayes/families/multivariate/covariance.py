@@ -45,8 +45,7 @@ class Scatter(NamedTuple):
 
     def without(self, x: Array, weight: Array, recount: Recount) -> Scatter:
         """The statistics after a row x (…, d) of this weight (…,) is taken out; those that keep no
-        digits of what the others have, as of
-        :meth:`tallybayes.families.numeric.gaussian.Statistics.without`, are counted again."""
+        digits of what the others have, as of ``Statistics.without``, are counted again."""
         squares = np.einsum("...jj->...j", self.squares)
         each, lost = Statistics(self.n[..., None], self.mean, squares).less(x, weight[..., None])
         left = each.n[..., 0]
