@@ -18,10 +18,13 @@ GLOSSARY = ROOT / "docs" / "glossary.md"
 NAMES = {
     "Asked": "FitOptions",
     "SILENT": "NULL_TERM",
+    "Wish": "FitRequest",
     "Wishes": "FitOptions",
     "believed": "shrunk",
     "hopeless": "stops_early",
     "loudest": "top_columns_by_effect",
+    "told": "the word for what is stated",
+    "texts": "strings",
     "trust_beyond_chance": "shrinkage_factor",
 }
 """Private names that the field has another word for, and that word."""

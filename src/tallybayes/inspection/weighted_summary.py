@@ -53,7 +53,9 @@ def summary_of(
     if speaking:
         lines.append("Terms, by how far they separate the classes in the mean row (nats):")
     for place, t in enumerate(speaking[:most], 1):
-        lines.append(f"{place:3}. {names[t]}: {weighting.apart[t]:.2f}. {_told(now, t, labels)}")
+        lines.append(
+            f"{place:3}. {names[t]}: {weighting.apart[t]:.2f}. {_strongest_cells(now, t, labels)}"
+        )
     if len(speaking) > most:
         lines.append(f"     … and {len(speaking) - most} more.")
     silent = []
@@ -83,7 +85,7 @@ def _and_pairs(n: int) -> str:
     return f" and {n} pair{'s' * (n > 1)} of columns" if n else ""
 
 
-def _told(now: WeightingNow, t: int, labels: list[str]) -> str:
+def _strongest_cells(now: WeightingNow, t: int, labels: list[str]) -> str:
     """The cell of a term that favours a class most, and the one for the class it favours least
     often."""
     table, n = now.score.tables[t], len(now.columns)
@@ -93,8 +95,8 @@ def _told(now: WeightingNow, t: int, labels: list[str]) -> str:
         table = np.where(held[:, None] > 0.0, table, 0.0)
     best = np.argmax(table.max(axis=1))
     k = int(table[best].argmax())
-    told = f"{words[best]} favours {labels[k]} ({table[best, k]:+.2f})"
+    stated = f"{words[best]} favours {labels[k]} ({table[best, k]:+.2f})"
     others = np.where(np.arange(table.shape[1]) == k, -np.inf, table)
     against = np.argmax(others.max(axis=1))
     c = int(others[against].argmax())
-    return f"{told}, {words[against]} for {labels[c]} ({table[against, c]:+.2f})."
+    return f"{stated}, {words[against]} for {labels[c]} ({table[against, c]:+.2f})."

@@ -95,7 +95,7 @@ def _values(text: str, name: str, given: str, known: dict[str, tuple[Any, Any]])
                 f"--column {text!r}: {key} is at least {MINIMUM[key]}, not {value}", USAGE
             )
         if not _fits(value, known[str(key)][0]):
-            asked = _told(known[str(key)][0])
+            asked = _allowed_values(known[str(key)][0])
             raise Failure(f"--column {text!r}: {key} is {asked}, not {value!r}; {has}", USAGE)
     return {str(key): value for key, value in values.items()}
 
@@ -131,13 +131,13 @@ def _fits(value: Any, hint: Any) -> bool:
     return False
 
 
-def _told(hint: Any) -> str:
+def _allowed_values(hint: Any) -> str:
     """A type in words."""
     words = {int: "a whole number", float: "a number", str: "a string", bool: "True or False"}
-    told: list[str] = []
+    allowed: list[str] = []
     for option in _options(hint):
         if get_origin(option) is Literal:
-            told += map(repr, get_args(option))
+            allowed += map(repr, get_args(option))
         else:
-            told.append(words.get(option, "None" if option is type(None) else "a list"))
-    return " or ".join(told)
+            allowed.append(words.get(option, "None" if option is type(None) else "a list"))
+    return " or ".join(allowed)

@@ -152,10 +152,10 @@ def run(
         need_columns(source, target, families, source.header)
     if test is not None and not read_once(test):
         reading.open(test)
-    from tallybayes.cli.commands.training import Wish, fit
+    from tallybayes.cli.commands.training import FitRequest, fit
 
-    wish = Wish(target, output, families, plain, settings, weights, test, estimate, json)
-    fit(wish, source, reading)
+    request = FitRequest(target, output, families, plain, settings, weights, test, estimate, json)
+    fit(request, source, reading)
 
 
 def _need_plain(**given: str | None) -> None:

@@ -26,12 +26,12 @@ from tallybayes.cli.report.telling_columns import Telling, measure_of, most_tell
 from tallybayes.cli.terminal.console import document, line, note, number_of, progress, say
 from tallybayes.inspection.weighted_summary import NOTHING
 
-__all__ = ["Wish", "fit"]
+__all__ = ["FitRequest", "fit"]
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What is asked of a training.
+class FitRequest:
+    """What the command line asks of a fit.
 
     Parameters
     ----------
@@ -62,11 +62,16 @@ class Wish:
     json: bool
 
 
-def fit(wish: Wish, source: Source, reading: Reading) -> None:
+def fit(request: FitRequest, source: Source, reading: Reading) -> None:
     """Trains, saves, measures, and reports."""
-    path = wish.output
+    path = request.output
     counting = Counting(
-        source, wish.target, wish.families, wish.plain, wish.settings, wish.class_weight
+        source,
+        request.target,
+        request.families,
+        request.plain,
+        request.settings,
+        request.class_weight,
     )
     with progress() as bar:
         model = counting.run(bar)
@@ -74,25 +79,25 @@ def fit(wish: Wish, source: Source, reading: Reading) -> None:
         with alone(path):
             file.save(path)
     telling = most_telling(file)
-    if not wish.json:
-        _say_model(file, telling, wish.target, path)
+    if not request.json:
+        _say_model(file, telling, request.target, path)
     figures = None
     with progress() as bar:
-        if wish.test is not None:
-            test = reading.open(wish.test, file)
-            figures = figures_of(file, test, bar, f"test file {wish.test}")
+        if request.test is not None:
+            test = reading.open(request.test, file)
+            figures = figures_of(file, test, bar, f"test file {request.test}")
             note_unlabelled(test)
-        elif wish.estimate and not wish.plain:
+        elif request.estimate and not request.plain:
             figures = figures_of_fit(file, counting.sample)
-        elif wish.estimate and file.rows > 1:
+        elif request.estimate and file.rows > 1:
             figures = held_out_figures(file, counting.sample, bar)
     note_strays(file, source)
     note_doubts(file, source)
     note_unlabelled(source)
     if figures is None:
         note(_no_estimate(file.rows, len(file.classes)))
-    if wish.json:
-        _document(wish, source, file, figures, telling)
+    if request.json:
+        _document(request, source, file, figures, telling)
         return
     if figures is not None:
         say(*figures.tables())
@@ -101,11 +106,15 @@ def fit(wish: Wish, source: Source, reading: Reading) -> None:
 
 
 def _document(
-    wish: Wish, source: Source, file: ModelFile, figures: Figures | None, telling: list[Telling]
+    request: FitRequest,
+    source: Source,
+    file: ModelFile,
+    figures: Figures | None,
+    telling: list[Telling],
 ) -> None:
     content: dict[str, Any] = {
-        "model": wish.output,
-        "target": wish.target,
+        "model": request.output,
+        "target": request.target,
         "rows": file.rows,
         "rows_without_label": source.unlabelled,
         "classes": dict(zip(file.classes, file.class_rows.tolist(), strict=True)),

@@ -30,9 +30,9 @@ def explain(model: str, data: str, row: int, reading: Reading, json: bool) -> No
         proba = file.model.predict_proba(batch.table)[0]
     speaking = {" × ".join(p.columns): p.columns for p in file.pairs}
     alone = {r.name for r in file.table.columns_read if r.part is not None}
-    told = explanation.columns
-    used = [j for j, name in enumerate(told) if name in alone or name in speaking]
-    names = [told[j] for j in used]
+    names_of_terms = explanation.columns
+    used = [j for j, name in enumerate(names_of_terms) if name in alone or name in speaking]
+    names = [names_of_terms[j] for j in used]
     values = {n: _value(batch, speaking.get(n, (n,))) for n in names}
     shares = explanation.contributions[0][:, used]
     order = np.argsort(-proba, kind="stable")

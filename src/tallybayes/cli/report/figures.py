@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.cli.terminal.console import line, number_of, table
-from tallybayes.models.weighting import Figures as Told
+from tallybayes.models.weighting import Figures as Measured
 
 __all__ = ["Figures", "FiguresOfFit"]
 
@@ -151,7 +151,7 @@ class FiguresOfFit(Figures):
     ----------
     classes : list of str
     measured_on : str
-    told : estimators.weighting.Figures
+    measured : estimators.weighting.Figures
     confused : float64 array (n_classes, n_classes)
         The weight of the rows of each class that are taken for each.
     class_weight : float64 array (n_classes,)
@@ -162,26 +162,26 @@ class FiguresOfFit(Figures):
         self,
         classes: list[str],
         measured_on: str,
-        told: Told,
+        measured: Measured,
         confused: NDArray[np.float64],
         class_weight: NDArray[np.float64],
     ) -> None:
         super().__init__(classes, measured_on)
-        self._told, self._weight = told, confused.sum(axis=1)
+        self._measured, self._weight = measured, confused.sum(axis=1)
         rows = confused / np.where(class_weight > 0.0, class_weight, 1.0)[:, None]
         self.confusion[:-1] = np.round(rows).astype(np.int64)
         self.rows = int(self.confusion.sum())
 
     @property
     def accuracy(self) -> float:
-        return self._told.accuracy
+        return self._measured.accuracy
 
     @property
     def log_loss(self) -> float:
-        return self._told.log_loss
+        return self._measured.log_loss
 
     def _errors(self) -> tuple[float, float]:
-        accuracy, loss = self._told.accuracy_se, self._told.log_loss_se
+        accuracy, loss = self._measured.accuracy_se, self._measured.log_loss_se
         assert accuracy is not None
         assert loss is not None
         return accuracy, loss
@@ -189,4 +189,4 @@ class FiguresOfFit(Figures):
     def _guess(self) -> tuple[str, float, float]:
         top = int(self._weight.argmax())
         share = float(self._weight[top] / self._weight.sum())
-        return self.classes[top], share, self._told.prior_log_loss
+        return self.classes[top], share, self._measured.prior_log_loss

@@ -158,8 +158,8 @@ def best_alpha(score: Callable[[Array], Array]) -> float:
 
     power = np.linspace(LEAST, MOST, STEPS)
     values = at(power)
-    told = values[np.isfinite(values)]
-    if not len(told) or np.ptp(told) < 1e-9:
+    finite = values[np.isfinite(values)]
+    if not len(finite) or np.ptp(finite) < 1e-9:
         return 1.0
     for _ in range(FINER):
         best = int(values.argmax())
