@@ -60,7 +60,7 @@ void score_cells(nb::list counts, const Vector& classes, const Vector& row, doub
     need(densities, 0, grids.size(), "densities"), need(densities, 1, n_densities, "densities");
     const i64 n_sizes = static_cast<i64>(sizes.shape(0));
     nb::gil_scoped_release release;
-    const CellScorer scorer(chosen_loops(), with, candidates);
+    CellScorer scorer(chosen_loops(), with, candidates);
     for (i64 j = 0; j < grids.size(); ++j)
         scorer.score(grids.columns[j], bins.data() + j * n_sizes, densities.data() + j * n_densities);
 }

@@ -2,7 +2,7 @@
 // values of a column are atoms. The formulas are those of families/numeric/gaussian.py,
 // families/numeric/pooled.py and families/numeric/atoms.py.
 #pragma once
-#include "leave_one_out/choice.hpp"
+#include "leave_one_out/choice_cells.hpp"
 
 namespace tb {
 
@@ -59,42 +59,43 @@ public:
             high_scale(K);
         for (i64 k = 0; k < K; ++k) scale[k] = with_.prior[k] / (column.n[k] + as_.rows);
         sums_of_others(scale, low_scale, high_scale);
-        std::vector<i64> start(grid.cells + 1, 0), used, held;
-        Numbers left, ones, logs, share;
+        std::vector<i64> start(grid.cells + 1, 0);
+        std::vector<i32> held;
         used_classes(grid, start, held);
+        Numbers left(K), ones(K), logs(2 * K), share(K);
         double total = 0.0;
         for (i64 a = 0; a < grid.cells && !(total < column.enough); ++a) {
             const double x = column.values[a];
-            used.clear(), left.clear(), ones.clear(), logs.clear(), share.clear();
-            used.assign(held.begin() + start[a], held.begin() + start[a + 1]);
-            double top = -std::numeric_limits<double>::infinity();
+            const i32* used = held.data() + start[a];
+            const i64 n_used = start[a + 1] - start[a];
             for (i64 k = 0; k < K; ++k) {
                 const double t = (x - column.centre[k]) * column.scale[k];
                 mass[k] = column.constant[k] - t * t;
-                top = std::max(top, mass[k]);
             }
-            for (i64 k : used) {
-                ones.push_back(with_.one(k, grid.counts[k * grid.cells + a]));
+            double top = greatest(mass);
+            for (i64 i = 0; i < n_used; ++i) {
+                const i64 k = used[i];
+                ones[i] = with_.one(k, grid.counts[k * grid.cells + a]);
                 bool lost = false;
-                const Left own = others.left(k, a, ones.back(), lost);
+                const Left own = others.left(k, a, ones[i], lost);
                 if (lost) return std::numeric_limits<double>::quiet_NaN();
-                left.push_back(own.square);
-                logs.push_back(6.283185307179586 * own.variance), logs.push_back(own.rows);
+                left[i] = own.square;
+                logs[2 * i] = 6.283185307179586 * own.variance, logs[2 * i + 1] = own.rows;
             }
             // log of n times the density
-            loops_.logs(static_cast<i64>(logs.size()), logs.data());
-            for (std::size_t i = 0; i < used.size(); ++i) {
+            loops_.logs(2 * n_used, logs.data());
+            for (i64 i = 0; i < n_used; ++i) {
                 left[i] = -0.5 * (logs[2 * i] + left[i]) + logs[2 * i + 1];
                 if (left[i] > top) top = left[i];
             }
             if (!std::isfinite(top)) top = 0.0;
             for (i64 k = 0; k < K; ++k) mass[k] -= top;
-            for (double& own : left) own -= top;
+            for (i64 i = 0; i < n_used; ++i) left[i] -= top;
             loops_.exps_of(K, mass.data());
-            loops_.exps_of(static_cast<i64>(left.size()), left.data());
+            loops_.exps_of(n_used, left.data());
             for (i64 k = 0; k < K; ++k) scaled[k] = mass[k] * scale[k];
             sums_of_others(mass, low, high, scaled, low_scaled, high_scaled);
-            for (std::size_t i = 0; i < used.size(); ++i) {
+            for (i64 i = 0; i < n_used; ++i) {
                 const i64 k = used[i];
                 const double one = ones[i], mine = left[i], n = column.n[k];
                 const double pooled = as_.rows * (low[k] + high[k] + mine) / (others.everyone - one);
@@ -103,10 +104,10 @@ public:
                 const double own = std::max(with_.prior[k] - one, 0.0) * (mine + pooled) /
                                    (what_is_left(n, one) + as_.rows);
                 const double ratio = own / (own + rest);
-                share.push_back(ratio == ratio ? ratio : with_.prior[k] / prior_);
+                share[i] = ratio == ratio ? ratio : with_.prior[k] / prior_;
             }
-            loops_.logs(static_cast<i64>(share.size()), share.data());
-            for (std::size_t i = 0; i < used.size(); ++i)
+            loops_.logs(n_used, share.data());
+            for (i64 i = 0; i < n_used; ++i)
                 total += grid.counts[used[i] * grid.cells + a] * share[i];
         }
         return total;
@@ -114,6 +115,18 @@ public:
 
 private:
     using Numbers = std::vector<double>;
+
+    // The greatest of numbers; the comparisons do not wait for each other.
+    static double greatest(const Numbers& x) {
+        const std::size_t n = x.size();
+        double top[4];
+        std::fill(top, top + 4, -std::numeric_limits<double>::infinity());
+        std::size_t i = 0;
+        for (; i + 4 <= n; i += 4)
+            for (std::size_t l = 0; l < 4; ++l) top[l] = std::max(top[l], x[i + l]);
+        for (; i < n; ++i) top[0] = std::max(top[0], x[i]);
+        return std::max(std::max(top[0], top[1]), std::max(top[2], top[3]));
+    }
 
     // Σ over the entries before each, and after; nothing is taken away
     static void sums_of_others(const Numbers& x, Numbers& before, Numbers& after) {
@@ -138,7 +151,7 @@ private:
     }
 
     // The classes with rows in each cell, one cell after the other.
-    void used_classes(const GridColumn& grid, std::vector<i64>& start, std::vector<i64>& held) const {
+    void used_classes(const GridColumn& grid, std::vector<i64>& start, std::vector<i32>& held) const {
         UsedCells cells;
         cells.read(grid, with_.classes);
         for (i32 a : cells.cell) ++start[a + 1];
