@@ -223,17 +223,19 @@ class _Reader:
         return np.asarray(gaps)
 
     # ---- numbers ---------------------------------------------------------------------------------
-    def _kinds(self, name: str, there: Array) -> KindsPart | None:
+    def _kinds(self, name: str, counted: NumberCounts) -> KindsPart | None:
         """What a missing value, a number and each string beside the numbers say by themselves; None
-        where there are only numbers, and missing values are not evidence. `there` are the numbers
-        of each class."""
+        where there are only numbers, and missing values are not evidence."""
         strings, counts = self._counted_levels(name)
         if self.missing == "ignore" and not strings:
             return None
+        moments, grid = counted
+        only_moments = ((name,), "grid") not in self.here
+        there = moments.n[:, 0] if only_moments else grid.counts.sum(axis=1)
         counts = np.concatenate([there[:, None], counts], axis=1)
         levels = [A_NUMBER, *strings]
-        counted = CountedLevels(levels, counts, len(levels), self._gaps(counts))
-        law = Categorical().likelihood(counted, self.context).law
+        kinds = CountedLevels(levels, counts, len(levels), self._gaps(counts))
+        law = Categorical().likelihood(kinds, self.context).law
         return KindsPart(
             columns=(name,),
             law=law,
@@ -290,18 +292,16 @@ class _Reader:
 
     def _numbers(self, name: str) -> ColumnReading:
         counted = self._counted_numbers(name)
-        moments, grid = counted
-        only_moments = ((name,), "grid") not in self.here
-        there = moments.n[:, 0] if only_moments else grid.counts.sum(axis=1)
+        grid = counted.grid
         family = self.declared.families.get(name)
         why = "declared"
         if family is not None:
             reading = family.likelihood(counted, self.context)
         else:
             reading = self.readings[name]
-            per_row = self.choices[name].likelihood / max(float(there.sum()), 1e-300)
+            per_row = self.choices[name].likelihood / max(float(grid.counts.sum()), 1e-300)
             why = f"best by leave-one-out ({per_row:.4f} nats a row)"
-        kinds = self._kinds(name, there)
+        kinds = self._kinds(name, counted)
         reading, alpha = reading.tuned(self.tuning, grid)
         part = number_part(name, reading, len(self.rows), kinds)
         what = reading.what + self._chosen_alpha(alpha)
