@@ -114,6 +114,17 @@ def score_gaussians(
     enough: _F8,
     scores: _F8,
 ) -> None: ...
+def score_counts(
+    counts: list[_F8],
+    values: list[_F8],
+    classes: _F8,
+    row: _F8,
+    alpha: float,
+    pooled: float,
+    enough: _F8,
+    scores: _F8,
+) -> None: ...
+def counts_sizes(counts: _F8, values: _F8, sizes: _F8) -> None: ...
 def quantile_bins(counts: list[_F8], row: _F8, n_bins: _I8, bin: _I4) -> None: ...
 def find_atoms(
     counts: list[_F8],

@@ -31,6 +31,10 @@ DRAWN = {
     "constant": lambda rng, y: np.full(len(y), 7.0),
     "far apart": lambda rng, y: 10.0 ** rng.integers(-60, 60, len(y)) * rng.choice([-1, 1], len(y)),
     "an outlier": lambda rng, y: np.where(np.arange(len(y)) == 1, 1e9, rng.normal(size=len(y)) + y),
+    "counts": lambda rng, y: rng.negative_binomial(0.8, 0.8 / (3.0 + y)) * 1.0,
+    "counts and an outlier": lambda rng, y: (
+        rng.poisson(2.0, len(y)) + 900.0 * (np.arange(len(y)) == 3)
+    ),
     "two values": lambda rng, y: rng.integers(0, 2, len(y)) * 1.0,
 }
 

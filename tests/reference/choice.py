@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from reference.choice_counts import likelihood_of_counts
 from tallybayes.families.lookup.binned import LEAST, best_bins
 from tallybayes.families.numeric.atoms import any_nearly_constant, atom_cells
 from tallybayes.families.numeric.kernel_density import best_density
 from tallybayes.families.numeric.pooled import Pooled
 from tallybayes.families.selection.choice import ROUNDING, UNPOOLED
+from tallybayes.families.selection.counts import is_of_counts
 from tallybayes.tally import UNIT_ROWS
 
 __all__ = ["best_reading"]
@@ -39,4 +41,8 @@ def best_reading(moments, grid, classes, alpha, plain, row_weights=UNIT_ROWS):
         likelihood = beside.likelihood(grid, classes, row_weights)
         if likelihood - len(beside.atoms) * one * np.log(grid.counts.sum() / one) > best[2]:
             best = "atoms", (), likelihood
+    if grid.counts.any() and is_of_counts(grid, one):
+        likelihood = likelihood_of_counts(grid, classes, one, UNPOOLED * one, row_weights)
+        if likelihood > best[2] + ROUNDING * abs(best[2]):
+            best = "counts", (), likelihood
     return best

@@ -1,5 +1,6 @@
 // The binding of the kernel that scores what columns of numbers may be read as.
 #include "leave_one_out/choice.hpp"
+#include "leave_one_out/choice_counts.hpp"
 #include "leave_one_out/choice_gaussian.hpp"
 
 #include "bind/arrays.hpp"
@@ -110,6 +111,42 @@ void score_gaussians(nb::list counts, nb::list values, const Vector& classes, co
     }
 }
 
+void need_counts(const double* values, i64 n, i64 most) {
+    for (i64 a = 0; a < n; ++a) {
+        const double x = values[a];
+        const bool whole = x >= 0.0 && x <= static_cast<double>(most) && x == std::floor(x);
+        if (!whole || (a && !(x > values[a - 1]))) throw nb::value_error("values are counts, ascending");
+    }
+}
+
+constexpr i64 MOST_COUNT = 1 << 16;
+
+void score_counts(nb::list counts, nb::list values, const Vector& classes, const Vector& row,
+                  double alpha, double pooled, const Vector& enough, OutVector<double> scores) {
+    const ClassRows with = class_rows(classes, row, 1.0);
+    const Grids grids(counts, with.classes);
+    std::vector<Vector> held;
+    const auto x = cell_values(values, grids, held);
+    const i64 d = grids.size();
+    for (i64 j = 0; j < d; ++j) need_counts(x[j], grids.columns[j].cells, MOST_COUNT);
+    need(enough, 0, d, "enough"), need(scores, 0, d, "scores");
+    nb::gil_scoped_release release;
+    for (i64 j = 0; j < d; ++j) {
+        CountsColumn column(grids.columns[j], x[j], with.classes);
+        scores.data()[j] = column.score(with, alpha, pooled, enough.data()[j]);
+    }
+}
+
+void counts_sizes(const Table& counts, const Vector& values, OutVector<double> sizes) {
+    const i64 K = static_cast<i64>(counts.shape(0)), n = static_cast<i64>(counts.shape(1));
+    need(values, 0, n, "values"), need(sizes, 0, K, "sizes");
+    if (n < 1) throw nb::value_error("a column has at least one cell");
+    need_counts(values.data(), n, MOST_COUNT);
+    nb::gil_scoped_release release;
+    const CountsColumn column({counts.data(), n}, values.data(), K);
+    for (i64 k = 0; k < K; ++k) sizes.data()[k] = column.log_size(k);
+}
+
 void find_atoms(nb::list counts, nb::list values, i64 classes, double row,
                 OutVector<unsigned char> found) {
     const Grids grids(counts, classes);
@@ -152,6 +189,9 @@ void bind_choice(nb::module_& m) {
     m.def("score_gaussians", &score_gaussians, "counts"_a, "values"_a, "classes"_a, "row"_a, "n"_a,
           "mean"_a, "squares"_a, "centre"_a, "constant"_a, "scale"_a, "everyone"_a, "rows"_a,
           "less"_a, "least"_a, "exact"_a, "enough"_a, "scores"_a.noconvert());
+    m.def("score_counts", &score_counts, "counts"_a, "values"_a, "classes"_a, "row"_a, "alpha"_a,
+          "pooled"_a, "enough"_a, "scores"_a.noconvert());
+    m.def("counts_sizes", &counts_sizes, "counts"_a, "values"_a, "sizes"_a.noconvert());
     m.def("quantile_bins", &quantile_bins, "counts"_a, "row"_a, "n_bins"_a, "bin"_a.noconvert());
     m.def("find_atoms", &find_atoms, "counts"_a, "values"_a, "classes"_a, "row"_a,
           "found"_a.noconvert());

@@ -20,6 +20,7 @@ __all__ = ["BinsLaw", "Law", "MixtureLaw", "ScipyLaw", "TransformedLaw", "law_of
 Array = NDArray[np.float64]
 
 DISCRETE = {"poisson", "nbinom"}
+MOST_COUNTS = 1 << 20  # that an entropy sums over
 TAIL = 1e-15  # probability that a numerical integral leaves out on either side
 
 
@@ -170,12 +171,12 @@ class TransformedLaw(Law):
 
 
 class MixtureLaw(Law):
-    """Atoms beside a mixture of the classes' densities.
+    """Atoms beside a mixture of the classes' densities, or of their probabilities of counts.
 
     Parameters
     ----------
     law : ScipyLaw
-        The densities.
+        The densities, or probabilities.
     values : float64 array (n_atoms,)
     atoms : float64 array (n_classes, n_atoms)
         The probability of each atom.
@@ -190,6 +191,7 @@ class MixtureLaw(Law):
         self.values = values
         self.atoms = atoms
         self.weights = weights
+        self.whole = law.whole
 
     def draw(self, codes: Index, rng: Any) -> Array:
         shares = np.concatenate([self.atoms, self.weights], axis=1)[codes]
@@ -211,8 +213,12 @@ class MixtureLaw(Law):
 
     def entropy(self) -> Array:
         """Of the atom, or the density beside them, by Gauss–Legendre quadrature between quantiles
-        of the classes' densities."""
+        of the classes' densities; of counts the sum over them, but for their tails."""
         frozen = self.law.frozen
+        if self.whole:
+            most = min(float(np.max(frozen.isf(TAIL))), MOST_COUNTS)
+            probs = np.asarray(frozen.pmf(np.arange(most + 1.0)[:, None])) @ self.weights.T
+            return np.asarray(entr(self.atoms).sum(axis=1) + entr(probs).sum(axis=0))
         tails = np.array([10.0**-k for k in range(1, 16)])
         cuts = np.stack([frozen.ppf(0.5), *(f(t) for t in tails for f in (frozen.ppf, frozen.isf))])
         edges = np.unique(cuts)

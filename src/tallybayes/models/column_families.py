@@ -15,13 +15,11 @@ from tallybayes.engines.threads import get_num_threads, in_threads
 from tallybayes.errors import FamilyWarning, warn_user
 from tallybayes.families import Categorical
 from tallybayes.families.contract.column_family import (
-    BinnedReading,
     Context,
     CountedLevels,
     NumberCounts,
 )
 from tallybayes.families.lookup.strength import CRITERIA, Criterion, Tuning
-from tallybayes.families.numeric.pooled import Pooled
 from tallybayes.families.priors.dirichlet import Estimate
 from tallybayes.families.selection.choice import (
     UNDECLARED,
@@ -130,7 +128,7 @@ class _Reader:
     ) -> None:
         self.tally = tally
         self.choices = choices
-        self.readings: dict[str, Pooled | BinnedReading] = {}
+        self.readings: dict[str, Any] = {}
         self.warned = warned
         self.rows = tally.classes.count
         self.row_weights = tally.classes.row_weights

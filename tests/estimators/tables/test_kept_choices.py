@@ -19,7 +19,7 @@ from tallybayes.models import column_families as table_reading
 
 
 def table(n=400, seed=0):
-    """Columns that are read in each of the four ways, one of strings, and the classes."""
+    """Columns that are read in each of the five ways, one of strings, and the classes."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, n)
     columns = {
@@ -28,6 +28,7 @@ def table(n=400, seed=0):
         "atoms": np.where(rng.random(n) < 0.4, 0.0, rng.normal(5.0, 1.0, n) + y),
         "bins": np.where(rng.random(n) < 0.5, 1.0 + y, rng.random(n) * 1e6),
         "texts": rng.choice(list("abc"), n),
+        "counts": rng.negative_binomial(2.0, 2.0 / (4.0 + 5.0 * y)),
     }
     return pd.DataFrame(columns), y
 
@@ -72,6 +73,7 @@ def test_a_copy_says_the_same_bits_and_chooses_nothing(chosen, way, parameters):
         "atoms",
         "smooth",
         "bins",
+        "counts",
     }
     del chosen[:]
     twin = COPIES[way](model)
@@ -96,14 +98,14 @@ def test_choices_are_made_again_after_the_counts_or_the_prior_change(chosen):
     del chosen[:]
     fresh = NaiveBayes().fit(pd.concat([x, more]), np.concatenate([y, labels]))
     np.testing.assert_array_equal(twin.predict_proba(x), fresh.predict_proba(x))
-    assert len(chosen) == 8
+    assert len(chosen) == 10
     prior = [0.98, 0.01, 0.01]
     twin = loaded(saved(NaiveBayes().fit(x, y))).with_class_prior(prior)
     del chosen[:]
     fresh = NaiveBayes(class_prior=prior).fit(x, y)
     assert twin.schema_.equals(fresh.schema_)
     np.testing.assert_array_equal(twin.predict_proba(x), fresh.predict_proba(x))
-    assert len(chosen) == 8
+    assert len(chosen) == 10
 
 
 def altered(monkeypatch, change):

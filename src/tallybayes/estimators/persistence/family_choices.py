@@ -18,8 +18,8 @@ from tallybayes.persistence.checks import array, need
 
 __all__ = ["plain_choices", "restore_choices"]
 
-FAMILIES: tuple[Literal["gaussian", "atoms", "bins", "smooth"], ...]
-FAMILIES = ("gaussian", "atoms", "bins", "smooth")
+FAMILIES: tuple[Literal["gaussian", "atoms", "bins", "smooth", "counts"], ...]
+FAMILIES = ("gaussian", "atoms", "bins", "smooth", "counts")
 PREFIX = "choices."
 TYPES = {
     "column": "i8",

@@ -209,6 +209,16 @@ class LearningDensity(NumberDensity):
     def learned(self, x: float, k: int, weight: float) -> Self:
         """The density after a row of value x and class k is added."""
 
+    def takes(self, x: float) -> bool:
+        """Whether a value can be learned: one that cannot makes the column be read again.
+
+        Parameters
+        ----------
+        x : float
+            The value.
+        """
+        return True
+
     @property
     def side_by_side(self) -> Hashable | None:
         """Columns of equal values follow rows together; None where each does so by itself.

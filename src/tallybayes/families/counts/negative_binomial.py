@@ -15,7 +15,7 @@ it is the mode of its posterior. R. A. Fisher, Annals of Eugenics 11, 1941.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, polygamma, psi, xlogy
 
+from tallybayes import _kernels
 from tallybayes.families.contract.column_family import Context, NumberCounts, NumberFamily
 from tallybayes.families.contract.density import NumberDensity
 from tallybayes.families.contract.family import less
@@ -38,7 +39,7 @@ from tallybayes.parameters import Description, Laws
 from tallybayes.schema import Kind
 from tallybayes.tally import GridCounts
 
-__all__ = ["NegativeBinomial"]
+__all__ = ["MOST_COUNT", "NegativeBinomial"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -46,6 +47,7 @@ Index = NDArray[np.intp]
 LEAST, MOST = -14.0, 14.0  # of log r; with r of a million a variance is Poisson's but for m/r
 STEPS = 60  # of Newton and bisection, at most
 EXACT = 1e-12  # change of log r that ends them
+MOST_COUNT = 4095.0  # up to which sizes are estimated by the kernel
 CELLS = 1 << 20  # numbers of an intermediate result
 WIDEST = 3.0  # standard deviation of log r in draws, at most
 
@@ -114,6 +116,13 @@ class _Sums(NamedTuple):
         return np.asarray(self.total / np.where(self.n > 0.0, self.n, 1.0))
 
 
+class _Learned(NamedTuple):
+    """Sums, and log r, of each class and, last, of all together."""
+
+    sums: _Sums
+    log_size: Array
+
+
 @dataclass(frozen=True, eq=False)
 class NegativeBinomialDensity(NumberDensity):
     """A column as negative binomial.
@@ -124,11 +133,14 @@ class NegativeBinomialDensity(NumberDensity):
     grid : GridCounts
     alpha : float
         Rows at the overall mean.
+    learned_since : _Learned, optional
+        What the rows learned one by one since have made of it.
     """
 
     family: NegativeBinomial
     grid: GridCounts
     alpha: float
+    learned_since: _Learned | None = None
     what = "negative binomial"
 
     # ---- estimates -------------------------------------------------------------------------------
@@ -141,16 +153,49 @@ class NegativeBinomialDensity(NumberDensity):
         """Of each class and, last, of all together, float64 (n_classes + 1, n_values)."""
         return np.concatenate([self.grid.counts, self.grid.counts.sum(axis=0, keepdims=True)])
 
+    @property
+    def n(self) -> Array:
+        """Rows of each class, float64 (n_classes,)."""
+        return self._sums.n[:-1]
+
+    def learned(self, x: float, k: int, weight: float) -> NegativeBinomialDensity:
+        """The density after a row of value x and class k is added: its mean; sizes are as they
+        were read."""
+        sums = _Sums(*(part.copy() for part in self._sums))
+        size = np.where(sums.n > 0.0, self.log_size, self.log_size[-1])
+        for part, more in zip(sums, (weight, weight * x), strict=True):
+            part[[k, -1]] += more
+        return replace(self, learned_since=_Learned(sums, size))
+
     @cached_property
     def _sums(self) -> _Sums:
         """Of each class and, last, of all together, float64 (n_classes + 1,)."""
+        if self.learned_since is not None:
+            return self.learned_since.sums
         return _Sums(self._counts.sum(axis=1), self._counts @ self._values)
+
+    @property
+    def _small_counts(self) -> bool:
+        x = self._values
+        in_range = len(x) > 0 and x[0] >= 0.0 and x[-1] <= MOST_COUNT
+        return bool(in_range and (x == np.floor(x)).all())
+
+    @cached_property
+    def _squares(self) -> Array:
+        """Σ n_x x² of each class and, last, of all together, float64 (n_classes + 1,)."""
+        return np.asarray(self._counts @ self._values**2)
 
     @cached_property
     def log_size(self) -> Array:
         """log r of each class and, last, of all together, float64 (n_classes + 1,)."""
+        if self.learned_since is not None:
+            return self.learned_since.log_size
+        if self.family.prior is None and self._small_counts:
+            sizes = np.empty(len(self._counts))
+            _kernels.counts_sizes(self._counts, self._values, sizes)
+            return sizes
         none = np.zeros(len(self._counts))
-        return self._log_sizes(np.arange(len(none)), none, none)
+        return self._log_sizes(np.arange(len(none)), none, none, none)
 
     @cached_property
     def _parameters(self) -> tuple[Array, Array]:
@@ -168,17 +213,18 @@ class NegativeBinomialDensity(NumberDensity):
         mean = smoothed / np.where(rows > 0.0, rows, 1.0)
         return np.asarray(np.where(own.n > 0.0, mean, overall))
 
-    def _log_sizes(self, of: Index, x: Array, weight: Array) -> Array:
+    def _log_sizes(self, of: Index, x: Array, weight: Array, first: Array) -> Array:
         """log r of the rows of classes `of`, each without a row of value x and some weight; the
         number of classes stands for all together. All arrays are (n,).
 
-        Newton's method, and bisection where it would leave the bracket; an entry that has converged
-        is left as it is, so that none depends on the others.
+        Newton's method from a first estimate, and bisection where it would leave the bracket; an
+        entry that has converged is left as it is, so that none depends on the others.
         """
         left = _Sums(less(self._sums.n[of], weight), less(self._sums.total[of], weight * x))
         low, high = np.full(len(of), LEAST), np.full(len(of), MOST)
-        at = np.zeros(len(of))
-        open_ = left.n > 0.0
+        finite = self._finite(of, x, left, weight)
+        at = np.where(finite, first, MOST)
+        open_ = (left.n > 0.0) & finite
         for _ in range(STEPS):
             some = np.flatnonzero(open_)
             if not len(some):
@@ -194,6 +240,13 @@ class NegativeBinomialDensity(NumberDensity):
             open_[some] = np.abs(new - at[some]) > EXACT
             at[some] = new
         return np.where(left.n > 0.0, at, MOST)
+
+    def _finite(self, of: Index, x: Array, left: _Sums, weight: Array) -> NDArray[np.bool_]:
+        """Whether an estimate of r is finite."""
+        if self.family.prior is not None:
+            return np.ones(len(of), dtype=bool)
+        mean = left.mean
+        return np.asarray(self._squares[of] - weight * x * x - left.total * mean > left.total)
 
     def _slope(self, at: Array, of: Index, x: Array, left: _Sums, weight: Array) -> _Slope:
         """How the log-likelihood, and that of the prior, change with log r."""
@@ -230,6 +283,14 @@ class NegativeBinomialDensity(NumberDensity):
     def log_density(self, x: Array) -> Array:
         return _log_density(x[:, None], *self._parameters)
 
+    def table(self, n: int) -> Array:
+        """log p(x | c) of x = 0 … n − 1, float64 (n, n_classes)."""
+        mean, size = self._parameters
+        x = np.arange(n - 1.0)[:, None]
+        steps = np.log((size + x) / (x + 1.0) * (mean / (size + mean)))
+        first = -size * np.log1p(mean / size)
+        return np.cumsum(np.concatenate([first[None, :], steps]), axis=0)
+
     def without(self, x: Array, own: Index, weight: Array) -> Array:
         """A class that the row was the last of is like all classes together."""
         different, at = np.unique(np.stack([own, x, weight]), axis=1, return_inverse=True)
@@ -251,10 +312,11 @@ class NegativeBinomialDensity(NumberDensity):
             n[rows, own] > 0.0, less(total[rows, own], weight * on_grid), 0.0
         )
         size = np.repeat(self.log_size[None, :-1], len(x), axis=0)
-        size[rows, own] = self._log_sizes(own, on_grid, weight)
+        size[rows, own] = self._log_sizes(own, on_grid, weight, self.log_size[own])
         blank = n == 0.0
         lone = np.flatnonzero(blank.any(axis=1))
-        of_all = self._log_sizes(pooled[lone], on_grid[lone], weight[lone])
+        together = np.full(len(lone), self.log_size[-1])
+        of_all = self._log_sizes(pooled[lone], on_grid[lone], weight[lone], together)
         size[lone] = np.where(blank[lone], of_all[:, None], size[lone])
         mean = self._mean(_Sums(n, total), _Sums(everyone.n[:, None], everyone.total[:, None]))
         return _log_density(x[:, None], mean, np.exp(size))

@@ -35,10 +35,23 @@ from tallybayes.tally import UNIT_ROWS, GridCounts, Moments, RowWeights
 if TYPE_CHECKING:
     from tallybayes.families.numeric.gaussian import Gaussian
 
-__all__ = ["Pooled"]
+__all__ = ["Pooled", "mixed"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+
+
+def mixed(mass: Array, n: Array, rows: float) -> Array:
+    """log p'(x | c) of log M, (…, n_classes), and n_c shaped alike; 0 where x has no mass in any
+    class, which then says nothing."""
+    top = mass.max(axis=-1, keepdims=True)
+    some = np.isfinite(top)
+    top = np.where(some, top, 0.0)
+    mass = np.exp(mass - top)
+    least = TINY * max(rows, 1.0)  # a share is finite where no row is left
+    share = rows / np.maximum(n.sum(axis=-1, keepdims=True), least)
+    pooled = np.where(some, share * mass.sum(axis=-1, keepdims=True), 1.0)
+    return np.where(some, np.log(mass + pooled) + top - np.log(n + rows), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,18 +148,6 @@ class Pooled(TunableDensity, LearningDensity):
         more = ", …" if n > 3 else ""
         return f"{self.density.what} beside {n} atom{'s' * (n > 1)} ({shown}{more})"
 
-    def _mixed(self, mass: Array, n: Array) -> Array:
-        """log p'(x | c) of log M, (…, n_classes), and n_c shaped alike; 0 where x has no mass in
-        any class, which then says nothing."""
-        top = mass.max(axis=-1, keepdims=True)
-        some = np.isfinite(top)
-        top = np.where(some, top, 0.0)
-        mass = np.exp(mass - top)
-        least = TINY * max(self.rows, 1.0)  # a share is finite where no row is left
-        share = self.rows / np.maximum(n.sum(axis=-1, keepdims=True), least)
-        pooled = np.where(some, share * mass.sum(axis=-1, keepdims=True), 1.0)
-        return np.where(some, np.log(mass + pooled) + top - np.log(n + self.rows), 0.0)
-
     def _mass(self, x: Array, density: Array, counts: Array, rest: Array) -> Array:
         """log M_c(x), (…, n_rows, n_classes), where `density` is log f_c(x), `counts` (n_classes,
         n_atoms) and `rest` k_c."""
@@ -160,11 +161,15 @@ class Pooled(TunableDensity, LearningDensity):
 
     def log_density(self, x: Array) -> Array:
         density = self.density.log_density(x)
-        return self._mixed(self._mass(x, density, self.atoms.counts, self.density.own.n), self.n)
+        return mixed(
+            self._mass(x, density, self.atoms.counts, self.density.own.n), self.n, self.rows
+        )
 
     def drawn(self, x: Array, rng: Any, n: int) -> Array:
         density = self.density.drawn(x, rng, n)
-        return self._mixed(self._mass(x, density, self.atoms.counts, self.density.own.n), self.n)
+        return mixed(
+            self._mass(x, density, self.atoms.counts, self.density.own.n), self.n, self.rows
+        )
 
     def pooled(self) -> PooledTerms | None:
         own = self.density.quadratic()
@@ -221,7 +226,7 @@ class Pooled(TunableDensity, LearningDensity):
                 left = np.repeat(self.density.own.n[None, :], len(k), axis=0)
                 left[np.arange(len(k)), c] = less(self.density.own.n[c], weight[k])
                 mass[k] = scores + np.log(left)
-        return self._mixed(mass, n)
+        return mixed(mass, n, self.rows)
 
     # ---- how well it tells the classes apart -----------------------------------------------------
     def likelihood(

@@ -21,6 +21,7 @@ from tallybayes import _kernels
 from tallybayes.families.contract.class_statistics import Statistics
 from tallybayes.families.contract.column_family import BinnedReading, NumberCounts
 from tallybayes.families.contract.family import log
+from tallybayes.families.counts.pooled_counts import PooledCounts
 from tallybayes.families.lookup.binned import CANDIDATES, LEAST, Binned
 from tallybayes.families.lookup.bins import quantile_bins_of_each
 from tallybayes.families.numeric.atoms import any_nearly_constant, atom_cells
@@ -33,11 +34,13 @@ from tallybayes.families.numeric.kernel_density import (
     smooth_laws,
 )
 from tallybayes.families.numeric.pooled import Pooled
+from tallybayes.families.selection.counts import is_of_counts, score_counts
 from tallybayes.tally import UNIT_ROWS, GridCounts, Moments, RowWeights
 
 __all__ = ["UNDECLARED", "ReadAs", "can_read_as", "choose", "read_each_as"]
 
 Array = NDArray[np.float64]
+Reading = Pooled | PooledCounts | BinnedReading
 
 UNDECLARED = Gaussian(var_smoothing=0.0, ddof=1.0, pooled_rows=1.0)
 """A column of numbers whose family nobody declared, as a Gaussian: a class of one row has no
@@ -58,8 +61,9 @@ class ReadAs:
 
     Parameters
     ----------
-    family : {"gaussian", "atoms", "bins", "smooth"}
-        A Gaussian, one beside atoms, bins of equal weight, or a smoothed density.
+    family : {"gaussian", "atoms", "bins", "smooth", "counts"}
+        A Gaussian, one beside atoms, bins of equal weight, a smoothed density, or a negative
+        binomial.
     likelihood : float
         L of :mod:`tallybayes.families.lookup.leave_one_out`.
     bins : int
@@ -69,7 +73,7 @@ class ReadAs:
         Of a smoothed density, the strength in effective rows.
     """
 
-    family: Literal["gaussian", "atoms", "bins", "smooth"]
+    family: Literal["gaussian", "atoms", "bins", "smooth", "counts"]
     likelihood: float
     bins: int = 0
     width: int = 0
@@ -138,7 +142,25 @@ class _Candidates:
             if at_atoms is not None and not at_atoms.all():
                 best = self._beside_atoms(grid, at_atoms, best)
             found[j] = best
+        self._or_counts(found, atoms)
         return found
+
+    def _or_counts(self, found: list[ReadAs], atoms: NDArray[np.uint8]) -> None:
+        """Replaces what is found where a negative binomial is better; `atoms` says which columns
+        have some."""
+        has_atoms = dict(zip(self.filled, atoms, strict=True))
+        columns = {
+            j: (counts, values, BELOW * found[j].likelihood)
+            for j, counts, values in zip(self.filled, self.counts, self.values, strict=True)
+        }
+        pooled = UNPOOLED * self.one
+        scores = score_counts(columns, self.classes, self.row, self.one, pooled)
+        for j, likelihood in scores.items():
+            best = _better(found[j], ReadAs("counts", likelihood))
+            if best is found[j]:
+                continue
+            if not has_atoms[j] or is_of_counts(self.columns[j].grid, self.one):
+                found[j] = best
 
     def _cells(self) -> list[tuple[ReadAs, ReadAs]]:
         """The best bins and the best smoothed density of each column that has values."""
@@ -252,7 +274,7 @@ def read_each_as(
     alpha: float,
     plain: Gaussian,
     row_weights: RowWeights = UNIT_ROWS,
-) -> list[Pooled | BinnedReading]:
+) -> list[Reading]:
     """Columns as they were chosen to be read; other parameters are those of :func:`choose`."""
     in_bins = [i for i, choice in enumerate(choices) if choice.bins]
     grids, sizes = [columns[i].grid for i in in_bins], [choices[i].bins for i in in_bins]
@@ -264,11 +286,13 @@ def read_each_as(
     laws = smooth_laws([bins[i] for i in smooth], widths, strengths, one)
     densities = dict(zip(smooth, laws, strict=True))
 
-    def read(i: int, choice: ReadAs, moments: Moments, grid: GridCounts) -> Pooled | BinnedReading:
+    def read(i: int, choice: ReadAs, moments: Moments, grid: GridCounts) -> Reading:
         if choice.family == "bins":
             return Binned().of_bins(bins[i], alpha, row_weights, choice.likelihood)
         if choice.family == "smooth":
             return reading_of(bins[i], densities[i], choice.likelihood)
+        if choice.family == "counts":
+            return PooledCounts.read(grid, one, plain.pooled_rows)
         if choice.family == "atoms":
             return Pooled.beside_atoms(plain, grid, atom_cells(grid, one))
         return Pooled.read(plain, moments, grid)
@@ -287,6 +311,8 @@ def can_read_as(choice: ReadAs, grid: GridCounts, row: float) -> bool:
     if kind == "atoms":
         cells = atom_cells(grid, row)
         return options == (0, 0, 0.0) and bool(cells.any()) and not cells.all()
+    if kind == "counts":
+        return options == (0, 0, 0.0) and is_of_counts(grid, row)
     if kind == "bins":
         return choice.bins in CANDIDATES and options[1:] == (0, 0.0)
     fits = choice.width in WIDTHS and choice.strength in STRENGTHS

@@ -151,6 +151,8 @@ class NumbersColumn:
         except ValueError:
             raise Outgrown from None
         if number is not None:
+            if not self.density.takes(number):
+                raise Outgrown
             self.density = self.density.learned(number, k, weight)
 
     def ask(self, value: Any, touched: Touched, scores: Array) -> None:

@@ -1,0 +1,122 @@
+"""A column of counts as negative binomial, each class with some rows of all classes together.
+
+It is the mixture of :mod:`tallybayes.families.numeric.pooled` without atoms, and bounds in the same
+way what the column says. A value below 0 has no probability in any class and says nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.families.contract.class_statistics import TINY
+from tallybayes.families.contract.density import LearningDensity
+from tallybayes.families.contract.family import less
+from tallybayes.families.counts.negative_binomial import (
+    NegativeBinomial,
+    NegativeBinomialDensity,
+)
+from tallybayes.families.numeric.pooled import mixed
+from tallybayes.parameters import Description, Laws
+from tallybayes.tally import GridCounts
+
+__all__ = ["PooledCounts"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+TABLE = 4096  # numbers of a table of what whole numbers say, at most
+
+
+@dataclass(frozen=True, eq=False)
+class PooledCounts(LearningDensity):
+    """Negative binomials with rows of all classes.
+
+    Parameters
+    ----------
+    density : NegativeBinomialDensity
+    rows : float
+        s of :mod:`tallybayes.families.numeric.pooled`.
+    """
+
+    density: NegativeBinomialDensity
+    rows: float = 1.0
+
+    @classmethod
+    def read(cls, grid: GridCounts, alpha: float, rows: float) -> PooledCounts:
+        """A column whose family nobody declared; `alpha` are rows at its overall mean."""
+        family = NegativeBinomial()
+        return cls(NegativeBinomialDensity(family, grid, alpha), rows)
+
+    @property
+    def what(self) -> str:
+        return self.density.what
+
+    @property
+    def n(self) -> Array:
+        """n_c, float64 (n_classes,)."""
+        return self.density.n
+
+    def takes(self, x: float) -> bool:
+        return x >= 0.0 and x.is_integer()
+
+    def learned(self, x: float, k: int, weight: float) -> PooledCounts:
+        """The density after a row of value x and class k is added, sizes as they are."""
+        return replace(self, density=self.density.learned(x, k, weight))
+
+    # ---- scores ----------------------------------------------------------------------------------
+    def _mixed(self, scores: Array, n: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            return mixed(scores + np.log(n), n, self.rows)
+
+    def _of(self, x: Array) -> Array:
+        """What values say, one by one."""
+        scores = np.full((len(x), len(self.n)), -np.inf)
+        counts = x >= 0.0
+        scores[counts] = self.density.log_density(x[counts])
+        return self._mixed(scores, self.n)
+
+    @cached_property
+    def _table(self) -> Array:
+        """What 0, 1, … say."""
+        values = self.density.grid.values()
+        most = float(values.max()) if len(values) else 0.0
+        scores = self.density.table(min(int(most), TABLE // len(self.n)) + 1)
+        return self._mixed(scores, self.n)
+
+    def log_density(self, x: Array) -> Array:
+        if self.density.learned_since is not None:
+            return self._of(x)
+        at = np.clip(x, 0.0, len(self._table) - 1.0).astype(np.intp)
+        scores = self._table[at]
+        beyond = np.flatnonzero(at != x)
+        if len(beyond):
+            scores[beyond] = self._of(x[beyond])
+        return scores
+
+    def without(self, x: Array, own: Index, weight: Array) -> Array:
+        rows = np.arange(len(x))
+        n = np.repeat(self.n[None, :], len(x), axis=0)
+        n[rows, own] = less(n[rows, own], weight)
+        return self._mixed(self.density.without(x, own, weight), n)
+
+    def drawn(self, x: Array, rng: Any, n: int) -> Array:
+        counts = x >= 0.0
+        scores = np.full((n, len(x), len(self.n)), -np.inf)
+        scores[:, counts] = self.density.drawn(x[counts], rng, n)
+        return self._mixed(scores, self.n)
+
+    # ---- what it is ------------------------------------------------------------------------------
+    def described(self) -> Description:
+        return self.density.described()
+
+    def distribution(self, laws: Laws) -> Any:
+        n = self.n
+        whole = (n + self.rows)[:, None]
+        weights = (np.diag(n) + self.rows * n / max(float(n.sum()), TINY)) / whole
+        law = self.density.distribution(laws)
+        return laws.beside_atoms(law, np.empty(0), np.zeros((len(n), 0)), weights)
