@@ -136,7 +136,7 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="no row can be taken out"):
         scorer.score_without([one], np.zeros(1, np.int64), one, scores, redo, 1)
     scorer.add_less(table, two, two, two, 1.0, 1.0, 0.0)
-    with pytest.raises(ValueError, match="own is no class"):
+    with pytest.raises(ValueError, match="own is not a class"):
         scorer.score_without([one], np.full(1, 2, np.int64), one, scores, redo, 1)
     with pytest.raises(ValueError, match="at least one class"):
         _kernels.PooledScorer(0)

@@ -92,7 +92,7 @@ def test_codes_outlive_the_column():
 
 
 def test_a_column_of_numbers_is_refused():
-    with pytest.raises(TypeError, match="texts"):
+    with pytest.raises(TypeError, match="strings"):
         encoded(pa.array([1, 2]))
 
 

@@ -81,7 +81,7 @@ NB_MODULE(_kernels, m) {
     m.attr("NEGATIVE") = static_cast<int>(NEGATIVE);
     m.attr("NOT_INTEGER") = static_cast<int>(NOT_INTEGER);
     m.attr("OUT_OF_RANGE") = static_cast<int>(OUT_OF_RANGE);
-    nb::set_leak_warnings(false);  // objects that live to the end of the process are no leak
+    nb::set_leak_warnings(false);  // objects that live to the end of the process are not a leak
 
     bind_bins(m);
     bind_choice(m);

@@ -77,7 +77,8 @@ public:
         for (auto& c : columns_)
             if (!c.less.n) throw nb::value_error("no row can be taken out of a column");
         for (i64 i = 0; i < n; ++i)
-            if (own.data()[i] < 0 || own.data()[i] >= K_) throw nb::value_error("own is no class");
+            if (own.data()[i] < 0 || own.data()[i] >= K_)
+                throw nb::value_error("own is not a class");
         const PooledRows::Taken taken{own.data(), weight.data(), redo.data()};
         nb::gil_scoped_release release;
         rows().add(x.data, n, &taken, scores.data(), threads);

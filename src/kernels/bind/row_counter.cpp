@@ -49,7 +49,7 @@ struct CountedColumn {
     int least = ANY;       // what its numbers may be
     int dates = UNKNOWN;   // whether its values are dates
     std::size_t most = std::numeric_limits<std::size_t>::max();  // how many levels it may have
-    // texts: the count of each level in each class
+    // strings: the count of each level in each class
     nb::dict rank;
     std::vector<nb::object> levels;
     std::vector<std::vector<double>> counts;  // [level][class]
@@ -345,7 +345,7 @@ private:
                 refuse(column, "a zero, but the column is declared positive");
             values_[j] = x;
         } else {
-            refuse(column, "a text, but the column is counted as numbers");
+            refuse(column, "a string, but the column is counted as numbers");
         }
         return true;
     }

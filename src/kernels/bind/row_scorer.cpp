@@ -27,11 +27,11 @@ using InRotation = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::devi
 struct ScoredColumn {
     nb::object name;
     enum Kind { levels, bins, quadratic, pooled, function } kind = function;
-    nb::dict entry;              // text → entry of the table; of numbers, the texts beside them
-    i64 unseen = 0;              // levels: the entry of a text it does not hold, −1 to refuse
+    nb::dict entry;              // text → entry of the table; of numbers, the strings beside them
+    i64 unseen = 0;              // levels: the entry of a string it does not hold, −1 to refuse
     std::vector<double> edges;   // bins
-    std::vector<double> table;   // levels and bins: (entries, classes), entry 0 the gap
-    std::vector<double> beside;  // densities: (entries, classes), of the gap, a number and texts
+    std::vector<double> table;   // levels and bins: (entries, classes), entry 0 the missing value
+    std::vector<double> beside;  // densities: (entries, classes): missing, a number, strings
     std::vector<double> constant, slope, mean, scale, gap;  // densities: (classes,) each
     std::vector<double> low, high, shift, there;  // pooled: of atoms, and (classes,) each
     double share = 0.0;          // pooled
@@ -43,7 +43,7 @@ struct ScoredColumn {
 struct ScoredGroup {  // columns that are scored together
     std::vector<ScoredColumn> members;
     std::vector<double> mean, rotation, constant, freedom, row;
-    nb::object call;  // of rows with gaps, NaN
+    nb::object call;  // of rows with missing values, NaN
     i64 classes = 0;
 
     Triangular terms() const {
@@ -106,7 +106,7 @@ public:
     }
 
     // a triangular score of several columns; `function` takes the list of their values, NaN for
-    // gaps, and gives a score for each class
+    // missing values, and gives a score for each class
     void add_group(nb::list names, InTable<double> mean, InRotation rotation, InTable<double> constant,
                    std::optional<InVector<double>> freedom, nb::object function) {
         const std::size_t K = prior_.size(), d = nb::len(names);
@@ -255,7 +255,7 @@ private:
             throw nb::key_error(nb::cast<std::string>(nb::str(column.name)).c_str());
         return column.unseen;
     }
-    // the entry of a text beside numbers; one that is not known may be a number itself
+    // the entry of a string beside numbers; one that is not known may be a number itself
     i64 text_of(const ScoredColumn& column, const Value& value) const {
         PyObject* found = PyDict_GetItemWithError(column.entry.ptr(), value.text_value.ptr());
         if (!found && PyErr_Occurred()) throw nb::python_error();
@@ -271,7 +271,7 @@ private:
         if (value.what == Value::text || !is_finite(value.number_value)) {
             const std::string name = nb::cast<std::string>(nb::str(column.name));
             throw nb::value_error(
-                ("column '" + name + "' of the row holds a text or an infinite number, but it is "
+                ("column '" + name + "' of the row holds a string or an infinite number, but it is "
                  "counted as numbers").c_str());
         }
         if (value.is_date != column.dates)

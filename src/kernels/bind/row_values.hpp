@@ -17,7 +17,7 @@ namespace nb = nanobind;
 namespace tb {
 
 inline const double GAP = std::numeric_limits<double>::quiet_NaN();
-// UNDECIDED: the first value tells; EITHER: numbers and texts side by side
+// UNDECIDED: the first value decides; EITHER: numbers and strings side by side
 enum Holds : int { TEXTS = 0, NUMBERS = 1, UNDECIDED = 2, IGNORED = 3, EITHER = 4 };
 enum Least : int { ANY = 0, NOT_NEGATIVE = 1, POSITIVE = 2 };
 enum Dates : int { UNKNOWN = 0, PLAIN = 1, DATES = 2, ANY_DATES = 3 };
@@ -26,9 +26,9 @@ inline std::vector<double> values_of(const InVector<double>& a) {
     return std::vector<double>(a.data(), a.data() + a.shape(0));
 }
 
-// A value as a number, a text or a gap. `convert` turns what is none of Python's own scalars (a
-// numpy scalar, a Decimal) into one of them, and a date into its number in a tuple; `as_text` names
-// any of them as a level. `source` is borrowed from the row.
+// A value as a number, a string or a missing value. `convert` turns what is none of Python's own
+// scalars (a numpy scalar, a Decimal) into one of them, and a date into its number in a tuple;
+// `as_text` names any of them as a level. `source` is borrowed from the row.
 struct Value {
     enum What { gap, number, text } what = gap;
     bool is_date = false;
@@ -69,7 +69,7 @@ struct Reader {
             value = read(PyTuple_GET_ITEM(p, 0), 2);
             value.is_date = true;
         } else {
-            throw nb::type_error("a row holds numbers, texts, booleans, dates and gaps");
+            throw nb::type_error("a row holds numbers, strings, booleans, dates, missing values");
         }
         return value;
     }
@@ -95,7 +95,7 @@ inline nb::list list_of(const std::vector<nb::object>& items) {
     return list;
 }
 
-// whether a row has keys that are no texts, and the row with texts for them
+// whether a row has keys that are not strings, and the row with strings for them
 inline bool has_other_keys(const nb::dict& row) {
     PyObject *key, *value;
     Py_ssize_t at = 0;

@@ -1,4 +1,4 @@
-// The binding of the kernel that turns texts into codes: Arrow streams in, arrays and lists out.
+// The binding of the kernel that turns strings into codes: Arrow streams in, arrays and lists out.
 #include "bind/modules.hpp"
 #include "count/strings.hpp"
 
@@ -24,9 +24,9 @@ struct Encoded {
 
     explicit Encoded(ArrowArrayStream* stream) : column(stream), codes(column.rows()) {
         if (column.format != "u" && column.format != "U" && column.format != "vu")
-            throw nb::type_error("a column of texts is needed");
+            throw nb::type_error("a column of strings is needed");
         if (column.rows() > std::numeric_limits<i32>::max())
-            throw nb::value_error("a column of texts has 2^31 rows or more: give it in parts");
+            throw nb::value_error("a column of strings has 2^31 rows or more: give it in parts");
     }
 };
 

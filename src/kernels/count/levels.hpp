@@ -9,7 +9,7 @@ namespace tb {
 
 constexpr i64 HUGE_CODE = i64(1) << 62;  // stands for every code too large for a table
 
-// A code as an integer; what is no whole number, or negative, is a fault and reads as 0.
+// A code as an integer; what is not a whole number, or negative, is a fault and reads as 0.
 template <class T>
 inline i64 code_of(T value, int& fault) {
     if constexpr (std::is_floating_point_v<T>) {

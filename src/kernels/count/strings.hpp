@@ -1,4 +1,4 @@
-// Texts to codes: which of the texts met so far, in order of appearance, each row holds.
+// Strings to codes: which of the strings met so far, in order of appearance, each row holds.
 #pragma once
 #include <cstring>
 #include <vector>
@@ -15,16 +15,16 @@ u64 load(const void* from) {
     return word;
 }
 
-// 16 − n bytes from its begin: n bytes that are kept and zeros for the rest. Masks spare a branch on
-// the size of a text, which nobody could guess.
+// 16 − n bytes from its begin: n bytes that are kept and zeros for the rest. Masks spare a branch
+// on the size of a string, which nobody could guess.
 inline const unsigned char* keep(i64 n) {
     static constexpr unsigned char KEEP[32] = {255, 255, 255, 255, 255, 255, 255, 255,
                                                255, 255, 255, 255, 255, 255, 255, 255};
     return KEEP + 16 - (n < 16 ? n : 16);
 }
 
-// A text with its first 16 bytes as two words, zeros after its end. Texts of 16 bytes or less are
-// equal if size and words are; of longer ones the second word is a hash of the rest as well.
+// A string with its first 16 bytes as two words, zeros after its end. Strings of 16 bytes or less
+// are equal if size and words are; of longer ones the second word is a hash of the rest as well.
 struct Text {
     const char* at;
     i64 size;
@@ -63,7 +63,7 @@ struct Text {
     }
 };
 
-// The distinct texts so far. They are not copied.
+// The distinct strings so far. They are not copied.
 class TextRanks {
 public:
     std::vector<Text> texts;  // in order of appearance
@@ -105,7 +105,7 @@ inline bool is_valid(const ArrowArray& chunk, i64 i) {
     return !bits || (bits[i >> 3] >> (i & 7) & 1);
 }
 
-// Formats "u" and "U": texts one after the other, and where each begins.
+// Formats "u" and "U": strings one after the other, and where each begins.
 template <class Offset>
 void encode_joined(const ArrowArray& chunk, TextRanks& ranks, i32* codes) {
     if (!chunk.length) return;
@@ -119,7 +119,7 @@ void encode_joined(const ArrowArray& chunk, TextRanks& ranks, i32* codes) {
                                                    end - begin[i]));
 }
 
-// Format "vu": 16 bytes a row, which hold the size and the text, or else where it is.
+// Format "vu": 16 bytes a row, which hold the size and the string, or else where it is.
 inline void encode_views(const ArrowArray& chunk, TextRanks& ranks, i32* codes) {
     struct View {
         i32 size;
@@ -143,7 +143,7 @@ inline void encode_views(const ArrowArray& chunk, TextRanks& ranks, i32* codes) 
     }
 }
 
-// codes[i] = the rank of the text of row i among `ranks`, −1 for a gap.
+// codes[i] = the rank of the string of row i among `ranks`, −1 for a missing value.
 inline void encode_texts(const ArrowColumn& column, TextRanks& ranks, i32* codes) {
     for (auto& chunk : column.chunks) {
         if (column.format == "u")

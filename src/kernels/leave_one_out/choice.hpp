@@ -1,4 +1,4 @@
-// How well the candidates for a column of numbers tell the classes apart, each row left out:
+// How well the candidates for a column of numbers separate the classes, each row left out:
 //   L = Σ_c Σ_b n_cb · log p(c | b),   own counts taken one row smaller
 // Work follows the cells that hold rows, not classes times cells: what a cell says in the classes
 // that it holds no row of enters as one sum over classes.

@@ -1,4 +1,4 @@
-// How well one Gaussian for each class tells the classes apart, each row left out, and whether some
+// How well one Gaussian for each class separates the classes, each row left out, and whether some
 // values of a column are atoms. The formulas are those of families/numeric/gaussian.py,
 // families/numeric/pooled.py and families/numeric/atoms.py.
 #pragma once

@@ -14,7 +14,7 @@ struct MomentTables {
     i64 classes, d;
     MomentTotals<const double> own, everyone;  // of each class (classes, d), and of all of them (d,)
     const double* origin;                      // (d,)
-    double residue;    // share of S2 that is no sum of squares about the mean
+    double residue;    // share of S2 that is not a sum of squares about the mean
     double rounding;   // share of S2 that taking rows out may leave
     double smoothing;  // share of a variance that is added to every one
     bool each;         // of the column's own, not of the largest
@@ -55,7 +55,8 @@ public:
             }
         for (i64 j = 0; j < m.d; ++j) order_[j] = j;
         const double* s = squares(m.classes);
-        std::sort(order_.begin(), order_.end(), [&](i64 a, i64 b) { return s[a] != s[b] ? s[a] > s[b] : a < b; });
+        const auto larger = [&](i64 a, i64 b) { return s[a] != s[b] ? s[a] > s[b] : a < b; };
+        std::sort(order_.begin(), order_.end(), larger);
         const double largest = m.d ? m.smoothing * (s[order_[0]] / m.n(m.classes)) : 0.0;
         double most = 0.0;
         for (i64 j = 0; j < pad_; ++j) {
@@ -190,7 +191,7 @@ private:
     i64 pad_;
     Buffer<double> cells_, epsilon_, sensitive_, shares_;
     std::vector<i64> order_;     // columns, the largest sum of squares first
-    std::vector<i64> constant_;  // columns that say nothing: their variance stands as 1
+    std::vector<i64> constant_;  // columns that add nothing: their variance stands as 1
     double most_ = 0.0, largest_ = 0.0;
     bool blank_ = false;
 };

@@ -22,8 +22,8 @@ struct Edges {
     }
 };
 
-// entry[i] = 1 + the number of edges ≤ x[i], one column; a gap (NaN) has entry 0. Returns the fault
-// of its values: infinity is one. Edges ascend.
+// entry[i] = 1 + the number of edges ≤ x[i], one column; a missing value (NaN) has entry 0. Returns
+// the fault of its values: infinity is one. Edges ascend.
 template <class T>
 int bin_entries(const TypedMatrix<T>& x, const Edges& edges, i32* entry, int threads) {
     constexpr i64 ROWS = 1 << 14, TOGETHER = 64;

@@ -94,9 +94,9 @@ inline double residual_gain(const Loops& loops, const LabelledRows& rows, const 
 }
 
 // gains (pairs, 1 + widths, strengths) of pairs of columns, by residual_gain: with few cells, and,
-// where one is a number, with more and kernels of these widths over neighbouring cells. A code of NONE
-// is no cell. Where it is not thorough, strengths other than the middle one are tried only in the way
-// that is best under that. What is not tried stays as it is.
+// where one is a number, with more and kernels of these widths over neighbouring cells. A code of
+// NONE is not a cell. Where it is not thorough, strengths other than the middle one are tried only
+// in the way that is best under that. What is not tried stays as it is.
 constexpr std::uint8_t NONE = 255;
 
 struct PairWays {
