@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tallybayes.weighted.terms.column_tables import ColumnTable
 from tallybayes.weighted.terms.learning_rows import LearningRows
-from tallybayes.weighted.terms.pair_terms import CountedPair, PairTerm
+from tallybayes.weighted.terms.pair_terms import CountedPair, PairTerm, Values
 from tallybayes.weighted.terms.row_scores import RowScores
 from tallybayes.weighted.terms.term_scores import Weights
 
@@ -46,5 +46,21 @@ def rows_taken_out(
     for place, weights in enumerate(rounds):
         proba = scores.proba(weights)
         for pair in (pair for pair in pairs if pair.round == place):
-            scores.pairs.append(CountedPair(pair, pair.counted, pair.expected, nothing, proba))
+            there = _expected_there(pair, rows, proba)
+            scores.pairs.append(CountedPair(pair, pair.counted, pair.expected, nothing, there))
     return scores
+
+
+def _expected_there(pair: PairTerm, rows: LearningRows, proba: Values) -> Values:
+    """P, as far as the expected counts of each row's cell hold it.
+
+    A fit without a part of the rows has counted this part with P as it was then. P of a row that is
+    heavy for its cells differs from that where the row is taken out of the columns, too, and more
+    might be taken than is expected. Half of the least expected count stays: an empty cell has it.
+    """
+    expected = pair.expected[pair.codes(rows.cells)]
+    taken = np.maximum(rows.removed, np.finfo(np.float64).tiny)[:, None]
+    with np.errstate(over="ignore"):
+        most = (expected - 0.5 * pair.expected.min()) / taken
+    bounded: Values = np.minimum(proba, most).astype(np.float32)
+    return bounded
