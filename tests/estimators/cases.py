@@ -79,7 +79,8 @@ def state(estimator: Any) -> dict[str, Any]:
     if model is not None:
         held["counts"] = _frozen(model.tally.arrays())
         held["schema"] = (_frozen(model.schema.classes), _frozen(model.schema.groups))
-        held["reading"] = (_frozen(model.family), _frozen(model.prior), model.dtype)
+        read = vars(model)  # a table has no family and no dtype of its own
+        held["reading"] = tuple(_frozen(read.get(name)) for name in ("family", "prior", "dtype"))
     return held
 
 

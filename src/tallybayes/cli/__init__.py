@@ -4,9 +4,9 @@ show``. Nothing else imports this package; it needs the extra ``cli``."""
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import sys
+from io import TextIOWrapper
 from typing import Never
 
 from tallybayes.cli.terminal import streams
@@ -22,7 +22,7 @@ def main() -> None:
     try:
         interrupts.install()
         for stream in (sys.stdout, sys.stderr):  # in a narrow locale "?" is better than no result
-            if isinstance(stream, io.TextIOWrapper):
+            if isinstance(stream, TextIOWrapper):
                 stream.reconfigure(errors="replace")
         from tallybayes.cli.app import app
 
