@@ -124,8 +124,12 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # ---- what a subclass says --------------------------------------------------------------------
     @abstractmethod
-    def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
-        """X as the kernels read it; `first` for a first batch, `learning` for rows to count."""
+    def _read_rows(self, x: Any, *, learning: bool = False) -> Any:
+        """X as the kernels read it; `learning` for rows to count."""
+
+    @abstractmethod
+    def _first_rows(self, x: Any) -> Any:
+        """X as the kernels read it, for a model that begins with these rows."""
 
     @abstractmethod
     def _count_afresh(
@@ -211,7 +215,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _fit_rows(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
         """Counts the rows of X in place of those before; see `fit` of a subclass."""
         self._validate_params()
-        x = self._read_rows(X, first=True, learning=True)
+        x = self._first_rows(X)
         y = read_labels(y, x, self._name)
         given = read_weights(sample_weight, x)
         classes, codes = labels_and_codes(y)

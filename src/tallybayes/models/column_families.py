@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from tallybayes.engines.memory.lookup_scores import KindsPart, LevelsPart
 from tallybayes.engines.memory.score_kinds import group_part, number_part
 from tallybayes.engines.threads import get_num_threads, in_threads
-from tallybayes.errors import FamilyWarning, warn_user
 from tallybayes.families import Categorical
 from tallybayes.families.contract.column_family import (
     Context,
@@ -30,7 +29,6 @@ from tallybayes.families.selection.choice import (
 )
 from tallybayes.models.column_declarations import Declared
 from tallybayes.models.data_warnings.identifiers import is_identifier, warn_of_identifier
-from tallybayes.models.data_warnings.tiny_columns import tiny_columns, warn_of_tiny
 from tallybayes.models.mixed_columns import A_NUMBER
 from tallybayes.parameters import Unseen
 from tallybayes.tally import GridCounts, LevelCounts, Moments, TableTally
@@ -41,10 +39,7 @@ __all__ = [
     "Reading",
     "choices_fit",
     "choose_columns",
-    "need_two_levels",
     "read_columns",
-    "warn_of_fractions",
-    "warn_of_tiny_numbers",
 ]
 
 Array = NDArray[np.float64]
@@ -325,57 +320,6 @@ class _Reader:
             group.in_schema + self._chosen_alpha(alpha),
         )
         return {n: ColumnReading(n, group.holds, what, "declared", part, alpha) for n in names}
-
-
-def need_two_levels(tally: TableTally, declared: Declared) -> None:
-    """Raises ValueError where a column that is declared Bernoulli has more than two levels."""
-    for columns in tally.schema.groups:
-        if columns.kind != "levels" or columns.names is None or columns.levels is None:
-            continue
-        name, levels = columns.names[0], columns.levels[0].tolist()
-        most = declared.most_levels(name)
-        if most is not None and declared.levels(name) is None and len(levels) > most:
-            family = type(declared.families[name]).__name__
-            raise ValueError(
-                f"column {name!r} is declared {family}, which has at most {most} levels, but it "
-                f"holds {sorted(levels)}: declare it Categorical(), or clean it"
-            )
-
-
-def warn_of_fractions(tally: TableTally, declared: Declared, warned: set[Hashable]) -> None:
-    """Warns of columns of counts that hold other numbers, once a fit."""
-    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
-        if not isinstance(group, GridCounts) or columns.names is None:
-            continue
-        family = declared.families.get(columns.names[0])
-        if family is None or not family.whole:
-            continue
-        values = group.values()
-        fractions = values[(values != np.floor(values)) & group.counts.any(axis=0)]
-        if len(fractions):
-            warn_user(
-                f"column {columns.names[0]!r} is declared {type(family).__name__}, which is a "
-                "family of counts, "
-                f"but it holds {fractions[0]:.6g}, which is not a whole number: declare "
-                "Gaussian(), "
-                "or give counts",
-                FamilyWarning,
-                warned=warned,
-                about=columns.names[0],
-            )
-
-
-def warn_of_tiny_numbers(tally: TableTally, declared: Declared, warned: set[Hashable]) -> None:
-    """Warns of columns that are declared Gaussian and whose squares underflow, once a fit."""
-    tiny = [
-        columns.names[0]
-        for columns, group in zip(tally.schema.groups, tally.groups, strict=True)
-        if isinstance(group, Moments)
-        and columns.names is not None
-        and getattr(declared.families.get(columns.names[0]), "needs_squares", False)
-        and len(tiny_columns(group))
-    ]
-    warn_of_tiny(tiny, warned)
 
 
 def choose_columns(

@@ -138,7 +138,8 @@ def _as_scored(name: str, column: Column, held: Held | None, what: Declared) -> 
         )
     if isinstance(column, Strings | Mixed):
         column = numbers_in(name, column, beside=held is not None and held.strings)
-    return _fitting(name, column, what)
+    _need_at_least(name, column, what.least(name))
+    return column
 
 
 def rows_to_count(
@@ -296,8 +297,6 @@ def as_counted(name: str, column: Column, holds: Mapping[str, Held], what: Decla
     """
     if isinstance(column, Empty):
         return column
-    if name in what.correlated:
-        _need_no_dates(name, column)
     if what.is_text(name):
         if isinstance(column, Numbers | Mixed):
             column = strings_of(column)
@@ -306,18 +305,16 @@ def as_counted(name: str, column: Column, holds: Mapping[str, Held], what: Decla
             assert isinstance(column, Strings)
             _need_levels(name, column, levels)
         return column
-    _need_one_kind(name, column, holds.get(name))
-    if what.is_number(name) and isinstance(column, Strings | Mixed):
-        column = numbers_in(name, column, beside=False)
-    return _fitting(name, column, what)
-
-
-def _fitting(name: str, column: Column, what: Declared) -> Column:
-    """The column, if its numbers are such as its family takes."""
-    if isinstance(column, Numbers | Mixed) and what.least(name):
-        _need_at_least(
-            name, column.numbers if isinstance(column, Mixed) else column, what.least(name)
+    if _are_dates(column) and name in what.correlated:
+        raise ValueError(
+            f"column {name!r} holds dates, but is in a group with covariance='full', which takes "
+            "numbers: declare it by itself, or give numbers of days"
         )
+    _need_one_kind(name, column, holds.get(name))
+    if what.is_number(name):
+        if isinstance(column, Strings | Mixed):
+            column = numbers_in(name, column, beside=False)
+        _need_at_least(name, column, what.least(name))
     return column
 
 
@@ -339,17 +336,13 @@ def _need_one_kind(name: str, column: Column, held: Held | None) -> None:
     )
 
 
-def _need_no_dates(name: str, column: Column) -> None:
-    """Raises ValueError for dates among numbers whose products are counted."""
-    if _are_dates(column):
-        raise ValueError(
-            f"column {name!r} holds dates, but is in a group with covariance='full', which takes "
-            "numbers: declare it by itself, or give numbers of days"
-        )
-
-
-def _need_at_least(name: str, column: Numbers, least: int) -> None:
-    values = column.values
+def _need_at_least(name: str, column: Column, least: int) -> None:
+    """Raises ValueError for a number that the declared family does not take; see
+    :meth:`Declared.least`."""
+    numbers = column.numbers if isinstance(column, Mixed) else column
+    if not least or not isinstance(numbers, Numbers):
+        return
+    values = numbers.values
     wrong = np.flatnonzero((values < 0) if least == 1 else (values <= 0))
     if wrong.size:
         rule = (

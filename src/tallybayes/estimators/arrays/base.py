@@ -48,6 +48,9 @@ class ArrayClassifier(TallyClassifier):
         """X as the kernels read it; `first` for a first batch, `learning` for rows to count."""
         return read_rows(self, x, reset=first)
 
+    def _first_rows(self, x: Any) -> Any:
+        return self._read_rows(x, first=True, learning=True)
+
     if TYPE_CHECKING:  # its models are of this type; to assert it in each call would cost time
 
         def _fitted(self) -> ArrayModel: ...
@@ -152,7 +155,7 @@ class ArrayClassifier(TallyClassifier):
             )
         self._validate_params()
         class_weight = self._class_weight_to_learn()
-        x = self._read_rows(X, first=True, learning=True)
+        x = self._first_rows(X)
         y = read_labels(y, x, self._name)
         given = read_weights(sample_weight, x)
         if classes is None:

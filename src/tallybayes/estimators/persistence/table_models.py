@@ -13,7 +13,8 @@ from tallybayes.models.column_declarations import (
     Declared,
     need_family,
 )
-from tallybayes.models.column_families import Reading, need_two_levels
+from tallybayes.models.column_families import Reading
+from tallybayes.models.declared_counts import need_two_levels
 from tallybayes.models.table import Chosen, TableModel
 from tallybayes.models.table_columns import Names
 from tallybayes.persistence.checks import (

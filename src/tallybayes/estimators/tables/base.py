@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
-from tallybayes.engines.contract import Counting, Labels
 from tallybayes.engines.groups import merged_tables
-from tallybayes.engines.registry import engine_of
+from tallybayes.engines.memory.tables import collect_table
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.array_api import as_numpy
@@ -31,13 +30,9 @@ from tallybayes.models.base import Model, joined_declared
 from tallybayes.models.calibration import Isotonic
 from tallybayes.models.class_weights import need_same_class_weights, weighted
 from tallybayes.models.column_declarations import Declared, declared, names_declared
-from tallybayes.models.column_families import (
-    Reading,
-    need_two_levels,
-    warn_of_fractions,
-    warn_of_tiny_numbers,
-)
+from tallybayes.models.column_families import Reading
 from tallybayes.models.data_warnings.odd_values import warn_of_odd_values
+from tallybayes.models.declared_counts import check_counts
 from tallybayes.models.merge_rules import need_same_declarations
 from tallybayes.models.mixed_columns import warn_of_mixed
 from tallybayes.models.table import Chosen, TableModel
@@ -120,9 +115,7 @@ class TableClassifier(RowByRow):
                 )
         return table
 
-    def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
-        if first:
-            return self._first_rows(x, more_may_come=False)
+    def _read_rows(self, x: Any, *, learning: bool = False) -> Any:
         table, model = self._table(x), self._fitted()
         if not table.named:
             _check_n_features(self, np.empty((1, len(table.columns))), reset=False)
@@ -161,7 +154,7 @@ class TableClassifier(RowByRow):
             records=table.named and isinstance(x, list | tuple),
         )
 
-    def _first_rows(self, x: Any, *, more_may_come: bool) -> RowsToCount:
+    def _first_rows(self, x: Any, *, more_may_come: bool = False) -> RowsToCount:
         """The rows that a model begins with; later dicts may have keys that these do not."""
         table = self._table(x)
         names, records = list(table.columns), table.named and isinstance(x, list | tuple)
@@ -197,8 +190,7 @@ class TableClassifier(RowByRow):
     def _counted(
         self, table: Table, classes: NDArray[Any], codes: Any, weights: Any, what: Declared
     ) -> TableTally:
-        what_to_count = Counting(together=what.together)
-        return engine_of(table).collect(what_to_count, table, Labels(classes, codes, weights))
+        return collect_table(table, classes, codes, weights, what.together)
 
     def _count_afresh(
         self, classes: NDArray[Any], x: RowsToCount, codes: NDArray[np.int32], weights: Any
@@ -207,9 +199,10 @@ class TableClassifier(RowByRow):
         tally = self._counted(x, classes, codes, aged, x.declared)
         if weights is not None and weights.min(initial=0.0) < 0.0:
             tally.need_non_negative("fit with these negative weights")
-        self._hold(tally, x.names, x.declared, has_names=x.has_names)
-        self._choose_first(x, classes, codes, aged)
-        return self._fitted()
+        model = self._hold(tally, x.names, x.declared, has_names=x.has_names)
+        if self.chooses_on_rows:
+            self._choose_first(x, classes, codes, aged)
+        return model
 
     def _choose_first(
         self, x: RowsToCount, known: NDArray[Any], codes: NDArray[np.int32], weights: Any
@@ -256,15 +249,13 @@ class TableClassifier(RowByRow):
         tally = _with_classes(tally, self.classes)
         if isinstance(self.class_prior, Mapping):  # it declares the classes that it names
             tally = _with_classes(tally, list(self.class_prior))
-        need_two_levels(tally, what)
         prior = self._class_prior(tally.schema.classes)
         model = self._model_type(tally, prior, self._name)
         model.seen, model.has_names = seen, has_names
         model.reading = self._reading(what)
         self._model = model
         warn_of_mixed(tally, model.warned)
-        warn_of_fractions(tally, what, model.warned)
-        warn_of_tiny_numbers(tally, what, model.warned)
+        check_counts(tally, what, model.warned)
         return model
 
     @learning
@@ -349,7 +340,8 @@ class TableClassifier(RowByRow):
                 batch.need_non_negative("partial_fit with these negative weights")
             model = self._hold(batch, x.names, x.declared, has_names=x.has_names)
             model.class_weight = class_weight
-            self._choose_first(x, known, codes, aged)
+            if self.chooses_on_rows:
+                self._choose_first(x, known, codes, aged)
         if classes is not None:
             model = self._fitted()
             named = _labels_named(classes)
@@ -448,14 +440,12 @@ class TableClassifier(RowByRow):
         """Holds another tally of the columns `seen`, with the class prior for its classes."""
         self._validate_params()
         model = self._fitted().with_tally(tally)
-        need_two_levels(tally, what)
         model.prior = self._class_prior(tally.schema.classes)
         model.seen, model.reading = seen, self._reading(what)
         model.chosen = self._kept(model.chosen)
         self._model = model
         warn_of_mixed(tally, model.warned)
-        warn_of_fractions(tally, what, model.warned)
-        warn_of_tiny_numbers(tally, what, model.warned)
+        check_counts(tally, what, model.warned)
 
     @learning
     def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:

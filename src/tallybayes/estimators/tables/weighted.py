@@ -414,9 +414,9 @@ class WeightedNaiveBayes(TableClassifier):
         return None  # pairs look at two columns at once
 
     # ---- predicting ------------------------------------------------------------------------------
-    def _read_rows(self, x: Any, *, first: bool = False, learning: bool = False) -> Any:
-        rows = super()._read_rows(x, first=first, learning=learning)
-        if not first and not learning:  # those that are counted are looked at there
+    def _read_rows(self, x: Any, *, learning: bool = False) -> Any:
+        rows = super()._read_rows(x, learning=learning)
+        if not learning:  # those that are counted are looked at there
             for name, column in rows.columns.items():
                 if isinstance(column, Numbers) and np.isinf(column.values).any():
                     raise_infinite(name, column.values)
