@@ -71,7 +71,7 @@ class ArrayModel(Model):
 
     @property
     def parameters(self) -> Parameters:
-        return self.once("parameters", self._estimate)  # type: ignore[no-any-return]
+        return self.once("parameters", self._estimate)
 
     def _estimate(self) -> Parameters:
         self.need_classes()
@@ -84,7 +84,7 @@ class ArrayModel(Model):
     @property
     def score(self) -> CompiledScore:
         """The scorer of rows, compiled."""
-        kept = self._read.get("score")
+        kept: CompiledScore | None = self._read.get("score")
         if kept is None:
             kept = self.once(
                 "score",
@@ -96,7 +96,7 @@ class ArrayModel(Model):
                     whose=self.whose,
                 ),
             )
-        return kept  # type: ignore[no-any-return]
+        return kept
 
     def prior_in_score(self) -> NDArray[np.float64]:
         """The class prior as it enters the score: not at all for weights that are not

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
-from typing import Any, Self
+from collections.abc import Callable, Hashable
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from tallybayes.tally import CrossMoments, Moments, TableTally
 __all__ = ["Model", "joined_declared"]
 
 Array = NDArray[np.float64]
+
+T = TypeVar("T")
 
 UNREAD = object()
 FEW = 1 << 16  # numbers, which are counted in some 50 microseconds
@@ -132,21 +134,22 @@ class Model(ABC):
         """Whether :meth:`once` keeps what `name` reads."""
         return name in self._read
 
-    def once(self, name: str, read: Any) -> Any:
+    def once(self, name: str, read: Callable[[], T]) -> T:
         """``read()``, kept until the tally changes."""
-        kept = self._read.get(name, UNREAD)
+        kept: Any = self._read.get(name, UNREAD)
         if kept is UNREAD:
             with self._changing:
                 kept = self._read.get(name, UNREAD)
                 if kept is UNREAD:
                     kept = self._read[name] = read()
-        return kept
+        found: T = kept
+        return found
 
     @property
     def log_prior(self) -> NDArray[np.float64]:
         """log P(c), (n_classes,)."""
         self.need_classes()
-        return self.once("log_prior", lambda: self.prior.log(self.tally.classes))  # type: ignore[no-any-return]
+        return self.once("log_prior", lambda: self.prior.log(self.tally.classes))
 
     def need_classes(self) -> None:
         """Raises ValueError where nothing is left to choose from."""

@@ -133,12 +133,12 @@ class TableModel(Model):
     def names(self) -> list[str]:
         """The model's columns: those that are declared or that a frame had, and of the keys of
         dicts those with a value in more than :data:`RARE` of the rows, or with none so far."""
-        return self.once("names", lambda: self._names(nothing_yet=True))  # type: ignore[no-any-return]
+        return self.once("names", lambda: self._names(nothing_yet=True))
 
     @property
     def required(self) -> list[str]:
         """The columns that a frame has to have: without keys of dicts that had no value so far."""
-        return self.once("required", lambda: self._names(nothing_yet=False))  # type: ignore[no-any-return]
+        return self.once("required", lambda: self._names(nothing_yet=False))
 
     def _names(self, *, nothing_yet: bool) -> list[str]:
         seen, firm = self.seen
@@ -155,17 +155,17 @@ class TableModel(Model):
     @property
     def tally_read(self) -> TableTally:
         """The tally with each column that holds numbers and strings as it is read."""
-        return self.once("tally_read", lambda: as_read(self.tally))  # type: ignore[no-any-return]
+        return self.once("tally_read", lambda: as_read(self.tally))
 
     @property
     def counted(self) -> dict[str, Held]:
         """What the tally holds of each column."""
-        return self.once("counted", lambda: held_values(self.schema))  # type: ignore[no-any-return]
+        return self.once("counted", lambda: held_values(self.schema))
 
     @property
     def holds(self) -> dict[str, Held]:
         """What the tally, as it is read, holds of each column."""
-        return self.once("holds", self._holds)  # type: ignore[no-any-return]
+        return self.once("holds", self._holds)
 
     def _holds(self) -> dict[str, Held]:
         found = held_values(self.tally_read.schema)
@@ -175,7 +175,7 @@ class TableModel(Model):
     @property
     def watched(self) -> Watched:
         """The columns of which an odd value is warned of when it is asked about."""
-        return self.once("watched", self._watched)  # type: ignore[no-any-return]
+        return self.once("watched", self._watched)
 
     def _watched(self) -> Watched:
         families = self.reading.declared.families
@@ -191,7 +191,7 @@ class TableModel(Model):
     @property
     def columns_read(self) -> list[ColumnReading]:
         """Each column's family and parameters."""
-        return self.once("columns", self._read_columns)  # type: ignore[no-any-return]
+        return self.once("columns", self._read_columns)
 
     def _read_columns(self) -> list[ColumnReading]:
         choices, classes = self.choices, self._smoothed_classes()
@@ -207,7 +207,7 @@ class TableModel(Model):
     @property
     def choices(self) -> dict[str, ReadAs]:
         """What each column of numbers whose family is not declared is read as."""
-        return self.once("choices", self._choose)  # type: ignore[no-any-return]
+        return self.once("choices", self._choose)
 
     def _choose(self) -> dict[str, ReadAs]:
         classes = self._smoothed_classes()
@@ -242,7 +242,7 @@ class TableModel(Model):
 
     @property
     def score(self) -> TableScore:
-        return self.once("score", lambda: TableScore(self.parts, self.log_prior))  # type: ignore[no-any-return]
+        return self.once("score", lambda: TableScore(self.parts, self.log_prior))
 
     def joint_of(self, table: Table) -> Array:
         """log P(c) + log p(x | c) of the rows of a table as it was read, (n_rows, n_classes)."""

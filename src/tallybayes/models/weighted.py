@@ -38,7 +38,7 @@ class WeightedModel(TableModel):
     @property
     def now(self) -> WeightingNow | None:
         """The weights under the counts as they are; None where nothing could be learned yet."""
-        return self.once("now", self._now)  # type: ignore[no-any-return]
+        return self.once("now", self._now)
 
     def _now(self) -> WeightingNow | None:
         weighting = self.chosen.weighting

@@ -159,7 +159,10 @@ class GaussianNB(GenerativeClassifier):
     def _estimates(self) -> MeanVariance:
         model = self._fitted()
         model.need_classes()
-        return model.once("estimates", lambda: model.family.mean_variance(model.group))  # type: ignore[no-any-return]
+        found: MeanVariance = model.once(
+            "estimates", lambda: model.family.mean_variance(model.group)
+        )
+        return found
 
     @property
     def theta_(self) -> Any:

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.contract.class_statistics import TINY
 from tallybayes.families.contract.density import LearningDensity
 from tallybayes.families.contract.family import less
 from tallybayes.families.counts.negative_binomial import (
     NegativeBinomial,
     NegativeBinomialDensity,
 )
-from tallybayes.families.numeric.pooled import mixed
+from tallybayes.families.numeric.pooled import mixed, mixture_weights
 from tallybayes.parameters import Description, Laws
 from tallybayes.tally import GridCounts
 
@@ -115,8 +114,6 @@ class PooledCounts(LearningDensity):
         return self.density.described()
 
     def distribution(self, laws: Laws) -> Any:
-        n = self.n
-        whole = (n + self.rows)[:, None]
-        weights = (np.diag(n) + self.rows * n / max(float(n.sum()), TINY)) / whole
+        weights = mixture_weights(np.diag(self.n), self.n, self.rows)
         law = self.density.distribution(laws)
-        return laws.beside_atoms(law, np.empty(0), np.zeros((len(n), 0)), weights)
+        return laws.beside_atoms(law, np.empty(0), np.zeros((len(weights), 0)), weights)

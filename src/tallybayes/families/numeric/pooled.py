@@ -35,7 +35,7 @@ from tallybayes.tally import UNIT_ROWS, GridCounts, Moments, RowWeights
 if TYPE_CHECKING:
     from tallybayes.families.numeric.gaussian import Gaussian
 
-__all__ = ["Pooled", "mixed"]
+__all__ = ["Pooled", "mixed", "mixture_weights"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -52,6 +52,26 @@ def mixed(mass: Array, n: Array, rows: float) -> Array:
     share = rows / np.maximum(n.sum(axis=-1, keepdims=True), least)
     pooled = np.where(some, share * mass.sum(axis=-1, keepdims=True), 1.0)
     return np.where(some, np.log(mass + pooled) + top - np.log(n + rows), 0.0)
+
+
+def mixture_weights(of_class: Array, n: Array, rows: float) -> Array:
+    """p'(· | c) as a mixture: the probability of a draw from the distribution of each class.
+
+    Parameters
+    ----------
+    of_class : float64 array (n_classes, n_parts)
+        Rows of each class in each part of the mixture.
+    n : float64 array (n_classes,)
+        n_c, all rows of the class.
+    rows : float
+        s.
+
+    Returns
+    -------
+    float64 array (n_classes, n_parts)
+    """
+    share = rows / max(float(n.sum()), TINY)
+    return np.asarray((of_class + share * of_class.sum(axis=0)) / (n + rows)[:, None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,10 +113,8 @@ class Pooled(TunableDensity, LearningDensity):
     def weights(self) -> tuple[Array, Array]:
         """p'(· | c) as a mixture: the probability of each atom, float64 (n_classes, n_atoms), and
         of a draw from the density of each class, (n_classes, n_classes)."""
-        share = self.rows / max(float(self.n.sum()), TINY)
-        atoms, rest = self.atoms.counts, self.density.own.n
-        whole = (self.n + self.rows)[:, None]
-        return (atoms + share * atoms.sum(axis=0)) / whole, (np.diag(rest) + share * rest) / whole
+        atoms = mixture_weights(self.atoms.counts, self.n, self.rows)
+        return atoms, mixture_weights(np.diag(self.density.own.n), self.n, self.rows)
 
     def scaled(self, factor: float) -> Pooled:
         """The density of the same rows with `factor` times their weights."""
