@@ -15,7 +15,7 @@ from tallybayes.models.weighted_terms import Term, columns_read, terms_of
 from tallybayes.models.weighting import PartNow, WeightingNow, apply_weighting
 from tallybayes.tables import Table
 from tallybayes.tally import ClassCounts
-from tallybayes.weighted.cells.effective_rows import in_effective_rows
+from tallybayes.weighted.cells.counts import in_effective_rows
 from tallybayes.weighted.cells.neighbours import neighbours_moved
 from tallybayes.weighted.fit.prior_mixing import mixed
 from tallybayes.weighted.terms.learning_rows import LEAST, LearningRows

@@ -20,16 +20,14 @@ from tallybayes.models.weighting import (
 )
 from tallybayes.tables import Empty, Table
 from tallybayes.weighted.cells.columns import ColumnCells
-from tallybayes.weighted.cells.counts import cells_of, held_columns
-from tallybayes.weighted.cells.effective_rows import in_effective_rows
-from tallybayes.weighted.fit.canonical_order import canonical
+from tallybayes.weighted.cells.counts import cells_of, held_columns, in_effective_rows
 from tallybayes.weighted.fit.learned import Averaged
 from tallybayes.weighted.fit.learning import learn
 from tallybayes.weighted.fit.options import FitOptions
 from tallybayes.weighted.fit.prior_mixing import mixed, prior_share
 from tallybayes.weighted.fit.prune import simplified
-from tallybayes.weighted.rows.samples import sampled, thinned
-from tallybayes.weighted.terms.learning_rows import LearningRows
+from tallybayes.weighted.rows import sampled, thinned
+from tallybayes.weighted.terms.learning_rows import LearningRows, canonical
 
 __all__ = ["learned_weighting", "simplified_weighting"]
 

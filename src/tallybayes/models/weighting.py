@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.labels import places_among
 from tallybayes.tally import TableTally
 from tallybayes.weighted.cells.columns import ColumnCells
-from tallybayes.weighted.cells.counts import counted_again, held_columns
-from tallybayes.weighted.cells.effective_rows import in_effective_rows
+from tallybayes.weighted.cells.counts import counted_again, held_columns, in_effective_rows
 from tallybayes.weighted.fit.learned import Averaged, Learned
 from tallybayes.weighted.terms.column_tables import ColumnTable
 from tallybayes.weighted.terms.joined_pairs import JoinedPair

@@ -11,7 +11,7 @@ from tallybayes import load
 from tallybayes.cli.commands import counting, held_out
 from tallybayes.models import weighted_fit as weighted_learning
 from tallybayes.weighted.fit.learning import learn
-from tallybayes.weighted.rows.samples import fold_of
+from tallybayes.weighted.rows import fold_of
 
 
 @pytest.mark.parametrize("words", [["--plain"], ["--plain", "--calibrate", "isotonic"]])

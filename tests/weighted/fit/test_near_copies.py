@@ -14,7 +14,6 @@ from tests.reference.weighted import cells_of, loss, mixed, proba
 
 from tallybayes.tables import read_table
 from tallybayes.weighted.fit import redundancy as copies
-from tallybayes.weighted.fit import representatives as told_apart
 from tallybayes.weighted.fit.learning import learn
 from tallybayes.weighted.fit.redundancy import best_of_copies, near_copies
 from tallybayes.weighted.terms.column_tables import column_table
@@ -223,7 +222,7 @@ def test_without_near_copies_nothing_changes(rows_of, monkeypatch):
     columns, rows, classes = cells_of(*rows_of())
     learned = learn(columns, rows, classes)
     assert learned.nearly == {}
-    monkeypatch.setattr(told_apart, "near_copies", lambda *_: [])
+    monkeypatch.setattr(copies, "near_copies", lambda *_: [])
     plain = learn(columns, rows, classes)
     for one, other in zip(learned.main.tables, plain.main.tables, strict=True):
         np.testing.assert_array_equal(one, other)

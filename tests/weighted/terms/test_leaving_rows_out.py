@@ -11,7 +11,7 @@ from tests.reference.weighted import cells_of, mixed
 from tallybayes import get_num_threads, set_num_threads
 from tallybayes.weighted.fit.learning import learn
 from tallybayes.weighted.fit.options import FitOptions
-from tallybayes.weighted.rows.samples import sampled
+from tallybayes.weighted.rows import sampled
 from tallybayes.weighted.terms.row_scores import log_normalised
 
 PLAIN = FitOptions(polish=False, penalty=1.0)

@@ -18,7 +18,7 @@ from tallybayes.cli.report.figures import Figures
 from tallybayes.cli.terminal.console import Bar
 from tallybayes.errors import TallyWarning
 from tallybayes.estimators.cross_validation import held_out_predictions
-from tallybayes.weighted.rows.samples import fold_of
+from tallybayes.weighted.rows import fold_of
 
 __all__ = ["held_out_figures"]
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from tallybayes.engines.groups import (
     raise_too_large,
 )
 from tallybayes.engines.memory.arrays import ArrayEngine
-from tallybayes.engines.threads import get_num_threads
+from tallybayes.engines.threads import get_num_threads, in_threads
 from tallybayes.schema import Columns, Kind, Schema
 from tallybayes.tables import Mixed, Numbers, Strings, Table
 from tallybayes.tally import (
@@ -39,17 +38,8 @@ __all__ = [
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Weights = NDArray[np.float64] | None
-A = TypeVar("A")
-B = TypeVar("B")
 
-
-def _each(f: Callable[[A], B], items: Iterable[A], rows: int) -> list[B]:
-    """f of every item, on threads where there are rows enough to pay for them."""
-    threads = get_num_threads()
-    if threads == 1 or rows < 20_000:
-        return [f(item) for item in items]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(f, items))
+MIN_ROWS = 20_000  # from which threads pay for columns of numbers
 
 
 def _class_weights(codes: Codes, n_classes: int, weights: Weights) -> tuple[Array, Array]:
@@ -205,9 +195,12 @@ def collect_table(
         if isinstance(column, Mixed):
             strings[name], numbers[name] = column.strings, column.numbers
     everyone = _class_weights(codes, n, weights)
-    counted = _each(
-        lambda item: _numbers(*item, codes, n, weights, everyone), numbers.items(), table.n_rows
-    )
+
+    def of_numbers(item: tuple[str, Numbers]) -> list[Group]:
+        return _numbers(*item, codes, n, weights, everyone)
+
+    each: Callable[..., Iterable[list[Group]]] = in_threads if table.n_rows >= MIN_ROWS else map
+    counted = each(of_numbers, numbers.items())
     by_name: dict[str, list[Group]] = dict(zip(numbers, counted, strict=True))
     for group in _strings(list(strings), list(strings.values()), codes, n, weights):
         assert group[0].names is not None

@@ -1,4 +1,10 @@
-"""Columns as cells, from a tally: when weights are learned, and later, with other counts."""
+"""Columns as cells, from a tally: when weights are learned, and later, with other counts.
+
+Counts are in effective rows, so that a common factor of all weights changes nothing: smoothing,
+penalties and thresholds are numbers of rows or of nats, and suit rows of weight 1. Other weights
+are divided by that of Kish's effective row, u = Σw² / Σw, of which there are (Σw)² / Σw² (L. Kish,
+Survey Sampling, 1965, section 11.7).
+"""
 
 from __future__ import annotations
 
@@ -11,12 +17,37 @@ from numpy.typing import NDArray
 
 from tallybayes.tally import GridCounts, LevelCounts, TableTally
 from tallybayes.weighted.cells.columns import ColumnCells, level_cells, number_cells
-from tallybayes.weighted.cells.effective_rows import in_effective_rows
 
-__all__ = ["ColumnCounts", "Held", "cells_of", "counted_again", "held_columns"]
+__all__ = [
+    "ColumnCounts",
+    "Held",
+    "cells_of",
+    "counted_again",
+    "held_columns",
+    "in_effective_rows",
+]
 
 Array = NDArray[np.float64]
 Counted = TypeVar("Counted", GridCounts, LevelCounts)
+
+DIGITS = 30  # binary digits that are kept of a weight
+
+
+def in_effective_rows(weight: Array, unit: float) -> Array:
+    """Weights, or sums of them, in effective rows.
+
+    They are rounded to 30 binary digits: rows of equal weight are then exactly 1 each, and the
+    order in which weights were summed does not show.
+
+    Parameters
+    ----------
+    weight : float64 array
+    unit : float
+        The weight of an effective row, above 0.
+    """
+    digits, exponent = np.frexp(weight / unit)
+    rounded: Array = np.ldexp(np.round(np.ldexp(digits, DIGITS)), exponent - DIGITS)
+    return rounded
 
 
 class ColumnCounts(NamedTuple):

@@ -14,10 +14,9 @@ from threadpoolctl import ThreadpoolController
 from tallybayes.engines.threads import on_one_thread
 from tallybayes.weighted.cells.columns import ColumnCells
 from tallybayes.weighted.fit.averaging import PARTS, averaged
-from tallybayes.weighted.fit.canonical_order import canonical
 from tallybayes.weighted.fit.learned import Averaged, Learned, nothing_learned
 from tallybayes.weighted.fit.options import FitOptions
-from tallybayes.weighted.fit.representatives import fit_representatives, represented
+from tallybayes.weighted.fit.redundancy import fit_representatives, represented
 from tallybayes.weighted.fit.shrinkage import (
     held_out_shrinkage,
     shrinkage_factor,
@@ -25,9 +24,8 @@ from tallybayes.weighted.fit.shrinkage import (
     too_many_columns,
 )
 from tallybayes.weighted.fit.stagewise import Rounds
-from tallybayes.weighted.rows.duplicate_columns import distinct
-from tallybayes.weighted.rows.samples import thinned
-from tallybayes.weighted.terms.learning_rows import LearningRows
+from tallybayes.weighted.rows import distinct, thinned
+from tallybayes.weighted.terms.learning_rows import LearningRows, canonical
 from tallybayes.weighted.terms.screening import column_tables
 
 __all__ = ["learn"]

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from tallybayes.weighted.cells.columns import ColumnCells, coarse
 from tallybayes.weighted.fit.cell_offsets import CorrectedRows, added
+from tallybayes.weighted.fit.corrected_cells import CorrectedCells, CorrectionPath
 from tallybayes.weighted.fit.learned import Learned
-from tallybayes.weighted.fit.offset_cells import CorrectedCells
 from tallybayes.weighted.fit.options import FitOptions
-from tallybayes.weighted.fit.ridge_path import CorrectionPath
 from tallybayes.weighted.fit.shrinkage import min_column_gain, too_many_columns
 from tallybayes.weighted.fit.stagewise import Rounds
-from tallybayes.weighted.rows.samples import thinned
+from tallybayes.weighted.rows import thinned
 from tallybayes.weighted.terms.column_tables import NULL_TERM
 from tallybayes.weighted.terms.learning_rows import LearningRows, counted_in
 from tallybayes.weighted.terms.screening import column_tables, screened

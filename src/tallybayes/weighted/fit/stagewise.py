@@ -17,11 +17,11 @@ from tallybayes.weighted.fit.cell_offsets import (
     correction,
     stops_early,
 )
+from tallybayes.weighted.fit.corrected_cells import CorrectedCells
 from tallybayes.weighted.fit.learned import Learned, tables_of
-from tallybayes.weighted.fit.offset_cells import CorrectedCells
 from tallybayes.weighted.fit.options import FitOptions
 from tallybayes.weighted.optim.weights import learn_weights
-from tallybayes.weighted.rows.samples import sampled
+from tallybayes.weighted.rows import sampled
 from tallybayes.weighted.terms.column_tables import NULL_TERM, ColumnTable
 from tallybayes.weighted.terms.learning_rows import LearningRows, column_values
 from tallybayes.weighted.terms.pair_search import Pairs

@@ -1,4 +1,9 @@
-"""The rows that weights are learned on, and what each term says of them."""
+"""The rows that weights are learned on, and what each term says of them.
+
+Rows and columns are read in a canonical order, so that what is learned does not depend on the given
+one. Each row has a key, a hash of its cells and its label: sums of floating-point numbers, samples
+and folds follow the keys. Equal rows ("twins") have equal keys and stand side by side.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.weighted.cells.columns import ColumnCells
-from tallybayes.weighted.rows.hashing import row_keys, salted
-from tallybayes.weighted.rows.samples import twin_folds
+from tallybayes.weighted.rows import distinct, row_keys, salted, twin_folds
 from tallybayes.weighted.terms.column_tables import ColumnTable
 
-__all__ = ["LEAST", "LearningRows", "column_values", "counted_in", "row_weights"]
+__all__ = [
+    "LEAST",
+    "LearningRows",
+    "canonical",
+    "column_values",
+    "counted_in",
+    "row_weights",
+]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
+Index = NDArray[np.intp]
 
 BY_CHANCE = 0.05  # rows of a content
 LEAST = 1e-9  # of a smoothed count that rounding has left at or below zero
@@ -175,3 +187,29 @@ def column_values(
     values -= values.mean(axis=1, keepdims=True)
     values[cells < 0] = 0.0
     return np.ascontiguousarray(values.T.astype(np.float32))
+
+
+def canonical(rows: LearningRows, columns: list[ColumnCells]) -> tuple[LearningRows, Index]:
+    """Rows in their canonical order: by their keys, twins by their weights.
+
+    Parameters
+    ----------
+    rows : LearningRows
+    columns : list of ColumnCells
+        Theirs, in any order: it does not change the keys.
+
+    Returns
+    -------
+    LearningRows
+    index array (n_rows,)
+        Where each was.
+    """
+    kept, _ = distinct(rows.cells, [column.name for column in columns])
+    keys = row_keys([rows.cells[j] for j in kept], rows.y)
+    alike = bool((rows.weight == rows.weight[:1]).all())
+    order = np.argsort(keys) if alike else np.lexsort((rows.weight, keys))
+    cells = np.empty_like(rows.cells)
+    for column, into in zip(rows.cells, cells, strict=True):
+        np.take(column, order, out=into)
+    found = LearningRows(cells, rows.y[order], rows.weight[order], rows.n_classes, keys[order])
+    return found, order

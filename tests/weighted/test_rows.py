@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference.weighted import cells_of, mixed
 
-from tallybayes.weighted.cells.effective_rows import in_effective_rows
-from tallybayes.weighted.fit.canonical_order import canonical
-from tallybayes.weighted.rows.hashing import row_keys, salted
-from tallybayes.weighted.rows.samples import sampled, thinned, twin_folds
-from tallybayes.weighted.terms.learning_rows import LearningRows
+from tallybayes.weighted.cells.counts import in_effective_rows
+from tallybayes.weighted.rows import row_keys, salted, sampled, thinned, twin_folds
+from tallybayes.weighted.terms.learning_rows import LearningRows, canonical
 
 rows = given(
     seed=st.integers(0, 2**32 - 1),

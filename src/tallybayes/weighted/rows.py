@@ -1,23 +1,83 @@
-"""Fair samples and fair folds of rows in canonical order."""
+"""Rows as cells: hashes that follow what a row is, fair samples and folds, and equal columns.
+
+A hash is a pseudo-random number of a row's cells and label, wherever the row stands; samples and
+folds of rows in the order of their hashes do not depend on the order in which they came.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.weighted.rows.hashing import salted
+from tallybayes.engines.sampling import FACTORS, finalized
 
-__all__ = ["by_class", "fold_of", "sampled", "thinned", "twin_folds"]
+__all__ = [
+    "by_class",
+    "distinct",
+    "fold_of",
+    "row_keys",
+    "salted",
+    "sampled",
+    "thinned",
+    "twin_folds",
+]
 
 Array = NDArray[np.float64]
+Cells = NDArray[np.int32]
 Index = NDArray[np.intp]
+Keys = NDArray[np.uint64]
 
+CHUNK = 1 << 16  # rows whose keys are made at a time
+GOLDEN = FACTORS[0]
+LABEL = 1 << 32  # the salt of labels, which no column has
+NONE = 1 << 33  # the cell of what is in none
 OF_A_CLASS = 50  # rows that a class keeps, if it has them
 SMALL = 1 << 16  # numbers below it are sorted without comparisons
+LOOKED = 1000  # rows that distinguish most columns
 
 
+# ---- hashes --------------------------------------------------------------------------------------
+def salted(keys: Keys, salt: int) -> Keys:
+    """Keys plus a multiple of the golden ratio, finalized: independent hashes for different
+    salts."""
+    return finalized(keys + np.uint64((salt * GOLDEN) & (2**64 - 1)))
+
+
+def _hashes(column: Cells, salt: int) -> Keys:
+    """A random number for each cell of a column, and, at the end, for −1."""
+    cells = np.arange(int(column.max(initial=-1)) + 2, dtype=np.uint64)
+    cells[-1] = NONE
+    return salted(cells, salt)
+
+
+def row_keys(cells: Sequence[Cells], y: Cells) -> Keys:
+    """A 64-bit hash of the cells and the label of each row.
+
+    It is the sum of a random number for each cell (tabulation hashing): two different rows have the
+    same with a probability of 2⁻⁶⁴.
+
+    Parameters
+    ----------
+    cells : sequence of int32 arrays (n_rows,)
+        Of each column; −1 for none.
+    y : int32 array (n_rows,)
+    """
+    tables = [_hashes(column, j + 1) for j, column in enumerate(cells)]
+    labels = _hashes(y, LABEL)
+    keys = np.empty(len(y), dtype=np.uint64)
+    for begin in range(0, len(y), CHUNK):
+        part = slice(begin, begin + CHUNK)
+        into = keys[part]
+        into[:] = labels[y[part]]
+        for table, column in zip(tables, cells, strict=True):
+            into += table[column[part]]
+    return keys
+
+
+# ---- samples and folds ---------------------------------------------------------------------------
 def by_class(y: NDArray[np.int32], n_classes: int) -> Index:
     """The rows of each class, one class after the other, in their order."""
     return np.argsort(y.astype(np.uint16) if n_classes <= SMALL else y, kind="stable")
@@ -125,3 +185,28 @@ def fold_of(labels: NDArray[Any], folds: int, seed: int) -> Index:
     fold = np.empty(len(labels), dtype=np.intp)
     fold[order] = np.arange(len(labels)) % folds
     return fold
+
+
+# ---- equal columns -------------------------------------------------------------------------------
+def distinct(cells: Cells, names: list[str]) -> tuple[list[int], dict[int, int]]:
+    """The columns to keep, in the order of their names, and of each other column the kept one that
+    has the same cells: the first of them.
+
+    Parameters
+    ----------
+    cells : int32 array (n_columns, n_rows)
+    names : list of str
+        Of the columns.
+    """
+    step = max(1, cells.shape[1] // LOOKED)
+    alike: dict[bytes, list[int]] = {}
+    kept, duplicates = [], {}
+    for j, column in enumerate(cells):
+        others = alike.setdefault(column[::step].tobytes(), [])
+        same = next((i for i in others if np.array_equal(cells[i], column)), None)
+        if same is None:
+            others.append(j)
+            kept.append(j)
+        else:
+            duplicates[j] = same
+    return sorted(kept, key=names.__getitem__), duplicates

@@ -1,4 +1,5 @@
-"""Which cells of terms are corrected, how they are numbered, and on how many rows."""
+"""Which cells of terms are corrected, how they are numbered, and on how many rows; and their
+offsets under one ridge after the other, judged by rows left out."""
 
 from __future__ import annotations
 
@@ -7,10 +8,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.weighted.rows.samples import sampled
+from tallybayes.weighted.fit.cell_offsets import CorrectedRows, added, solved
+from tallybayes.weighted.rows import sampled
 from tallybayes.weighted.terms.learning_rows import LearningRows
 
-__all__ = ["CorrectedCells"]
+__all__ = ["CorrectedCells", "CorrectionPath"]
 
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
@@ -19,6 +21,7 @@ Index = NDArray[np.intp]
 MAX_VALUES = 1_000_000  # cells times classes
 MAX_ROW_CELLS = 10_000_000  # rows times ways in which a term is corrected
 MAX_ROW_VALUES = 50_000_000  # those times classes
+OF_LOSS = 4e-3  # what the last step under a ridge may gain
 CHUNK = 4096  # rows that are numbered at a time: few enough to stay in the cache
 
 
@@ -89,3 +92,35 @@ class CorrectedCells:
         for (t, cells), more in zip(self.maps, np.split(centred, self._start[1:-1]), strict=True):
             found[t] += more[cells]
         return found
+
+
+class CorrectionPath:
+    """Corrections of the cells of terms under one ridge after the other.
+
+    Parameters
+    ----------
+    cells : CorrectedCells
+    rows : CorrectedRows
+        Rows that are learned from, with S of each taken out.
+    cells_left_out : int32 array (n_left_out, n_maps)
+        Of the rows left out.
+    scores_left_out : float64 array (n_left_out, n_classes)
+    """
+
+    def __init__(
+        self,
+        cells: CorrectedCells,
+        rows: CorrectedRows,
+        cells_left_out: Cells,
+        scores_left_out: Array,
+    ) -> None:
+        self.cells, self._rows = cells, rows
+        self._curvature = rows.curvature()
+        self._left_out = cells_left_out, scores_left_out
+        self.q = np.zeros(rows.shape)
+
+    def follow(self, ridge: float) -> Array:
+        """The next ridge: scores of the rows left out, corrected, (n_left_out, n_classes)."""
+        self.q = solved(self._rows, self._curvature, ridge, self.q, of_loss=OF_LOSS)
+        cells, scores = self._left_out
+        return scores + added(self.q, cells)
