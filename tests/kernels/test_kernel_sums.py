@@ -135,7 +135,7 @@ def test_many_rows_and_columns_are_summed(layout, n_classes):
     )
 
 
-@pytest.mark.parametrize("n_classes", [2, 9])
+@pytest.mark.parametrize("n_classes", [2, 9, 200])
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_many_sparse_rows_and_columns_are_summed(fmt, n_classes):
     rng = np.random.default_rng(6)
@@ -147,6 +147,22 @@ def test_many_sparse_rows_and_columns_are_summed(fmt, n_classes):
     assert fault == 0
     hot = sparse.csr_array((w, (codes, np.arange(len(codes)))), shape=(n_classes, len(codes)))
     np.testing.assert_array_equal(sums, (hot @ x).toarray())
+
+
+@pytest.mark.parametrize("largest", [0.1, 0.7])
+def test_sparse_sums_of_several_classes_are_the_same_on_any_number_of_threads(largest):
+    rng = np.random.default_rng(5)
+    x = sparse.random(9_000, 60, density=0.3, format="csr", random_state=5)
+    share = np.r_[largest, np.full(11, (1 - largest) / 11)]
+    codes = rng.choice(12, p=share, size=9_000).astype(np.int32)
+    w = rng.normal(size=9_000)
+    one, fault = sparse_sums(x, codes, w, 12, threads=1)
+    assert fault == 0
+    np.testing.assert_allclose(one, count_sums(x.toarray(), codes, w, 12).astype(float))
+    for threads in (2, 3, 5):
+        np.testing.assert_array_equal(sparse_sums(x, codes, w, 12, threads=threads)[0], one)
+    x.data[-1] = np.inf
+    assert sparse_sums(x, codes, w, 12, threads=3)[1] == _kernels.NOT_FINITE
 
 
 @pytest.mark.parametrize("form", ["dense", *FORMATS])

@@ -1,8 +1,10 @@
 // Counting the rows of a sparse matrix: sums and moments.
 //
-// CSR rows are grouped by class first, so that each class is summed into one vector that stays in
-// the cache, and no thread shares a cell with another. CSC columns are summed one by one.
+// CSR rows are grouped by class, so that each class is summed into one vector that stays in the
+// cache, and no thread shares a cell with another: all rows of a class at once, or, where classes are
+// many, so that rows of one lie far apart, tile by tile. CSC columns are summed one by one.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -12,6 +14,8 @@
 namespace tb {
 
 constexpr i64 SEGMENT_ROWS = 16384;
+constexpr i64 TILE_ROWS = 4096;  // whose entries stay in the cache, and in reach of the address cache
+constexpr i64 TILED_CLASSES = 8, MOST_TILED_CLASSES = 128;
 
 template <class T, class I>
 struct Compressed {  // major = rows for CSR, columns for CSC
@@ -68,17 +72,84 @@ inline int add_value(double* const* cell, i64 at, T value, double w, const Rule&
     return fault;
 }
 
+// The entries of a CSR row, all of weight w, into the cells of its class.
+template <class Cells, class T, class I>
+int add_row(double* const* cells, const Compressed<T, I>& x, i64 i, double w, const Rule& given) {
+    const Rule rule = given;  // copies, which a store to a cell cannot change
+    const i64 d = x.minor, n = static_cast<i64>(x.indptr[i + 1] - x.indptr[i]);
+    const I* const index = x.indices + x.indptr[i];
+    const T* const values = x.data + x.indptr[i];
+    double* cell[Cells::parts];
+    for (int part = 0; part < Cells::parts; ++part) cell[part] = cells[part];
+    int bad = FINE;
+    for (i64 p = 0; p < n; ++p) {
+        const i64 j = static_cast<i64>(index[p]);
+        if (static_cast<u64>(j) >= static_cast<u64>(d))
+            bad |= OUT_OF_RANGE;
+        else
+            bad |= add_value<Cells>(cell, j, values[p], w, rule);
+    }
+    return bad;
+}
+
+// CSR of several classes, none of which has most of the entries: each thread has classes of its
+// own, and takes their rows tile by tile.
+template <class Cells, class T, class I>
+int count_csr_tiles(const Compressed<T, I>& x, const i32* codes, const double* weights,
+                    const std::vector<i64>& entries, const Rule& rule, double* const* out,
+                    int threads) {
+    const i64 n = x.major, d = x.minor, classes = static_cast<i64>(entries.size());
+    i64 all = 0, before = 0;
+    for (const i64 e : entries) all += e;
+    threads = threads_for(all, classes, threads);
+    std::vector<int> owner(classes);
+    for (i64 k = 0; k < classes; before += entries[k++])
+        owner[k] = all ? static_cast<int>((before + entries[k] / 2) * threads / all) : 0;
+    std::atomic<int> fault{FINE};
+    run_tasks(threads, threads, [&](i64 thread, int) {
+        std::vector<i64> end(classes), rows(TILE_ROWS);
+        int bad = FINE;
+        for (i64 first = 0; first < n; first += TILE_ROWS) {
+            const i64 last = first + TILE_ROWS < n ? first + TILE_ROWS : n;
+            std::fill(end.begin(), end.end(), 0);
+            for (i64 i = first; i < last; ++i) ++end[codes[i]];
+            i64 used = 0;
+            for (i64 k = 0; k < classes; ++k) {
+                const i64 size = owner[k] == thread ? end[k] : 0;
+                end[k] = used;
+                used += size;
+            }
+            for (i64 i = first; i < last; ++i)
+                if (owner[codes[i]] == thread) rows[end[codes[i]]++] = i;
+            for (i64 r = 0; r < used; ++r) {
+                const i64 i = rows[r];
+                double* cell[Cells::parts];
+                for (int p = 0; p < Cells::parts; ++p) cell[p] = out[p] + codes[i] * d;
+                bad |= add_row<Cells>(cell, x, i, weights ? weights[i] : 1.0, rule);
+            }
+        }
+        if (bad) fault |= bad;
+    });
+    return fault;
+}
+
 // CSR: out[p] is (classes, d). Rows of one class are taken in their order.
 template <class Cells, class T, class I>
 int count_csr(const Compressed<T, I>& x, const i32* codes, const double* weights, i64 classes,
               const Rule& rule, double* const* out, int threads) {
     const i64 n = x.major, d = x.minor;
     std::vector<i64> begin(static_cast<std::size_t>(classes) + 1, 0);
+    std::vector<i64> entries(static_cast<std::size_t>(classes), 0);
     for (i64 i = 0; i < n; ++i) {
         if (codes[i] < 0 || codes[i] >= classes)
             throw std::out_of_range("a class code is out of range");
         ++begin[codes[i] + 1];
+        entries[codes[i]] += static_cast<i64>(x.indptr[i + 1] - x.indptr[i]);
     }
+    if (classes >= TILED_CLASSES && classes <= MOST_TILED_CLASSES &&
+        *std::max_element(entries.begin(), entries.end()) <=
+            static_cast<i64>(x.indptr[n] - x.indptr[0]) / 4)
+        return count_csr_tiles<Cells>(x, codes, weights, entries, rule, out, threads);
     for (i64 k = 0; k < classes; ++k) begin[k + 1] += begin[k];
     Buffer<i64> order(n);
     {
@@ -122,16 +193,7 @@ int count_csr(const Compressed<T, I>& x, const i32* codes, const double* weights
             int bad = FINE;
             for (i64 r = segment.from; r < segment.to; ++r) {
                 const i64 i = order[r];
-                const double w = weights ? weights[i] : 1.0;
-                const I end = x.indptr[i + 1];
-                for (I p = x.indptr[i]; p < end; ++p) {
-                    const i64 j = static_cast<i64>(x.indices[p]);
-                    if (static_cast<u64>(j) >= static_cast<u64>(d)) {
-                        bad |= OUT_OF_RANGE;
-                        continue;
-                    }
-                    bad |= add_value<Cells>(cell, j, x.data[p], w, rule);
-                }
+                bad |= add_row<Cells>(cell, x, i, weights ? weights[i] : 1.0, rule);
             }
             local.fault |= bad;
         },
