@@ -157,3 +157,17 @@ def test_a_student_t_is_a_candidate_too():
     [found] = choose([column], classes, 1.0, plain, weights)
     family, _, likelihood = best_reading(*column, classes, 1.0, plain, weights)
     assert (found.family, found.likelihood) == (family, pytest.approx(likelihood))
+
+
+@pytest.mark.parametrize("weight", ["one", "any"])
+@pytest.mark.parametrize("kind", ["whole", "atom", "far apart", "constant in a class"])
+def test_choices_are_the_same_with_every_instruction_set(kind, weight):
+    column, classes, weights = tallies(kind, 300, 40, weight, 3)
+    plain, found, before = plain_of(weights), [], _kernels.instruction_set()
+    try:
+        for isa in _kernels.available_instruction_sets():
+            _kernels.use_instruction_set(isa)
+            found.append(choose([column], classes, 1.0, plain, weights))
+    finally:
+        _kernels.use_instruction_set(before)
+    assert all(choice == found[0] for choice in found)

@@ -94,7 +94,7 @@ void score_gaussians(nb::list counts, nb::list values, const Vector& classes, co
     need(exact, 0, d, "exact"), need(enough, 0, d, "enough"), need(scores, 0, d, "scores");
     nb::gil_scoped_release release;
     const GaussianReading as{rows, less, least};
-    const GaussianScorer scorer(chosen_loops(), with, as);
+    GaussianScorer scorer(chosen_loops(), with, as);
     for (i64 j = 0; j < d; ++j) {
         const double* all = everyone.data() + j * 3;
         const GaussianColumn column{x[j],

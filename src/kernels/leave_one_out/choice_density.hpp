@@ -119,13 +119,13 @@ private:
             loops_.ratios(E_, left_own_.data(), left_.data(), S, mine_[s].data());
         }
         unit_ = E_ ? *std::min_element(weight_.begin(), weight_.end()) : 1.0;
+        share_.resize(E_);
+        for (i64 e = 0; e < E_; ++e) share_[e] = weight_[e] / unit_;
         few_ = true;
-        for (double w : weight_) {
-            const double times = w / unit_;
-            few_ &= times == 1.0 || times == 2.0 || times == 3.0 || times == 4.0;
-        }
-        if (!few_) unit_ = 1.0;
-        for (double& w : weight_) w /= unit_;
+        for (double times : share_)
+            few_ &= (times == 1.0) | (times == 2.0) | (times == 3.0) | (times == 4.0);
+        if (few_) std::swap(weight_, share_);
+        else unit_ = 1.0;
     }
 
     // k_ca of the entries, of each width

@@ -6,11 +6,6 @@
 
 namespace tb {
 
-constexpr double SPREADLESS = 1e-9;       // share of the variance within classes that is none
-constexpr double HARDLY_ROWS = 0x1p-40;   // share of the rows of a class that is none
-constexpr double SMALLEST = std::numeric_limits<double>::min();
-constexpr double FEWER_DIGITS = 0x1p16;   // that a difference may have
-
 struct ClassMoments {  // n, the mean, and the squares about it
     double n, mean, squares;
 
@@ -23,7 +18,7 @@ struct ClassMoments {  // n, the mean, and the squares about it
         if (!(left > 0.0)) return {0.0, mean, 0.0};
         const double apart = x - mean, taken = apart * apart * weight * n / left;
         const double rest = squares - taken, far = std::abs(apart);
-        const double digits = far / std::max(far + std::abs(mean), SMALLEST);
+        const double digits = far / std::max(far + std::abs(mean), SMALLEST_NUMBER);
         lost = taken > FEWER_DIGITS * rest * digits || n > FEWER_DIGITS * left;
         return {left, mean - apart * weight / left, std::max(rest, 0.0)};
     }
@@ -44,6 +39,7 @@ struct GaussianReading {
     double least;  // variance
 };
 
+// One scorer serves many columns and keeps its memory.
 class GaussianScorer {
 public:
     GaussianScorer(const Loops& loops, const ClassRows& with, const GaussianReading& as)
@@ -52,63 +48,58 @@ public:
     }
 
     // L; NaN where digits are lost that the cells do not give
-    double score(const GridColumn& grid, const GaussianColumn& column) const {
+    double score(const GridColumn& grid, const GaussianColumn& column) {
         const i64 K = with_.classes;
         const Others others(*this, grid, column);
-        Numbers scale(K), mass(K), scaled(K), low(K), high(K), low_scaled(K), high_scaled(K), low_scale(K),
-            high_scale(K);
-        for (i64 k = 0; k < K; ++k) scale[k] = with_.prior[k] / (column.n[k] + as_.rows);
-        sums_of_others(scale, low_scale, high_scale);
-        std::vector<i64> start(grid.cells + 1, 0);
-        std::vector<i32> held;
-        used_classes(grid, start, held);
-        Numbers left(K), ones(K), logs(2 * K), share(K);
+        Numbers own_scale(K), mass(K), scaled(K), after(K), scaled_after(K);
+        Numbers other_mass(K), other_scaled(K), other_scale(K);  // summed over the other classes
+        for (i64 k = 0; k < K; ++k) own_scale[k] = with_.prior[k] / (column.n[k] + as_.rows);
+        sums_of_others(own_scale, other_scale, after);
+        used_.read(grid, K);
+        const GaussianOthers given{column.n, column.mean, column.squares, others.rows.data(),
+                                   others.all_squares.data(), others.squares.data(),
+                                   others.freedom.data(), as_.less, as_.least};
+        const GaussianShares of_all{column.n, with_.prior, other_mass.data(), other_scaled.data(),
+                                    other_scale.data(), as_.rows, others.everyone, prior_};
+        const i64 room = padded(K);
+        Numbers left(room), ones(room), logs(2 * room), share(room), odd(room);
         double total = 0.0;
         for (i64 a = 0; a < grid.cells && !(total < column.enough); ++a) {
             const double x = column.values[a];
-            const i32* used = held.data() + start[a];
-            const i64 n_used = start[a + 1] - start[a];
-            for (i64 k = 0; k < K; ++k) {
-                const double t = (x - column.centre[k]) * column.scale[k];
-                mass[k] = column.constant[k] - t * t;
-            }
-            double top = greatest(mass);
-            for (i64 i = 0; i < n_used; ++i) {
-                const i64 k = used[i];
-                ones[i] = with_.one(k, grid.counts[k * grid.cells + a]);
+            const i32* of = used_.of.data() + used_.start[a];
+            const double* weight = used_.weight.data() + used_.start[a];
+            const i64 n = used_.start[a + 1] - used_.start[a];
+            double top = loops_.gaussian_mass(K, x, column.constant, column.centre, column.scale,
+                                              mass.data());
+            const i64 n_padded = padded(n);
+            for (i64 i = 0; i < n_padded; ++i) ones[i] = with_.one(of[i], weight[i]);
+            double *variances = logs.data(), *rows = logs.data() + n_padded;
+            loops_.gaussian_left(given, x, n, of, ones.data(), variances, left.data(), rows,
+                                 odd.data());
+            for (i64 i = 0; i < n; ++i) {
+                if (odd[i] == 0.0) continue;
                 bool lost = false;
-                const Left own = others.left(k, a, ones[i], lost);
+                const Left own = others.left(of[i], a, ones[i], lost);
                 if (lost) return std::numeric_limits<double>::quiet_NaN();
-                left[i] = own.square;
-                logs[2 * i] = 6.283185307179586 * own.variance, logs[2 * i + 1] = own.rows;
+                variances[i] = own.variance, left[i] = own.square, rows[i] = own.rows;
             }
+            for (i64 i = 0; i < n_padded; ++i) variances[i] *= 6.283185307179586;
             // log of n times the density
-            loops_.logs(2 * n_used, logs.data());
-            for (i64 i = 0; i < n_used; ++i) {
-                left[i] = -0.5 * (logs[2 * i] + left[i]) + logs[2 * i + 1];
+            loops_.logs(2 * n_padded, logs.data());
+            for (i64 i = 0; i < n; ++i) {
+                left[i] = -0.5 * (variances[i] + left[i]) + rows[i];
                 if (left[i] > top) top = left[i];
             }
             if (!std::isfinite(top)) top = 0.0;
             for (i64 k = 0; k < K; ++k) mass[k] -= top;
-            for (i64 i = 0; i < n_used; ++i) left[i] -= top;
+            for (i64 i = 0; i < n; ++i) left[i] -= top;
             loops_.exps_of(K, mass.data());
-            loops_.exps_of(n_used, left.data());
-            for (i64 k = 0; k < K; ++k) scaled[k] = mass[k] * scale[k];
-            sums_of_others(mass, low, high, scaled, low_scaled, high_scaled);
-            for (i64 i = 0; i < n_used; ++i) {
-                const i64 k = used[i];
-                const double one = ones[i], mine = left[i], n = column.n[k];
-                const double pooled = as_.rows * (low[k] + high[k] + mine) / (others.everyone - one);
-                const double rest =
-                    low_scaled[k] + high_scaled[k] + pooled * (low_scale[k] + high_scale[k]);
-                const double own = std::max(with_.prior[k] - one, 0.0) * (mine + pooled) /
-                                   (what_is_left(n, one) + as_.rows);
-                const double ratio = own / (own + rest);
-                share[i] = ratio == ratio ? ratio : with_.prior[k] / prior_;
-            }
-            loops_.logs(n_used, share.data());
-            for (i64 i = 0; i < n_used; ++i)
-                total += grid.counts[used[i] * grid.cells + a] * share[i];
+            loops_.exps_of(n, left.data());
+            for (i64 k = 0; k < K; ++k) scaled[k] = mass[k] * own_scale[k];
+            sums_of_others(mass, other_mass, after, scaled, other_scaled, scaled_after);
+            loops_.gaussian_shares(of_all, n, of, ones.data(), left.data(), share.data());
+            loops_.logs(n, share.data());
+            for (i64 i = 0; i < n; ++i) total += weight[i] * share[i];
         }
         return total;
     }
@@ -116,53 +107,59 @@ public:
 private:
     using Numbers = std::vector<double>;
 
-    // The greatest of numbers; the comparisons do not wait for each other.
-    static double greatest(const Numbers& x) {
-        const std::size_t n = x.size();
-        double top[4];
-        std::fill(top, top + 4, -std::numeric_limits<double>::infinity());
-        std::size_t i = 0;
-        for (; i + 4 <= n; i += 4)
-            for (std::size_t l = 0; l < 4; ++l) top[l] = std::max(top[l], x[i + l]);
-        for (; i < n; ++i) top[0] = std::max(top[0], x[i]);
-        return std::max(std::max(top[0], top[1]), std::max(top[2], top[3]));
-    }
+    static i64 padded(i64 n) { return (n + 7) / 8 * 8; }
 
-    // Σ over the entries before each, and after; nothing is taken away
-    static void sums_of_others(const Numbers& x, Numbers& before, Numbers& after) {
+    // Σ over the classes before each plus Σ over those after it: nothing is taken away. `after`
+    // is for the second.
+    static void sums_of_others(const Numbers& x, Numbers& others, Numbers& after) {
         const i64 n = static_cast<i64>(x.size());
-        double sum = 0.0;
-        for (i64 k = 0; k < n; ++k) before[k] = sum, sum += x[k];
-        sum = 0.0;
-        for (i64 k = n; k-- > 0;) after[k] = sum, sum += x[k];
+        double low = 0.0, high = 0.0;
+        for (i64 k = 0, l = n - 1; k < n; ++k, --l) {
+            others[k] = low, low += x[k];
+            after[l] = high, high += x[l];
+        }
+        for (i64 k = 0; k < n; ++k) others[k] += after[k];
     }
 
     // The same of two at once: four sums that do not wait for each other.
-    static void sums_of_others(const Numbers& x, Numbers& before, Numbers& after, const Numbers& y,
-                               Numbers& y_before, Numbers& y_after) {
+    static void sums_of_others(const Numbers& x, Numbers& others, Numbers& after, const Numbers& y,
+                               Numbers& y_others, Numbers& y_after) {
         const i64 n = static_cast<i64>(x.size());
         double low = 0.0, high = 0.0, y_low = 0.0, y_high = 0.0;
         for (i64 k = 0, l = n - 1; k < n; ++k, --l) {
-            before[k] = low, low += x[k];
+            others[k] = low, low += x[k];
             after[l] = high, high += x[l];
-            y_before[k] = y_low, y_low += y[k];
+            y_others[k] = y_low, y_low += y[k];
             y_after[l] = y_high, y_high += y[l];
         }
+        for (i64 k = 0; k < n; ++k) others[k] += after[k], y_others[k] += y_after[k];
     }
 
-    // The classes with rows in each cell, one cell after the other.
-    void used_classes(const GridColumn& grid, std::vector<i64>& start, std::vector<i32>& held) const {
+    // The classes with rows in each cell, one cell after the other, and how many they have; a few
+    // more entries follow, for vectors that reach beyond the last cell.
+    struct UsedClasses {
         UsedCells cells;
-        cells.read(grid, with_.classes);
-        for (i32 a : cells.cell) ++start[a + 1];
-        for (i64 a = 0; a < grid.cells; ++a) start[a + 1] += start[a];
-        std::vector<i64> next(start.begin(), start.end() - 1);
-        held.resize(cells.cell.size());
-        for (i64 e = 0; e < cells.size(); ++e) held[next[cells.cell[e]]++] = cells.of[e];
-    }
+        std::vector<i64> start, next;  // (cells + 1,)
+        std::vector<i32> of;
+        Numbers weight;
+
+        void read(const GridColumn& grid, i64 classes) {
+            cells.read(grid, classes);
+            start.assign(static_cast<std::size_t>(grid.cells) + 1, 0);
+            for (i32 a : cells.cell) ++start[a + 1];
+            for (i64 a = 0; a < grid.cells; ++a) start[a + 1] += start[a];
+            next.assign(start.begin(), start.end() - 1);
+            of.assign(cells.cell.size() + 8, 0), weight.assign(cells.cell.size() + 8, 0.0);
+            for (i64 e = 0; e < cells.size(); ++e) {
+                const i64 i = next[cells.cell[e]]++;
+                of[i] = cells.of[e], weight[i] = cells.weight[e];
+            }
+        }
+    };
 
     bool has_spread(double n, double squares, double typical) const {
-        return n - as_.less > HARDLY_ROWS * n && squares > std::max(SPREADLESS * typical, SMALLEST) * n;
+        const double least = std::max(SPREADLESS * typical, SMALLEST_NUMBER);
+        return n - as_.less > HARDLY_ROWS * n && squares > least * n;
     }
 
     struct Left {  // of a class after a row at x is taken out
@@ -183,7 +180,7 @@ private:
             Numbers held(K), divisor(K), any(c.squares, c.squares + K), n(c.n, c.n + K), after(K);
             double sum = 0.0;
             for (i64 k = 0; k < K; ++k) sum += std::max(c.squares[k], 0.0), everyone += n[k];
-            const double typical = sum / std::max(everyone, SMALLEST);
+            const double typical = sum / std::max(everyone, SMALLEST_NUMBER);
             for (i64 k = 0; k < K; ++k) {
                 const bool has = scorer.has_spread(n[k], std::max(c.squares[k], 0.0), typical);
                 held[k] = has ? c.squares[k] : 0.0, divisor[k] = has ? n[k] - scorer.as_.less : 0.0;
@@ -191,7 +188,6 @@ private:
             auto of_others = [&](const Numbers& x, Numbers& out) {
                 out.resize(static_cast<std::size_t>(K));
                 sums_of_others(x, out, after);
-                for (i64 k = 0; k < K; ++k) out[k] += after[k];
             };
             of_others(held, squares), of_others(divisor, freedom);
             of_others(any, all_squares), of_others(n, rows);
@@ -224,13 +220,14 @@ private:
                 if (!column.exact) return {};
                 own = counted(k, k + 1, own.mean, k, a, one), lost = false;
             }
-            const double typical = (all_squares[k] + own.squares) / std::max(rows[k] + own.n, SMALLEST);
+            const double typical =
+                (all_squares[k] + own.squares) / std::max(rows[k] + own.n, SMALLEST_NUMBER);
             const bool has = of.has_spread(own.n, own.squares, typical), blank = own.n == 0.0;
             const bool by_all = !has && (blank || !(freedom[k] > 0.0));
             double variance = has ? own.squares / (own.n - of.as_.less)
                                   : by_all ? 0.0 : squares[k] / freedom[k];
             double centre = own.mean;
-            if (by_all || variance < SMALLEST) {
+            if (by_all || variance < SMALLEST_NUMBER) {
                 ClassMoments all = column.everyone.without(x, one, lost);
                 if (lost) {
                     if (!column.exact) return {};
@@ -239,7 +236,7 @@ private:
                 if (by_all) variance = all.variance();
                 if (blank) centre = all.mean;
                 const double floor = SPREADLESS * all.variance();
-                if (variance < SMALLEST) variance = floor < SMALLEST ? 1.0 : floor;
+                if (variance < SMALLEST_NUMBER) variance = floor < SMALLEST_NUMBER ? 1.0 : floor;
             }
             variance = std::max(variance, of.as_.least);
             const double t = x - centre;
@@ -251,6 +248,7 @@ private:
     const ClassRows& with_;
     const GaussianReading& as_;
     double prior_ = 0.0;
+    UsedClasses used_;
 };
 
 // Whether some values of a column repeat more than a density allows.
@@ -278,9 +276,11 @@ inline bool has_atoms(const GridColumn& grid, const double* values, i64 classes,
         const double pitch = 0.5 * gaps[(n_gaps - 1) / 2] + 0.5 * gaps[n_gaps / 2];
         bool atom = true;
         for (i64 side : {low, high}) {
-            const double held = side == low ? before[a] - before[low] : before[high + 1] - before[a + 1];
+            const double held =
+                side == low ? before[a] - before[low] : before[high + 1] - before[a + 1];
             const double away = std::nearbyint(std::abs(values[a] - values[side]) / pitch);
-            const double places = std::max(static_cast<double>(std::max<i64>(std::abs(a - side), 1)), away);
+            const i64 apart = std::max<i64>(std::abs(a - side), 1);
+            const double places = std::max(static_cast<double>(apart), away);
             atom &= away == away && rows[a] >= TIMES * (held / places);
         }
         found += atom;

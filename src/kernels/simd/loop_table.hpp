@@ -33,6 +33,11 @@ struct SparseScore {
 constexpr double CANCELLED = 0x1p-16;  // what is left of a sum has too few digits below this share
 constexpr double RESIDUE = 0x1p-40;  // of a difference of weights: less than this share is rounding
 
+constexpr double SPREADLESS = 1e-9;      // share of the variance within classes that is none
+constexpr double HARDLY_ROWS = 0x1p-40;  // share of the rows of a class that is none
+constexpr double FEWER_DIGITS = 0x1p16;  // that a difference may have
+constexpr double SMALLEST_NUMBER = 0x1p-1022;
+
 constexpr double PRODUCT_RANGE = 0x1p66;  // a product of 15 factors so large is still a number
 
 struct EntryRows {  // the entries of n rows that are not 0: row i has start[i] … start[i+1]−1
@@ -112,6 +117,20 @@ struct DensityShares {
     double strength;
 };
 
+struct GaussianOthers {  // of each class, and of all other classes together
+    const double *n, *mean, *squares;               // of the class: rows, mean, squares about it
+    const double *rows, *all_squares;               // of the others
+    const double *spread, *freedom;                 // of the others whose rows have a spread: their
+                                                    // squares, and what divides them
+    double less, least;  // what a class's rows are lessened by to divide, the least variance
+};
+
+struct GaussianShares {
+    const double *n, *prior;              // of each class
+    const double *mass, *scaled, *scale;  // summed over the other classes
+    double pooled_rows, everyone, all_prior;
+};
+
 struct Loops {
     void (*moments_into)(i64 d, double n, double n_lo, const double* cells, i64 pad,
                          const double* to, double* t1h, double* t1l, double* t2h, double* t2l);
@@ -177,6 +196,13 @@ struct Loops {
     void (*density_shares)(const DensityShares& given, i64 bins, const i64* start, double* share);
     double (*log_sum)(i64 n, const double* weight, const double* x, bool few);
     void (*exps_of)(i64 n, double* x);
+    double (*gaussian_mass)(i64 classes, double x, const double* constant, const double* centre,
+                            const double* scale, double* mass);
+    void (*gaussian_left)(const GaussianOthers& given, double x, i64 n, const i32* of,
+                          const double* one, double* variance, double* square, double* rows,
+                          double* odd);
+    void (*gaussian_shares)(const GaussianShares& given, i64 n, const i32* of, const double* one,
+                            const double* mine, double* share);
 };
 
 namespace baseline {

@@ -241,6 +241,7 @@ SparseScore<I> sparse_entry() {
 #include "simd/loops_leave_one_out.hpp"
 #include "simd/loops_pooled.hpp"
 #include "simd/loops_choice.hpp"
+#include "simd/loops_gaussian.hpp"
 
 namespace tb {
 namespace TB_ISA {
@@ -292,6 +293,9 @@ const Loops* loops() {
         density_shares,
         log_sum,
         exps_of,
+        gaussian_mass,
+        gaussian_left,
+        gaussian_shares,
     };
     return &table;
 }

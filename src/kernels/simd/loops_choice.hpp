@@ -16,22 +16,45 @@ inline double share_of(double mine, double rest) {
     return mine > 0.0 ? share : 0.0;
 }
 
+inline vec gathered(const double* x, const i32* at) {
+    vec found{};
+    for (i64 l = 0; l < W; ++l) found[l] = x[at[l]];
+    return found;
+}
+
+inline vec rows_left(vec whole, vec part) {
+    const vec rest = whole - part;
+    return rest <= RESIDUE * whole ? splat(0.0) : rest;
+}
+
+inline vec bin_share(const BinShares& s, const i32* b, const i32* k, vec w) {
+    const vec zero = splat(0.0), row = gathered(s.row, k), prior = gathered(s.prior, k);
+    const vec held = gathered(s.rows, k), one = row < w ? row : w, others = rows_left(held, one);
+    const auto gone = others == zero;
+    const vec count = rows_left(gone ? gathered(s.all, b) : w, one);
+    const vec whole = gone ? rows_left(splat(s.everyone), one) : others;
+    const vec left = prior - one, rest = left < zero ? zero : left;
+    const vec mine = rest * (count + s.each) / (whole + s.strength);
+    const vec full = prior * (w + s.each) / (held + s.strength);
+    const vec more = gathered(s.said, b) - full, said = more < zero ? zero : more;
+    return mine > zero ? mine / (said + mine) : zero;
+}
+
 // The share of the own class in what bins say of a row, which is taken out.
 void bin_shares(const BinShares& s, i64 n, const i32* cell, const i32* of, const double* weight,
                 double* TB_RESTRICT share) {
-    const double each = s.each, S = s.strength, everyone = s.everyone;
-    for (i64 e = 0; e < n; ++e) {
-        const i64 k = of[e], b = cell[e];
-        const double w = weight[e], row = s.row[k], prior = s.prior[k], held = s.rows[k];
-        const double one = row < w ? row : w, others = left_of(held, one);
-        const bool gone = others == 0.0;
-        const double count = gone ? left_of(s.all[b], one) : left_of(w, one);
-        const double whole = gone ? left_of(everyone, one) : others;
-        const double rest = prior - one;
-        const double mine = (rest < 0.0 ? 0.0 : rest) * (count + each) / (whole + S);
-        const double full = prior * (w + each) / (held + S);
-        share[e] = share_of(mine, s.said[b] - full);
+    i64 e = 0;
+    for (; e + W <= n; e += W)
+        store(share + e, bin_share(s, cell + e, of + e, load(weight + e)));
+    i32 b[W], k[W];
+    double w[W], found[W];
+    for (i64 l = 0; l < W; ++l) {
+        const bool some = e + l < n;
+        b[l] = some ? cell[e + l] : 0, k[l] = some ? of[e + l] : 0;
+        w[l] = some ? weight[e + l] : 1.0;
     }
+    if (e < n) store(found, bin_share(s, b, k, load(w)));
+    for (i64 l = 0; e + l < n; ++l) share[e + l] = found[l];
 }
 
 // Of entries that stand bin by bin: what is taken out of each with a row, what that leaves of its
@@ -61,8 +84,8 @@ void ratios(i64 n, const double* part, const double* whole, double more,
     for (i64 i = 0; i < n; ++i) ratio[i] = part[i] / (whole[i] + more);
 }
 
-// The rows of each entry's class, spread over neighbouring bins, in the entry's bin: for up to eight
-// kernels at once, a lane each; `part` is for the entries of one class.
+// The rows of each entry's class, spread over neighbouring bins, in the entry's bin: for up to
+// eight kernels at once, a lane each; `part` is for the entries of one class.
 void spread_rows(const SpreadRows& s, i64 classes, i64 widths, double* part,
                  double* TB_RESTRICT spread, i64 step) {
     constexpr i64 LANES = 8, R = LANES / W;
@@ -129,8 +152,7 @@ double log_sum(i64 n, const double* weight, const double* x, bool few) {
         }
         const bits i = (bits)v;
         const vec one = splat(1.0), m = v < LEAST ? splat(0.0) : (vec)((i & MANTISSA) | ONE);
-        product *= m;
-        product *= (w > 1.0 ? m : one) * (w > 2.0 ? m : one) * (w > 3.0 ? m : one);
+        product *= m * ((w > 1.0 ? m : one) * ((w > 2.0 ? m : one) * (w > 3.0 ? m : one)));
         exponent += w * (number(i >> 52) - 1023.0);
     };
     for (i64 i = 0; i < n;) {
