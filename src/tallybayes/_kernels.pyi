@@ -169,6 +169,19 @@ def rebase_moments(
     old_origin: _F8,
     new_origin: _F8,
 ) -> None: ...
+def centre_columns(
+    n: _F8,
+    s1_hi: _F8,
+    s1_lo: _F8,
+    s2_hi: _F8,
+    s2_lo: _F8,
+    n_lo: _F8,
+    origin: _F8,
+    residue: float,
+    mean: _F8,
+    squares: _F8,
+    everyone: _F8,
+) -> None: ...
 def centre_moments(
     n: _F8,
     s1_hi: _F8,

@@ -469,3 +469,27 @@ def test_a_sparse_index_out_of_range_is_a_fault(wrong, fmt):
     held.indices[1] = wrong
     _, fault = sparse_moments(held, np.zeros(3, dtype=np.int32), None, 1)
     assert fault & _kernels.OUT_OF_RANGE
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 7, 60])
+def test_columns_are_centred_together_as_each_alone(n_classes):
+    rng = np.random.default_rng(n_classes)
+    columns = []
+    for origin in (0.0, -3.25, 1e6):
+        x, w = origin + rng.normal(size=(90, 1)), rng.exponential(size=90)
+        codes = rng.integers(0, n_classes, size=90).astype(np.int32)
+        codes[codes == 1] = 0  # the second class has no rows
+        tally, _ = dense_moments(x, codes, w, n_classes, [origin])
+        tally.add_weight(np.bincount(codes, w, n_classes)[:, None])
+        columns.append(tally)
+    each = zip(*(column.totals for column in columns), strict=True)
+    totals = [np.concatenate(parts, axis=1).T.copy() for parts in each]
+    mean, squares = np.empty((3, n_classes)), np.empty((3, n_classes))
+    everyone = np.empty((3, 3))
+    origin = np.concatenate([c.origin for c in columns])
+    _kernels.centre_columns(*totals, origin, 2.0**-90, mean, squares, everyone)
+    for j, column in enumerate(columns):
+        own, pool = column.mean_and_squares(), column.pooled()
+        np.testing.assert_array_equal([mean[j], squares[j]], [part[:, 0] for part in own])
+        expected = [pool.n[0, 0], *(part[0, 0] for part in pool.mean_and_squares())]
+        np.testing.assert_array_equal(everyone[j], expected)

@@ -191,6 +191,13 @@ WRITING = {
         0.0,
         *(out((4, 4), np.float64) for _ in range(2)),
     ),
+    "centre_columns": lambda out: _kernels.centre_columns(
+        *(np.ones((4, 4)) for _ in range(6)),
+        np.zeros(4),
+        0.0,
+        *(out((4, 4), np.float64) for _ in range(2)),
+        np.empty((4, 3)),
+    ),
     "DenseScorer, joint": lambda out: _kernels.DenseScorer(
         np.ones((4, 2)), None, np.zeros(4), 0, None, False
     ).score(np.ones((4, 2)), out((4, 4), np.float64), None, 1),

@@ -79,3 +79,10 @@ def test_gaps_are_left_out_and_infinity_is_a_fault():
     assert count(np.array([np.nan, 1.0]), [0, 1]).counts.tolist() == [[0.0], [1.0]]
     fault, *_ = _kernels.grid_counts(np.array([np.inf]), np.zeros(1, dtype=np.int32), None, 1, 8)
     assert fault == _kernels.NOT_FINITE
+
+
+@given(st.lists(st.tuples(st.lists(NUMBERS, max_size=30), st.integers(8, 64)), max_size=4))
+def test_values_of_several_columns_are_those_of_each(cases):
+    tallies = [count(np.array(x), np.zeros(len(x)), budget=budget) for x, budget in cases]
+    found = GridCounts.values_of_each(tallies)
+    assert [values.tolist() for values in found] == [t.values().tolist() for t in tallies]

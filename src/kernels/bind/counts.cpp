@@ -269,4 +269,22 @@ void bind_counts(nb::module_& m) {
         },
         "n"_a, "s1_hi"_a.noconvert(), "s1_lo"_a.noconvert(), "s2_hi"_a.noconvert(), "s2_lo"_a.noconvert(), "n_lo"_a, "origin"_a, "residue"_a, "mean"_a.noconvert(),
         "squares"_a.noconvert());
+    m.def(
+        "centre_columns",
+        [](InTable<double> n, InTable<double> a, InTable<double> b, InTable<double> c,
+           InTable<double> d, InTable<double> e, const InVector<double>& origin, double residue,
+           OutTable<double> mean, OutTable<double> squares, OutTable<double> everyone) {
+            const i64 columns = static_cast<i64>(n.shape(0)), K = static_cast<i64>(n.shape(1));
+            if (K < 1) throw nb::value_error("a column has at least one class");
+            for (auto* table : {&mean, &squares})
+                need(*table, 0, columns, "output"), need(*table, 1, K, "output");
+            need(everyone, 0, columns, "everyone"), need(everyone, 1, 3, "everyone");
+            need(origin, 0, columns, "origin");
+            const auto totals = totals_of<const double>(n, a, b, c, d, e);
+            nb::gil_scoped_release release;
+            centre_columns(totals, origin.data(), columns, K, residue, mean.data(), squares.data(),
+                           everyone.data());
+        },
+        "n"_a, "s1_hi"_a, "s1_lo"_a, "s2_hi"_a, "s2_lo"_a, "n_lo"_a, "origin"_a, "residue"_a,
+        "mean"_a.noconvert(), "squares"_a.noconvert(), "everyone"_a.noconvert());
 }

@@ -1,7 +1,9 @@
 // Arithmetic of moment totals, cell by cell in double-double: S1 = Σw(x−c), S2 = Σw(x−c)².
 // Plain loops: these run once a call, not once a row.
 #pragma once
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "core/view.hpp"
 
@@ -43,6 +45,10 @@ inline Double2 whole_sum(const double* part, i64 pad) {
 template <class T>
 struct MomentTotals {  // arrays (cells,); T is const double where they are only read
     T *n_hi, *s1_hi, *s1_lo, *s2_hi, *s2_lo, *n_lo;
+    // the same from cell i on, to be read
+    MomentTotals<const T> part(i64 i) const {
+        return {n_hi + i, s1_hi + i, s1_lo + i, s2_hi + i, s2_lo + i, n_lo + i};
+    }
     Double2 n(i64 i) const { return {n_hi[i], n_lo[i]}; }
     Double2 s1(i64 i) const { return {s1_hi[i], s1_lo[i]}; }
     Double2 s2(i64 i) const { return {s2_hi[i], s2_lo[i]}; }
@@ -51,15 +57,22 @@ struct MomentTotals {  // arrays (cells,); T is const double where they are only
     }
 };
 
+// a · 1, bit for bit, without the call that fma is on some machines
+inline Double2 times_one(Double2 a) { return quick(a.hi, 0.0 + (a.hi * 0.0 + a.lo)); }
+
 // to += factor · from, both about the same origin.
 inline void add_moments(const MomentTotals<double>& to, const MomentTotals<const double>& from,
                         double factor, i64 cells) {
     const Double2 f{factor, 0.0};
-    for (i64 i = 0; i < cells; ++i) {
-        const Double2 n = to.n(i) + from.n(i) * f;
-        to.n_hi[i] = n.hi, to.n_lo[i] = n.lo;
-        to.set(i, to.s1(i) + from.s1(i) * f, to.s2(i) + from.s2(i) * f);
-    }
+    auto add = [&](auto scaled) {
+        for (i64 i = 0; i < cells; ++i) {
+            const Double2 n = to.n(i) + scaled(from.n(i));
+            to.n_hi[i] = n.hi, to.n_lo[i] = n.lo;
+            to.set(i, to.s1(i) + scaled(from.s1(i)), to.s2(i) + scaled(from.s2(i)));
+        }
+    };
+    if (factor == 1.0) add(times_one);
+    else add([&](Double2 a) { return a * f; });
 }
 
 // Moves the origin of (classes, d) totals: δ = old − new, S2 += 2δ·S1 + nδ², S1 += nδ.
@@ -111,6 +124,34 @@ inline void centre_moments(const MomentTotals<const double>& t, const double* or
         const Centred found =
             centred(t.n(i), t.s1(i), t.s2(i), origin[i % d], residue * std::fabs(t.s2_hi[i]));
         mean[i] = found.mean.hi, squares[i] = found.squares;
+    }
+}
+
+// The same of columns with totals (columns, classes), and n, mean and squares of all classes of
+// each together, (columns, 3). Halves of the classes are added to each other.
+inline void centre_columns(const MomentTotals<const double>& t, const double* origin, i64 columns,
+                           i64 classes, double residue, double* mean, double* squares,
+                           double* everyone) {
+    std::vector<double> room(6 * classes);
+    double* const at = room.data();
+    const MomentTotals<double> pool{at,           at + classes,     at + 2 * classes,
+                                    at + 3 * classes, at + 4 * classes, at + 5 * classes};
+    const MomentTotals<const double> pooled = pool.part(0);
+    for (i64 j = 0; j < columns; ++j) {
+        const MomentTotals<const double> own = t.part(j * classes);
+        centre_moments(own, origin + j, classes, 1, residue, mean + j * classes,
+                       squares + j * classes);
+        const double* const parts[] = {own.n_hi,  own.s1_hi, own.s1_lo,
+                                       own.s2_hi, own.s2_lo, own.n_lo};
+        for (int i = 0; i < 6; ++i) std::copy(parts[i], parts[i] + classes, at + i * classes);
+        for (i64 rows = classes; rows > 1;) {
+            const i64 half = (rows + 1) / 2;
+            add_moments(pool, pool.part(half), 1.0, rows - half);
+            rows = half;
+        }
+        double* all = everyone + 3 * j;
+        all[0] = pool.n_hi[0];
+        centre_moments(pooled, origin + j, 1, 1, residue, all + 1, all + 2);
     }
 }
 

@@ -11,6 +11,7 @@ Bins, quantiles, densities and the choice of a family are read from these counts
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -41,6 +42,13 @@ def lower_edges_of(keys: Keys, shift: Keys | int) -> Array:
     below = keys < 0
     magnitude = np.where(below, (-keys << shift) - 1, keys << shift)
     return np.where(below, -_float_of(magnitude), _float_of(magnitude))
+
+
+def _values_of(keys: Keys, shift: Keys | int) -> Array:
+    """The value nearest 0 of cells, float64 (n_cells,)."""
+    below = keys < 0
+    value = _float_of(np.where(below, -keys - 1, keys) << shift)
+    return np.where(below, -value, value)
 
 
 class GridCounts(Tally):
@@ -161,6 +169,17 @@ class GridCounts(Tally):
         }
 
     # ---- reading ---------------------------------------------------------------------------------
+    @staticmethod
+    def values_of_each(grids: Sequence[GridCounts]) -> list[Array]:
+        """:meth:`values` of several columns."""
+        if not grids:
+            return []
+        n_cells = [len(grid.keys) for grid in grids]
+        shift = np.repeat(np.array([grid.shift for grid in grids], dtype=np.int64), n_cells)
+        values = _values_of(np.concatenate([grid.keys for grid in grids]), shift)
+        ends = np.cumsum(n_cells).tolist()
+        return [values[end - n : end] for n, end in zip(n_cells, ends, strict=True)]
+
     def keys_of(self, x: Array) -> Keys:
         """The keys of values on this tally's grid, int64 like x."""
         bits = np.ascontiguousarray(x, dtype=np.float64).view(np.int64)
@@ -181,7 +200,4 @@ class GridCounts(Tally):
     def values(self) -> Array:
         """One value that stands for each cell, float64 (n_cells,): the one nearest 0, which is the
         value itself where the cell has but one of few bits, such as a whole number."""
-        below = self.keys < 0
-        magnitude = np.where(below, -self.keys - 1, self.keys) << self.shift
-        value = _float_of(magnitude)
-        return np.where(below, -value, value)
+        return _values_of(self.keys, self.shift)

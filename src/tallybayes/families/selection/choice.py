@@ -36,6 +36,7 @@ from tallybayes.families.numeric.kernel_density import (
 from tallybayes.families.numeric.pooled import Pooled
 from tallybayes.families.selection.counts import is_of_counts, score_counts
 from tallybayes.tally import UNIT_ROWS, GridCounts, Moments, RowWeights
+from tallybayes.tally.moments import VANISHING
 
 __all__ = ["UNDECLARED", "ReadAs", "can_read_as", "choose", "read_each_as"]
 
@@ -121,7 +122,7 @@ class _Candidates:
         self.filled = [j for j, column in enumerate(columns) if column.grid.counts.any()]
         grids = [columns[j].grid for j in self.filled]
         self.counts = [np.ascontiguousarray(grid.counts) for grid in grids]
-        self.values = [grid.values() for grid in grids]
+        self.values = GridCounts.values_of_each(grids)
         by_class = np.broadcast_to(row_weights.by_class[:, 0], classes.shape)
         self.row = np.ascontiguousarray(by_class)
 
@@ -182,12 +183,19 @@ class _Candidates:
         )
         bins[np.isnan(bins)] = -np.inf  # those of fewer bins
         options = [(width, strength) for width in WIDTHS for strength in STRENGTHS]
-        found = []
-        for scores, smooth in zip(bins, densities, strict=True):
-            i, k = int(scores.argmax()), int(smooth.argmax())
-            density = ReadAs("smooth", float(smooth[k]), FINE_BINS, *options[k])
-            found.append((ReadAs("bins", float(scores[i]), CANDIDATES[i]), density))
-        return found
+        best_bins, best_densities = bins.argmax(axis=1), densities.argmax(axis=1)
+        each = np.arange(n)
+        found = zip(
+            best_bins.tolist(),
+            bins[each, best_bins].tolist(),
+            best_densities.tolist(),
+            densities[each, best_densities].tolist(),
+            strict=True,
+        )
+        return [
+            (ReadAs("bins", score, CANDIDATES[i]), ReadAs("smooth", dense, FINE_BINS, *options[k]))
+            for i, score, k, dense in found
+        ]
 
     def _gaussians(self, others: list[ReadAs]) -> list[float]:
         """L of the Gaussian of each column that has values; where it is below that of another
@@ -254,18 +262,17 @@ def _better(first: ReadAs, second: ReadAs) -> ReadAs:
 
 def _statistics(columns: list[Moments]) -> tuple[Statistics, Statistics]:
     """Those of each class, float64 (n_columns, n_classes), and of all together, (n_columns, 1)."""
-    arrays = (
-        np.concatenate(parts, axis=1) for parts in zip(*(m.totals for m in columns), strict=True)
+    shape = len(columns), columns[0].n_classes
+    n, s1_hi, s1_lo, s2_hi, s2_lo, n_lo = (
+        np.concatenate(parts).reshape(shape)
+        for parts in zip(*(moments.totals for moments in columns), strict=True)
     )
-    n, s1_hi, s1_lo, s2_hi, s2_lo, n_lo = arrays
     origin = np.concatenate([moments.origin for moments in columns])
-    together = Moments(origin, n, s1_hi, s1_lo, s2_hi, s2_lo, n_lo)
-    pooled = together.pooled()
-    own, everyone = (
-        Statistics(*(np.ascontiguousarray(part.T) for part in (m.n, *m.mean_and_squares())))
-        for m in (together, pooled)
+    mean, squares, everyone = np.empty(shape), np.empty(shape), np.empty((len(columns), 3))
+    _kernels.centre_columns(
+        n, s1_hi, s1_lo, s2_hi, s2_lo, n_lo, origin, VANISHING, mean, squares, everyone
     )
-    return own, everyone
+    return Statistics(n, mean, squares), Statistics(*np.hsplit(everyone, 3))
 
 
 def read_each_as(
