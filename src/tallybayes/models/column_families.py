@@ -182,6 +182,9 @@ class _Reader:
         """The smoothing that was chosen for a column, as the schema gives it."""
         return "" if alpha is None or self.criterion is None else f", α = {alpha:.3g}"
 
+    def _has_levels(self, name: str) -> bool:
+        return ((name,), "levels") in self.here or self.declared.levels(name) is not None
+
     def _counted_levels(self, name: str) -> tuple[list[str], Array]:
         """Levels and their counts (n_classes, n_levels): those declared, or those found."""
         declared = self.declared.levels(name)
@@ -219,6 +222,8 @@ class _Reader:
     def _kinds(self, name: str, counted: NumberCounts) -> KindsPart | None:
         """What a missing value, a number and each string beside the numbers say by themselves; None
         where there are only numbers, and missing values are not evidence."""
+        if self.missing == "ignore" and not self._has_levels(name):
+            return None
         strings, counts = self._counted_levels(name)
         if self.missing == "ignore" and not strings:
             return None

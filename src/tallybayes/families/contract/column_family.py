@@ -252,6 +252,8 @@ class BinnedReading:
         """The bins with a prior as strong as it is to be, and the smoothing where it follows the
         model's or was chosen; `grid` are the column's values."""
         law, alpha = tuning.of_law(self.law, self.alpha)
+        if law is self.law and alpha == self.alpha:
+            return self, alpha
         return replace(self, law=law, alpha=alpha), alpha
 
 

@@ -10,19 +10,23 @@ AT_ONCE = 1 << 16
 """Numbers of the tables that are computed together: few enough to stay in the cache."""
 
 
-def alike(keys: Sequence[Hashable], sizes: Sequence[int]) -> Iterator[list[int]]:
-    """The places of equal keys, in parts of at most :data:`AT_ONCE` numbers, or of one table.
+def alike(
+    keys: Sequence[Hashable], sizes: Sequence[int], at_once: int = AT_ONCE
+) -> Iterator[list[int]]:
+    """The places of equal keys, in parts of at most so many numbers, or of one table.
 
     Parameters
     ----------
     keys : sequence of hashable
     sizes : sequence of int
         How many numbers the table of each has; equal where the keys are.
+    at_once : int
+        Numbers of a part.
     """
     places: dict[Hashable, list[int]] = {}
     for i, key in enumerate(keys):
         places.setdefault(key, []).append(i)
     for same in places.values():
-        step = max(1, AT_ONCE // max(1, sizes[same[0]]))
+        step = max(1, at_once // max(1, sizes[same[0]]))
         for start in range(0, len(same), step):
             yield same[start : start + step]

@@ -48,6 +48,9 @@ WIDTHS = (0, 1, 2, 4, 8, 16)
 FINE_BINS = 128
 STRENGTHS = (1.0, 4.0, 16.0, 64.0)  # in effective rows
 
+AT_ONCE = 1 << 14
+"""Numbers of the tables that are spread together."""
+
 
 @lru_cache(maxsize=64)
 def _kernel(n: int, width: int) -> Array:
@@ -183,10 +186,11 @@ def smooth_laws(
     shapes = [of.counts.shape for of in bins]
     laws: list[CellLaw | None] = [None] * len(bins)
     keys = list(zip(shapes, widths, strict=True))
-    for places in alike(keys, [math.prod(shape) for shape in shapes]):
+    for places in alike(keys, [math.prod(shape) for shape in shapes], AT_ONCE):
         (_, n), width = keys[places[0]]
         kernel = _kernel(n, width)
-        counts = np.stack([bins[i].counts for i in places])
+        tables = [bins[i].counts for i in places]
+        counts = np.stack(tables) if len(tables) > 1 else tables[0][None]
         rows, total = counts.sum(axis=1), counts.sum(axis=2, keepdims=True)
         spread = counts @ kernel.T
         centre = np.diag(kernel)
