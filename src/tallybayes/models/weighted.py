@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from tallybayes.models.column_families import ColumnReading
-from tallybayes.models.table import Contributions, TableModel
+from tallybayes.models.table import Chosen, Contributions, TableModel
 from tallybayes.models.weighted_terms import Term, columns_read, terms_of
-from tallybayes.models.weighting import PartNow, WeightingNow, apply_weighting
+from tallybayes.models.weighting import PartNow, Weighting, WeightingNow, apply_weighting
 from tallybayes.tables import Table
 from tallybayes.tally import ClassCounts
 from tallybayes.weighted.cells.counts import in_effective_rows
@@ -45,6 +45,12 @@ class WeightedModel(TableModel):
         if weighting is None or not self.tally.classes.count.any():
             return None
         return apply_weighting(weighting, self.tally_read, self.log_prior)
+
+    def hold(self, weighting: Weighting, now: WeightingNow) -> None:
+        """Predicts by other weights; `now` is what they say under the counts as they are."""
+        self.chosen = Chosen(weighting=weighting)
+        self.changed()
+        self._read["now"] = now
 
     def _read_columns(self) -> list[ColumnReading]:
         return columns_read(self, self.now)

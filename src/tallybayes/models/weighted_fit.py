@@ -14,6 +14,7 @@ from tallybayes.models.weighted_terms import left_out
 from tallybayes.models.weighting import (
     Figures,
     Weighting,
+    WeightingNow,
     apply_weighting,
     taken,
     without_rows,
@@ -53,8 +54,9 @@ def learned_weighting(
     weight: Array,
     *,
     prior_is_given: bool,
-) -> Weighting | None:
-    """What is learned on rows; None of rows of less than two classes.
+) -> tuple[Weighting, WeightingNow] | None:
+    """What is learned on rows, and what it says under the model's counts; None of rows of less than
+    two classes.
 
     Parameters
     ----------
@@ -116,8 +118,9 @@ def simplified_weighting(
     most: int,
     *,
     prior_is_given: bool,
-) -> Weighting:
-    """A weighting of at most so many terms; parameters are those of :func:`learned_weighting`."""
+) -> tuple[Weighting, WeightingNow]:
+    """A weighting of at most so many terms, and what it says under the model's counts; parameters
+    are those of :func:`learned_weighting`."""
     before, now = model.chosen.weighting, model.now
     assert before is not None
     assert now is not None
@@ -161,9 +164,11 @@ def simplified_weighting(
     return _measured(weighting, model, rows)
 
 
-def _measured(weighting: Weighting, model: WeightedModel, rows: LearningRows) -> Weighting:
-    """The weighting, and how far each of its terms separates the classes, on average over the rows
-    or a sample, in nats."""
+def _measured(
+    weighting: Weighting, model: WeightedModel, rows: LearningRows
+) -> tuple[Weighting, WeightingNow]:
+    """The weighting with how far each of its terms separates the classes, on average over the rows
+    or a sample, in nats; and what it says under the model's counts."""
     now = apply_weighting(weighting, model.tally_read, model.log_prior)
     some, weight = sampled(rows.y, rows.weight, rows.n_classes, MOST_APART)
     cells = rows.cells if len(some) == rows.n else np.ascontiguousarray(rows.cells[:, some])
@@ -174,7 +179,7 @@ def _measured(weighting: Weighting, model: WeightedModel, rows: LearningRows) ->
         table = now.score.tables[t][:, now.learned]
         spread = np.append(table.max(axis=1) - table.min(axis=1), 0.0)  # which −1 reads
         apart[t] = float(weight @ spread[cell]) / total
-    return replace(weighting, apart=apart)
+    return replace(weighting, apart=apart), now
 
 
 def _figures(

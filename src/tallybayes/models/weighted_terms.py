@@ -54,7 +54,7 @@ def left_out(model: TableModel, held: HeldColumns, rows: float) -> dict[str, str
         else:
             levels, strings, numbers = held[name]
             counts = held[name].counts
-            if _never_changes(counts, rows):
+            if float(counts.sum(axis=0).max(initial=0.0)) == rows:
                 out[name] = "the same in every row"
                 continue
             declared = name in model.reading.declared.families
@@ -63,12 +63,6 @@ def left_out(model: TableModel, held: HeldColumns, rows: float) -> dict[str, str
                 out[name] = "all strings are different"
                 warn_of_identifier(name, counts, model.warned)
     return out
-
-
-def _never_changes(counts: Array, rows: float) -> bool:
-    """Whether every row has the same value, or the same cell of the grid."""
-    of_value = counts.sum(axis=0)
-    return bool(of_value.max(initial=0.0) == rows)
 
 
 @dataclass(frozen=True, eq=False)

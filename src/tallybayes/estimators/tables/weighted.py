@@ -246,14 +246,16 @@ class WeightedNaiveBayes(TableClassifier):
         kept = np.flatnonzero(weight > 0.0)
         if len(kept) < len(own):
             x, own, weight = x.take(kept), own[kept], weight[kept]
-        weighting = learned_weighting(
+        model.warned.discard((StaleWarning, None))
+        learned = learned_weighting(
             model, self._options(), x, own, weight, prior_is_given=self.class_prior is not None
         )
-        model.chosen = Chosen(weighting=weighting)
-        model.warned.discard((StaleWarning, None))
-        if model.now is not None:
-            rows = model.tally.classes.count
-            warn_of_rows(model.now, model.schema.classes, rows, len(model.names))
+        if learned is None:
+            model.chosen = Chosen()
+            return
+        model.hold(*learned)
+        rows = model.tally.classes.count
+        warn_of_rows(learned[1], model.schema.classes, rows, len(model.names))
 
     def _options(self) -> FitOptions:
         return FitOptions(
@@ -332,7 +334,7 @@ class WeightedNaiveBayes(TableClassifier):
         own = codes_of(labels, model.schema.classes).astype(np.intp)
         given = self._weights(sample_weight, x, model.schema.classes, own)
         weight = weights_to_choose_on("weights are learned", model, own, given)
-        weighting = simplified_weighting(
+        shorter = simplified_weighting(
             model,
             self._options(),
             x,
@@ -341,8 +343,7 @@ class WeightedNaiveBayes(TableClassifier):
             int(max_terms),
             prior_is_given=self.class_prior is not None,
         )
-        twin._weighted().chosen = Chosen(weighting=weighting)
-        twin._model.changed()
+        twin._weighted().hold(*shorter)
         return twin
 
     def _choose_without(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Self:
