@@ -80,7 +80,7 @@ def levels_dense(
 def grid_counts(
     x: _Real, codes: _I4, weights: _F8 | None, classes: int, budget: int
 ) -> tuple[int, int, _I8, _F8]: ...
-def encode_texts(streams: list[Any], threads: int) -> list[tuple[_I4, list[str]]]: ...
+def encode_strings(streams: list[Any], threads: int) -> list[tuple[_I4, list[str]]]: ...
 def bin_entries(x: _Real, edges: _F8, entries: _I4, threads: int) -> int: ...
 def score_cells(
     counts: list[_F8],
@@ -460,7 +460,7 @@ class RowScorer:
         self, log_prior: _F8, fallback: int, dates: list[str], convert: Any, as_text: Any
     ) -> None: ...
     def add_levels(self, name: str, entry: dict[str, int], unseen: int, table: _F8) -> None: ...
-    def add_bins(self, name: str, edges: _F8, table: _F8, texts: dict[str, int]) -> None: ...
+    def add_bins(self, name: str, edges: _F8, table: _F8, strings: dict[str, int]) -> None: ...
     def add_pooled(
         self,
         name: str,
@@ -472,10 +472,10 @@ class RowScorer:
         scale: _F8,
         shift: _F8,
         share: float,
-        gap: _F8,
+        missing: _F8,
         there: _F8,
         least: int,
-        texts: dict[str, int],
+        strings: dict[str, int],
         beside: _F8,
     ) -> None: ...
     def add_quadratic(
@@ -485,18 +485,18 @@ class RowScorer:
         slope: _F8,
         mean: _F8,
         scale: _F8,
-        gap: _F8,
+        missing: _F8,
         least: int,
-        texts: dict[str, int],
+        strings: dict[str, int],
         beside: _F8,
     ) -> None: ...
     def add_function(
         self,
         name: str,
         function: Callable[[float], list[float]],
-        gap: _F8,
+        missing: _F8,
         least: int,
-        texts: dict[str, int],
+        strings: dict[str, int],
         beside: _F8,
     ) -> None: ...
     def add_group(

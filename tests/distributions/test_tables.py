@@ -289,14 +289,16 @@ def test_gaps_are_drawn_by_their_share_where_they_are_evidence():
     for name in ("age", "job"):
         column = model.class_conditional_[name]
         share = [(x[name][y == c].isna().sum() + 1) / ((y == c).sum() + 4) for c in ("no", "yes")]
-        np.testing.assert_allclose(column.gap, share, atol=0.01)
+        np.testing.assert_allclose(column.missing, share, atol=0.01)
         drawn = column.sample(20_000, random_state=0)
-        np.testing.assert_allclose(pd.isna(drawn).mean(axis=0), column.gap, atol=0.02)
-        np.testing.assert_allclose(column.log_prob([None]), np.log(column.gap)[None], rtol=1e-12)
+        np.testing.assert_allclose(pd.isna(drawn).mean(axis=0), column.missing, atol=0.02)
+        np.testing.assert_allclose(
+            column.log_prob([None]), np.log(column.missing)[None], rtol=1e-12
+        )
     job = model.class_conditional_["job"]
     np.testing.assert_allclose(job.probs.sum(axis=1), 1.0, rtol=1e-13)
     np.testing.assert_allclose(
-        job.log_prob(job.levels).T, np.log(job.probs * (1 - job.gap)[:, None]), rtol=1e-12
+        job.log_prob(job.levels).T, np.log(job.probs * (1 - job.missing)[:, None]), rtol=1e-12
     )
 
 

@@ -64,15 +64,15 @@ TRANSFORMED = (lambda u: Gaussian(transform="yeo-johnson"),)
 def families_for(kind, *, scaling=False, fixed=True):
     """Families that a kind of column may be declared as."""
     found = list(OF_LEVELS if scaling else OF_LEVELS + OF_LEVELS_IN_ROWS)
-    if kind in NUMBERS or kind in ("gaps", "dates"):
+    if kind in NUMBERS or kind in ("missing", "dates"):
         found += OF_NUMBERS if scaling else OF_NUMBERS + OF_NUMBERS_IN_ROWS
         if not fixed:
             found += CHOSEN_ON_READING
             # an exponent is hardly determined, so far from 0 or where a value is so far away
             found += () if kind in ("far", "huge", "1e9", "1e12", "vanishing") else TRANSFORMED
-    if kind in ("whole", "gaps"):
+    if kind in ("whole", "missing"):
         found += OF_COUNTS if scaling else OF_COUNTS + OF_COUNTS_IN_ROWS
-    if kind in ("booleans", "gaps"):
+    if kind in ("booleans", "missing"):
         found += OF_TWO
     return found
 

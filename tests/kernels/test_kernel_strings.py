@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reference import encode_texts
+from reference import encode_strings
 from tallybayes import _kernels
 
 TYPES = [pa.string(), pa.large_string(), pa.string_view()]
@@ -27,12 +27,12 @@ def stream_of(column):
 
 
 def encoded(*columns, threads=2):
-    return _kernels.encode_texts([stream_of(column) for column in columns], threads)
+    return _kernels.encode_strings([stream_of(column) for column in columns], threads)
 
 
 def need_equal(read, strings):
     codes, levels = read
-    expected_codes, expected_levels = encode_texts(strings)
+    expected_codes, expected_levels = encode_strings(strings)
     assert codes.dtype == np.int32
     assert codes.tolist() == expected_codes.tolist()
     assert levels == expected_levels
@@ -98,10 +98,10 @@ def test_a_column_of_numbers_is_refused():
 
 def test_what_is_no_stream_is_refused():
     with pytest.raises((TypeError, ValueError)):
-        _kernels.encode_texts([object()], 1)
+        _kernels.encode_strings([object()], 1)
     stream = stream_of(pa.array(["a"]))
-    _kernels.encode_texts([stream], 1)
-    (again,) = _kernels.encode_texts([stream], 1)
+    _kernels.encode_strings([stream], 1)
+    (again,) = _kernels.encode_strings([stream], 1)
     assert again[1] == []  # a stream is read once
 
 

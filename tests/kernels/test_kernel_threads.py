@@ -185,7 +185,7 @@ def pooled_columns(K, without, threads):
 def text_codes(threads):
     rows = np.random.default_rng(18).integers(0, 900, size=(9, 40_000))
     columns = [pa.chunked_array([row.astype(str)]) for row in rows]
-    read = _kernels.encode_texts([column.__arrow_c_stream__() for column in columns], threads)
+    read = _kernels.encode_strings([column.__arrow_c_stream__() for column in columns], threads)
     return [array for codes, levels in read for array in (codes, np.array(levels))]
 
 

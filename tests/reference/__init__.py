@@ -27,7 +27,7 @@ from reference.scores import (
     score_quadratic,
     score_sparse,
 )
-from reference.strings import encode_texts
+from reference.strings import encode_strings
 from reference.sums import count_sums, stored_rows
 
 __all__ = [
@@ -42,7 +42,7 @@ __all__ = [
     "count_levels",
     "count_moments",
     "count_sums",
-    "encode_texts",
+    "encode_strings",
     "highest_codes",
     "normalise",
     "rank_labels",

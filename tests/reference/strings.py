@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def encode_texts(strings):
+def encode_strings(strings):
     """The rank of each string among those that came before, −1 for None, and the distinct
     strings."""
     rank = {}

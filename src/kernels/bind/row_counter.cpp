@@ -301,7 +301,7 @@ private:
         column.holds = holds, column.least = least, column.dates = dates;
         columns_.push_back(std::move(column));
         known_[name] = nb::none();
-        codes_.push_back(-1), values_.push_back(GAP), dates_.push_back(dates);
+        codes_.push_back(-1), values_.push_back(MISSING), dates_.push_back(dates);
     }
     // the class of a label; for a new one, if it may come, the number that it will have
     std::size_t class_of(nb::handle label) const {
@@ -314,11 +314,11 @@ private:
     // Reads a column of a row, to be counted when all of the row is read; whether the row has it.
     bool read(nb::dict& row, std::size_t j, std::size_t k, double w) {
         CountedColumn& column = columns_[j];
-        codes_[j] = -1, values_[j] = GAP, dates_[j] = column.dates;
+        codes_[j] = -1, values_[j] = MISSING, dates_[j] = column.dates;
         if (column.holds == IGNORED) return false;
         const nb::handle held = value_at(row, column.name);
         const Value value = reader_.read(held);
-        if (value.what == Value::gap) return held.is_valid();
+        if (value.what == Value::missing) return held.is_valid();
         if (column.holds == UNDECIDED)
             refuse(column, "the first value of a column whose family its type decides");
         if (column.dates == UNKNOWN)

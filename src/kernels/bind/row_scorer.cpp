@@ -32,7 +32,7 @@ struct ScoredColumn {
     std::vector<double> edges;   // bins
     std::vector<double> table;   // levels and bins: (entries, classes), entry 0 the missing value
     std::vector<double> beside;  // densities: (entries, classes): missing, a number, strings
-    std::vector<double> constant, slope, mean, scale, gap;  // densities: (classes,) each
+    std::vector<double> constant, slope, mean, scale, missing;  // densities: (classes,) each
     std::vector<double> low, high, shift, there;  // pooled: of atoms, and (classes,) each
     double share = 0.0;          // pooled
     nb::object call;             // function
@@ -66,28 +66,28 @@ public:
         column.entry = entry, column.unseen = unseen;
         take(column, table);
     }
-    void add_bins(nb::object name, InVector<double> edges, InTable<double> table, nb::dict texts) {
+    void add_bins(nb::object name, InVector<double> edges, InTable<double> table, nb::dict strings) {
         ScoredColumn& column = add(name, ScoredColumn::bins);
-        column.edges = values_of(edges), column.entry = texts;
+        column.edges = values_of(edges), column.entry = strings;
         take(column, table);
-        if (table.shape(0) < edges.shape(0) + 2 + texts.size()) throw nb::value_error("edges do not fit the table");
+        if (table.shape(0) < edges.shape(0) + 2 + strings.size()) throw nb::value_error("edges do not fit the table");
     }
     // constant + slope·x − ((x − mean)·scale)²; x = 0 has no slope, which may be −inf
     void add_quadratic(nb::object name, InVector<double> constant, InVector<double> slope, InVector<double> mean,
-                       InVector<double> scale, InVector<double> gap, int least, nb::dict texts, InTable<double> beside) {
+                       InVector<double> scale, InVector<double> missing, int least, nb::dict strings, InTable<double> beside) {
         ScoredColumn& column = add(name, ScoredColumn::quadratic);
         column.least = least;
-        take_texts(column, texts, beside);
-        take(column, constant, slope, mean, scale, gap);
+        take_strings(column, strings, beside);
+        take(column, constant, slope, mean, scale, missing);
     }
     // a density beside atoms; see PooledTerms
     void add_pooled(nb::object name, InVector<double> low, InVector<double> high, InTable<double> atoms, InVector<double> constant,
-                    InVector<double> mean, InVector<double> scale, InVector<double> shift, double share, InVector<double> gap,
-                    InVector<double> there, int least, nb::dict texts, InTable<double> beside) {
+                    InVector<double> mean, InVector<double> scale, InVector<double> shift, double share, InVector<double> missing,
+                    InVector<double> there, int least, nb::dict strings, InTable<double> beside) {
         ScoredColumn& column = add(name, ScoredColumn::pooled);
         column.least = least;
-        take_texts(column, texts, beside);
-        take(column, constant, shift, mean, scale, gap);
+        take_strings(column, strings, beside);
+        take(column, constant, shift, mean, scale, missing);
         take(column, atoms);
         if (low.shape(0) != high.shape(0) || atoms.shape(0) != low.shape(0) ||
             there.shape(0) != prior_.size())
@@ -96,12 +96,12 @@ public:
         column.shift = values_of(shift), column.there = values_of(there), column.share = share;
     }
     // anything else: a function from a number to a score for each class
-    void add_function(nb::object name, nb::object function, InVector<double> gap, int least,
-                      nb::dict texts, InTable<double> beside) {
+    void add_function(nb::object name, nb::object function, InVector<double> missing, int least,
+                      nb::dict strings, InTable<double> beside) {
         ScoredColumn& column = add(name, ScoredColumn::function);
         column.least = least;
-        take_texts(column, texts, beside);
-        take(column, gap, gap, gap, gap, gap);
+        take_strings(column, strings, beside);
+        take(column, missing, missing, missing, missing, missing);
         column.call = function;
     }
 
@@ -167,7 +167,7 @@ public:
                 }
                 for (std::size_t k = 0; k < K; ++k) {
                     if (x != x) {
-                        scores_[k] += column.gap[k];
+                        scores_[k] += column.missing[k];
                     } else {
                         const double t = (x - column.mean[k]) * column.scale[k];
                         const double slope = x == 0.0 ? 0.0 : x * column.slope[k];
@@ -233,21 +233,21 @@ private:
         if (table.shape(1) != prior_.size()) throw nb::value_error("the table has other classes");
         column.table.assign(table.data(), table.data() + table.size());
     }
-    void take_texts(ScoredColumn& column, const nb::dict& texts, const InTable<double>& beside) const {
+    void take_strings(ScoredColumn& column, const nb::dict& strings, const InTable<double>& beside) const {
         if (beside.shape(1) != prior_.size()) throw nb::value_error("the table has other classes");
-        column.entry = texts;
+        column.entry = strings;
         column.beside.assign(beside.data(), beside.data() + beside.size());
     }
     void take(ScoredColumn& column, const InVector<double>& constant, const InVector<double>& slope,
-              const InVector<double>& mean, const InVector<double>& scale, const InVector<double>& gap) const {
-        for (auto* a : {&constant, &slope, &mean, &scale, &gap})
+              const InVector<double>& mean, const InVector<double>& scale, const InVector<double>& missing) const {
+        for (auto* a : {&constant, &slope, &mean, &scale, &missing})
             if (a->shape(0) != prior_.size()) throw nb::value_error("the density has other classes");
         column.constant = values_of(constant), column.slope = values_of(slope);
         column.mean = values_of(mean), column.scale = values_of(scale);
-        column.gap = values_of(gap);
+        column.missing = values_of(missing);
     }
     i64 entry_of(ScoredColumn& column, const Value& value) const {
-        if (value.what == Value::gap) return 0;
+        if (value.what == Value::missing) return 0;
         PyObject* found = PyDict_GetItemWithError(column.entry.ptr(), reader_.text_of(value).ptr());
         if (found) return PyLong_AsLong(found);
         if (PyErr_Occurred()) throw nb::python_error();
@@ -267,7 +267,7 @@ private:
         return entry;
     }
     double number_of(const ScoredColumn& column, const Value& value) const {
-        if (value.what == Value::gap) return GAP;
+        if (value.what == Value::missing) return MISSING;
         if (value.what == Value::text || !is_finite(value.number_value)) {
             const std::string name = nb::cast<std::string>(nb::str(column.name));
             throw nb::value_error(
@@ -307,14 +307,14 @@ void bind_row_scorer(nb::module_& m) {
         .def(nb::init<InVector<double>, i64, nb::list, nb::object, nb::object>(), "log_prior"_a,
              "fallback"_a, "dates"_a, "convert"_a, "as_text"_a)
         .def("add_levels", &RowScorer::add_levels, "name"_a, "entry"_a, "unseen"_a, "table"_a)
-        .def("add_bins", &RowScorer::add_bins, "name"_a, "edges"_a, "table"_a, "texts"_a)
+        .def("add_bins", &RowScorer::add_bins, "name"_a, "edges"_a, "table"_a, "strings"_a)
         .def("add_quadratic", &RowScorer::add_quadratic, "name"_a, "constant"_a, "slope"_a,
-             "mean"_a, "scale"_a, "gap"_a, "least"_a, "texts"_a, "beside"_a)
+             "mean"_a, "scale"_a, "missing"_a, "least"_a, "strings"_a, "beside"_a)
         .def("add_pooled", &RowScorer::add_pooled, "name"_a, "low"_a, "high"_a, "atoms"_a,
-             "constant"_a, "mean"_a, "scale"_a, "shift"_a, "share"_a, "gap"_a, "there"_a,
-             "least"_a, "texts"_a, "beside"_a)
-        .def("add_function", &RowScorer::add_function, "name"_a, "function"_a, "gap"_a,
-             "least"_a, "texts"_a, "beside"_a)
+             "constant"_a, "mean"_a, "scale"_a, "shift"_a, "share"_a, "missing"_a, "there"_a,
+             "least"_a, "strings"_a, "beside"_a)
+        .def("add_function", &RowScorer::add_function, "name"_a, "function"_a, "missing"_a,
+             "least"_a, "strings"_a, "beside"_a)
         .def("add_group", &RowScorer::add_group, "names"_a, "mean"_a, "rotation"_a, "constant"_a,
              "freedom"_a.none(), "function"_a)
         .def("posterior", &RowScorer::posterior, "row"_a)

@@ -16,7 +16,7 @@ namespace nb = nanobind;
 
 namespace tb {
 
-inline const double GAP = std::numeric_limits<double>::quiet_NaN();
+inline const double MISSING = std::numeric_limits<double>::quiet_NaN();
 // UNDECIDED: the first value decides; EITHER: numbers and strings side by side
 enum Holds : int { TEXTS = 0, NUMBERS = 1, UNDECIDED = 2, IGNORED = 3, EITHER = 4 };
 enum Least : int { ANY = 0, NOT_NEGATIVE = 1, POSITIVE = 2 };
@@ -30,7 +30,7 @@ inline std::vector<double> values_of(const InVector<double>& a) {
 // scalars (a numpy scalar, a Decimal) into one of them, and a date into its number in a tuple;
 // `as_text` names any of them as a level. `source` is borrowed from the row.
 struct Value {
-    enum What { gap, number, text } what = gap;
+    enum What { missing, number, text } what = missing;
     bool is_date = false;
     double number_value = 0.0;
     nb::object text_value;
@@ -105,11 +105,11 @@ inline bool has_other_keys(const nb::dict& row) {
 }
 
 inline nb::dict with_text_keys(const nb::dict& row) {
-    nb::dict texts;
-    for (auto [key, value] : row) texts[nb::str(key)] = value;
-    if (texts.size() != row.size())
+    nb::dict named;
+    for (auto [key, value] : row) named[nb::str(key)] = value;
+    if (named.size() != row.size())
         throw nb::value_error("two keys of the row are the same as text: use strings for keys");
-    return texts;
+    return named;
 }
 
 inline nb::handle value_at(nb::dict& row, nb::handle name) {

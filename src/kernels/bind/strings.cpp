@@ -36,7 +36,7 @@ nb::object text_of(const Text& text) {
     return nb::steal(decoded);
 }
 
-nb::list encode_texts_(const nb::list& streams, int threads) {
+nb::list encode_strings_(const nb::list& streams, int threads) {
     std::vector<std::unique_ptr<Encoded>> all;
     i64 rows = 0;
     for (nb::handle stream : streams) {
@@ -50,13 +50,13 @@ nb::list encode_texts_(const nb::list& streams, int threads) {
         nb::gil_scoped_release release;
         run_tasks(tasks, threads_for(rows * 8, tasks, threads), [&](i64 task, int) {
             Encoded& e = *all[static_cast<std::size_t>(task)];
-            encode_texts(e.column, e.ranks, e.codes.get());
+            encode_strings(e.column, e.ranks, e.codes.get());
         });
     }
     nb::list out;
     for (auto& e : all) {
         nb::list levels;
-        for (auto& text : e->ranks.texts) levels.append(text_of(text));
+        for (auto& text : e->ranks.strings) levels.append(text_of(text));
         const std::size_t n = static_cast<std::size_t>(e->column.rows());
         auto* kept = new Buffer<i32>(std::move(e->codes));
         nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Buffer<i32>*>(p); });
@@ -69,5 +69,5 @@ nb::list encode_texts_(const nb::list& streams, int threads) {
 }  // namespace
 
 void bind_strings(nb::module_& m) {
-    m.def("encode_texts", &encode_texts_, "streams"_a, "threads"_a);
+    m.def("encode_strings", &encode_strings_, "streams"_a, "threads"_a);
 }

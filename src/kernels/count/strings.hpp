@@ -66,30 +66,30 @@ struct Text {
 // The distinct strings so far. They are not copied.
 class TextRanks {
 public:
-    std::vector<Text> texts;  // in order of appearance
+    std::vector<Text> strings;  // in order of appearance
 
     TextRanks() { rehash(256); }
     i32 rank(const Text& text) {
         for (u64 at = text.hash() & mask_;; at = (at + 1) & mask_) {
             const i32 found = slots_[at];
             if (found < 0) return insert(text, at);
-            if (texts[static_cast<std::size_t>(found)] == text) return found;
+            if (strings[static_cast<std::size_t>(found)] == text) return found;
         }
     }
 
 private:
     i32 insert(const Text& text, u64 at) {
-        const i32 rank = static_cast<i32>(texts.size());
-        texts.push_back(text);
+        const i32 rank = static_cast<i32>(strings.size());
+        strings.push_back(text);
         slots_[at] = rank;
-        if (2 * texts.size() > slots_.size()) rehash(4 * slots_.size());
+        if (2 * strings.size() > slots_.size()) rehash(4 * slots_.size());
         return rank;
     }
     void rehash(std::size_t size) {
         slots_.assign(size, -1);
         mask_ = size - 1;
-        for (std::size_t i = 0; i < texts.size(); ++i) {
-            u64 at = texts[i].hash() & mask_;
+        for (std::size_t i = 0; i < strings.size(); ++i) {
+            u64 at = strings[i].hash() & mask_;
             while (slots_[at] >= 0) at = (at + 1) & mask_;
             slots_[at] = static_cast<i32>(i);
         }
@@ -144,7 +144,7 @@ inline void encode_views(const ArrowArray& chunk, TextRanks& ranks, i32* codes) 
 }
 
 // codes[i] = the rank of the string of row i among `ranks`, −1 for a missing value.
-inline void encode_texts(const ArrowColumn& column, TextRanks& ranks, i32* codes) {
+inline void encode_strings(const ArrowColumn& column, TextRanks& ranks, i32* codes) {
     for (auto& chunk : column.chunks) {
         if (column.format == "u")
             encode_joined<i32>(chunk, ranks, codes);

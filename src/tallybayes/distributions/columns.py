@@ -37,7 +37,7 @@ class Column(ClassConditional):
         What the column adds to the score of each class.
     classes : array (n_classes,)
         Labels of the classes.
-    gap : float64 array (n_classes,), optional
+    missing : float64 array (n_classes,), optional
         P(missing | c), where missing values are evidence. Otherwise a missing value adds nothing,
         and none is drawn.
     """
@@ -45,14 +45,14 @@ class Column(ClassConditional):
     event_shape: tuple[Any, ...]
 
     def __init__(
-        self, name: str, what: str, part: Part, classes: NDArray[Any], gap: Array | None
+        self, name: str, what: str, part: Part, classes: NDArray[Any], missing: Array | None
     ) -> None:
         super().__init__(classes, [name])
         self.event_shape = ()
         self.name = name
         self.what = what
         self.part = part
-        self.gap = gap
+        self.missing = missing
 
     def _details(self) -> dict[str, str]:
         return {
@@ -93,18 +93,18 @@ class Column(ClassConditional):
             n, random_state, lambda drawn, shape: drawn.reshape(shape)
         )
 
-    def _gaps(self, codes: Index, rng: Any) -> NDArray[np.bool_]:
+    def _draw_missing(self, codes: Index, rng: Any) -> NDArray[np.bool_]:
         """Which draws are missing values."""
-        if self.gap is None:
+        if self.missing is None:
             return np.zeros(len(codes), dtype=bool)
-        gaps: NDArray[np.bool_] = rng.uniform(size=len(codes)) < self.gap[codes]
-        return gaps
+        missing: NDArray[np.bool_] = rng.uniform(size=len(codes)) < self.missing[codes]
+        return missing
 
     def _entropy_with_missing_values(self, of_values: Array) -> Array:
-        if self.gap is None:
+        if self.missing is None:
             return of_values
-        there = 1.0 - self.gap
-        return np.asarray(entr(self.gap) + entr(there) + there * of_values)
+        there = 1.0 - self.missing
+        return np.asarray(entr(self.missing) + entr(there) + there * of_values)
 
     def _read(self, values: NDArray[Any]) -> Any:
         return read_table([{self.name: v} for v in values.tolist()]).columns[self.name]
@@ -139,8 +139,8 @@ class LevelColumn(Column):
     dtype = np.dtype(object)
 
     def __init__(self, name: str, what: str, part: LevelsPart, classes: NDArray[Any]) -> None:
-        gap = np.exp(part.table[:, 0]) if part.has_missing else None
-        super().__init__(name, what, part, classes, gap)
+        missing = np.exp(part.table[:, 0]) if part.has_missing else None
+        super().__init__(name, what, part, classes, missing)
         self.levels = list(part.levels)
         probs = np.exp(part.table[:, 1 : 1 + len(self.levels)])
         total = probs.sum(axis=1, keepdims=True)
@@ -151,12 +151,12 @@ class LevelColumn(Column):
         return strings_of(column) if isinstance(column, Numbers | Mixed) else column
 
     def draw(self, codes: Index, rng: Any, **more: Any) -> NDArray[Any]:
-        gaps = self._gaps(codes, rng)
+        missing = self._draw_missing(codes, rng)
         cumulative = np.cumsum(self.probs, axis=1)
         share = rng.uniform(size=len(codes)) * cumulative[codes, -1]
         level = (share[:, None] >= cumulative[codes, :-1]).sum(axis=1)
         drawn: NDArray[Any] = np.array(self.levels, dtype=object)[level]
-        drawn[gaps] = None
+        drawn[missing] = None
         return drawn
 
     def as_levels(self) -> Levels:
@@ -207,15 +207,15 @@ class NumberColumn(Column):
 
     def __init__(self, name: str, what: str, part: Any, classes: NDArray[Any], law: Law) -> None:
         kinds = np.tile([0.0, 1.0], (len(classes), 1))
-        gap, self.strings = None, []
+        missing, self.strings = None, []
         if part.kinds is not None:
             self.strings = list(part.kinds.strings)
             kinds = np.exp(part.kinds.table[:, : 2 + len(self.strings)])
             if part.kinds.has_missing:
-                gap = kinds[:, 0]
+                missing = kinds[:, 0]
             else:
                 kinds[:, 0] = 0.0
-        super().__init__(name, what, part, classes, gap)
+        super().__init__(name, what, part, classes, missing)
         self.kinds = kinds
         self.law = law
         self.frozen: Any = getattr(law, "frozen", None)
@@ -253,8 +253,8 @@ class NumberColumn(Column):
 
     def draw(self, codes: Index, rng: Any, **more: Any) -> NDArray[Any]:
         if not self.strings:
-            gaps = self._gaps(codes, rng)
-            return np.where(gaps, np.nan, self.law.draw(codes, rng))
+            missing = self._draw_missing(codes, rng)
+            return np.where(missing, np.nan, self.law.draw(codes, rng))
         cumulative = np.cumsum(self.kinds, axis=1)
         share = rng.uniform(size=len(codes)) * cumulative[codes, -1]
         kind = (share[:, None] >= cumulative[codes, :-1]).sum(axis=1)

@@ -43,8 +43,8 @@ class PartOfGroup:
 
     def contributions(self, x: Table) -> dict[str, Array]:
         """What each column adds, (n_rows, n_classes), in nats, by name."""
-        gap = Empty(x.n_rows)
-        others = {n: gap for n in self.whole.columns if n not in self.columns}
+        nothing = Empty(x.n_rows)
+        others = {n: nothing for n in self.whole.columns if n not in self.columns}
         shares = self.whole.contributions(Table({**x.columns, **others}, x.n_rows, x.named))
         return {name: shares[name] for name in self.columns}
 

@@ -118,15 +118,15 @@ def class_array(labels: Iterable[Any]) -> NDArray[Any]:
     return array
 
 
-def need_rows_and_labels(n_rows: float, gaps: float, target: str) -> None:
-    """Raises ValueError where there is no row, or `gaps` rows have no label."""
+def need_rows_and_labels(n_rows: float, missing: float, target: str) -> None:
+    """Raises ValueError where there is no row, or `missing` rows have no label."""
     if not n_rows:
         raise ValueError(
             "there is no evidence: the source, with the conditions of where=, has no rows"
         )
-    if gaps:
+    if missing:
         raise ValueError(
-            f"{gaps:g} rows of the evidence have no label in the target column {target!r}: fill "
+            f"{missing:g} rows of the evidence have no label in the target column {target!r}: fill "
             "them, or leave them out with where="
         )
 

@@ -47,11 +47,11 @@ def _without_nullable(y: Any) -> Any:
     held = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
     if held is None or held.kind not in "iub" or not hasattr(y, "isna"):
         return y
-    gaps = np.flatnonzero(np.asarray(y.isna()))
-    if gaps.size:
-        more = f" ({len(gaps)} in all)" if len(gaps) > 1 else ""
+    missing = np.flatnonzero(np.asarray(y.isna()))
+    if missing.size:
+        more = f" ({len(missing)} in all)" if len(missing) > 1 else ""
         raise ValueError(
-            f"Input y contains NA: row {gaps[0]} has no label{more}. Drop such rows from X and y"
+            f"Input y contains NA: row {missing[0]} has no label{more}. Drop such rows from X and y"
         )
     return y.to_numpy(dtype=held)
 
@@ -110,12 +110,12 @@ def _need_no_missing_values(y: NDArray[Any]) -> None:
     try:
         assert_all_finite(y, input_name="y")
     except ValueError as error:
-        gaps = np.flatnonzero(y != y)
-        if not gaps.size:
+        missing = np.flatnonzero(y != y)
+        if not missing.size:
             raise
-        more = f" ({len(gaps)} in all)" if len(gaps) > 1 else ""
+        more = f" ({len(missing)} in all)" if len(missing) > 1 else ""
         raise ValueError(
-            f"Input y contains NaN: row {gaps[0]} has no label{more}. Drop such rows from X and y"
+            f"Input y contains NaN: row {missing[0]} has no label{more}. Drop such rows from X and y"
         ) from error
     except TypeError:  # pd.NA does not say whether it differs from itself
         found = [i for i, v in enumerate(y.tolist()) if type(v).__name__ == "NAType"]
@@ -132,8 +132,8 @@ def sorted_labels(labels: NDArray[Any]) -> NDArray[Any]:
         return np.unique(labels)
     except TypeError:
         kinds = sorted({type(label).__name__ for label in labels.tolist()})
-        gap = [label for label in labels.tolist() if label is None]
-        advice = "drop the rows without a label" if gap else "use labels of one type"
+        unlabelled = [label for label in labels.tolist() if label is None]
+        advice = "drop the rows without a label" if unlabelled else "use labels of one type"
         raise ValueError(
             f"y mixes labels of the types {', '.join(kinds)}, which have no common order: {advice}"
         ) from None

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tallybayes.inspection.frames import frame
 from tallybayes.models.table import TableModel
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
-from tallybayes.tables.columns import numbers_and_texts
+from tallybayes.tables.columns import numbers_and_strings
 from tallybayes.tally import CrossMoments, FeatureSums, GridCounts, LevelCounts
 from tallybayes.tally.base import RESIDUE
 
@@ -49,7 +49,7 @@ def _cells(model: TableModel, name: str) -> tuple[Column, Array] | None:
     if strings is None or numbers is None:
         return strings or numbers
     counts = np.concatenate([numbers[1], strings[1]], axis=1)
-    return numbers_and_texts(numbers[0].values, strings[0].levels), counts
+    return numbers_and_strings(numbers[0].values, strings[0].levels), counts
 
 
 def _of_cells(model: TableModel, part: Any, column: Column, counts: Array) -> float:
@@ -63,12 +63,12 @@ def _of_cells(model: TableModel, part: Any, column: Column, counts: Array) -> fl
         table = Table({name: column.take(at)}, len(own), True)
         scores = part.without(table, own, np.minimum(held, one[own]))
         sum_of_rows += float(held @ _apart(scores))
-    gaps = rows.count - counts.sum(axis=1)
-    k = np.flatnonzero(gaps > RESIDUE * rows.count)
+    missing = rows.count - counts.sum(axis=1)
+    k = np.flatnonzero(missing > RESIDUE * rows.count)
     if len(k):
         table = Table({name: Empty(len(k))}, len(k), True)
-        scores = part.without(table, k, np.minimum(gaps[k], one[k]))
-        sum_of_rows += float(gaps[k] @ _apart(scores))
+        scores = part.without(table, k, np.minimum(missing[k], one[k]))
+        sum_of_rows += float(missing[k] @ _apart(scores))
     return sum_of_rows / max(float(rows.count.sum()), 1e-300)
 
 

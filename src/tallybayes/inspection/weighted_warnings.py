@@ -50,14 +50,14 @@ def warn_of_rows(now: WeightingNow, classes: NDArray[Any], rows: Array, n_column
             "these classes are unreliable: add rows, or join them to other classes",
             RareClassWarning,
         )
-    telling = [column.name for column in now.columns if _tells_alone(column)]
-    if telling:
-        each = "each of the columns" if len(telling) > 1 else "the column"
+    deciding = [column.name for column in now.columns if _decides_alone(column)]
+    if deciding:
+        each = "each of the columns" if len(deciding) > 1 else "the column"
         warn_user(
-            f"{each} {listed(map(repr, telling), MOST)} alone determines the class of all "
+            f"{each} {listed(map(repr, deciding), MOST)} alone determines the class of all "
             f"{total:g} rows without error. Is it the class by another name, or only known "
-            f"afterwards? Then leave it out: columns={{{telling[0]!r}: None}}, or --column "
-            f"{telling[0]}=none",
+            f"afterwards? Then leave it out: columns={{{deciding[0]!r}: None}}, or --column "
+            f"{deciding[0]}=none",
             LeakWarning,
         )
     if n_columns and not len(now.score.speaking):
@@ -68,7 +68,7 @@ def warn_of_rows(now: WeightingNow, classes: NDArray[Any], rows: Array, n_column
         )
 
 
-def _tells_alone(column: ColumnCells) -> bool:
+def _decides_alone(column: ColumnCells) -> bool:
     """Whether each cell holds rows of one class, and hardly a row is alone in its cell."""
     held = column.counts.sum(axis=1)
     apart = (column.counts > 0.0).sum(axis=1) <= 1

@@ -162,7 +162,7 @@ class _Reader:
             warn_of_identifier(name, counts, self.warned)
             return ColumnReading(name, "strings", "left out", "all strings are different", None)
         family = family or Categorical(estimate=self.estimate)
-        counted = CountedLevels(levels, counts, n_levels, self._gaps(counts))
+        counted = CountedLevels(levels, counts, n_levels, self._missing(counts))
         levels, law, what, grows = family.likelihood(counted, self.context)
         law, alpha = self.tuning.of_law(law, self.alpha if family.follows else None)
         part = LevelsPart(
@@ -209,14 +209,14 @@ class _Reader:
             return len(levels)
         return columns.n_all
 
-    def _gaps(self, counts: Array) -> Array | None:
+    def _missing(self, counts: Array) -> Array | None:
         """The weight of missing values in each class, where they are a level; `counts` are those
         of all values."""
         if self.missing != "level":
             return None
-        gaps = self.rows - counts.sum(axis=1)
-        gaps[gaps <= RESIDUE * self.rows] = 0.0
-        return np.asarray(gaps)
+        missing = self.rows - counts.sum(axis=1)
+        missing[missing <= RESIDUE * self.rows] = 0.0
+        return np.asarray(missing)
 
     # ---- numbers ---------------------------------------------------------------------------------
     def _kinds(self, name: str, counted: NumberCounts) -> KindsPart | None:
@@ -232,7 +232,7 @@ class _Reader:
         there = moments.n[:, 0] if only_moments else grid.counts.sum(axis=1)
         counts = np.concatenate([there[:, None], counts], axis=1)
         levels = [A_NUMBER, *strings]
-        kinds = CountedLevels(levels, counts, len(levels), self._gaps(counts))
+        kinds = CountedLevels(levels, counts, len(levels), self._missing(counts))
         law = Categorical().likelihood(kinds, self.context).law
         return KindsPart(
             columns=(name,),

@@ -193,8 +193,8 @@ def levels_asked(column: Numbers | Mixed, held: Held) -> Strings:
     strings = strings_of(column)
     if held.together:
         numbers = column.numbers if isinstance(column, Mixed) else column
-        gap = np.isnan(np.asarray(numbers.values, dtype=np.float64))
-        codes = np.where(gap, strings.codes, len(strings.levels)).astype(np.int32)
+        missing = np.isnan(np.asarray(numbers.values, dtype=np.float64))
+        codes = np.where(missing, strings.codes, len(strings.levels)).astype(np.int32)
         return Strings(codes, [*strings.levels, A_NUMBER], strings.what)
     if held.booleans and BITS.keys() >= set(strings.levels) - BOOLEANS:
         return renamed(strings, BITS)

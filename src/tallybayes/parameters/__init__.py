@@ -18,8 +18,8 @@ from tallybayes.parameters.columns import (
     QuadraticTerms,
     TriangularTerms,
 )
-from tallybayes.parameters.gaps import missing_patterns
 from tallybayes.parameters.improper import ImproperPrior
+from tallybayes.parameters.missing import missing_patterns
 from tallybayes.parameters.scores import Linear, Lookup, Parameters, Quadratic, Unseen
 from tallybayes.parameters.without import (
     CellsWithout,

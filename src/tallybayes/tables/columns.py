@@ -20,7 +20,7 @@ __all__ = [
     "Strings",
     "Table",
     "number_of_text",
-    "numbers_and_texts",
+    "numbers_and_strings",
     "renamed",
     "strings_of",
     "text_of_days",
@@ -207,23 +207,23 @@ def text_of_days(days: float) -> str:
     return moment.rstrip("0").rstrip(".") if "." in time and time.endswith("0") else moment
 
 
-def whole_numbers(values: NDArray[Any], gaps: NDArray[np.bool_]) -> Numbers:
+def whole_numbers(values: NDArray[Any], missing: NDArray[np.bool_]) -> Numbers:
     """Integers (n_rows,) with missing values, whatever `values` holds there, as numbers."""
-    if not gaps.any():
+    if not missing.any():
         return Numbers(values, "integer")
-    there = values[~gaps]
-    numbers = np.where(gaps, np.nan, values.astype(np.float64))
-    if not len(there) or float(np.abs(numbers[~gaps]).max()) < EXACT:
+    there = values[~missing]
+    numbers = np.where(missing, np.nan, values.astype(np.float64))
+    if not len(there) or float(np.abs(numbers[~missing]).max()) < EXACT:
         return Numbers(numbers, "integer")
     distinct, inverse = np.unique(there, return_inverse=True)
     codes = np.full(len(values), -1, dtype=np.int32)
-    codes[~gaps] = inverse
+    codes[~missing] = inverse
     return Numbers(
         numbers, "integer", Strings(codes, [str(v) for v in distinct.tolist()], "integer")
     )
 
 
-def numbers_and_texts(numbers: NDArray[np.float64], strings: list[str]) -> Mixed:
+def numbers_and_strings(numbers: NDArray[np.float64], strings: list[str]) -> Mixed:
     """A column of numbers, and then of strings, each once."""
     codes = np.concatenate([np.full(len(numbers), -1), np.arange(len(strings))]).astype(np.int32)
     values = np.concatenate([numbers, np.full(len(strings), np.nan)])
@@ -241,10 +241,10 @@ def strings_of(column: Numbers | Mixed) -> Strings:
     if column.strings is not None:
         return column.strings
     values = column.values
-    gaps = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
-    distinct, inverse = np.unique(values[~gaps], return_inverse=True)
+    missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+    distinct, inverse = np.unique(values[~missing], return_inverse=True)
     codes = np.full(len(values), -1, dtype=np.int32)
-    codes[~gaps] = inverse
+    codes[~missing] = inverse
     name = text_of_days if column.what == "date" else text_of_number
     levels = (
         [name(v) if np.isfinite(v) else str(v) for v in map(float, distinct.tolist())]

@@ -224,21 +224,24 @@ def read_objects(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
     return _strings(objects, [kind is None for kind in kind_of], what)
 
 
-def _numbers(objects: list[Any], gaps: list[bool]) -> NDArray[np.float64]:
+def _numbers(objects: list[Any], missing: list[bool]) -> NDArray[np.float64]:
     """Objects as numbers, NaN where there is a missing value."""
     return np.array(
-        [np.nan if gap else _number(v) for v, gap in zip(objects, gaps, strict=True)],
+        [
+            np.nan if is_missing else _number(v)
+            for v, is_missing in zip(objects, missing, strict=True)
+        ],
         dtype=np.float64,
     )
 
 
-def _strings(objects: list[Any], gaps: list[bool], what: str) -> Strings:
+def _strings(objects: list[Any], missing: list[bool], what: str) -> Strings:
     """Objects as levels."""
     rank: dict[str, int] = {}
     codes = np.fromiter(
         (
-            -1 if gap else rank.setdefault(as_text(v), len(rank))
-            for v, gap in zip(objects, gaps, strict=True)
+            -1 if is_missing else rank.setdefault(as_text(v), len(rank))
+            for v, is_missing in zip(objects, missing, strict=True)
         ),
         dtype=np.int32,
         count=len(objects),

@@ -28,7 +28,7 @@ def read_strings(columns: Mapping[str, Any], threads: int) -> dict[str, Column]:
         Levels are in order of appearance.
     """
     streams = [column.__arrow_c_stream__() for column in columns.values()]
-    read = _kernels.encode_texts(streams, threads)
+    read = _kernels.encode_strings(streams, threads)
     return {
         name: Strings(codes, levels, "text") if levels else Empty(len(codes))
         for name, (codes, levels) in zip(columns, read, strict=True)

@@ -60,7 +60,7 @@ COLUMNS: dict[str, Cell] = {
     ),
     "strings and numbers": lambda byte, k, i: byte % 3 if byte >= 160 else "pqr"[byte % 3],
     "dates": lambda byte, k, i: datetime.date(2020, 1, 1) + datetime.timedelta(days=byte * (k + 1)),
-    "gaps": lambda byte, k, i: None,
+    "missing": lambda byte, k, i: None,
     "identifiers": lambda byte, k, i: f"id{i}",
 }
 """Kinds of columns: what a byte, the number of the class and that of the row are as a value."""
@@ -151,7 +151,7 @@ def edge_tables(
     min_rows: int = 1,
     max_rows: int = 40,
     max_classes: int = 4,
-    gaps: bool = True,
+    missing: bool = True,
     of_weights: tuple[str, ...] = ("none", *WEIGHTS),
 ) -> EdgeTable:
     """A table of columns of these kinds.
@@ -163,7 +163,7 @@ def edge_tables(
     min_rows, max_rows : int
     max_classes : int
         At most 4.
-    gaps : bool
+    missing : bool
         Whether columns may have missing values.
     of_weights : tuple of str
         "none" and keys of :data:`WEIGHTS`.
@@ -179,7 +179,7 @@ def edge_tables(
     for j, kind in enumerate(chosen):
         cell, held = COLUMNS[kind], _bytes(draw, n)
         values = [cell(held[i], int(of_class[i]), i) for i in range(n)]
-        if gaps and draw(st.booleans()):
+        if missing and draw(st.booleans()):
             left_out = _bytes(draw, n)
             values = [v if left_out[i] < 208 else None for i, v in enumerate(values)]
         columns[f"c{j}"] = values

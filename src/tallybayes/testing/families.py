@@ -68,8 +68,10 @@ def check_number_family(
     batches = _unfitted(family).partial_fit(_table(x[:2]), y[:2], classes=model.classes_)
     batches.partial_fit(_table(x[2:]), y[2:])
     _need_same(_said(batches, x), said, same, "batches")
-    gaps = _fitted(family, np.append(x, [np.nan] * 2), np.append(y, y[:2]))
-    _need_same(_likelihoods(gaps, x), _likelihoods(model, x), same, "rows with a missing value")
+    with_missing = _fitted(family, np.append(x, [np.nan] * 2), np.append(y, y[:2]))
+    _need_same(
+        _likelihoods(with_missing, x), _likelihoods(model, x), same, "rows with a missing value"
+    )
 
     half = slice(0, len(x) // 2)
     more = copy.deepcopy(model).partial_fit(_table(x[half]), y[half])

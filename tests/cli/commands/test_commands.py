@@ -39,14 +39,14 @@ def test_fit_as_a_document(run, files):
     assert by_name["since"]["holds"] == "dates"
     assert by_name["age"]["holds"] == "numbers"
     assert by_name["home"]["family"].startswith("3 levels, weight 0.")
-    assert 0.0 < by_name["job"]["gaps"] < 0.25
+    assert 0.0 < by_name["job"]["missing"] < 0.25
     estimate = found["estimate"]
     assert estimate["measured_on"] in ("leave-one-out", "left out of the whole fit")
     assert estimate["rows"] == 240
     assert estimate["accuracy"] > estimate["baseline"]["accuracy"]
     assert estimate["log_loss"] < estimate["baseline"]["log_loss"]
     assert sum(cell["rows"] for cell in estimate["confusion"]) == 240
-    assert found["telling"]["columns"][0]["column"] in ("age", "home", "pay")
+    assert found["informative"]["columns"][0]["column"] in ("age", "home", "pay")
 
 
 def test_the_estimate_is_honest(run, tmp_path):
@@ -226,7 +226,7 @@ def test_show_a_weighted_model(run, model):
     values = load(model).tables_["home"]
     assert tables["home"]["rows"] == values["home"].tolist()
     assert tables["home"]["values"]["ja"] == pytest.approx(values["ja"].tolist())
-    assert "moves the scores of the classes apart" in found["telling"]["measure"]
+    assert "moves the scores of the classes apart" in found["informative"]["measure"]
 
 
 @pytest.fixture

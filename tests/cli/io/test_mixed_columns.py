@@ -56,7 +56,7 @@ def test_blocks_and_the_place_of_a_text_do_not_matter(run, tmp_path, place, opti
     assert found[0] == found[1] == found[2]
     (age, job), _, _ = found[0][0]
     assert (age["holds"], job["holds"]) == ("numbers and strings", "strings")
-    assert age["gaps"] == 0.0
+    assert age["missing"] == 0.0
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.parquet", "pipe"])

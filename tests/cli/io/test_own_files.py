@@ -238,6 +238,7 @@ def test_a_full_disk_under_standard_output_is_named(model, tmp_path):
 @pytest.mark.parametrize(
     "part",
     [
+        {"missing": 3},
         {"gaps": 3},
         {"kinds": {"age": "x"}},
         {"kinds": []},
@@ -253,3 +254,17 @@ def test_what_the_command_line_keeps_beside_a_model_is_checked(run, model, tmp_p
     loaded = tallybayes.load(tmp_path / model)
     save(loaded, tmp_path / "odd.tally", extra={"cli": part})
     assert "odd.tally" in run("show", "odd.tally", code=1).line
+
+
+def test_a_file_of_an_earlier_version_keeps_its_strings_for_missing_values(model, tmp_path):
+    import tallybayes
+    from tallybayes.cli.io.model_file import ModelFile
+    from tallybayes.estimators.persistence.model_files import save
+
+    old = {"gaps": ["", "-"], "gaps_of": {"age": ["?"]}}
+    save(tallybayes.load(tmp_path / model), tmp_path / "old.tally", extra={"cli": old})
+    file = ModelFile.load(str(tmp_path / "old.tally"))
+    assert (file.missing, file.missing_of) == (("", "-"), {"age": ("?",)})
+    file.save(str(tmp_path / "new.tally"))
+    again = ModelFile.load(str(tmp_path / "new.tally"))
+    assert (again.missing, again.missing_of) == (file.missing, file.missing_of)

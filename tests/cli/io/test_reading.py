@@ -91,7 +91,7 @@ def test_null_adds_to_the_usual_texts(run, tmp_path):
     words = ("fit", "--plain", "t.csv", "--target", "y", "--json", "--no-estimate")
 
     def gaps(*more):
-        return run(*words, *more).document["columns"][0]["gaps"]
+        return run(*words, *more).document["columns"][0]["missing"]
 
     assert gaps() == pytest.approx(2 / 6)
     assert gaps("--null", "-") == pytest.approx(4 / 6)
@@ -106,12 +106,12 @@ def test_null_for_one_column(run, tmp_path):
     words = ("fit", "--plain", "t.csv", "-t", "y", "--json", "--no-estimate", "--null")
     found = {c["column"]: c for c in run(*words, "b=c=-").document["columns"]}
     assert (found["a"]["holds"], found["b=c"]["holds"]) == ("strings", "numbers")
-    assert found["a"]["gaps"] == pytest.approx(1 / 3)
-    assert found["b=c"]["gaps"] == pytest.approx(1 / 3)
+    assert found["a"]["missing"] == pytest.approx(1 / 3)
+    assert found["b=c"]["missing"] == pytest.approx(1 / 3)
     # the model reads later files the same way
     run("update", "t.tally", "t.csv")
     found = {c["column"]: c for c in run("show", "t.tally", "--json").document["columns"]}
-    assert found["b=c"]["gaps"] == pytest.approx(1 / 3)
+    assert found["b=c"]["missing"] == pytest.approx(1 / 3)
     line = run(*words, "bc=-", code=1).line
     assert "--null names the column 'bc'" in line
     assert "Did you mean 'b=c'?" in line
@@ -259,7 +259,7 @@ def test_an_infinite_number_may_be_declared_a_gap(run, tmp_path):
     words = ("fit", "--plain", "t.csv", "--target", "y", "--json")
     assert "line 3: column 'x' is infinite" in run(*words, code=1).line
     (column,) = run(*words, "--null", "inf").document["columns"]
-    assert (column["holds"], column["gaps"]) == ("numbers", 0.25)
+    assert (column["holds"], column["missing"]) == ("numbers", 0.25)
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_the_option_of_a_note_reads_the_column_as_numbers(run, tmp_path):
     assert notes(run, tmp_path, cells, "--null", "-") == []
     column = run("show", "t.tally", "--json").document["columns"][0]
     assert column["holds"] == "numbers"
-    assert column["gaps"] == pytest.approx(2 / 32)
+    assert column["missing"] == pytest.approx(2 / 32)
 
 
 def test_a_column_without_a_name_is_said_not_to_be_read(run, tmp_path):

@@ -48,7 +48,7 @@ every_model = pytest.mark.parametrize("name", MODELS)
 
 def tables(name, **options):
     kinds = OF_NUMBERS if "gaussian" in name else WHOLE
-    return edge_tables(kinds=kinds, gaps=False, **options)
+    return edge_tables(kinds=kinds, missing=False, **options)
 
 
 def matrix(table):

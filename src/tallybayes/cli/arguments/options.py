@@ -181,18 +181,18 @@ class Reading:
         from tallybayes.cli.io.cells import MISSING
         from tallybayes.cli.io.source import BLOCK, Source
 
-        gaps, decimal = (MISSING, ".") if file is None else (file.gaps, file.decimal)
-        gaps_of = {} if file is None else dict(file.gaps_of)
+        missing, decimal = (MISSING, ".") if file is None else (file.missing, file.decimal)
+        missing_of = {} if file is None else dict(file.missing_of)
         if self.only_null:
-            gaps, gaps_of = ("",), {}
+            missing, missing_of = ("",), {}
         for name, strings in self.null_of.items():
-            gaps_of[name] = tuple(dict.fromkeys([*gaps_of.get(name, ()), *strings]))
+            missing_of[name] = tuple(dict.fromkeys([*missing_of.get(name, ()), *strings]))
         source = Source(
             path,
             format=self.format,
             delimiter=self.delimiter,
-            gaps=tuple(dict.fromkeys([*gaps, *self.null])),
-            gaps_of=gaps_of,
+            missing=tuple(dict.fromkeys([*missing, *self.null])),
+            missing_of=missing_of,
             skip_unlabelled=self.skip_unlabelled,
             decimal=decimal if self.decimal is None else self.decimal,
             encoding=self.encoding,

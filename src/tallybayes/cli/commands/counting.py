@@ -183,7 +183,7 @@ class Counting:
         kinds = {n: k for n, k in self.kinds.items() if n != self.target}
         spelling = self.source.spelling
         return ModelFile(
-            model, self.target, kinds, spelling.gaps, spelling.decimal, spelling.gaps_of
+            model, self.target, kinds, spelling.missing, spelling.decimal, spelling.missing_of
         )
 
 

@@ -9,7 +9,7 @@ from tallybayes.cli.io.locking import alone
 from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.io.places import need_place
 from tallybayes.cli.io.source import Source
-from tallybayes.cli.io.strays import need_finite, note_strays, texts_beside_numbers
+from tallybayes.cli.io.strays import need_finite, note_strays, strings_beside_numbers
 from tallybayes.cli.report.doubts import note_new_classes, note_stale, note_unlabelled
 from tallybayes.cli.terminal.console import document, line, number_of, progress, say
 from tallybayes.cli.terminal.failures import Failure
@@ -37,7 +37,7 @@ def learn(
         before = file.rows
         classes = file.classes
         source = reading.open(data, file)
-        stray = texts_beside_numbers(file.model)
+        stray = strings_beside_numbers(file.model)
         _count(action, file, source, target)
         need_finite(file.model, source)
         file.target = file.target or target

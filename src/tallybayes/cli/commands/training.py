@@ -16,13 +16,13 @@ from tallybayes.cli.io.source import Source
 from tallybayes.cli.io.strays import note_strays
 from tallybayes.cli.report.doubts import note_doubts, note_unlabelled
 from tallybayes.cli.report.figures import Figures
+from tallybayes.cli.report.informative_columns import Informative, measure_of, most_informative
 from tallybayes.cli.report.schema_view import (
     class_table,
     columns_document,
     columns_table,
-    telling_table,
+    informative_table,
 )
-from tallybayes.cli.report.telling_columns import Telling, measure_of, most_telling
 from tallybayes.cli.terminal.console import document, line, note, number_of, progress, say
 from tallybayes.inspection.weighted_summary import NOTHING
 
@@ -78,9 +78,9 @@ def fit(request: FitRequest, source: Source, reading: Reading) -> None:
         file = counting.model_file(model)
         with alone(path):
             file.save(path)
-    telling = most_telling(file)
+    informative = most_informative(file)
     if not request.json:
-        _say_model(file, telling, request.target, path)
+        _say_model(file, informative, request.target, path)
     figures = None
     with progress() as bar:
         if request.test is not None:
@@ -97,12 +97,12 @@ def fit(request: FitRequest, source: Source, reading: Reading) -> None:
     if figures is None:
         note(_no_estimate(file.rows, len(file.classes)))
     if request.json:
-        _document(request, source, file, figures, telling)
+        _document(request, source, file, figures, informative)
         return
     if figures is not None:
         say(*figures.tables())
-    if telling:
-        say(*telling_table(telling, measure_of(file)))
+    if informative:
+        say(*informative_table(informative, measure_of(file)))
 
 
 def _document(
@@ -110,7 +110,7 @@ def _document(
     source: Source,
     file: ModelFile,
     figures: Figures | None,
-    telling: list[Telling],
+    informative: list[Informative],
 ) -> None:
     content: dict[str, Any] = {
         "model": request.output,
@@ -120,13 +120,13 @@ def _document(
         "classes": dict(zip(file.classes, file.class_rows.tolist(), strict=True)),
         "columns": columns_document(file),
         "estimate": None if figures is None else figures.document(),
-        "telling": {"measure": measure_of(file), "columns": [t._asdict() for t in telling]},
+        "informative": {"measure": measure_of(file), "columns": [t._asdict() for t in informative]},
     }
     document("fit", content)
 
 
-def _say_model(file: ModelFile, telling: list[Telling], target: str, path: str) -> None:
-    say(*columns_table(file, telling, False, path), class_table(file, target, False))
+def _say_model(file: ModelFile, informative: list[Informative], target: str, path: str) -> None:
+    say(*columns_table(file, informative, False, path), class_table(file, target, False))
     text = f"{number_of(file.rows, 'row')} counted; the model is in {path}"
     say(line(text, "bold"), line())
     weighting = file.table.chosen.weighting

@@ -58,22 +58,24 @@ class Spelling:
 
     Parameters
     ----------
-    gaps : tuple of str
+    missing : tuple of str
         Strings that are missing values.
     decimal : {".", ","}
         The decimal sign; the other one has then no place in a number.
-    gaps_of : dict
+    missing_of : dict
         More strings that are missing values, by column.
     """
 
-    gaps: tuple[str, ...] = MISSING
+    missing: tuple[str, ...] = MISSING
     decimal: str = "."
-    gaps_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    missing_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def of(self, column: str) -> Spelling:
         """The spelling of one column."""
-        more = self.gaps_of.get(column)
-        return self if more is None else replace(self, gaps=(*self.gaps, *more), gaps_of={})
+        more = self.missing_of.get(column)
+        return (
+            self if more is None else replace(self, missing=(*self.missing, *more), missing_of={})
+        )
 
 
 class Misfit(Exception):
@@ -107,8 +109,8 @@ def _stripped(column: Any, spelling: Spelling) -> Any:
     if not pa.types.is_string(column.type):
         column = column.cast(pa.string())
     column = pc.utf8_trim_whitespace(column)
-    gaps = pa.array(list(spelling.gaps), pa.string())
-    return pc.if_else(pc.is_in(column, value_set=gaps), pa.scalar(None, pa.string()), column)
+    missing = pa.array(list(spelling.missing), pa.string())
+    return pc.if_else(pc.is_in(column, value_set=missing), pa.scalar(None, pa.string()), column)
 
 
 def _dates(strings: Any) -> Any:

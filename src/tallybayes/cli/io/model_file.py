@@ -44,13 +44,23 @@ OWN = record(
     {
         "target": optional(text),
         "kinds": mapping(text, optional(one_of(*get_args(Kind)))),
-        "gaps": STRINGS,
-        "gaps_of": mapping(text, STRINGS),
+        "missing": STRINGS,
+        "missing_of": mapping(text, STRINGS),
         "decimal": one_of(".", ","),
     },
-    {"target": None, "kinds": {}, "gaps": list(MISSING), "gaps_of": {}, "decimal": "."},
+    {"target": None, "kinds": {}, "missing": list(MISSING), "missing_of": {}, "decimal": "."},
 )
 """What the command line keeps beside a model."""
+
+RENAMED = {"gaps": "missing", "gaps_of": "missing_of"}
+"""What files of earlier versions call an entry, and what it is called now."""
+
+
+def _renamed(own: Any) -> Any:
+    """The command line's part of a file, its entries under the names that they have now."""
+    if not isinstance(own, dict):
+        return own
+    return {RENAMED.get(name, name): value for name, value in own.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,20 +118,20 @@ class ModelFile:
         The label's column; None for a model that was not saved by the command line.
     kinds : dict
         The kind of each column.
-    gaps : tuple of str
+    missing : tuple of str
         Strings that are missing values.
     decimal : {".", ","}
         Of numbers in CSV.
-    gaps_of : dict
+    missing_of : dict
         More strings that are missing values, by column.
     """
 
     model: TableClassifier
     target: str | None
     kinds: dict[str, Kind | None] = field(default_factory=dict)
-    gaps: tuple[str, ...] = MISSING
+    missing: tuple[str, ...] = MISSING
     decimal: str = "."
-    gaps_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    missing_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: str) -> ModelFile:
@@ -139,12 +149,12 @@ class ModelFile:
                 "tables, such as tallybayes fit makes. Use this one from Python"
             )
         try:
-            mine = OWN(extra.get("cli", {}), "the command line's part")
+            mine = OWN(_renamed(extra.get("cli", {})), "the command line's part")
         except Unfit as error:
             raise ModelFileError(f"{path} is whole, but no model file: {error}") from error
-        gaps = tuple(mine["gaps"])
-        gaps_of = {name: tuple(strings) for name, strings in mine["gaps_of"].items()}
-        file = cls(model, mine["target"], mine["kinds"], gaps, mine["decimal"], gaps_of)
+        missing = tuple(mine["missing"])
+        missing_of = {name: tuple(strings) for name, strings in mine["missing_of"].items()}
+        file = cls(model, mine["target"], mine["kinds"], missing, mine["decimal"], missing_of)
         for name in file.table.counted:  # Python may have taught it more since
             file.kinds[name] = file._kind(name)
         return file
@@ -169,9 +179,9 @@ class ModelFile:
         own = {
             "target": self.target,
             "kinds": self.kinds,
-            "gaps": self.gaps,
+            "missing": self.missing,
             "decimal": self.decimal,
-            "gaps_of": self.gaps_of,
+            "missing_of": self.missing_of,
         }
         save(self.model, path, extra={"cli": own}, replace=replacement_of(path))
         need_none()

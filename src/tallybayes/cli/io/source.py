@@ -45,14 +45,14 @@ class Source:
         Found by the first bytes and the suffix by default.
     delimiter : str, optional
         Found by a look at the first lines by default.
-    gaps : tuple of str
+    missing : tuple of str
         Strings that are missing values.
     decimal : {".", ","}
         Of numbers in CSV.
     encoding : str
     block : int
         Bytes of a batch.
-    gaps_of : dict
+    missing_of : dict
         More strings that are missing values, by column.
     skip_unlabelled : bool
         Whether rows without a label are left out; by default they are an error.
@@ -64,11 +64,11 @@ class Source:
         *,
         format: Format | None = None,
         delimiter: str | None = None,
-        gaps: tuple[str, ...] = MISSING,
+        missing: tuple[str, ...] = MISSING,
         decimal: str = ".",
         encoding: str = "utf-8",
         block: int = BLOCK,
-        gaps_of: dict[str, tuple[str, ...]] | None = None,
+        missing_of: dict[str, tuple[str, ...]] | None = None,
         skip_unlabelled: bool = False,
     ) -> None:
         self.path = path
@@ -81,7 +81,7 @@ class Source:
         self.first_strings: dict[str, tuple[int, str]] = {}
         self._stream: Stream | None = Stream(path)
         self.skip_unlabelled, self.unlabelled = skip_unlabelled, 0
-        self.spelling = Spelling(gaps, gaps_of=gaps_of or {})
+        self.spelling = Spelling(missing, missing_of=missing_of or {})
         try:
             self._look(self._stream.head, format)
         except BaseException:

@@ -21,7 +21,7 @@ __all__ = [
     "note_strays",
     "null_options",
     "quoted",
-    "texts_beside_numbers",
+    "strings_beside_numbers",
 ]
 
 MAX_STRAYS = 3  # strings of a column that may all mean missing
@@ -36,7 +36,7 @@ def _levels(schema: Schema) -> dict[str, list[str]]:
     }
 
 
-def texts_beside_numbers(model: TableClassifier) -> dict[str, list[str]]:
+def strings_beside_numbers(model: TableClassifier) -> dict[str, list[str]]:
     """The strings of each column that is mainly numbers."""
     state = state_of(model)
     levels = _levels(state.tally_read.schema)
@@ -73,7 +73,7 @@ def note_strays(file: ModelFile, source: Source, known: Container[str] = ()) -> 
     known : container of str
         Columns that held strings beside numbers before.
     """
-    for name, strings in texts_beside_numbers(file.model).items():
+    for name, strings in strings_beside_numbers(file.model).items():
         if name in known or name not in source.first_strings:
             continue
         row, text = source.first_strings[name]

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from tallybayes.cli.io.model_file import ModelFile
-from tallybayes.cli.report.telling_columns import Telling, missing_shares
+from tallybayes.cli.report.informative_columns import Informative, missing_shares
 from tallybayes.cli.terminal.console import cut, line, table
 from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
 from tallybayes.models.weighted_terms import weights_of
 
-__all__ = ["MAX_ROWS", "class_table", "columns_document", "columns_table", "telling_table"]
+__all__ = ["MAX_ROWS", "class_table", "columns_document", "columns_table", "informative_table"]
 
 MAX_ROWS = 20  # columns, classes or tables that are printed unless all are asked for
 
@@ -24,7 +24,7 @@ def _held(file: ModelFile, name: str, holds: str) -> str:
 def columns_document(file: ModelFile) -> list[dict[str, Any]]:
     """Each column: what it holds, its family and why, its weight, and the share of missing
     values."""
-    gaps, weights = missing_shares(file), weights_of(file.table.chosen.weighting)
+    missing, weights = missing_shares(file), weights_of(file.table.chosen.weighting)
     return [
         {
             "column": r.name,
@@ -32,7 +32,7 @@ def columns_document(file: ModelFile) -> list[dict[str, Any]]:
             "family": r.family,
             "weight": weights.get(r.name) if r.part is not None else None,
             "why": r.why,
-            "gaps": gaps.get(r.name),
+            "missing": missing.get(r.name),
             "used": r.part is not None,
         }
         for r in file.table.columns_read
@@ -49,13 +49,15 @@ HOW = (
 )
 
 
-def columns_table(file: ModelFile, found: list[Telling], show_all: bool, model: str) -> list[Any]:
+def columns_table(
+    file: ModelFile, found: list[Informative], show_all: bool, model: str
+) -> list[Any]:
     """The columns for people; what is remarkable about one has a remark.
 
     Parameters
     ----------
     file : ModelFile
-    found : list of Telling
+    found : list of Informative
         The informative columns, the best first: those are printed where there are too many.
     show_all : bool
     model : str
@@ -79,7 +81,7 @@ def columns_table(file: ModelFile, found: list[Telling], show_all: bool, model: 
         holds = "" if column["holds"] == "anything" else column["holds"]
         weight = "" if column["weight"] is None else f"{column['weight']:.2f}"
         family = reading.brief or reading.family
-        cells = [reading.name, holds, family, weight, _percent(column["gaps"]), remark]
+        cells = [reading.name, holds, family, weight, _percent(column["missing"]), remark]
         rows.append([line(cut(cell), style) for cell in cells])
     heads = ["column", "type", "read as", ">weight", ">missing", "remark"]
     filled = [j for j in range(len(heads)) if any(row[j].plain for row in rows)]
@@ -92,7 +94,7 @@ def columns_table(file: ModelFile, found: list[Telling], show_all: bool, model: 
     return [table(title, heads, rows), *how]
 
 
-def _informative(columns: list[dict[str, Any]], found: list[Telling]) -> list[dict[str, Any]]:
+def _informative(columns: list[dict[str, Any]], found: list[Informative]) -> list[dict[str, Any]]:
     """The most informative columns, in the order of the file; the first where none is."""
     if len(columns) <= MAX_ROWS:
         return columns
@@ -132,7 +134,7 @@ def class_table(file: ModelFile, target: str | None, show_all: bool) -> Any:
     return table(title, heads, rows)
 
 
-def telling_table(found: list[Telling], measure: str, most: int = 10) -> list[Any]:
+def informative_table(found: list[Informative], measure: str, most: int = 10) -> list[Any]:
     """The most informative columns with bars."""
     top = max((t.nats for t in found), default=0.0)
     rows = [

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from tallybayes.cli.io.model_file import ModelFile
+from tallybayes.cli.report.informative_columns import measure_of, most_informative
 from tallybayes.cli.report.schema_view import (
     MAX_ROWS,
     class_table,
     columns_document,
     columns_table,
-    telling_table,
+    informative_table,
 )
-from tallybayes.cli.report.telling_columns import measure_of, most_telling
 from tallybayes.cli.terminal.console import document, line, number_of, say, table
 
 __all__ = ["show"]
@@ -25,7 +25,7 @@ def show(model: str, tables: bool, show_all: bool, json: bool) -> None:
     """Shows columns, classes and options, and with `tables` each column's parameters; the first and
     most informative of them, or all."""
     file = ModelFile.load(model)
-    telling = most_telling(file)
+    informative = most_informative(file)
     settings = {k: v for k, v in file.model.get_params().items() if k != "columns"}
     parts = file.table.parts
     if json:
@@ -36,7 +36,10 @@ def show(model: str, tables: bool, show_all: bool, json: bool) -> None:
             "classes": dict(zip(file.classes, file.class_rows.tolist(), strict=True)),
             "options": settings,
             "columns": columns_document(file),
-            "telling": {"measure": measure_of(file), "columns": [t._asdict() for t in telling]},
+            "informative": {
+                "measure": measure_of(file),
+                "columns": [t._asdict() for t in informative],
+            },
         }
         if tables:
             content["tables"] = [_parameters(part, file.classes) for part in parts]
@@ -50,11 +53,11 @@ def show(model: str, tables: bool, show_all: bool, json: bool) -> None:
         ),
         line(given, "dim"),
         line(),
-        *columns_table(file, telling, show_all, model),
+        *columns_table(file, informative, show_all, model),
         class_table(file, file.target, show_all),
     )
-    if telling:
-        say(*telling_table(telling, measure_of(file)))
+    if informative:
+        say(*informative_table(informative, measure_of(file)))
     if tables:
         say(line())
         for part in parts if show_all else parts[:MAX_ROWS]:

@@ -108,9 +108,9 @@ class CorrelatedPart(ComputedPart):
         counted and takes nothing out."""
         values = self.matrix(x)
         whole = np.flatnonzero(~np.isnan(values).any(axis=1))
-        gaps = np.flatnonzero(np.isnan(values).any(axis=1))
+        missing = np.flatnonzero(np.isnan(values).any(axis=1))
         scores = np.zeros((x.n_rows, self.n_classes))
-        scores[gaps] = self.scored(values[gaps])
+        scores[missing] = self.scored(values[missing])
         step = max(1, CELLS // (self.n_classes * len(self.columns)))
         for start in range(0, len(whole), step):
             rows = whole[start : start + step]

@@ -22,7 +22,7 @@ from tallybayes.engines.memory.part import (
 from tallybayes.engines.memory.pooled_columns import CHUNK, PooledColumns
 from tallybayes.parameters import Density, Description
 from tallybayes.tables import Numbers, Table
-from tallybayes.tables.columns import numbers_and_texts
+from tallybayes.tables.columns import numbers_and_strings
 from tallybayes.tally import GridCounts
 
 __all__ = ["DensityPart"]
@@ -90,18 +90,18 @@ class DensityPart(ComputedPart):
         numbers = values(self.name)
         strings = [] if self.kinds is None else self.kinds.strings
         entries = [*numbers.tolist(), *strings] if strings else numbers
-        return {self.name: Shown(entries, self.contribution(numbers_and_texts(numbers, strings)))}
+        return {self.name: Shown(entries, self.contribution(numbers_and_strings(numbers, strings)))}
 
     def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
-        gap, there = self.missing_scores
-        beside = np.stack([gap, there])
+        missing, there = self.missing_scores
+        beside = np.stack([missing, there])
         if self.kinds is not None:
             beside = np.ascontiguousarray(self.kinds.table.T)
-        more = gap, least(self.name), strings_beside(self.kinds, 2), beside
+        more = missing, least(self.name), strings_beside(self.kinds, 2), beside
         pooled = self.density.pooled()
         terms = self.density.quadratic()
         if pooled is not None:
-            scorer.add_pooled(self.name, *pooled, gap, there, *more[1:])
+            scorer.add_pooled(self.name, *pooled, missing, there, *more[1:])
         elif terms is None:
             scorer.add_function(self.name, self.of_number, *more)
         else:
@@ -121,8 +121,8 @@ class DensityPart(ComputedPart):
         """What a missing value, and a number, say by themselves, float64 (n_classes,) each."""
         if self.kinds is None:
             return np.zeros(self.n_classes), np.zeros(self.n_classes)
-        gap, there = np.ascontiguousarray(self.kinds.table.T[:2])
-        return gap, there
+        missing, there = np.ascontiguousarray(self.kinds.table.T[:2])
+        return missing, there
 
     def of_number(self, value: float) -> list[float]:
         """What one number adds to the score of each class."""
@@ -147,9 +147,9 @@ class DensityPart(ComputedPart):
         if self.pooled is not None:
             self.pooled.add([values], scores)
             return
-        gap = np.isnan(values)
-        if gap.any():
-            scores[~gap] += self.density.log_density(values[~gap])
+        missing = np.isnan(values)
+        if missing.any():
+            scores[~missing] += self.density.log_density(values[~missing])
         else:
             scores += self.density.log_density(values)
 

@@ -61,10 +61,10 @@ def _numbers(
     the weight of each class without missing values."""
     values = np.ascontiguousarray(column.values)
     if values.dtype.kind == "f":
-        gaps = np.isnan(values)
-        if gaps.any():
-            values, codes = values[~gaps], codes[~gaps]
-            weights = None if weights is None else weights[~gaps]
+        missing = np.isnan(values)
+        if missing.any():
+            values, codes = values[~missing], codes[~missing]
+            weights = None if weights is None else weights[~missing]
             everyone = _class_weights(codes, n_classes, weights)
     used = values if weights is None else values[weights != 0.0]
     origin = origin_of(used[:, None])

@@ -117,7 +117,7 @@ class _SideBySide:
         self.own, self.weight, self.n_classes = own, weight, fixed.shape[1]
         width = [part.law.log_prob().shape[1] for part in parts]
         start = np.cumsum([0, *width])
-        self.gap = int(start[-1])  # a cell after all others, which adds nothing
+        self.nothing = int(start[-1])  # a cell after all others, which adds nothing
         self.cells = np.empty((x.n_rows, len(parts)), dtype=np.intp)
         for j, part in enumerate(parts):
             column: Any = x.columns[part.name]
@@ -126,7 +126,7 @@ class _SideBySide:
                 fixed += part.kinds.without(x, own, weight)
             cells = entries if part.has_missing else entries - 1
             there = (cells >= 0) & (cells < width[j])
-            self.cells[:, j] = np.where(there, cells + start[j], self.gap)
+            self.cells[:, j] = np.where(there, cells + start[j], self.nothing)
 
     def scores(self, factor: float) -> Array:
         """log p(x | c), (n_rows, n_classes)."""
@@ -140,7 +140,7 @@ class _SideBySide:
             return joint
         scores: Array = np.zeros((len(self.own), self.n_classes))
         for column in self.cells.T:
-            there = np.flatnonzero(column < self.gap)
+            there = np.flatnonzero(column < self.nothing)
             scores[there] += cells_without(law, column[there], self.own[there], self.weight[there])
         return scores
 

@@ -149,20 +149,24 @@ class CountedLevels(NamedTuple):
     counts : float64 array (n_classes, n_levels)
     n_levels : int
         N, of levels that are named and others.
-    gaps : float64 array (n_classes,), optional
+    missing : float64 array (n_classes,), optional
         The weight of missing values, where they are a level.
     """
 
     levels: list[str]
     counts: Array
     n_levels: int
-    gaps: Array | None
+    missing: Array | None
 
     def cells(self) -> Array:
         """Counts with a cell for missing values, where they are a level, before the others, and one
         for levels never seen after them: float64 (n_classes, n_cells)."""
         cells = np.concatenate([self.counts, np.zeros((len(self.counts), 1))], axis=1)
-        return cells if self.gaps is None else np.concatenate([self.gaps[:, None], cells], axis=1)
+        return (
+            cells
+            if self.missing is None
+            else np.concatenate([self.missing[:, None], cells], axis=1)
+        )
 
 
 class LevelReading(NamedTuple):

@@ -86,12 +86,12 @@ class Bernoulli(LevelFamily):
 
     def likelihood(self, counted: CountedLevels, context: Context) -> LevelReading:
         """Of levels in order, of which one may not have come yet."""
-        named, gap = counted.levels, counted.gaps is not None
+        named, has_missing = counted.levels, counted.missing is not None
         order = np.argsort(np.array(named, dtype=object)) if named else np.empty(0, int)
         levels = [named[i] for i in order]
         cells = counted._replace(levels=levels, counts=counted.counts[:, order]).cells()
         yes, no = (float(a) for a in self.smoothing(context.alpha))
-        of_missing = [0.5 * (yes + no)] if gap else []
+        of_missing = [0.5 * (yes + no)] if has_missing else []
         pseudo = [no, yes] if len(levels) == 2 else [yes if v in YES else no for v in levels]
         pseudo = [*of_missing, *pseudo]
         strength = yes + no + sum(of_missing)

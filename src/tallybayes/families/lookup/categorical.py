@@ -131,10 +131,10 @@ class Categorical(LevelFamily):
         return self.alpha is None and self.prior is None and self.estimate != "mle"
 
     def likelihood(self, counted: CountedLevels, context: Context) -> LevelReading:
-        cells, gap = counted.cells(), int(counted.gaps is not None)
-        law = self.law(cells, counted.n_levels + gap, context.alpha)
+        cells, has_missing = counted.cells(), int(counted.missing is not None)
+        law = self.law(cells, counted.n_levels + has_missing, context.alpha)
         if counted.counts.shape[1] > len(counted.levels):  # a cell of levels that are not named
-            law = law.take(np.delete(np.arange(cells.shape[1]), gap + len(counted.levels)))
+            law = law.take(np.delete(np.arange(cells.shape[1]), has_missing + len(counted.levels)))
         if self.estimate == "map":
             law = replace(law, mode=True)
         what = f"categorical, {counted.n_levels} levels"

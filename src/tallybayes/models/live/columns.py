@@ -48,7 +48,7 @@ class LevelsColumn:
         self.name, self.unseen, self.has_missing = part.name, part.unseen, part.has_missing
         self.cells, self.law = cells, cells.add_law(part.law)
         start = cells.start[self.law]
-        self.gap = start
+        self.missing = start
         first = start + part.has_missing
         self.place = {level: first + i for i, level in enumerate(part.levels)}
         self.other = first + len(part.levels)
@@ -57,7 +57,7 @@ class LevelsColumn:
 
     def touch_missing(self, touched: Touched) -> None:
         if self.has_missing:
-            self.cells.touch(self.law, self.gap, touched)
+            self.cells.touch(self.law, self.missing, touched)
 
     def learn_level(self, level: str, touched: Touched) -> None:
         cell = self.place.get(level)

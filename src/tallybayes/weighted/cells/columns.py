@@ -65,8 +65,8 @@ class ColumnCells:
 
     def codes(self, column: Column) -> Cells:
         """The cell of each row, int32 (n_rows,); −1 for a value that is in no cell."""
-        gap = self.n_cells - 1
-        codes = np.full(column.n_rows, gap, dtype=np.int32)
+        missing_cell = self.n_cells - 1
+        codes = np.full(column.n_rows, missing_cell, dtype=np.int32)
         if isinstance(column, Empty):
             return codes
         strings = column.strings if isinstance(column, Mixed) else column
@@ -75,23 +75,23 @@ class ColumnCells:
             codes = self._codes_of(np.require(numbers.values, requirements="A"))
         if isinstance(strings, Strings):
             at = {level: i for i, level in enumerate(self.levels or [], start=self.n_numbers)}
-            rank = [*(at.get(level, -1) for level in strings.levels), gap]
-            of_texts = np.array(rank, dtype=np.int32)[strings.codes]
-            codes = np.where(strings.codes < 0, codes, of_texts)
+            rank = [*(at.get(level, -1) for level in strings.levels), missing_cell]
+            of_strings = np.array(rank, dtype=np.int32)[strings.codes]
+            codes = np.where(strings.codes < 0, codes, of_strings)
         return codes
 
     def _codes_of(self, values: NDArray[Any]) -> Cells:
         """The cell of each number; what is beyond all edges is in the last one, NaN in the missing
         value."""
         codes = np.empty(len(values), dtype=np.int32)
-        gap = self.n_cells - 1
+        missing_cell = self.n_cells - 1
         if self.edges is None:  # the column has levels only
-            codes[:] = np.where(np.isnan(np.asarray(values, dtype=np.float64)), gap, -1)
+            codes[:] = np.where(np.isnan(np.asarray(values, dtype=np.float64)), missing_cell, -1)
             return codes
         _kernels.bin_entries(values[:, None], self.starts, codes, get_num_threads())
         codes -= 1
         np.minimum(codes, self.n_numbers - 1, out=codes)
-        codes[codes < 0] = gap
+        codes[codes < 0] = missing_cell
         return codes
 
 
@@ -133,7 +133,7 @@ def equal_frequency(weight: Array, most: int) -> NDArray[np.intp]:
 def number_cells(
     name: str,
     grid: GridCounts,
-    gaps: Array,
+    missing: Array,
     levels: list[str] | None = None,
     beside: Array | None = None,
 ) -> ColumnCells:
@@ -147,7 +147,7 @@ def number_cells(
         The strings beside the numbers.
     beside : float64 array (n_classes, n_levels), optional
         Their counts.
-    gaps : float64 array (n_classes,)
+    missing : float64 array (n_classes,)
         Rows without a value.
     """
     weight = grid.counts.sum(axis=0)
@@ -163,15 +163,15 @@ def number_cells(
         values = grid.values()
         edges = 0.5 * (values[first[1:] - 1] + values[first[1:]])
     strings = np.zeros((grid.n_classes, 0)) if beside is None else beside
-    together = np.concatenate([counts, strings, gaps[:, None]], axis=1)
+    together = np.concatenate([counts, strings, missing[:, None]], axis=1)
     return ColumnCells(
         name=name, counts=np.ascontiguousarray(together.T), edges=edges, levels=levels
     )
 
 
-def level_cells(name: str, levels: list[str], counts: Array, gaps: Array) -> ColumnCells:
+def level_cells(name: str, levels: list[str], counts: Array, missing: Array) -> ColumnCells:
     """Cells of a column of strings: `counts` (n_classes, n_levels)."""
-    together = np.concatenate([counts, gaps[:, None]], axis=1)
+    together = np.concatenate([counts, missing[:, None]], axis=1)
     return ColumnCells(name=name, counts=np.ascontiguousarray(together.T), levels=levels)
 
 

@@ -107,10 +107,10 @@ def _scaled(group: Counted, unit: float) -> Counted:
     return scaled
 
 
-def _gaps(rows: Array, counts: Array) -> Array:
+def _missing(rows: Array, counts: Array) -> Array:
     """Rows of each class without a value."""
-    gaps = rows - counts.sum(axis=1)
-    return np.where(gaps <= ROUNDING * np.abs(rows), 0.0, gaps)
+    missing = rows - counts.sum(axis=1)
+    return np.where(missing <= ROUNDING * np.abs(rows), 0.0, missing)
 
 
 def cells_of(name: str, held: Held, rows: Array) -> ColumnCells:
@@ -124,15 +124,15 @@ def cells_of(name: str, held: Held, rows: Array) -> ColumnCells:
         Effective rows of each class; none is 0.
     """
     levels, strings, numbers = held[name]
-    gaps = _gaps(rows, held[name].counts)
+    missing = _missing(rows, held[name].counts)
     if strings is None:
         assert numbers is not None
-        return number_cells(name, numbers, gaps)
+        return number_cells(name, numbers, missing)
     order = sorted(range(len(levels)), key=levels.__getitem__)  # not as they came
     levels, counts = [levels[i] for i in order], strings.counts[:, order]
     if numbers is None:
-        return level_cells(name, levels, counts, gaps)
-    return number_cells(name, numbers, gaps, levels, counts)
+        return level_cells(name, levels, counts, missing)
+    return number_cells(name, numbers, missing, levels, counts)
 
 
 def counted_again(column: ColumnCells, held: Held, rows: Array) -> ColumnCells:
@@ -165,5 +165,5 @@ def counted_again(column: ColumnCells, held: Held, rows: Array) -> ColumnCells:
             of_levels[:, [at[level] for level in levels]] = strings.counts
         counts = np.concatenate([counts, of_levels], axis=1)
         column = replace(column, levels=all_levels)
-    together = np.concatenate([counts, _gaps(rows, counts)[:, None]], axis=1)
+    together = np.concatenate([counts, _missing(rows, counts)[:, None]], axis=1)
     return replace(column, counts=np.ascontiguousarray(together.T))

@@ -22,7 +22,7 @@ from tallybayes.families.lookup.leave_one_out import law_likelihood
 from tallybayes.models.mixed_columns import values_of_columns
 from tallybayes.tally import GridCounts, LevelCounts, RowWeights
 
-__all__ = ["MEASURE", "Telling", "measure_of", "missing_shares", "most_telling"]
+__all__ = ["MEASURE", "Informative", "measure_of", "missing_shares", "most_informative"]
 
 MEASURE = (
     "How much the column alone lowers the log-loss below that of the class shares, by "
@@ -37,7 +37,7 @@ SIZES = (2, 4, 8, 16, 32, 64)
 Array = NDArray[np.float64]
 
 
-class Telling(NamedTuple):
+class Informative(NamedTuple):
     """A column and its gain."""
 
     column: str
@@ -52,16 +52,16 @@ def _gain(counts: Array, alpha: float, classes: Array, row_weights: RowWeights) 
 
 
 def measure_of(file: ModelFile) -> str:
-    """What the numbers of :func:`most_telling` are."""
+    """What the numbers of :func:`most_informative` are."""
     return MEASURE if file.table.chosen.weighting is None else APART
 
 
-def most_telling(file: ModelFile) -> list[Telling]:
+def most_informative(file: ModelFile) -> list[Informative]:
     """The columns in use, the most informative first; of a weighted model its pairs, too."""
     weighting = file.table.chosen.weighting
     if weighting is not None:
         apart = zip(weighting.names, weighting.apart.tolist(), strict=True)
-        return sorted((Telling(*t) for t in apart if t[1] > 0.0), key=lambda t: -t.nats)
+        return sorted((Informative(*t) for t in apart if t[1] > 0.0), key=lambda t: -t.nats)
     model, tally = file.model, file.table.tally_read
     rows = file.weight
     classes = np.exp(model.class_log_prior_) * (rows or 1.0)
@@ -85,7 +85,7 @@ def most_telling(file: ModelFile) -> list[Telling]:
             options = [np.hstack([cells, *options]) for cells in bins]
         if options and name in used:
             gain = max(_gain(option, alpha, classes, row_weights) for option in options)
-            found.append(Telling(name, gain / (rows or 1.0)))
+            found.append(Informative(name, gain / (rows or 1.0)))
     return sorted(found, key=lambda t: -t.nats)
 
 
