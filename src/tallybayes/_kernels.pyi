@@ -621,3 +621,67 @@ def correction_gradient(
     cells: _I4, S: _F8, y: _I4, weight: _F8, Q: _F8, gradient: _F8, threads: int
 ) -> float: ...
 def correction_curvature(cells: _I4, S: _F8, weight: _F8, diagonal: _F8, threads: int) -> None: ...
+def count_terms(
+    indptr: _I8, terms: _I4, codes: _I4, weights: _F8 | None, n_terms: int, n_classes: int
+) -> tuple[_I8, _I4, _F8]: ...
+def document_sums(
+    indptr: _I8,
+    terms: _I4,
+    values: NDArray[np.float32],
+    y: _I4 | None,
+    start: _I8,
+    classes: _I4,
+    pair: _F8,
+    own: _F8 | None,
+    expected: _F8,
+    row: _I4,
+    bin: NDArray[np.int8],
+    Z: _F8,
+    threads: int,
+) -> None: ...
+def tfidf_columns(
+    indptr: _I8,
+    terms: _I4,
+    values: NDArray[np.float32],
+    column: _I4,
+    idf: _F8,
+    columns: int,
+) -> tuple[_I8, _I4, NDArray[np.float32]]: ...
+def gram_times(
+    start: _I8,
+    documents: _I4,
+    values: NDArray[np.float32],
+    D: NDArray[np.float32],
+    F: NDArray[np.float32],
+    threads: int,
+) -> None: ...
+def columns_times(
+    start: _I8,
+    documents: _I4,
+    values: NDArray[np.float32],
+    A: NDArray[np.float32],
+    U: NDArray[np.float32],
+    threads: int,
+) -> None: ...
+
+class DocumentScorer:
+    def __init__(
+        self,
+        start: _I8,
+        classes: _I4,
+        pair: _F8,
+        expected: _F8,
+        row: _I4,
+        column: _I4,
+        idf: _F8,
+        u: NDArray[np.float32],
+        intercept: _F8,
+        mean_length: float,
+        power: float,
+    ) -> None: ...
+    def joint(
+        self, indptr: _I8, terms: _I4, values: NDArray[np.float32], S: _F8, threads: int
+    ) -> None: ...
+    def contributions(
+        self, indptr: _I8, terms: _I4, values: NDArray[np.float32], out: _F8
+    ) -> None: ...

@@ -87,6 +87,7 @@ NB_MODULE(_kernels, m) {
     bind_choice(m);
     bind_counts(m);
     bind_cross(m);
+    bind_documents(m);
     bind_leave_one_out(m);
     bind_pairs(m);
     bind_pooled(m);

@@ -6,6 +6,7 @@ void bind_bins(nanobind::module_& m);           // numbers to bins
 void bind_choice(nanobind::module_& m);         // what columns may be read as
 void bind_counts(nanobind::module_& m);         // labels, moments, sums, levels, grids
 void bind_cross(nanobind::module_& m);          // cross moments
+void bind_documents(nanobind::module_& m);      // documents: tallies, sums, scores, the ridge
 void bind_leave_one_out(nanobind::module_& m);  // scores of rows taken out of the counts
 void bind_pairs(nanobind::module_& m);          // pairs of columns
 void bind_pooled(nanobind::module_& m);         // densities beside atoms

@@ -11,6 +11,7 @@ from tallybayes.tally.levels import LevelCounts
 from tallybayes.tally.moments import Moments
 from tallybayes.tally.sums import FeatureSums
 from tallybayes.tally.table import TableTally
+from tallybayes.tally.terms import TermCounts
 
 __all__ = [
     "UNIT_ROWS",
@@ -23,6 +24,7 @@ __all__ = [
     "RowWeights",
     "TableTally",
     "Tally",
+    "TermCounts",
     "effective_row_weight",
     "effective_rows",
 ]

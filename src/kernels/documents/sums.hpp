@@ -1,0 +1,99 @@
+// What the terms of a document say of each class, summed within bins of terms:
+//
+//     Z_ikg = Σ_{t in i, bin(t) = g} tf_it · (pair_tk − expected_{row(t)k}),  less its mean over k
+//
+// pair_tk is log(1 + N_tk / τ), stored for the classes that hold the term and 0 elsewhere; own_tk is
+// the same with one document fewer, and stands for it where k is the document's class (y given).
+// Terms of bin −1 say nothing.
+//
+// Terms come in no order that a cache could know: what is needed of one is packed together, and
+// asked for some terms ahead.
+#pragma once
+#include "documents/csr.hpp"
+
+namespace tb {
+
+struct RatioTable {
+    TermPairs pairs;
+    const double* pair;      // by pair
+    const double* own;       // by pair, or null
+    const double* expected;  // (rows, classes)
+    const i32* row;          // by term
+    const std::int8_t* bin;  // by term
+    i64 rows, classes, bins;
+};
+
+struct PackedTerm {
+    i64 start;
+    i32 row, pairs;
+    i32 bin;
+};
+
+struct PackedPair {
+    double ratio, own;
+    i32 k;
+};
+
+constexpr i64 AHEAD = 8;  // terms
+
+struct PackedTable {
+    Buffer<PackedTerm> terms;
+    Buffer<PackedPair> pairs;
+
+    explicit PackedTable(const RatioTable& table)
+        : terms(table.pairs.terms), pairs(table.pairs.start[table.pairs.terms]) {
+        for (i64 t = 0; t < table.pairs.terms; ++t) {
+            const i64 begin = table.pairs.start[t], end = table.pairs.start[t + 1];
+            terms[t] = {begin, table.row[t], static_cast<i32>(end - begin), table.bin[t]};
+            for (i64 q = begin; q < end; ++q)
+                pairs[q] = {table.pair[q], table.own ? table.own[q] : 0.0, table.pairs.classes[q]};
+        }
+    }
+};
+
+inline void sum_document(const DocumentRows& x, i64 i, i32 own, const RatioTable& table,
+                         const PackedTable& packed, double* sum) {
+    const i64 K = table.classes, last = x.indptr[i + 1];
+    for (i64 p = x.indptr[i]; p < last; ++p) {
+        if (p + 2 * AHEAD < last) __builtin_prefetch(&packed.terms[x.terms[p + 2 * AHEAD]]);
+        if (p + AHEAD < last) {
+            const PackedTerm& next = packed.terms[x.terms[p + AHEAD]];
+            __builtin_prefetch(&packed.pairs[next.start]);
+        }
+        const PackedTerm& term = packed.terms[x.terms[p]];
+        if (term.bin < 0) continue;
+        const double tf = static_cast<double>(x.values[p]);
+        double* into = sum + term.bin * K;
+        add_scaled(into, table.expected + term.row * K, -tf, K);
+        const PackedPair* pair = &packed.pairs[term.start];
+        for (i32 q = 0; q < term.pairs; ++q)
+            into[pair[q].k] += tf * (pair[q].k == own ? pair[q].own : pair[q].ratio);
+    }
+}
+
+inline void document_sums(const DocumentRows& x, const i32* y, const RatioTable& table, double* Z,
+                          int threads) {
+    const i64 K = table.classes, G = table.bins;
+    const i64 tasks = (x.n + DOCUMENTS - 1) / DOCUMENTS;
+    threads = threads_for((x.indptr[x.n] - x.indptr[0]) * K, tasks, threads);
+    const PackedTable packed(table);
+    std::vector<Buffer<double>> sums(threads);
+    for (auto& sum : sums) sum.resize(K * G);
+    run_tasks(tasks, threads, [&](i64 task, int thread) {
+        double* sum = sums[thread].get();
+        const i64 end = (task + 1) * DOCUMENTS < x.n ? (task + 1) * DOCUMENTS : x.n;
+        for (i64 i = task * DOCUMENTS; i < end; ++i) {
+            for (i64 c = 0; c < K * G; ++c) sum[c] = 0.0;
+            sum_document(x, i, y ? y[i] : -1, table, packed, sum);
+            double* out = Z + i * K * G;
+            for (i64 g = 0; g < G; ++g) {
+                double mean = 0.0;
+                for (i64 k = 0; k < K; ++k) mean += sum[g * K + k];
+                mean /= static_cast<double>(K);
+                for (i64 k = 0; k < K; ++k) out[k * G + g] = sum[g * K + k] - mean;
+            }
+        }
+    });
+}
+
+}  // namespace tb

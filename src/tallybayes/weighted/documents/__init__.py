@@ -1,0 +1,1 @@
+"""Weighted naive Bayes of documents: ratios of counts, weights of bins of terms, and a ridge."""

@@ -1,0 +1,88 @@
+"""τ, the class shares and the power of a document's length, by the leave-one-out log-loss."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.weighted.documents.bin_weights import BinWeights, learn_bin_weights
+from tallybayes.weighted.documents.ratios import TermTable, length_factor
+from tallybayes.weighted.documents.rows import Documents
+
+__all__ = ["POWERS", "SHARES", "TAUS", "Reading", "choose_reading"]
+
+Array = NDArray[np.float64]
+
+TAUS = (0.3, 0.1, 1.0, 3.0)
+SHARES = ("mass", "docs")
+POWERS = (0.0, 0.5, 1.0)
+TOLERANCE = 1e-6  # of a comparison, in nats a document
+
+
+class Reading(NamedTuple):
+    """How ratios are read from counts.
+
+    Parameters
+    ----------
+    tau : float
+        Smoothing, in documents.
+    share : str
+        What the shares of the classes are of: all counts ("mass") or the documents ("docs").
+    power : float
+        Sums are multiplied by (length / mean length)^−power.
+    mean_length : float
+    """
+
+    tau: float
+    share: str
+    power: float
+    mean_length: float
+
+    def left_out(
+        self,
+        table: TermTable,
+        documents: Documents,
+        tf: NDArray[np.float32],
+        y: NDArray[np.int32],
+    ) -> Array:
+        """The leave-one-out sums of documents that are counted, float64 (n_documents, n_classes,
+        n_bins)."""
+        sums = table.sums(documents, tf, self.tau, table.share(self.share), y)
+        factor = length_factor(documents.length(tf), self.mean_length, self.power)
+        sums *= factor[:, None, None]
+        return sums
+
+
+def choose_reading(
+    table: TermTable, documents: Documents, y: NDArray[np.int32], weight: Array
+) -> tuple[Reading, BinWeights]:
+    """The reading of the least penalised leave-one-out log-loss, and its weights.
+
+    The shares are chosen at the first τ, then τ at these shares, the power each time.
+
+    Parameters
+    ----------
+    table : TermTable
+        Which counts these documents.
+    documents : Documents
+    y : int32 array (n_documents,)
+    weight : float64 array (n_documents,)
+    """
+    tf = documents.tf
+    length = documents.length(tf)
+    mean_length = float(weight @ length / weight.sum())
+    at = BinWeights.start(table.n_bins, table.n_classes)
+    best = (np.inf, Reading(TAUS[0], SHARES[0], POWERS[0], mean_length), at)
+    candidates = [(TAUS[0], share) for share in SHARES]
+    for _ in range(2):
+        for tau, share in candidates:
+            sums = table.sums(documents, tf, tau, table.share(share), y)
+            for power in POWERS:
+                shrunk = sums * length_factor(length, mean_length, power)[:, None, None]
+                at, loss = learn_bin_weights(shrunk, y, weight, at, tolerance=TOLERANCE)
+                if loss < best[0]:
+                    best = (loss, Reading(tau, share, power, mean_length), at)
+        candidates = [(tau, best[1].share) for tau in TAUS[1:]]
+    return best[1], best[2]

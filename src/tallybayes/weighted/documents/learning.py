@@ -1,0 +1,135 @@
+"""What is learned on documents beside their counts: a reading, weights of bins, a ridge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from tallybayes.weighted.documents.bin_weights import BinWeights, learn_bin_weights
+from tallybayes.weighted.documents.choice import Reading, choose_reading
+from tallybayes.weighted.documents.held_out import (
+    FOLDS,
+    DocumentFigures,
+    LearningDocuments,
+    follow_path,
+    weights_only,
+)
+from tallybayes.weighted.documents.ratios import TermTable
+from tallybayes.weighted.documents.ridge import Features, RidgeProblem, TfidfColumns
+from tallybayes.weighted.documents.rows import Documents
+from tallybayes.weighted.rows.samples import sampled
+
+__all__ = ["LearnedDocuments", "Ridge", "learn_documents"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+CHOSEN_ON, ENTRIES = 12_000, 2_500_000  # documents that the reading is chosen on, and their entries
+MOST_SUMS = 1 << 27  # numbers in the sums that weights are learned on
+PATH = 16_000  # documents of the path of penalties
+MOST_COEFFICIENTS = 1 << 26  # of the ridge
+
+
+@dataclass(frozen=True, eq=False)
+class Ridge:
+    """Coefficients of length-normalised tf-idf.
+
+    Parameters
+    ----------
+    penalty : float
+    features : Features
+    coefficients : float32 array (n_columns, n_classes)
+        Of two classes a single one: how much the second is above the first.
+    """
+
+    penalty: float
+    features: Features
+    coefficients: NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedDocuments:
+    """What was learned on documents.
+
+    Parameters
+    ----------
+    reading : Reading
+    weights : BinWeights
+    ridge : Ridge, optional
+        None where none was asked for, or none helps.
+    figures : DocumentFigures
+    """
+
+    reading: Reading
+    weights: BinWeights
+    ridge: Ridge | None
+    figures: DocumentFigures
+
+
+def learn_documents(
+    table: TermTable, documents: Documents, y: NDArray[np.int32], *, ridge: bool
+) -> LearnedDocuments:
+    """Learns on documents that are counted.
+
+    The result does not depend on their order, to the last bit.
+
+    Parameters
+    ----------
+    table : TermTable
+        Their counts, of classes that all have documents.
+    documents : Documents
+    y : int32 array (n_documents,)
+    ridge : bool
+    """
+    keys = documents.keys(y)
+    order = np.argsort(keys, kind="stable")
+    with threadpool_limits(1, user_api="blas"):  # more threads would add in another order
+        return _learn(table, documents.take(order), y[order], keys[order], ridge)
+
+
+def _some(
+    documents: Documents, y: NDArray[np.int32], n_classes: int, most: int
+) -> tuple[Index, Array]:
+    """About so many documents, and what each stands for."""
+    return sampled(y, np.ones(len(y)), n_classes, max(1, most))
+
+
+def _learn(
+    table: TermTable,
+    documents: Documents,
+    y: NDArray[np.int32],
+    keys: NDArray[np.uint64],
+    ridge: bool,
+) -> LearnedDocuments:
+    n, k = len(y), table.n_classes
+    rows, weight = _some(documents, y, k, min(CHOSEN_ON, n * ENTRIES // (len(documents.terms) + 1)))
+    reading, start = choose_reading(table, documents.take(rows), y[rows], weight)
+    rows, weight = _some(documents, y, k, MOST_SUMS // (k * table.n_bins))
+    if len(rows) < n:
+        documents, y, keys = documents.take(rows), y[rows], keys[rows]
+    tf = documents.tf
+    learning = LearningDocuments(
+        documents, reading.left_out(table, documents, tf, y), y, weight, keys
+    )
+    weights, _ = learn_bin_weights(learning.sums, y, weight, start)
+    if not ridge or len(y) < 2 * FOLDS or k < 2:
+        return LearnedDocuments(reading, weights, None, weights_only(learning, weights))
+    total = float(table.documents.sum())
+    features = Features.of(table.frequency, total, MOST_COEFFICIENTS // k)
+    rows, _ = _some(documents, y, k, PATH)
+    penalty, scale, a, figures = follow_path(learning.take(rows), features, weights)
+    if penalty is None:
+        return LearnedDocuments(reading, weights, None, figures)
+    columns = TfidfColumns.of(documents, tf, features)
+    problem = RidgeProblem(columns, weights.scores(learning.sums), y, weight)
+    begin = np.zeros_like(problem.a)
+    begin[rows] = a
+    problem.start_at(begin)
+    problem.solve(penalty)
+    by = float(scale.weights[0])
+    scaled = BinWeights(by * weights.weights, by * weights.intercept + scale.intercept)
+    found = Ridge(penalty, features, np.float32(by) * problem.coefficients())
+    return LearnedDocuments(reading, scaled, found, figures)

@@ -1,0 +1,154 @@
+"""What a term says of each class: the logarithm of seen over expected.
+
+    T_tk = log (N_tk + τ) / (N_t s_k + τ)
+
+N_tk is the number of training documents of class k that hold term t, N_t their sum over the
+classes, s the shares of the classes. A term that was never seen says 0. Without one document of
+class y that holds t, N_t and N_ty are lower by one, and the shares are left as they are:
+
+    T'_tk = log (N_tk − [k = y] + τ) / ((N_t − 1) s_k + τ)
+
+Few classes hold a term, so the table is sparse: log(1 + N_tk/τ) for the pairs that were seen, and a
+row of −log(N_t s_k + τ) that all terms of one frequency share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _kernels
+from tallybayes.engines.threads import get_num_threads
+from tallybayes.weighted.documents.rows import Documents
+
+__all__ = ["BINS", "TermTable", "length_factor"]
+
+Array = NDArray[np.float64]
+
+BINS = 10  # of the frequencies of terms of one n-gram order
+
+
+@dataclass(frozen=True, eq=False)
+class TermTable:
+    """The counts of terms in the classes that have documents.
+
+    Parameters
+    ----------
+    start : int64 array (n_terms + 1,)
+        Term t has the pairs ``start[t] … start[t+1] − 1``, by class.
+    classes : int32 array (n_pairs,)
+    counts : float64 array (n_pairs,)
+        N_tk, above 0.
+    documents : float64 array (n_classes,)
+        Weight of the documents of each class.
+    order : int8 array (n_terms,)
+        Of the n-gram: 0 for the shortest.
+    """
+
+    start: NDArray[np.int64]
+    classes: NDArray[np.int32]
+    counts: Array
+    documents: Array
+    order: NDArray[np.int8]
+
+    @property
+    def n_terms(self) -> int:
+        return len(self.start) - 1
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.documents)
+
+    @property
+    def n_bins(self) -> int:
+        """Bins of terms, by order and frequency."""
+        return BINS * (int(self.order.max(initial=0)) + 1)
+
+    @cached_property
+    def frequency(self) -> Array:
+        """N_t, float64 (n_terms,)."""
+        held = np.append(self.counts, 0.0)
+        found = np.add.reduceat(held, self.start[:-1]) if self.n_terms else np.zeros(0)
+        return np.where(np.diff(self.start) > 0, found, 0.0)
+
+    @cached_property
+    def _frequencies(self) -> tuple[Array, NDArray[np.int32]]:
+        """The distinct frequencies, and that of each term among them."""
+        distinct, row = np.unique(self.frequency, return_inverse=True)
+        return distinct, row.astype(np.int32)
+
+    @property
+    def row(self) -> NDArray[np.int32]:
+        """The place of each term's frequency among the distinct ones, int32 (n_terms,)."""
+        return self._frequencies[1]
+
+    def share(self, kind: str) -> Array:
+        """s, float64 (n_classes,): of the documents ("docs") or of all counts ("mass")."""
+        sums: Array = self.documents
+        if kind == "mass" and len(self.counts):
+            sums = np.bincount(self.classes, self.counts, self.n_classes).astype(np.float64)
+        found: Array = sums / sums.sum()
+        return found
+
+    def expected(self, tau: float, share: Array, less: float = 0.0) -> Array:
+        """log((N − less) s_k + τ) for each distinct frequency N, (n_frequencies, n_classes)."""
+        n = np.maximum(self._frequencies[0] - less, 0.0)
+        return np.log(n[:, None] * share + tau)
+
+    def pair_ratios(self, tau: float, less: float = 0.0) -> Array:
+        """log(1 + (N_tk − less)/τ) of each pair, float64 (n_pairs,)."""
+        return np.log1p(np.maximum(self.counts - less, 0.0) / tau)
+
+    def bins(self, less: float = 0.0) -> NDArray[np.int8]:
+        """The bin of each term at frequency N_t − less, int8 (n_terms,); −1 where that is 0."""
+        n = self.frequency - less
+        size = np.minimum(np.log2(np.maximum(n, 1.0)).astype(np.int8), BINS - 1)
+        return np.where(n > 0.0, size + BINS * self.order, -1).astype(np.int8)
+
+    def sums(
+        self,
+        documents: Documents,
+        tf: NDArray[np.float32],
+        tau: float,
+        share: Array,
+        y: NDArray[np.int32] | None = None,
+    ) -> Array:
+        """Σ tf·T over the terms of each document in each bin, less its mean over the classes,
+        float64 (n_documents, n_classes, n_bins).
+
+        Parameters
+        ----------
+        documents : Documents
+        tf : float32 array (n_entries,)
+        tau : float
+        share : float64 array (n_classes,)
+        y : int32 array (n_documents,), optional
+            The classes of documents that are counted: each is left out of its own sum.
+        """
+        less = 0.0 if y is None else 1.0
+        found = np.empty((len(documents), self.n_classes, self.n_bins))
+        _kernels.document_sums(
+            documents.indptr,
+            documents.terms,
+            tf,
+            y,
+            self.start,
+            self.classes,
+            self.pair_ratios(tau),
+            None if y is None else self.pair_ratios(tau, 1.0),
+            self.expected(tau, share, less),
+            self.row,
+            self.bins(less),
+            found,
+            get_num_threads(),
+        )
+        return found
+
+
+def length_factor(length: Array, mean_length: float, power: float) -> Array:
+    """What the sums of a document are multiplied by: (length / mean)^−power."""
+    factor: Array = (length / mean_length) ** -power
+    return factor

@@ -1,0 +1,82 @@
+"""The score of documents that were not counted: weighted ratios and the ridge in one pass."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes import _kernels
+from tallybayes.engines.threads import get_num_threads
+from tallybayes.weighted.documents.learning import LearnedDocuments
+from tallybayes.weighted.documents.ratios import TermTable
+from tallybayes.weighted.documents.rows import Documents
+
+__all__ = ["DocumentScorer"]
+
+Array = NDArray[np.float64]
+
+
+class DocumentScorer:
+    """What was learned, under the counts of a table.
+
+    Terms beyond those that were there when the ridge was learned have no coefficient.
+
+    Parameters
+    ----------
+    table : TermTable
+    learned : LearnedDocuments
+    """
+
+    def __init__(self, table: TermTable, learned: LearnedDocuments) -> None:
+        reading, weights, ridge = learned.reading, learned.weights, learned.ridge
+        tau, n_classes = reading.tau, table.n_classes
+        bins = table.bins()
+        of_term = np.where(bins >= 0, weights.weights[bins], 0.0)
+        # a row for each frequency and order, times the weight of its bin
+        n_orders = int(table.order.max(initial=0)) + 1
+        cell = table.row.astype(np.int64) * n_orders + table.order
+        cells, first, row = np.unique(cell, return_index=True, return_inverse=True)
+        log_expected = table.expected(tau, table.share(reading.share))
+        self.expected = -of_term[first][:, None] * log_expected[cells // n_orders]
+        self.expected -= self.expected.mean(axis=1, keepdims=True)
+        n_pairs = np.diff(table.start)
+        self.pair = table.pair_ratios(tau) * np.repeat(of_term, n_pairs)
+        self.row = row.astype(np.int32)
+        self.column = np.full(table.n_terms, -1, dtype=np.int32)
+        self.idf = np.zeros(table.n_terms)
+        self.u = np.zeros((0, n_classes), dtype=np.float32)
+        if ridge is not None:
+            known = len(ridge.features.column)
+            self.column[:known], self.idf[:known] = ridge.features.column, ridge.features.idf
+            self.u = ridge.coefficients
+        self.intercept = weights.intercept
+        self.n_classes = n_classes
+        self.compiled = _kernels.DocumentScorer(
+            table.start,
+            table.classes,
+            self.pair,
+            self.expected,
+            self.row,
+            self.column,
+            self.idf,
+            self.u,
+            self.intercept,
+            reading.mean_length,
+            reading.power,
+        )
+
+    def joint(self, documents: Documents) -> Array:
+        """The score of each class, in nats up to a constant of the document, float64 (n_documents,
+        n_classes)."""
+        found = np.empty((len(documents), self.n_classes))
+        self.compiled.joint(
+            documents.indptr, documents.terms, documents.tf, found, get_num_threads()
+        )
+        return found
+
+    def contributions(self, documents: Documents) -> Array:
+        """What each term adds to the score of each class, float64 (n_entries, n_classes): the sum
+        over a document and the intercept are its score."""
+        found = np.empty((len(documents.terms), self.n_classes))
+        self.compiled.contributions(documents.indptr, documents.terms, documents.tf, found)
+        return found

@@ -1,0 +1,49 @@
+"""Documents, slowly: dense counts, ratios and scores, as the formulas have them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tallybayes.weighted.documents.ratios import BINS, TermTable
+from tallybayes.weighted.documents.rows import Documents
+
+
+def documents_of(counts):
+    """Documents from a dense array of counts (n_documents, n_terms)."""
+    rows, terms = np.nonzero(counts)
+    indptr = np.searchsorted(rows, np.arange(len(counts) + 1)).astype(np.int64)
+    return Documents(
+        indptr, terms.astype(np.int32), counts[rows, terms].astype(np.int32), counts.shape[1]
+    )
+
+
+def dense_counts(counts, y, n_classes):
+    """N_tk, float64 (n_terms, n_classes)."""
+    return np.stack([(counts[y == k] > 0).sum(axis=0) for k in range(n_classes)], 1).astype(float)
+
+
+def table_of(N, documents, order):
+    """The sparse table of dense counts."""
+    terms, classes = np.nonzero(N)
+    start = np.searchsorted(terms, np.arange(len(N) + 1)).astype(np.int64)
+    return TermTable(
+        start, classes.astype(np.int32), N[terms, classes], documents, order.astype(np.int8)
+    )
+
+
+def ratio_sums(counts, N, order, tau, share):
+    """Σ tf·T in each bin, centred over the classes, (n_documents, n_classes, n_bins)."""
+    tf, total = np.log1p(counts), N.sum(axis=1)
+    T = np.log((N + tau) / (total[:, None] * share + tau))
+    T -= T.mean(axis=1, keepdims=True)
+    size = np.minimum(np.log2(np.maximum(total, 1)).astype(int), BINS - 1) + BINS * order
+    Z = np.zeros((len(counts), N.shape[1], BINS * (int(order.max()) + 1)))
+    for t in np.flatnonzero(total > 0):
+        Z[:, :, size[t]] += tf[:, t, None] * T[t]
+    return Z
+
+
+def tfidf(counts, column, idf):
+    """Length-normalised tf-idf of the terms with a column, (n_documents, n_columns)."""
+    X = np.log1p(counts)[:, column >= 0] * idf[column >= 0]
+    return X / np.maximum(np.sqrt((X**2).sum(axis=1, keepdims=True)), 1e-300)

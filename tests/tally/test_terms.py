@@ -1,0 +1,117 @@
+"""Document frequencies of terms: the group, joins by name, and what is dropped."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tallybayes.errors import IncompatibleTallies, NegativeTally
+from tallybayes.tally import TermCounts
+from tallybayes.tally.terms import term_array
+from tallybayes.testing import laws
+
+WORDS = ["", "a", "ab", "b", "straße", "語", "\U0001f600"]
+documents = st.lists(
+    st.tuples(st.sets(st.sampled_from(WORDS)), st.sampled_from(["x", "yy", "z"])), max_size=8
+)
+whole = st.integers(-3, 3).map(float)
+
+
+def counted(some, weights=None):
+    """The tally of documents that are pairs of a set of words and a label."""
+    terms = sorted(set().union(*(words for words, _ in some)))
+    labels = sorted({label for _, label in some})
+    places = [sorted(terms.index(word) for word in words) for words, _ in some]
+    return TermCounts.counted(
+        term_array(terms),
+        np.array(labels, dtype="U2"),
+        np.concatenate([[0], np.cumsum([len(p) for p in places])]).astype(np.int64),
+        np.array([place for some in places for place in some], dtype=np.int32),
+        np.array([labels.index(label) for _, label in some], dtype=np.int32),
+        weights,
+    )
+
+
+@st.composite
+def tallies(draw, count):
+    """Tallies with whole weights, negative ones among them."""
+    return [draw(documents.map(counted)) - draw(documents.map(counted)) for _ in range(count)]
+
+
+@given(tallies(3), whole, whole)
+def test_the_laws_of_a_group(abc, v, w):
+    a, b, c = abc
+    laws.law_zero(a)
+    laws.law_commutativity(a, b)
+    laws.law_associativity(a, b, c)
+    laws.law_inverse(a)
+    laws.law_difference(a, b)
+    laws.law_unit(a)
+    laws.law_doubling(a)
+    laws.law_scaling_by_a_sum(a, v, w)
+    laws.law_scaling_of_a_sum(w, a, b)
+    laws.law_scaling_twice(a, v, w)
+    laws.law_operands_stay(a, b)
+
+
+@given(documents, st.integers(0, 8), st.randoms(use_true_random=False))
+def test_parts_in_any_order_add_up_to_the_whole(some, cut, random):
+    whole = counted(some)
+    random.shuffle(some)
+    assert counted(some[:cut]) + counted(some[cut:]) == whole
+
+
+@given(documents)
+def test_counts_are_those_of_a_loop(some):
+    tally = counted(some)
+    for t, term in enumerate(tally.terms.tolist()):
+        for k, label in enumerate(tally.labels.tolist()):
+            pairs = slice(tally.start[t], tally.start[t + 1])
+            found = tally.counts[pairs][tally.classes[pairs] == k].sum()
+            assert found == sum(term in words and label == own for words, own in some)
+    assert dict(zip(tally.labels.tolist(), tally.documents.tolist(), strict=True)) == {
+        label: float(sum(own == label for _, own in some)) for label in {own for _, own in some}
+    }
+
+
+def test_what_falls_to_zero_goes():
+    rest = counted([({"a", "b"}, "x"), ({"b"}, "yy")]) - counted([({"a", "b"}, "x")])
+    assert rest.terms.tolist() == ["b"]
+    assert rest.labels.tolist() == ["yy"]
+    assert rest == counted([({"b"}, "yy")])
+
+
+def test_what_rounding_leaves_goes():
+    one, three = counted([({"a"}, "x")]), counted([({"a"}, "x")] * 3)
+    assert (0.1 * three - 0.1 * one - 0.1 * one - 0.1 * one).n_terms == 0
+
+
+@pytest.mark.parametrize("taken", [({"a"}, "yy"), ({"c"}, "x")])
+def test_more_than_was_counted_is_refused(taken):
+    rest = counted([({"a", "b"}, "x"), ({"b"}, "x")]) - counted([taken])
+    with pytest.raises(NegativeTally, match=r"forget.*than were counted"):
+        rest.need_non_negative("forget")
+
+
+def test_names_and_buckets_do_not_add():
+    named = counted([({"a"}, "x")])
+    hashed = TermCounts(np.array([3]), *list(named.arrays().values())[1:])
+    laws.law_refuses(named, hashed)
+    with pytest.raises(IncompatibleTallies, match="hash bucket"):
+        _ = named + hashed
+
+
+def test_memory_grows_with_the_pairs_that_were_seen():
+    """200,000 terms and 1,000 classes: a dense table would take 1.6 GB."""
+    n = 200_000
+    tally = TermCounts.counted(
+        np.arange(n),
+        np.arange(1000),
+        np.arange(n + 1),
+        np.arange(n, dtype=np.int32),
+        (np.arange(n) % 1000).astype(np.int32),
+    )
+    assert sum(array.nbytes for array in tally.arrays().values()) < 10_000_000
+    assert (tally + tally).counts.tolist() == [2.0] * n

@@ -1,0 +1,112 @@
+"""Learning on documents: independence of their order, and that it learns what is there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from reference.documents import dense_counts, documents_of, table_of
+from tallybayes import set_num_threads
+from tallybayes.weighted.documents.bin_weights import BinWeights, learn_bin_weights, log_softmax
+from tallybayes.weighted.documents.learning import learn_documents
+from tallybayes.weighted.documents.ridge import Features, RidgeProblem, TfidfColumns
+from tallybayes.weighted.documents.scorer import DocumentScorer
+
+
+def topics(n, k, seed, words=200):
+    """Documents of k topics that prefer words of their own."""
+    random = np.random.default_rng(seed)
+    y = random.integers(0, k, n).astype(np.int32)
+    y[:k] = np.arange(k)
+    rate = 0.15 * random.gamma(0.5, 1.0, (k, words))
+    return random.poisson(rate[y]), y
+
+
+def fitted(counts, y, k, ridge):
+    N = dense_counts(counts, y, k)
+    table = table_of(N, np.bincount(y, minlength=k).astype(float), np.zeros(len(N)))
+    return table, learn_documents(table, documents_of(counts), y, ridge=ridge)
+
+
+def scores_of(counts, y, k, ridge, test):
+    return DocumentScorer(*fitted(counts, y, k, ridge)).joint(documents_of(test))
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+@pytest.mark.parametrize("ridge", [True, False])
+def test_the_order_of_documents_and_the_threads_change_no_bit(k, ridge):
+    counts, y = topics(150, k, k)
+    test, _ = topics(20, k, 9)
+    order = np.random.default_rng(0).permutation(len(y))
+    set_num_threads(1)
+    one = scores_of(counts, y, k, ridge, test)
+    set_num_threads(3)
+    other = scores_of(counts[order], y[order], k, ridge, test)
+    set_num_threads(None)
+    assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_held_out_figures_are_about_those_of_new_documents(k):
+    everything, labels = topics(2400, k, 3, words=60)
+    _, learned = fitted(everything[:400], labels[:400], k, True)
+    scores = scores_of(everything[:400], labels[:400], k, True, everything[400:])
+    own = log_softmax(scores)[np.arange(2000), labels[400:]]
+    figures = learned.figures
+    assert abs(figures.log_loss + own.mean()) < 4.0 * figures.log_loss_se
+    assert figures.accuracy > 1.0 / k + 0.3
+
+
+def test_labels_of_chance_are_predicted_as_such():
+    counts, y = topics(400, 2, 4)
+    y = np.random.default_rng(5).integers(0, 2, 400).astype(np.int32)
+    test, _ = topics(400, 2, 6)
+    proba = np.exp(log_softmax(scores_of(counts, y, 2, True, test)))
+    assert np.abs(proba - 0.5).mean() < 0.1
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_the_ridge_is_where_its_gradient_vanishes(k):
+    counts, y = topics(300, k, 7, words=80)
+    documents = documents_of(counts)
+    features = Features.of((counts > 0).sum(axis=0).astype(float), 300.0, 1000)
+    columns = TfidfColumns.of(documents, documents.tf, features)
+    problem = RidgeProblem(columns, np.zeros((300, k)), y, np.ones(300))
+    problem.solve(0.3)
+    u = problem.coefficients().astype(float)
+    P = np.exp(log_softmax(problem.ridge_scores))
+    rest = np.eye(k)[y] - P
+    X = np.stack([columns.gram(e) for e in np.eye(300, dtype=np.float32)[:, :, None]])[:, :, 0]
+    if k == 2:
+        rest = 0.5 * (rest[:, 1:] - rest[:, :1])
+    gap = X @ (rest - 0.3 * problem.a)  # XXᵀ times what has to be 0 up to the null space
+    assert np.abs(gap).max() < 0.05 * np.abs(X @ rest).max()
+    assert u.any()
+
+
+def test_weights_of_bins_are_where_the_gradient_vanishes():
+    random = np.random.default_rng(8)
+    sums, y = random.normal(size=(200, 3, 4)), random.integers(0, 3, 200).astype(np.int32)
+    sums[np.arange(200), y, 0] += 1.0
+    sums[np.arange(200), y, 1] -= 1.0
+    weight = random.random(200)
+    found, _ = learn_bin_weights(sums, y, weight, BinWeights.start(4, 3))
+    P = np.exp(log_softmax(found.scores(sums)))
+    rest = (P - np.eye(3)[y]) * weight[:, None]
+    scale = np.sqrt((weight[:, None, None] * sums**2).sum((0, 1)) / (3 * weight.sum())) + 1e-3
+    in_weights = np.einsum("ik,ikg->g", rest, sums) + 0.1 * scale**2 * found.weights
+    held = found.weights == 0.0
+    assert held.any()
+    assert (in_weights[held] >= 0.0).all()
+    assert np.abs(in_weights[~held]).max() < 1e-2
+    assert np.abs(rest.sum(axis=0) + 0.02 * found.intercept).max() < 1e-2
+
+
+@pytest.mark.parametrize("ridge", [True, False])
+@pytest.mark.parametrize(
+    "counts", [np.zeros((30, 4), int), np.ones((30, 1), int)], ids=["empty", "everywhere"]
+)
+def test_terms_that_say_nothing_leave_the_shares(counts, ridge):
+    y = (np.arange(30) % 3 == 0).astype(np.int32)
+    proba = np.exp(log_softmax(scores_of(counts, y, 2, ridge, counts)))
+    np.testing.assert_allclose(proba[:, 1], 1 / 3, atol=0.02)
