@@ -11,14 +11,16 @@ class CountsColumn {
 public:
     // `values` are whole, from 0 on, and ascend.
     CountsColumn(const GridColumn& grid, const double* values, i64 classes)
-        : grid_(grid), values_(values), K_(classes), most_(static_cast<i64>(values[grid.cells - 1])),
-          n_(K_), total_(K_), squares_(K_), above_(K_ * most_), size_(K_) {
+        : grid_(grid), values_(values), K_(classes),
+          most_(static_cast<i64>(values[grid.cells - 1])), reach_(K_), n_(K_), total_(K_),
+          squares_(K_), above_(K_ * most_), size_(K_) {
         for (i64 k = 0; k < K_; ++k) {
             double* above = above_.data() + k * most_;
             for (i64 a = 0; a < grid.cells; ++a) {
                 const double w = grid.counts[k * grid.cells + a], x = values[a];
                 n_[k] += w, total_[k] += w * x, squares_[k] += w * x * x;
                 if (x > 0.0) above[static_cast<i64>(x) - 1] += w;
+                if (w > 0.0) reach_[k] = static_cast<i64>(x);
             }
             for (i64 i = most_ - 1; i-- > 0;) above[i] += above[i + 1];
         }
@@ -59,7 +61,7 @@ private:
                     first += part, second -= part * inverse;
                 }
             };
-            sum(0, taken, w), sum(taken, most_, 0.0);
+            sum(0, taken, w), sum(taken, reach_[k], 0.0);
             first -= n * std::log1p(mean / r), second += total / (r * (r + mean));
             const double slope = r * first, bend = r * (first + r * second);
             (slope > 0.0 ? low : high) = at;
@@ -90,38 +92,50 @@ private:
         return std::log(n) + ways + of_mean - r * std::log1p(mean / r);
     }
 
-    double score(const ClassRows& with, double alpha, double pooled, double enough, bool exact) const {
+    double score(const ClassRows& with, double alpha, double pooled, double enough,
+                 bool exact) const {
         double n_all = 0.0, total_all = 0.0, result = 0.0;
         for (i64 k = 0; k < K_; ++k) n_all += n_[k], total_all += total_[k];
-        std::vector<double> mass(K_), ways(K_), r(K_);
+        std::vector<double> mass(K_), others(K_), ways(K_), r(K_);
         for (i64 k = 0; k < K_; ++k) r[k] = std::exp(size_[k]);
         for (i64 a = 0; a < grid_.cells && !(result < enough); ++a) {
             const double x = values_[a];
             const i64 whole = static_cast<i64>(x);
             for (i64 k = 0; k < K_; ++k) ways[k] = log_rising(r[k], whole);
+            double taken = 0.0;  // the weight of the row that `others` are without
             for (i64 own = 0; own < K_; ++own) {
                 const double count = grid_.counts[own * grid_.cells + a];
                 if (!(count > 0.0)) continue;
                 const double one = with.one(own, count), left_all = what_is_left(n_all, one);
-                const double overall = left_all > 0.0 ? what_is_left(total_all, one * x) / left_all : 1.0;
-                double top = -std::numeric_limits<double>::infinity(), sum = 0.0, all = 0.0, n_left = 0.0;
-                for (i64 k = 0; k < K_; ++k) {
-                    const double w = k == own ? one : 0.0, n = what_is_left(n_[k], w);
+                const double sum_left = what_is_left(total_all, one * x);
+                const double overall = left_all > 0.0 ? sum_left / left_all : 1.0;
+                auto mass_of = [&](i64 k, double w, bool again) {
+                    const double n = what_is_left(n_[k], w);
                     const double total = n > 0.0 ? what_is_left(total_[k], w * x) : 0.0;
                     const double mean = (total + alpha * overall) / (n + alpha);
-                    const bool again = exact && k == own;
                     const double size = again ? std::exp(this->size(k, x, w)) : r[k];
-                    const double rising = again ? log_rising(size, whole) : ways[k];
-                    mass[k] = log_mass(x, n, mean, size, rising);
-                    top = std::max(top, mass[k]), n_left += n;
+                    return log_mass(x, n, mean, size, again ? log_rising(size, whole) : ways[k]);
+                };
+                if (one != taken) {
+                    for (i64 k = 0; k < K_; ++k) others[k] = mass_of(k, 0.0, false);
+                    taken = one;
                 }
-                for (i64 k = 0; k < K_; ++k) sum += mass[k] = std::isfinite(top) ? std::exp(mass[k] - top) : 1.0;
+                double top = -std::numeric_limits<double>::infinity();
+                double sum = 0.0, all = 0.0, n_left = 0.0;
+                for (i64 k = 0; k < K_; ++k) {
+                    mass[k] = k == own ? mass_of(k, one, exact) : others[k];
+                    top = std::max(top, mass[k]);
+                    n_left += what_is_left(n_[k], k == own ? one : 0.0);
+                }
+                for (i64 k = 0; k < K_; ++k)
+                    sum += mass[k] = std::isfinite(top) ? std::exp(mass[k] - top) : 1.0;
                 const double share = pooled * sum / std::max(n_left, 1e-300);
                 double mine = 0.0;
                 for (i64 k = 0; k < K_; ++k) {
                     const double w = k == own ? one : 0.0, n = what_is_left(n_[k], w);
                     const double prior = std::max(with.prior[k] - w, 0.0);
-                    const double joint = prior * (std::isfinite(top) ? (mass[k] + share) / (n + pooled) : 1.0);
+                    const double mean_mass = (mass[k] + share) / (n + pooled);
+                    const double joint = prior * (std::isfinite(top) ? mean_mass : 1.0);
                     all += joint;
                     if (k == own) mine = joint;
                 }
@@ -134,6 +148,7 @@ private:
     const GridColumn grid_;
     const double* values_;
     const i64 K_, most_;
+    std::vector<i64> reach_;  // the largest value of each class
     std::vector<double> n_, total_, squares_, above_, size_;  // above: rows above 0, 1, …
 };
 
