@@ -20,7 +20,7 @@ from tallybayes.weighted.documents.bin_weights import (
 )
 from tallybayes.weighted.documents.ridge import Features, RidgeProblem, TfidfColumns
 from tallybayes.weighted.documents.rows import Documents
-from tallybayes.weighted.rows.samples import twin_folds
+from tallybayes.weighted.rows import twin_folds
 
 __all__ = [
     "FOLDS",

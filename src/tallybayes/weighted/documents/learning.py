@@ -20,7 +20,7 @@ from tallybayes.weighted.documents.held_out import (
 from tallybayes.weighted.documents.ratios import TermTable
 from tallybayes.weighted.documents.ridge import Features, RidgeProblem, TfidfColumns
 from tallybayes.weighted.documents.rows import Documents
-from tallybayes.weighted.rows.samples import sampled
+from tallybayes.weighted.rows import sampled
 
 __all__ = ["LearnedDocuments", "Ridge", "learn_documents"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.weighted.rows.hashing import salted
+from tallybayes.weighted.rows import salted
 
 __all__ = ["Documents"]
 
