@@ -115,7 +115,8 @@ def _need_no_missing_values(y: NDArray[Any]) -> None:
             raise
         more = f" ({len(missing)} in all)" if len(missing) > 1 else ""
         raise ValueError(
-            f"Input y contains NaN: row {missing[0]} has no label{more}. Drop such rows from X and y"
+            f"Input y contains NaN: row {missing[0]} has no label{more}. Drop such rows from X "
+            "and y"
         ) from error
     except TypeError:  # pd.NA does not say whether it differs from itself
         found = [i for i, v in enumerate(y.tolist()) if type(v).__name__ == "NAType"]
