@@ -107,11 +107,11 @@ double estimate(OutArray<double, 3> sums, InArray<double, 2> C, InArray<double, 
     if (K == 2)
         return CellsOfTwo(of, cells, removed.data())
             .gain(chosen_loops(), C.data(), E.data(), strength.data());
-    const std::vector<float> counted = lanes_of(of.C, cells, K), expected = lanes_of(of.E, cells, K),
-                             own = lanes_of(of.O, cells, K), c = lanes_of(C.data(), cells, K),
-                             e = lanes_of(E.data(), cells, K), t = lanes_of(strength.data(), 1, K),
-                             below = lanes_of(strength.data(), 1, K, 1.0f),
-                             less = lanes_of(removed.data(), 1, K);
+    const InLines<float> counted = lanes_of(of.C, cells, K), expected = lanes_of(of.E, cells, K),
+                         own = lanes_of(of.O, cells, K), c = lanes_of(C.data(), cells, K),
+                         e = lanes_of(E.data(), cells, K), t = lanes_of(strength.data(), 1, K),
+                         below = lanes_of(strength.data(), 1, K, 1.0f),
+                         less = lanes_of(removed.data(), 1, K);
     std::vector<double> share(cells * wide);
     return cell_gain(chosen_loops(), {counted.data(), expected.data(), own.data()},
                      {c.data(), e.data(), t.data(), below.data(), wide, K}, cells, less.data(),
@@ -125,7 +125,7 @@ double gain(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> weight,
     need(cells.shape(0) == P.shape(0) && strength.shape(0) == P.shape(1), "shapes differ");
     nb::gil_scoped_release release;
     return residual_gain(chosen_loops(), rows, cells.data(), C.data(), E.data(), C.shape(0),
-                         strength.data());
+                         C.shape(1), strength.data());
 }
 
 void values(InArray<i32, 1> cells, InArray<i32, 1> y, InArray<double, 1> removed,

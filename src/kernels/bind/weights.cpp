@@ -3,6 +3,7 @@
 #include "bind/given.hpp"
 #include "bind/modules.hpp"
 #include "weighted/cell_offsets.hpp"
+#include "weighted/equal_shares.hpp"
 #include "weighted/loss.hpp"
 
 using namespace nb::literals;
@@ -68,6 +69,29 @@ void curvature(InArray<i32, 2> cells, InArray<double, 2> S, InArray<double, 1> w
     correction_curvature(rows, diagonal.data(), diagonal.shape(0), threads);
 }
 
+void added(InArray<i32, 2> cells, InArray<double, 2> Q, OutArray<double, 2> into, int threads) {
+    need(into.shape(0) == cells.shape(0) && into.shape(1) == Q.shape(1), "shapes differ");
+    nb::gil_scoped_release release;
+    corrections_added(cells.data(), cells.shape(0), cells.shape(1), Q.shape(1), Q.data(),
+                      into.data(), threads);
+}
+
+void scaled(nb::ndarray<const float, nb::ndim<2>, nb::device::cpu> Z, InArray<i64, 1> rows,
+            InArray<float, 1> factor, OutArray<float, 2> into) {
+    need(Z.shape(1) <= 1 || Z.stride(1) == 1, "the values of a term are not side by side");
+    need(factor.shape(0) == rows.shape(0) && into.shape(1) == rows.shape(0) &&
+             into.shape(0) == Z.shape(0),
+         "shapes differ");
+    nb::gil_scoped_release release;
+    scaled_rows(Z.data(), Z.stride(0), Z.shape(0), rows.data(), rows.shape(0), factor.data(),
+                into.data());
+}
+
+void shares(InArray<double, 1> weight, double total, i64 most, OutArray<i64, 1> label) {
+    need(label.shape(0) == weight.shape(0), "shapes differ");
+    equal_shares(weight.data(), weight.shape(0), total, most, label.data());
+}
+
 }  // namespace
 
 void bind_weights(nb::module_& m) {
@@ -76,6 +100,9 @@ void bind_weights(nb::module_& m) {
           "in_b"_a, "threads"_a);
     m.def("correction_gradient", &correction, "cells"_a, "S"_a, "y"_a, "weight"_a, "Q"_a,
           "gradient"_a, "threads"_a);
+    m.def("equal_shares", &shares, "weight"_a, "total"_a, "most"_a, "label"_a);
+    m.def("corrections_added", &added, "cells"_a, "Q"_a, "into"_a, "threads"_a);
+    m.def("scaled_rows", &scaled, "Z"_a, "rows"_a, "factor"_a, "into"_a);
     m.def("correction_curvature", &curvature, "cells"_a, "S"_a, "weight"_a, "diagonal"_a,
           "threads"_a);
 }

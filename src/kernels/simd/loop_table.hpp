@@ -84,6 +84,20 @@ struct PairOfMany {  // the cells of a pair of columns of more than two classes,
     i64 wide, classes;
 };
 
+constexpr int SUMMED_AT_ONCE = 2;  // pairs
+
+struct SummedRows {
+    i64 n, wide;
+    const i32* y;
+    const float *own, *P;  // (n, 2): weight and Σ w·P of the own class; (n, wide): Σ w·P
+};
+
+struct SummedPair {  // the codes of two columns, and what their joint cells sum to
+    const unsigned char *a, *b;
+    i64 width;
+    float *CO, *E;  // (cells, wide, 2), (cells, wide)
+};
+
 struct BinShares {
     const double *prior, *row, *rows;  // of each class: smoothed count, weight of a row, of all
     const double *all, *said;          // of each bin: its rows, what all classes say
@@ -171,9 +185,11 @@ struct Loops {
     void (*pair_gains)(const PairTable& table, const PairRows& rows, double* logs);
     void (*pair_shares)(const PairOfMany& pair, i64 n, const i32* cell, const i32* y,
                         const double* weight, const float* P, double* share);
-    void (*sum_cells)(i64 n, i64 wide, const unsigned char* a, const unsigned char* b, i64 width,
-                      const i32* y, const float* weight, const float* own, const float* P,
-                      float* C, float* E, float* O);
+    void (*sum_some_cells)(const SummedRows& rows, const SummedPair* pairs, int count);
+    void (*sum_expected)(i64 n, i64 wide, const i32* cell, const i32* y, const double* weight,
+                         const double* P, double* C, double* E);
+    void (*over_neighbours)(const double* from, i64 before, i64 n, i64 numbers, i64 after,
+                            double width, double* to);
     void (*cell_shares)(const PairOfMany& pair, i64 cells, const float* C, const float* E,
                         const float* O, const float* removed, double* share);
     double (*corrected_rows)(const CellsOfRows& rows, i64 begin, i64 end, float* z,

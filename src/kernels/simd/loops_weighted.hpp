@@ -37,14 +37,11 @@ void exps(i64 n, float* x) {
 
 // sum[i] = Σ_t factor_t·z_ti over BLOCK rows; terms are `step` apart.
 void block_scores(const float* z, i64 step, i64 terms, const float* factor, float* sum) {
-    constexpr i64 HALF = BLOCK / 2, AHEAD = 8;  // terms that are fetched before they are read
+    constexpr i64 HALF = BLOCK / 2;
     for (i64 h = 0; h < BLOCK; h += HALF) {
         const float* from = z + h;
         f8 a{}, b{}, c{}, d{};
         for (i64 t = 0; t < terms; ++t, from += step) {
-            if (!h && t + AHEAD < terms)
-                for (i64 line = 0; line < BLOCK; line += 16)
-                    __builtin_prefetch(from + AHEAD * step + line);
             const f8 v = f8{} + factor[t];
             a += v * eight(from);
             b += v * eight(from + 8);
@@ -55,9 +52,11 @@ void block_scores(const float* z, i64 step, i64 terms, const float* factor, floa
     }
 }
 
-// lanes[t] += r_i·z_ti over BLOCK rows, 8 lanes a term.
+// lanes[t] += r_i·z_ti over BLOCK rows, 8 lanes a term. The rows behind them, which are read next, are
+// fetched meanwhile: a run of a block is too short for the processor to foresee the next one.
 void block_products(const float* z, i64 step, i64 terms, const float* r, float* lanes) {
     for (i64 t = 0; t < terms; ++t, z += step, lanes += 8) {
+        for (i64 line = BLOCK; line <= 2 * BLOCK; line += 16) __builtin_prefetch(z + line, 0, 2);
         f8 a = eight(lanes), b{};
         for (i64 i = 0; i < BLOCK; i += 16) {
             a += eight(r + i) * eight(z + i);

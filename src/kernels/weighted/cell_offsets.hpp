@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/cache_lines.hpp"
 #include "core/parallel.hpp"
 #include "simd/log_sum.hpp"
 
@@ -58,7 +59,7 @@ double over_tasks(const CorrectedRows& rows, i64 size, int allowed, const Work& 
                   const Add& add) {
     const i64 tasks = rows.tasks();
     const int threads = threads_for(rows.n * rows.classes * rows.terms, tasks, allowed);
-    std::vector<std::vector<Real>> part(threads);
+    std::vector<InLines<Real>> part(threads);
     std::vector<double> found(tasks, 0.0);
     double total = 0.0;
     run_in_order(
@@ -86,7 +87,7 @@ double over_tasks(const CorrectedRows& rows, i64 size, double* sums, int allowed
 inline double correction_of_many(const Loops& loops, const CorrectedRows& rows, const double* Q,
                                  double* gradient, i64 n_cells, int allowed) {
     const i64 K = rows.classes, wide = K <= 4 ? 4 : (K + 7) / 8 * 8;
-    std::vector<float> q((n_cells + 1) * wide, 0.0f);
+    InLines<float> q((n_cells + 1) * wide, 0.0f);
     for (i64 v = 0; v < n_cells; ++v)
         for (i64 k = 0; k < K; ++k) q[v * wide + k] = static_cast<float>(Q[v * K + k]);
     const CellsOfRows all{rows.cells, rows.S,   rows.y,   rows.weight, rows.terms,
@@ -121,6 +122,25 @@ inline double correction_gradient(const Loops& loops, const CorrectedRows& rows,
         return loss;
     }
     return correction_of_many(loops, rows, Q, gradient, n_cells, allowed);
+}
+
+// into (n, classes) becomes what corrections Q add to the scores of rows.
+inline void corrections_added(const i32* cells, i64 n, i64 terms, i64 K, const double* Q,
+                              double* into, int allowed) {
+    const i64 step = 1024, tasks = (n + step - 1) / step;
+    run_tasks(tasks, threads_for(n * terms * K, tasks, allowed), [&](i64 task, int) {
+        const i64 end = (task + 1) * step < n ? (task + 1) * step : n;
+        for (i64 i = task * step; i < end; ++i) {
+            double* sum = into + i * K;
+            for (i64 k = 0; k < K; ++k) sum[k] = 0.0;
+            for (i64 t = 0; t < terms; ++t) {
+                const i32 cell = cells[i * terms + t];
+                if (cell < 0) continue;
+                const double* q = Q + cell * K;
+                for (i64 k = 0; k < K; ++k) sum[k] += q[k];
+            }
+        }
+    });
 }
 
 // The diagonal of the Hessian in Q at Q = 0: Σ w·P_k·(1 − P_k) over the rows of a cell.

@@ -180,6 +180,13 @@ inline double weighted_loss(const Loops& loops, const WeightedTerms& w, double* 
     return loss;
 }
 
+// into (terms, n) becomes the values of a layer of some rows times a factor for each.
+inline void scaled_rows(const float* Z, i64 of_term, i64 terms, const i64* rows, i64 n,
+                        const float* factor, float* into) {
+    for (i64 t = 0; t < terms; ++t, Z += of_term, into += n)
+        for (i64 i = 0; i < n; ++i) into[i] = Z[rows[i]] * factor[i];
+}
+
 // Log-loss Σ w·(log Σ exp S − S_y) of scores (classes, n); R becomes w·(softmax − [k = y]).
 inline double softmax_residuals(const double* S, const i32* y, const double* weight, i64 n, i64 K,
                                 float* R, int allowed) {

@@ -60,9 +60,11 @@ inline i64 n_within(i64 n, i64 K, i64 wide) {
     return short_of < n ? n - short_of : 0;
 }
 
-// Σ w·log(ratio_y / Σ_k P_k·ratio_k): how much the leave-one-out log-likelihood gains by the cells.
+// Σ w·log(ratio_y / Σ_k P_k·ratio_k): how much the leave-one-out log-likelihood gains by the cells. C
+// and E are (cells, width), of which the first are of classes.
 inline double residual_gain(const Loops& loops, const LabelledRows& rows, const i32* cell,
-                            const double* C, const double* E, i64 cells, const double* t) {
+                            const double* C, const double* E, i64 cells, i64 width,
+                            const double* t) {
     const i64 K = rows.classes;
     if (K == 2) {
         const AlikePair pair(loops, rows.y, rows.weight, rows.n, C, E, cells, t);
@@ -74,8 +76,8 @@ inline double residual_gain(const Loops& loops, const LabelledRows& rows, const 
     }
     constexpr i64 STEP = 256;
     const i64 wide = padded(K);
-    const std::vector<float> counted = lanes_of(C, cells, K), expected = lanes_of(E, cells, K);
-    const std::vector<float> prior = lanes_of(t, 1, K), below = lanes_of(t, 1, K, 1.0f);
+    const InLines<float> counted = lanes_of(C, cells, width), expected = lanes_of(E, cells, width);
+    const InLines<float> prior = lanes_of(t, 1, K), below = lanes_of(t, 1, K, 1.0f);
     const PairOfMany pair{counted.data(), expected.data(), prior.data(), below.data(), wide, K};
     const i64 within = n_within(rows.n, K, wide);
     std::vector<float> last((rows.n - within) * K + wide, 0.0f);  // rows near the end of P
@@ -105,15 +107,37 @@ struct PairWays {
     bool thorough;
 };
 
-class TriedPair {  // the cells of a pair and what they sum to, in one way
+class SharesOfRows {  // Σ w·P of rows, (n, width); of two classes sum_pair_of_two needs none
 public:
-    TriedPair(const LabelledRows& rows, const std::uint8_t* a, const std::uint8_t* b, i64 width,
-              i64 cells)
-        : cell_(rows.n), sums_(4 * cells * rows.classes, 0.0), part_(cells * rows.classes) {
+    explicit SharesOfRows(const LabelledRows& rows)
+        : width(rows.classes == 2 ? 2 : padded(rows.classes)) {
+        if (rows.classes == 2) return;
+        shares_ = lanes_of<double>(rows.P, rows.n, rows.classes);
+        for (i64 i = 0; i < rows.n; ++i)
+            for (i64 k = 0; k < rows.classes; ++k) shares_[i * width + k] *= rows.weight[i];
+    }
+    const double* get() const { return shares_.data(); }
+    const i64 width;
+
+private:
+    InLines<double> shares_;
+};
+
+class TriedPair {  // the cells of a pair and what they sum to, (cells, width), in one way
+public:
+    TriedPair(const Loops& loops, const LabelledRows& rows, const SharesOfRows& shares,
+              const std::uint8_t* a, const std::uint8_t* b, i64 width, i64 cells)
+        : cell_(rows.n), part_(cells * shares.width) {
         for (i64 i = 0; i < rows.n; ++i)
             cell_[i] = a[i] == NONE || b[i] == NONE ? -1 : static_cast<i32>(a[i] * width + b[i]);
-        sum_pair(rows.y, rows.weight, rows.P, rows.n, rows.classes, GivenCell{cell_.data()}, cells,
-                 Sums<double>(sums_.data(), part_));
+        const bool two = rows.classes == 2;
+        sums_.assign((two ? 4 : 2) * part_, 0.0);
+        if (two)
+            sum_pair_of_two(rows.y, rows.weight, rows.P, rows.n, GivenCell{cell_.data()}, cells,
+                            Sums<double>(sums_.data(), part_));
+        else
+            loops.sum_expected(rows.n, shares.width, cell_.data(), rows.y, rows.weight,
+                               shares.get(), sums_.data(), sums_.data() + part_);
     }
     const i32* cell() const { return cell_.data(); }
     const double* C() const { return sums_.data(); }
@@ -122,7 +146,7 @@ public:
 
 private:
     std::vector<i32> cell_;
-    std::vector<double> sums_;
+    InLines<double> sums_;
     i64 part_;
 };
 
@@ -130,29 +154,33 @@ inline void exact_pair_gains(const Loops& loops, const LabelledRows& rows,
                              const PairColumns& columns, const i32* pairs, i64 n_pairs,
                              const PairWays& ways, double* gains, int allowed) {
     const i64 K = rows.classes, n_ways = 1 + ways.widths;
+    const SharesOfRows shares(rows);
     run_tasks(n_pairs, threads_for(n_pairs * rows.n * K * 4, n_pairs, allowed), [&](i64 q, int) {
         const i64 i = pairs[2 * q], j = pairs[2 * q + 1];
         struct Way {
             i64 place, cells;
             const i32* cell;
-            std::vector<double> C, E;
+            InLines<double> C, E;
         };
         std::vector<TriedPair> tried;
         std::vector<Way> all;
         tried.reserve(2);
         columns.ways(i, j, [&](int fine, i64, i64 b, i64 cells) {
             const std::uint8_t* codes = columns.codes[fine];
-            tried.emplace_back(rows, codes + i * rows.n, codes + j * rows.n, b, cells);
+            tried.emplace_back(loops, rows, shares, codes + i * rows.n, codes + j * rows.n, b,
+                               cells);
             const TriedPair& of = tried.back();
-            std::vector<double> half(of.part());
+            InLines<double> half(of.part());
             for (i64 w = 0; w < (fine ? ways.widths : 1); ++w) {
                 Way way{fine + w, cells, of.cell(), {}, {}};
                 way.C.assign(of.C(), of.C() + of.part());
                 way.E.assign(of.E(), of.E() + of.part());
                 if (fine && ways.width[w] > 1.0) {
                     const double width = ways.width[w];
-                    columns.smooth(i, j, fine, K, width, of.C(), half.data(), way.C.data());
-                    columns.smooth(i, j, fine, K, width, of.E(), half.data(), way.E.data());
+                    columns.smooth(loops, i, j, fine, shares.width, width, of.C(), half.data(),
+                                   way.C.data());
+                    columns.smooth(loops, i, j, fine, shares.width, width, of.E(), half.data(),
+                                   way.E.data());
                 }
                 all.push_back(std::move(way));
             }
@@ -160,7 +188,7 @@ inline void exact_pair_gains(const Loops& loops, const LabelledRows& rows,
         const auto gain = [&](const Way& way, i64 s) {
             double& into = gains[(q * n_ways + way.place) * ways.strengths + s];
             into = residual_gain(loops, rows, way.cell, way.C.data(), way.E.data(), way.cells,
-                                 ways.t + s * K);
+                                 shares.width, ways.t + s * K);
             return into;
         };
         const Way* best = nullptr;

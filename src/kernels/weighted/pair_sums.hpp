@@ -1,9 +1,11 @@
 // What the joint cells of a pair of columns sum to, and what a pair gains by those sums alone.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
+#include "core/cache_lines.hpp"
 #include "core/parallel.hpp"
 
 namespace tb {
@@ -150,12 +152,12 @@ private:
 // Numbers a class, 32-bit floats, padded with `pad` to a multiple of 8.
 inline i64 padded(i64 K) { return (K + 7) / 8 * 8; }
 
-template <class Real>
-std::vector<float> lanes_of(const Real* from, i64 rows, i64 K, float pad = 0.0f) {
+template <class To = float, class Real>
+InLines<To> lanes_of(const Real* from, i64 rows, i64 K, To pad = To(0)) {
     const i64 wide = padded(K);
-    std::vector<float> to(rows * wide, pad);
+    InLines<To> to(rows * wide, pad);
     for (i64 i = 0; i < rows; ++i)
-        for (i64 k = 0; k < K; ++k) to[i * wide + k] = static_cast<float>(from[i * K + k]);
+        for (i64 k = 0; k < K; ++k) to[i * wide + k] = static_cast<To>(from[i * K + k]);
     return to;
 }
 
@@ -199,46 +201,43 @@ inline void screen_pairs(const Loops& loops, const i32* y, const float* weight, 
         return;
     }
     const i64 wide = padded(K);
-    std::vector<float> shares = lanes_of(P, n, K), own(n);
+    InLines<float> shares = lanes_of(P, n, K), own(2 * n);
     for (i64 i = 0; i < n; ++i) {
         for (i64 k = 0; k < K; ++k) shares[i * wide + k] *= weight[i];
-        own[i] = shares[i * wide + y[i]];
+        own[2 * i] = weight[i];
+        own[2 * i + 1] = shares[i * wide + y[i]];
     }
-    const std::vector<float> less = lanes_of(removed.data(), 1, K);
-    const std::vector<float> prior = lanes_of(t, strengths, K), below = lanes_of(t, strengths, K, 1.0f);
-    run_tasks(n_pairs, threads, [&](i64 q, int) {
-        const i64 a = pairs[2 * q], b = pairs[2 * q + 1], cells = size[a] * size[b];
-        std::vector<float> room(3 * cells * wide, 0.0f);
-        std::vector<double> share(cells * wide);
-        float *C = room.data(), *E = C + cells * wide, *O = E + cells * wide;
-        loops.sum_cells(n, wide, codes + a * n, codes + b * n, size[b], y, weight, own.data(),
-                        shares.data(), C, E, O);
-        for (i64 s = 0; s < strengths; ++s) {
-            const PairOfMany pair{C, E, prior.data() + s * wide, below.data() + s * wide, wide, K};
-            gains[q * strengths + s] =
-                cell_gain(loops, {C, E, O}, pair, cells, less.data(), share.data());
+    const SummedRows rows{n, wide, y, own.data(), shares.data()};
+    const InLines<float> less = lanes_of(removed.data(), 1, K), prior = lanes_of(t, strengths, K),
+                         below = lanes_of(t, strengths, K, 1.0f);
+    const i64 tasks = (n_pairs + SUMMED_AT_ONCE - 1) / SUMMED_AT_ONCE;
+    run_tasks(tasks, threads, [&](i64 task, int) {
+        const i64 first = task * SUMMED_AT_ONCE;
+        const int count = static_cast<int>(std::min<i64>(n_pairs - first, SUMMED_AT_ONCE));
+        InLines<float> room[SUMMED_AT_ONCE];
+        SummedPair summed[SUMMED_AT_ONCE];
+        for (int j = 0; j < count; ++j) {
+            const i64 a = pairs[2 * (first + j)], b = pairs[2 * (first + j) + 1];
+            const i64 part = size[a] * size[b] * wide;
+            room[j].assign(3 * part, 0.0f);
+            summed[j] = {codes + a * n, codes + b * n, size[b], room[j].data() + part,
+                         room[j].data()};
+        }
+        loops.sum_some_cells(rows, summed, count);
+        for (int j = 0; j < count; ++j) {
+            const i64 part = static_cast<i64>(room[j].size()) / 3;
+            InLines<float> split(2 * part);
+            float *C = split.data(), *O = C + part;
+            for (i64 v = 0; v < part; ++v) C[v] = summed[j].CO[2 * v], O[v] = summed[j].CO[2 * v + 1];
+            const CellSums sums{C, summed[j].E, O};
+            std::vector<double> share(part);
+            for (i64 s = 0; s < strengths; ++s)
+                gains[(first + j) * strengths + s] = cell_gain(
+                    loops, sums,
+                    {C, sums.E, prior.data() + s * wide, below.data() + s * wide, wide, K},
+                    part / wide, less.data(), share.data());
         }
     });
-}
-
-// Sums over neighbouring cells of one of the axes of a table (before, n, after), by a triangular kernel
-// of a width in cells; only the first cells have neighbours, those of numbers.
-inline void over_neighbours(const double* from, i64 before, i64 n, i64 numbers, i64 after,
-                            double width, double* to) {
-    const i64 reach = static_cast<i64>(std::ceil(width)) - 1;
-    for (i64 b = 0; b < before; ++b)
-        for (i64 i = 0; i < n; ++i) {
-            double* into = to + (b * n + i) * after;
-            for (i64 a = 0; a < after; ++a) into[a] = from[(b * n + i) * after + a];
-            if (i >= numbers) continue;
-            const i64 first = i < reach ? 0 : i - reach;
-            const i64 last = i + reach < numbers ? i + reach : numbers - 1;
-            for (i64 j = first; j <= last; ++j) {
-                const double w = 1.0 - static_cast<double>(i < j ? j - i : i - j) / width;
-                if (j == i || !(w > 0.0)) continue;
-                for (i64 a = 0; a < after; ++a) into[a] += w * from[(b * n + j) * after + a];
-            }
-        }
 }
 
 // Columns in few cells and in more, (columns, n) each, how many cells those are, and how many of them
@@ -258,11 +257,11 @@ struct PairColumns {
         }
     }
     // Sums (cells, K) of a pair over neighbouring cells; half is room for as many.
-    void smooth(i64 i, i64 j, int fine, i64 K, double width, const double* from, double* half,
-                double* to) const {
+    void smooth(const Loops& loops, i64 i, i64 j, int fine, i64 K, double width,
+                const double* from, double* half, double* to) const {
         const i64 a = size[fine][i], b = size[fine][j];
-        over_neighbours(from, 1, a, number[i] ? numbers[fine][i] : 0, b * K, width, half);
-        over_neighbours(half, a, b, number[j] ? numbers[fine][j] : 0, K, width, to);
+        loops.over_neighbours(from, 1, a, number[i] ? numbers[fine][i] : 0, b * K, width, half);
+        loops.over_neighbours(half, a, b, number[j] ? numbers[fine][j] : 0, K, width, to);
     }
 };
 
@@ -286,8 +285,9 @@ inline void try_pairs(const Loops& loops, const LabelledRows& rows, const PairCo
                 const double *c = sums.C, *e = sums.E;
                 if (fine && width[w] > 1.0) {
                     double* to = smooth.data();
-                    columns.smooth(i, j, fine, 2, width[w], sums.C, half.data(), to);
-                    columns.smooth(i, j, fine, 2, width[w], sums.E, half.data(), to + 2 * cells);
+                    columns.smooth(loops, i, j, fine, 2, width[w], sums.C, half.data(), to);
+                    columns.smooth(loops, i, j, fine, 2, width[w], sums.E, half.data(),
+                                   to + 2 * cells);
                     c = to, e = to + 2 * cells;
                 }
                 double* into = gains + (q * (1 + widths) + fine + w) * strengths;

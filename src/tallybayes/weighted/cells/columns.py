@@ -112,22 +112,9 @@ def equal_frequency(weight: Array, most: int) -> NDArray[np.intp]:
     index array (n_values,)
         0, …, ascending.
     """
-    heavy = np.zeros(len(weight), dtype=bool)
-    rest, left = float(weight.sum()), most
-    for i in np.argsort(-weight, kind="stable").tolist():
-        if left <= 1 or weight[i] < rest / left:
-            break
-        heavy[i] = True
-        rest, left = rest - float(weight[i]), left - 1
-    share = max(rest / max(left, 1), 1e-300)
-    label, held, labels = 0, 0.0, []
-    alone = heavy.tolist()
-    for i, w in enumerate(weight.tolist()):
-        if i and (alone[i] or alone[i - 1] or held >= share * (1.0 - 1e-12)):
-            label, held = label + 1, 0.0
-        held += w
-        labels.append(label)
-    return np.array(labels, dtype=np.intp)
+    label = np.empty(len(weight), dtype=np.intp)
+    _kernels.equal_shares(weight, float(weight.sum()), most, label)
+    return label
 
 
 def number_cells(

@@ -210,10 +210,8 @@ def correction(
 
 def added(q: Array, cells: Cells) -> Array:
     """What corrections add to rows, (n_rows, n_classes)."""
-    wide = np.vstack([q, np.zeros((1, q.shape[1]))])  # −1 reads the last
-    added = np.zeros((len(cells), q.shape[1]))
-    for column in cells.T:
-        added += wide[column]
+    added = np.empty((len(cells), q.shape[1]))
+    _kernels.corrections_added(cells, np.ascontiguousarray(q), added, get_num_threads())
     return added
 
 

@@ -84,7 +84,9 @@ class Loss:
     def shared(self, q: Array) -> tuple[float, Array]:
         """Penalised loss and gradient in (w, b), without deviations."""
         w, b = q[: self.d], q[self.d :]
-        loss, each, in_b = self.data(np.broadcast_to(w, (self.n_classes, self.d)), b)
+        v = np.empty((self.n_classes, self.d))
+        v[:] = w
+        loss, each, in_b = self.data(v, b)
         apart = w - CENTRE
         loss += float((self.ridge * apart**2).sum() + OFFSET * (b**2).sum())
         in_w = each.sum(axis=0) + 2.0 * self.ridge * apart
@@ -213,8 +215,7 @@ class Loss:
             some = np.flatnonzero(curved > FLAT * curved.mean())
             rows = np.empty((self.d + 1, len(some)), dtype=np.float32)
             rows[-1] = np.sqrt(curved[some])
-            np.take(z, some, axis=1, out=rows[:-1], mode="clip")
-            rows[:-1] *= rows[-1]
+            _kernels.scaled_rows(z, some, rows[-1], rows[:-1])
             blocks[c] = rows @ rows.T
         blocks[:, index, index] *= 1.0 + ROUNDING
         return blocks
