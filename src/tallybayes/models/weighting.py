@@ -275,8 +275,10 @@ Pair = TypeVar("Pair", bound=PairCells)
 def _with_levels(pair: Pair, columns: list[ColumnCells]) -> Pair:
     """A pair that knows the levels that came since, as none of its own."""
     first, second = pair.maps
-    first = _with_new_levels(first, columns[pair.first].n_cells, -1)
-    second = _with_new_levels(second, columns[pair.second].n_cells, -1)
+    n_first, n_second = columns[pair.first].n_cells, columns[pair.second].n_cells
+    if len(first) == n_first and len(second) == n_second:
+        return pair
+    first, second = _with_new_levels(first, n_first, -1), _with_new_levels(second, n_second, -1)
     return replace(pair, maps=(first, second))
 
 

@@ -66,10 +66,15 @@ class CorrectedCells:
         cells : int32 array (n_columns, n_rows)
         index : index array (n_some,)
         """
-        lookups = [
-            (t, np.append(corrected + np.int32(start), np.int32(-1)))  # −1 reads the last
-            for (t, corrected), start in zip(self.maps, self._start[:-1], strict=True)
-        ]
+        sizes = [len(corrected) + 1 for _, corrected in self.maps]
+        flat = np.full(sum(sizes), -1, dtype=np.int32)  # −1 reads the last of a map
+        ends, lookups = np.cumsum(sizes).tolist(), []
+        for (t, corrected), start, size, end in zip(
+            self.maps, self._start.tolist(), sizes, ends, strict=False
+        ):
+            lookup = flat[end - size : end]
+            np.add(corrected, start, out=lookup[:-1])
+            lookups.append((t, lookup))
         found = np.empty((len(index), len(lookups)), dtype=np.int32)
         for begin in range(0, len(index), CHUNK):
             chunk = slice(begin, begin + CHUNK)

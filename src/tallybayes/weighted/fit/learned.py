@@ -268,11 +268,14 @@ def tables_of(full: list[Array], weights: Weights, corrections: list[Array] | No
     weights : Weights
     corrections : list of float64 arrays (n_cells, n_classes), optional
     """
-    by_class = weights.by_class()
-    tables = [by_class[:, t] * _centred(table) for t, table in enumerate(full)]
+    if not full:
+        return []
+    sizes = [len(table) for table in full]
+    tables = np.repeat(weights.by_class().T, sizes, axis=0)  # all at once: most are small
+    tables *= _centred(np.concatenate(full))
     if corrections is not None:
-        tables = [table + more for table, more in zip(tables, corrections, strict=True)]
-    return [_centred(table) for table in tables]
+        tables += np.concatenate(corrections)
+    return np.split(_centred(tables), np.cumsum(sizes)[:-1])
 
 
 def _centred(table: Array) -> Array:

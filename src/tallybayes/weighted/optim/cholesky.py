@@ -31,7 +31,7 @@ class Cholesky:
     """
 
     def __init__(self, matrix: Array) -> None:
-        self._factor, info = dpotrf(matrix, lower=0, clean=0)
+        self._factor, info = dpotrf(matrix, lower=0, clean=1)
         if info != 0:
             raise LinAlgError(f"a Cholesky factor needs a positive definite matrix, got {info=}")
 
@@ -45,7 +45,7 @@ class Cholesky:
 
     def inverse(self) -> Array:
         """A⁻¹."""
-        found, _ = dpotri(self._factor, lower=0)  # its upper half
-        whole: Array = np.triu(found)
-        whole += np.triu(found, 1).T
+        upper, _ = dpotri(self._factor, lower=0)  # 0 below, as the factor is
+        whole: Array = upper + upper.T
+        np.fill_diagonal(whole, upper.diagonal())
         return whole

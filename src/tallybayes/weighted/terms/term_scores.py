@@ -46,12 +46,11 @@ class Weights:
 
     def with_more(self, count: int, start: float) -> Weights:
         """So many more terms, of this weight."""
-        return Weights(
-            np.append(self.terms, np.full(count, start)),
-            np.pad(self.deviations, ((0, 0), (0, count))),
-            self.offsets,
-            self.scale,
-        )
+        before = len(self.terms)
+        terms = np.full(before + count, start)
+        deviations = np.zeros((len(self.deviations), before + count))
+        terms[:before], deviations[:, :before] = self.terms, self.deviations
+        return Weights(terms, deviations, self.offsets, self.scale)
 
 
 class Terms:
