@@ -2,95 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import pty
 import re
-import struct
-import subprocess
-import termios
-import unicodedata
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from cli.terminal.conftest import CONTROL, shown
 from tallybayes.cli.terminal.escapes import formula_safe, json_safe, one_line, visible
-
-CONTROL = re.compile(r"\x1b\[([?0-9;]*)([A-Za-z])")
-
-
-def shown(data: str, width: int) -> list[str]:
-    """The lines that a terminal of this width holds after it was sent the data."""
-    lines, row, column, i = [""], 0, 0, 0
-
-    def put(text: str) -> None:
-        nonlocal column, row
-        for letter in text:
-            wide = 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-            if column + wide > width:
-                row, column = row + 1, 0
-            while row >= len(lines):
-                lines.append("")
-            line = lines[row].ljust(column)
-            lines[row] = line[:column] + letter + "\0" * (wide - 1) + line[column + wide :]
-            column += wide
-
-    while i < len(data):
-        if found := CONTROL.match(data, i):
-            number, what = found[1], found[2]
-            if what == "A":
-                row = max(0, row - int(number or 1))
-            elif what == "K":
-                lines[row] = ""
-            else:
-                assert what in "mhl", found[0]
-            i = found.end()
-            continue
-        if data[i] == "\n":
-            row += 1
-            while row >= len(lines):
-                lines.append("")
-        elif data[i] == "\r":
-            column = 0
-        else:
-            put(data[i])
-        i += 1
-    return [line.replace("\0", "").rstrip() for line in lines]
-
-
-@pytest.fixture
-def terminal(tmp_path, process):
-    """Runs the command line in a terminal of a width, with standard output there or in a file."""
-
-    def run(*words, width=80, out=None):
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-        drop = ("COLUMNS", "LINES", "NO_COLOR", "TTY_COMPATIBLE")
-        env = {k: v for k, v in os.environ.items() if k not in drop} | {"TERM": "xterm-256color"}
-        job = subprocess.Popen(
-            process.command(*words),
-            cwd=tmp_path,
-            stdin=theirs,
-            stdout=out or theirs,
-            stderr=theirs,
-            env=env,
-        )
-        os.close(theirs)
-        pieces = []
-        try:
-            while piece := os.read(ours, 1 << 16):
-                pieces.append(piece)
-        except OSError:  # the other end was closed
-            pass
-        os.close(ours)
-        if job.stdout is not None:
-            job.stdout.close()
-        assert job.wait(60) == 0
-        return b"".join(pieces).decode()
-
-    return run
 
 
 def stripped(text: str) -> list[str]:
@@ -98,13 +19,22 @@ def stripped(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
-def test_the_report_of_fit_is_whole_beside_the_bar(terminal, process, files, width):
+def test_the_report_of_fit_is_whole_beside_the_bar(terminal, run, files, width, monkeypatch):
     words = ("fit", "comma.csv", "--target", "buys", "-o", "m.tally")
     sent = terminal(*words, width=width)
     assert "counting" in sent  # the bar was there
     lines = shown(sent, width)
-    expected = stripped(process(*words, COLUMNS=str(width)).out)
+    monkeypatch.setenv("COLUMNS", str(width))
+    expected = stripped(run(*words).out)
     assert [line for line in lines if line] == [line for line in expected if line]
+
+
+def test_a_process_of_its_own_shows_the_same(process_in_a_terminal, process, files):
+    words = ("fit", "comma.csv", "--target", "buys", "-o", "m.tally")
+    sent = process_in_a_terminal(*words, width=60)
+    assert "counting" in sent
+    expected = stripped(process(*words, COLUMNS="60").out)
+    assert [line for line in shown(sent, 60) if line] == [line for line in expected if line]
 
 
 @pytest.mark.parametrize(
@@ -112,26 +42,28 @@ def test_the_report_of_fit_is_whole_beside_the_bar(terminal, process, files, wid
     [("evaluate", "m.tally", "comma.csv"), ("explain", "m.tally", "comma.csv", "--row", 3)],
     ids=lambda words: words[0],
 )
-def test_other_reports_are_whole(terminal, process, files, words):
-    process("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
-    expected = stripped(process(*words).out)
+def test_other_reports_are_whole(terminal, run, files, words):
+    run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
+    expected = stripped(run(*words).out)
     assert [v for v in shown(terminal(*words), 80) if v] == [v for v in expected if v]
 
 
-def test_predictions_stand_alone_on_a_terminal(terminal, process, files):
-    process("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
+def test_predictions_stand_alone_on_a_terminal(terminal, run, files):
+    run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
     sent = terminal("predict", "m.tally", "comma.csv")
-    assert sent.replace("\r\n", "\n") == process("predict", "m.tally", "comma.csv").out
+    assert sent.replace("\r\n", "\n") == run("predict", "m.tally", "comma.csv").out
 
 
-def test_there_is_no_bar_beside_what_reads_a_pipe(terminal, process, files, tmp_path):
-    process("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
-    assert terminal("predict", "m.tally", "comma.csv", out=subprocess.PIPE) == ""
+def test_there_is_no_bar_beside_what_reads_a_pipe(terminal, run, files, tmp_path):
+    run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
+    reads, writes = os.pipe()
+    with open(reads), open(writes, "wb") as out:
+        assert terminal("predict", "m.tally", "comma.csv", out=out) == ""
     with (tmp_path / "p.csv").open("wb") as out:
         assert "predicting" in terminal("predict", "m.tally", "comma.csv", out=out)
 
 
-def test_a_report_sent_to_a_file_is_in_the_file(terminal, process, files, tmp_path):
+def test_a_report_sent_to_a_file_is_in_the_file(terminal, run, files, tmp_path):
     words = ("fit", "comma.csv", "--target", "buys", "-o", "m.tally")
     with (tmp_path / "report.txt").open("wb") as out:
         sent = terminal(*words, out=out)
@@ -183,7 +115,7 @@ def test_readable_text_is_left_alone():
 
 
 @pytest.fixture
-def hostile(tmp_path, process):
+def hostile(tmp_path, run):
     """A model whose column, levels and classes hold what steers a terminal."""
     rng = np.random.default_rng(0)
     x = rng.integers(0, len(HOSTILE), 300)
@@ -196,7 +128,7 @@ def hostile(tmp_path, process):
         }
     )
     pq.write_table(table, tmp_path / "h.parquet")
-    process("fit", "h.parquet", "-t", "y", "-o", "h.tally", "--no-estimate")
+    run("fit", "h.parquet", "-t", "y", "-o", "h.tally", "--no-estimate")
     return table
 
 
@@ -214,7 +146,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("width", [40, 120])
-def test_names_do_not_steer_the_terminal(terminal, process, hostile, width):
+def test_names_do_not_steer_the_terminal(terminal, run, hostile, width):
     for words in COMMANDS if width == 120 else COMMANDS[:5]:
         sent = CONTROL.sub(_allowed, terminal(*words, width=width).replace("\r\n", "\n"))
         sent = sent.replace("\r", "").replace("\n", "")
@@ -232,41 +164,41 @@ def _allowed(found: re.Match[str]) -> str:
     return found[0] if steers else ""
 
 
-def test_errors_and_notes_do_not_steer_the_terminal(process, hostile, tmp_path):
+def test_errors_and_notes_do_not_steer_the_terminal(run, hostile, tmp_path):
     for words in (
         ("predict", "h.tally", "no\x1b[2Jfile.csv"),
         ("fit", "h.parquet", "-t", "no\x1b[2Jcolumn"),
         ("fit", "h.parquet", "-t", "y", "-o", "no\x1b[2J/x.tally"),
     ):
-        line = process(*words, code=1).line
+        line = run(*words, code=1).line
         assert "\\x1b[2J" in line
         assert line.isprintable()
-    line = process("fit", "h.parquet", "-t", "y", "--colu\x1b[2J", code=2).line
+    line = run("fit", "h.parquet", "-t", "y", "--colu\x1b[2J", code=2).line
     assert line.isprintable()
     (tmp_path / "s\x1b[2J.csv").write_text("x,y\n1,a\n2,b\n")
-    err = process("fit", "s\x1b[2J.csv", "-t", "y", "--no-estimate").err
+    err = run("fit", "s\x1b[2J.csv", "-t", "y", "--no-estimate").err
     assert err.replace("\n", "").isprintable()
 
 
-def test_machines_get_names_as_they_are(process, hostile, tmp_path):
+def test_machines_get_names_as_they_are(run, hostile, tmp_path):
     label = "=\x1b[5mcmd\x07"
-    columns = process("show", "h.tally", "--json").document["columns"]
+    columns = run("show", "h.tally", "--json").document["columns"]
     assert [c["column"] for c in columns] == hostile.column_names[:2]
-    assert label.encode() in process("predict", "h.tally", "h.parquet").out.encode()
-    process("predict", "h.tally", "h.parquet", "-o", "p.csv")
+    assert label.encode() in run("predict", "h.tally", "h.parquet").out.encode()
+    run("predict", "h.tally", "h.parquet", "-o", "p.csv")
     assert label in (tmp_path / "p.csv").read_text()
 
 
-def test_predictions_that_a_spreadsheet_does_not_run(process, hostile, tmp_path):
-    process("predict", "h.tally", "h.parquet", "-o", "p.csv", "--proba", "--safe-csv")
+def test_predictions_that_a_spreadsheet_does_not_run(run, hostile, tmp_path):
+    run("predict", "h.tally", "h.parquet", "-o", "p.csv", "--proba", "--safe-csv")
     lines = (tmp_path / "p.csv").read_text().splitlines()
     assert lines[0].startswith("prediction,p(=")
     assert not any(line.startswith("=") for line in lines)
     assert any(line.startswith("'=\x1b[5mcmd\x07,0.") for line in lines)
-    assert "'=" in process("predict", "h.tally", "h.parquet", "--safe-csv").out
+    assert "'=" in run("predict", "h.tally", "h.parquet", "--safe-csv").out
     words = ("predict", "h.tally", "h.parquet", "--safe-csv")
-    assert "--safe-csv" in process(*words, "-o", "p.parquet", code=2).line
-    assert "--safe-csv" in process(*words, "--json", code=2).line
+    assert "--safe-csv" in run(*words, "-o", "p.parquet", code=2).line
+    assert "--safe-csv" in run(*words, "--json", code=2).line
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+cmd", "-x", "@sum", "\tx", "\r=1", "\t5", "-1-1"])
