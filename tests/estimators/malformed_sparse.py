@@ -1,13 +1,14 @@
 """A program: what the estimators make of sparse matrices whose indices lie outside their shape.
 
-Each attempt runs in a fork of its own, because code that follows such an index ends the process.
-Prints a JSON object: attempt → outcome.
+The attempts run in a fork, because code that follows such an index ends the process; those that
+come after run in the next one. Prints a JSON object: attempt → outcome.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 
 from estimators.cases import ALL, LAYOUTS, rows, state
 
@@ -43,18 +44,30 @@ def attempt(name: str, method: str, layout: str, index: int) -> str:
     return "refused" if state(model) == before else "changed"
 
 
-def in_a_fork(*what: str | int) -> str:
+def in_a_fork(attempts: list[tuple[str, str, str, int]]) -> Iterator[str]:
+    """What happens in each attempt, until one ends the process, which is the last that is told."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        os.write(writing, attempt(*what).encode()[:1000])
+        os.close(reading)
+        for what in attempts:
+            os.write(writing, (json.dumps(attempt(*what)[:1000]) + "\n").encode())
         os._exit(0)
     os.close(writing)
-    _, status = os.waitpid(child, 0)
     with os.fdopen(reading) as pipe:
-        said = pipe.read()
-    return f"ended by signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else said
+        yield from map(json.loads, pipe)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        yield f"ended by signal {os.WTERMSIG(status)}"
+
+
+def outcomes(attempts: list[tuple[str, str, str, int]]) -> list[str]:
+    found: list[str] = []
+    while len(found) < len(attempts):
+        found += in_a_fork(attempts[len(found) :])
+    return found
 
 
 if __name__ == "__main__":
-    print(json.dumps({"-".join(map(str, what)): in_a_fork(*what) for what in ATTEMPTS}))
+    names = ["-".join(map(str, what)) for what in ATTEMPTS]
+    print(json.dumps(dict(zip(names, outcomes(ATTEMPTS), strict=True))))
