@@ -29,16 +29,19 @@ def files():
 
 @pytest.fixture
 def refused(tmp_path):
-    """The message with which these bytes are refused, without much memory."""
+    """The message with which these bytes are refused, without much memory. Tracing it makes loading
+    four times as slow."""
 
-    def refused(data):
+    def refused(data, trace=True):
         path = tmp_path / "m.tally"
         path.write_bytes(data)
-        tracemalloc.start()
+        if trace:
+            tracemalloc.start()
         try:
             with pytest.raises(ModelFileError) as caught:
                 tallybayes.load(path)
-            assert tracemalloc.get_traced_memory()[1] < MEMORY
+            if trace:
+                assert tracemalloc.get_traced_memory()[1] < MEMORY
         finally:
             tracemalloc.stop()
         assert str(path) in str(caught.value)
@@ -151,7 +154,7 @@ def test_counts_that_are_no_counts(files, refused, kind, value):
         parts = Parts.of(file)
         start = tensor["data_offsets"][0]
         parts.data[start : start + 8] = np.float64(value).tobytes()
-        assert name.split(".")[0] in refused(parts.joined()), name
+        assert name.split(".")[0] in refused(parts.joined(), trace=np.isnan(value)), name
 
 
 # ---- the outside ---------------------------------------------------------------------------------

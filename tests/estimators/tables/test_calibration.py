@@ -68,10 +68,10 @@ def test_a_temperature_without_evidence_is_one():
 
 
 def test_a_temperature_stays_in_its_range():
-    right = np.log(np.array([[0.51, 0.49], [0.49, 0.51]] * 500_000))
-    ones, truth = np.ones(len(right)), np.arange(len(right)) % 2
-    never_wrong = fitted_calibration("temperature", right, truth, ones).beta
-    always_wrong = fitted_calibration("temperature", right * 50.0, 1 - truth, ones).beta
+    right = np.log(np.array([[0.51, 0.49], [0.49, 0.51]] * 500))
+    many, truth = np.full(len(right), 1_000.0), np.arange(len(right)) % 2
+    never_wrong = fitted_calibration("temperature", right, truth, many).beta
+    always_wrong = fitted_calibration("temperature", right * 50.0, 1 - truth, many).beta
     assert 2.9 < np.log(never_wrong) <= 3.0
     assert -4.0 <= np.log(always_wrong) < -3.9
 
