@@ -8,83 +8,94 @@ PYTHON ?= python3
 WORKERS ?= 2
 
 .DELETE_ON_ERROR:
-.NOTPARALLEL:
-.PRECIOUS: %/made
-.PHONY: help demo examples test lint types layers sanitize unit bench clean
+.PHONY: help demo examples test ready lint types layers sanitize unit bench clean
 unexport PYTHONPATH PYTHONHOME
 
 venv := .venv
 python := $(venv)/bin/python
-sanitized := build/sanitize-venv
+sanitized := build/sanitized
 
 # A stamp carries a checksum of what was installed: a file that is changed, added or removed counts,
 # a date does not.
 state := $(shell find src CMakeLists.txt pyproject.toml README.md LICENSE -type f \
 	! -path '*/__pycache__/*' | LC_ALL=C sort | xargs cksum | cksum | cut -d ' ' -f 1)
-tools := $(shell cksum < pyproject.toml | cut -d ' ' -f 1)
+
+# what the demonstration and the examples need, and what the checks need besides
+package := $(venv)/installed-$(state)
+checks := $(venv)/tools-$(state)
 
 help:
 	@sed -n '1,5s/^# \{0,1\}//p' Makefile
 
-demo: $(venv)/installed-$(state)
+demo: $(package)
 	$(python) examples/demo.py
 
 # the systems of the articles, one script each; their pictures go to build/pictures
-examples: $(venv)/installed-$(state)
+examples: $(package)
 	@set -e; for script in examples/[1-5]_*.py; do \
 		echo "==== $$script"; $(python) $$script build/pictures; done
 
-test: lint types layers sanitize unit
+# Side by side first what is one process each: packages are downloaded while kernels compile, and the
+# checks of the source do not wait for each other. The tests share themselves out.
+test:
+	+@$(MAKE) --no-print-directory -j $(WORKERS) ready
+	+@$(MAKE) --no-print-directory -j $(WORKERS) lint types layers
+	+@$(MAKE) --no-print-directory sanitize
+	+@$(MAKE) --no-print-directory unit
 
-lint: $(venv)/installed-$(state) $(venv)/tools-$(tools)
+ready: $(checks) $(sanitized)/made-$(state)
+
+lint: $(checks)
 	$(python) -m ruff check
 	$(python) -m ruff format --check
 	$(python) tools/check_docstrings.py
 
-types: $(venv)/installed-$(state) $(venv)/tools-$(tools)
+types: $(checks)
 	$(python) -m mypy
 
-layers: $(venv)/installed-$(state) $(venv)/tools-$(tools)
+layers: $(checks)
 	$(venv)/bin/lint-imports
 
-sanitize: $(sanitized)/installed-$(state) $(sanitized)/tools-$(tools)
-	tools/sanitize.sh $(sanitized)/bin/python -n $(WORKERS)
+sanitize: $(checks) $(sanitized)/made-$(state)
+	tools/sanitize.sh $(python) $(sanitized) -n $(WORKERS)
 
 # -P: the tests import the installed package and nothing that happens to lie here
-unit: $(venv)/installed-$(state) $(venv)/tools-$(tools)
-	$(python) -P -m pytest -n $(WORKERS) --dist loadgroup
+unit: $(checks)
+	$(python) -P -m pytest -n $(WORKERS) --dist worksteal
 
-bench: $(venv)/installed-$(state) $(venv)/tools-$(tools)
+bench: $(checks)
 	$(python) -m benchmarks speed
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
-# ---- environments: one with the package as users get it, one with sanitized kernels -------------
-%/made:
+# ---- one environment, with the package as users get it ------------------------------------------
+$(venv)/made:
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; say which with: \
 	make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
-	$(PYTHON) -m venv --clear $*
-	$*/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(PYTHON) -m venv --clear $(venv)
+	$(python) -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	@touch $@
 
-%/installed-$(state): %/made
-	@echo 'Installing tallybayes into $*; compiling takes a minute or two'
-	@rm -f $*/installed-*
-	$*/bin/python -m pip install --quiet $(settings) '.[cli,duckdb,plots]'
+# a build directory of its own: an editable install of this checkout keeps its own
+$(package): $(venv)/made
+	@echo 'Installing tallybayes into $(venv); compiling takes a minute or two'
+	@rm -f $(venv)/installed-* $(venv)/tools-*
+	$(python) -m pip install --quiet --config-settings=build-dir=build/release '.[cli,duckdb,plots]'
 	@touch $@
 
-%/tools-$(tools): %/made
-	@rm -f $*/tools-*
-	$*/bin/python -m pip install --quiet --group test
+$(checks): $(package)
+	$(python) -m pip install --quiet --group test
 	@touch $@
 
-# build directories of their own: an editable install of this checkout keeps its own
-$(venv)/installed-$(state): settings = --config-settings=build-dir=build/release
-
+# ---- the package once more, with sanitized kernels; for the same environment --------------------
 # not stripped and with assertions, so that a report names lines
-$(sanitized)/installed-$(state): settings = \
-	--config-settings=build-dir=build/sanitize \
-	--config-settings=cmake.define.TALLYBAYES_SANITIZE=ON \
-	--config-settings=cmake.build-type=Debug \
-	--config-settings=install.strip=false
+$(sanitized)/made-$(state): $(venv)/made
+	@rm -rf $(sanitized)
+	CMAKE_BUILD_PARALLEL_LEVEL=$(WORKERS) $(python) -m pip install --quiet --no-deps \
+		--target $(sanitized) . \
+		--config-settings=build-dir=build/sanitize \
+		--config-settings=cmake.define.TALLYBAYES_SANITIZE=ON \
+		--config-settings=cmake.build-type=Debug \
+		--config-settings=install.strip=false
+	@touch $@

@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # Runs the kernel tests on kernels built with address and undefined-behaviour sanitizers.
 #
-#   tools/sanitize.sh PYTHON [pytest arguments]
+#   tools/sanitize.sh PYTHON FOLDER [pytest arguments]
 #
-# PYTHON belongs to an environment with the sanitized package: `make sanitize` makes it and calls
-# this. Needs GCC's sanitizer libraries, which come with g++. Fails if a test fails or if a
+# FOLDER holds the package with sanitized kernels, PYTHON's environment what it and the tests need:
+# `make sanitize` makes both and calls this. tests/kernels/conftest.py sees to it that the kernels
+# under test are those of FOLDER. Needs GCC's sanitizer libraries, which come with g++. Fails if a test fails or if a
 # sanitizer reports anything, in whatever process of the run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 python=$1
-shift
+folder=$(realpath "$2")
+shift 2
 
 # the runtime must be in the process before anything else, and the C++ library with it: ASan looks
 # for the exception functions once, when it starts
@@ -32,6 +34,8 @@ trap 'rm -rf "$work"' EXIT
 status=0
 LD_PRELOAD=$libraries \
     PYTHONMALLOC=malloc \
+    PYTHONPATH=$folder \
+    SANITIZED_KERNELS=$folder \
     ASAN_OPTIONS="detect_leaks=0:handle_abort=1:log_path='$work/report'" \
     UBSAN_OPTIONS="abort_on_error=1:log_path='$work/report'" \
     timeout --kill-after=10 "${SANITIZE_TIMEOUT:-1800}" \

