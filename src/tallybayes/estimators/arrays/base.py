@@ -298,7 +298,7 @@ class ArrayClassifier(TallyClassifier):
             class weights. Both are then as they were.
         """
         self._fitted()
-        if type(other) is not type(self):
+        if not isinstance(other, type(self)):
             raise IncompatibleTallies(
                 f"a {self._name} cannot take in a {type(other).__name__}: merge models of one kind"
             )
