@@ -31,6 +31,7 @@ PUBLIC = (
     "tallybayes.families",
     "tallybayes.plots",
     "tallybayes.testing",
+    "tallybayes.text",
 )
 VALUES = ("tallybayes.families", "tallybayes.distributions")
 SECTION = re.compile(r"^ *-{3,}$", re.MULTILINE)

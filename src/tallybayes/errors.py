@@ -22,6 +22,7 @@ from collections.abc import Hashable, Iterable
 __all__ = [
     "FamilyWarning",
     "IncompatibleTallies",
+    "InvalidDocument",
     "LeakWarning",
     "LeftOutWarning",
     "MixedColumnWarning",
@@ -29,6 +30,7 @@ __all__ = [
     "NegativeTally",
     "RareClassWarning",
     "RuledOutWarning",
+    "SlowTokensWarning",
     "SmoothingWarning",
     "StaleWarning",
     "TallyWarning",
@@ -140,6 +142,13 @@ class UnseenLevel(ValueError):
     """A level that training did not see arrived where ``unseen="error"``."""
 
 
+class InvalidDocument(ValueError, AttributeError, TypeError):
+    """A document is missing, is not text, or is not valid Unicode.
+
+    scikit-learn raises an AttributeError, a TypeError or a ValueError for them, by the options.
+    """
+
+
 class ModelFileError(ValueError):
     """A file is not a whole and unaltered tallybayes model that this version can read."""
 
@@ -178,6 +187,10 @@ class LeakWarning(TallyWarning):
 
 class UninformativeWarning(TallyWarning):
     """No column separates the classes better than chance could."""
+
+
+class SlowTokensWarning(TallyWarning):
+    """A token pattern has no compiled kernel, so that Python's ``re`` finds the tokens."""
 
 
 class SmoothingWarning(TallyWarning):

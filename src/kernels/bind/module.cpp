@@ -95,5 +95,6 @@ NB_MODULE(_kernels, m) {
     bind_row_scorer(m);
     bind_scores(m);
     bind_strings(m);
+    bind_text(m);
     bind_weights(m);
 }

@@ -14,4 +14,5 @@ void bind_row_counter(nanobind::module_& m);    // one row into counts
 void bind_row_scorer(nanobind::module_& m);     // one row into scores
 void bind_scores(nanobind::module_& m);         // dense and sparse rows into scores
 void bind_strings(nanobind::module_& m);        // strings to codes
+void bind_text(nanobind::module_& m);           // documents to counts of terms
 void bind_weights(nanobind::module_& m);        // weights and cell offsets

@@ -1,0 +1,103 @@
+// Documents counted into columns that are given: a vocabulary, or a hash.
+#pragma once
+#include "text/vocabulary.hpp"
+
+namespace tb {
+
+// Counts rows with a sink for each thread, which `sink()` makes.
+template <class Make>
+std::size_t count_rows(const TextRules& rules, const std::vector<TextView>& documents, int threads,
+                       Make&& make, TextRows& out) {
+    using Sink = decltype(make());
+    std::size_t bytes;
+    out.ranges = ranges_of(documents, bytes);
+    const i64 n = static_cast<i64>(out.ranges.size());
+    out.tasks.resize(out.ranges.size());
+    out.sizes.resize(documents.size());
+    struct Part {
+        Sink sink;
+        TextReader<Sink> read;
+        Part(Make& make, const TextRules& rules) : sink(make()), read(rules, sink) {}
+    };
+    const int used = threads_for(static_cast<i64>(bytes), n, threads);
+    std::vector<std::unique_ptr<Part>> parts;
+    for (int i = 0; i < used; ++i) parts.push_back(std::make_unique<Part>(make, rules));
+    std::atomic<std::size_t> fault{NO_FAULT};
+    run_tasks(n, used, [&](i64 t, int thread) {
+        Part& part = *parts[static_cast<std::size_t>(thread)];
+        const Range range = out.ranges[static_cast<std::size_t>(t)];
+        part.sink.entries.clear();
+        for (std::size_t i = range.begin; i < range.end; ++i) {
+            if (!part.read(documents[i].at, documents[i].size)) return lower_to(fault, i);
+            out.sizes[i] = part.sink.size;
+        }
+        out.tasks[static_cast<std::size_t>(t)] = part.sink.entries;
+    });
+    return fault;
+}
+
+// A vocabulary that is given. Terms whose parts are not separated by single spaces match nothing.
+class GivenVocabulary {
+public:
+    GivenVocabulary(const TextRules& rules, const std::vector<std::string>& stop_words, u32 columns)
+        : rules_(rules), columns_(columns) {
+        for (const std::string& word : stop_words) {
+            std::string padded = word + std::string(8, '\0');
+            terms_.add_stop_word(reinterpret_cast<const u8*>(padded.data()), word.size());
+        }
+    }
+    void add(const u8* text, std::size_t size, u32 column) {
+        std::string padded(reinterpret_cast<const char*>(text), size);
+        padded.append(8, '\0');
+        const u8* at = reinterpret_cast<const u8*>(padded.data());
+        const u32 node = rules_.unit == Unit::words ? by_words(at, size) : by_characters(at, size);
+        if (node == NO_TERM) return;
+        column_.resize(terms_.size(), NO_TERM);
+        column_[node] = column;
+    }
+    std::size_t count(const std::vector<TextView>& documents, int threads, TextRows& out) const {
+        return count_rows(rules_, documents, threads,
+                          [&] { return FindingSink(terms_, column_, columns_); }, out);
+    }
+    void finish() { column_.resize(terms_.size(), NO_TERM); }
+
+private:
+    u32 by_words(const u8* at, std::size_t size) {
+        u32 node = NO_TERM;
+        const u8* end = at + size;
+        for (const u8* begin = at;; ++at) {
+            if (at < end && *at != ' ') continue;
+            const u32 word = word_of(begin, static_cast<std::size_t>(at - begin));
+            if (word == NO_TERM) return NO_TERM;
+            node = node == NO_TERM ? word : gram_of(node, word);
+            if (at == end) return node;
+            begin = at + 1;
+        }
+    }
+    u32 by_characters(const u8* at, std::size_t size) {
+        u32 node = ROOT;
+        for (const u8* end = at + size; at < end; at += size_at(at))
+            node = gram_of(node, code_point_at(at));
+        return node;
+    }
+    u32 word_of(const u8* text, std::size_t size) {
+        if (!size) return NO_TERM;
+        // the key of a short word is read in 8 bytes, of which those beyond the word do not count
+        const WordKey key = WordKey::of(text, size);
+        Slot* slot = terms_.find_word(key, text, size);
+        if (Terms::is_new(slot)) return terms_.add_word(slot, key, text, size);
+        return slot->term == STOP_WORD ? NO_TERM : slot->term;
+    }
+    u32 gram_of(u32 parent, u32 symbol) {
+        const u64 key = Terms::gram_key(parent, symbol);
+        Slot* slot = terms_.find_gram(key);
+        return Terms::is_new_gram(slot) ? terms_.add_gram(slot, key) : slot->term;
+    }
+
+    const TextRules& rules_;
+    Terms terms_;
+    std::vector<u32> column_;
+    u32 columns_;
+};
+
+}  // namespace tb

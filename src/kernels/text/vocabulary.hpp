@@ -1,0 +1,300 @@
+// Documents counted into a vocabulary that grows: each thread has terms of its own, which are joined
+// and sorted at the end, so that the number of threads leaves no trace.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <numeric>
+
+#include "text/reader.hpp"
+#include "text/sinks.hpp"
+
+namespace tb {
+
+constexpr std::size_t NO_FAULT = ~std::size_t(0);
+
+inline void lower_to(std::atomic<std::size_t>& least, std::size_t value) {
+    std::size_t now = least.load();
+    while (value < now && !least.compare_exchange_weak(now, value)) {
+    }
+}
+
+struct SortedTerms {
+    std::vector<u8> bytes;         // all terms, one after the other
+    std::vector<i64> end;          // where each begins; one more than terms
+    std::vector<i64> documents;    // that hold the term
+    std::vector<i64> occurrences;
+};
+
+class GrowingVocabulary {
+public:
+    GrowingVocabulary(const TextRules& rules, std::vector<std::string> stop_words)
+        : rules_(rules), stop_words_(std::move(stop_words)) {}
+
+    GrowingVocabulary(const GrowingVocabulary&) = delete;
+    GrowingVocabulary& operator=(const GrowingVocabulary&) = delete;
+
+    std::size_t rows() const { return sizes_.size(); }
+    std::size_t sorted_terms() const { return ranked_; }
+
+    // The number of the first document that is not UTF-8, else NO_FAULT.
+    std::size_t add(const std::vector<TextView>& documents, int threads) {
+        std::size_t bytes;
+        const std::vector<Range> ranges = ranges_of(documents, bytes);
+        const i64 n = static_cast<i64>(ranges.size());
+        const int used = threads_for(static_cast<i64>(bytes), n, threads);
+        while (static_cast<int>(parts_.size()) < used) parts_.push_back(std::make_unique<Part>(*this));
+        const std::size_t first = sizes_.size(), first_task = tasks_.size();
+        sizes_.resize(first + documents.size());
+        tasks_.resize(first_task + ranges.size());
+        std::atomic<std::size_t> fault{NO_FAULT};
+        run_tasks(n, used, [&](i64 t, int thread) {
+            Part& part = *parts_[static_cast<std::size_t>(thread)];
+            const Range range = ranges[static_cast<std::size_t>(t)];
+            part.sink.start_task();
+            tasks_[first_task + static_cast<std::size_t>(t)] = {
+                static_cast<std::size_t>(thread), part.sink.entries.size(),
+                {first + range.begin, first + range.end}};
+            for (std::size_t i = range.begin; i < range.end; ++i) {
+                if (!part.read(documents[i].at, documents[i].size)) return lower_to(fault, i);
+                sizes_[first + i] = part.sink.size;
+            }
+        });
+        return fault;
+    }
+
+    // Joins and sorts; nothing is added afterwards.
+    SortedTerms sorted() {
+        if (parts_.empty()) parts_.push_back(std::make_unique<Part>(*this));
+        join();
+        const Terms& all = parts_[0]->sink.terms;
+        std::vector<i64> documents(all.size(), 0), occurrences(all.size(), 0);
+        for (std::size_t p = 0; p < parts_.size(); ++p)
+            for (const Entry& e : parts_[p]->sink.entries) {
+                ++documents[joined_[p][e.term]];
+                occurrences[joined_[p][e.term]] += e.count;
+            }
+        return in_order(documents, occurrences);
+    }
+
+    // column: of each sorted term, −1 if it is left out
+    std::vector<i64> row_ends(const i32* column, int threads) {
+        for (auto& ranks : joined_)
+            for (u32& term : ranks) {
+                const i32 to = rank_[term] == NO_TERM ? -1 : column[rank_[term]];
+                term = to < 0 ? NO_TERM : static_cast<u32>(to);
+            }
+        std::vector<i64> end(sizes_.size() + 1, 0);
+        each_row(threads, [&](std::size_t row, const Entry* entries, const std::vector<u32>& to) {
+            i64 kept = 0;
+            for (u32 i = 0; i < sizes_[row]; ++i) kept += to[entries[i].term] != NO_TERM;
+            end[row + 1] = kept;
+        });
+        std::partial_sum(end.begin(), end.end(), end.begin());
+        return end;
+    }
+
+    template <class T>
+    void write(const i64* end, i32* indices, T* counts, i64 columns, int threads) const {
+        const int bits = bits_for(static_cast<u64>(columns));
+        each_row(threads, [&](std::size_t row, const Entry* entries, const std::vector<u32>& to) {
+            static thread_local std::vector<u64> keys, spare;
+            keys.clear();
+            for (u32 i = 0; i < sizes_[row]; ++i) {
+                const u32 column = to[entries[i].term];
+                if (column != NO_TERM) keys.push_back(static_cast<u64>(column) << 32 | entries[i].count);
+            }
+            sort_keys<32>(keys, spare, bits);
+            i64 at = end[row];
+            for (u64 key : keys) {
+                indices[at] = static_cast<i32>(key >> 32);
+                counts[at++] = static_cast<T>(static_cast<u32>(key));
+            }
+        });
+    }
+
+private:
+    struct Part {
+        GrowingSink sink;
+        TextReader<GrowingSink> read;
+        explicit Part(const GrowingVocabulary& of) : read(of.rules_, sink) {
+            for (const std::string& word : of.stop_words_) {
+                std::string padded = word + std::string(8, '\0');
+                sink.terms.add_stop_word(reinterpret_cast<const u8*>(padded.data()), word.size());
+            }
+        }
+    };
+    struct Task {
+        std::size_t part, entries;
+        Range rows;
+    };
+
+    template <class Use>
+    void each_row(int threads, Use&& use) const {
+        i64 entries = 0;
+        for (auto& part : parts_) entries += static_cast<i64>(part->sink.entries.size());
+        const i64 n = static_cast<i64>(tasks_.size());
+        run_tasks(n, threads_for(4 * entries, n, threads), [&](i64 t, int) {
+            const Task& task = tasks_[static_cast<std::size_t>(t)];
+            const Entry* at = parts_[task.part]->sink.entries.data() + task.entries;
+            for (std::size_t row = task.rows.begin; row < task.rows.end; ++row) {
+                use(row, at, joined_[task.part]);
+                at += sizes_[row];
+            }
+        });
+    }
+
+    // joined_[part][term] = the term of part 0 that is the same
+    void join() {
+        Terms& all = parts_[0]->sink.terms;
+        joined_.assign(parts_.size(), {});
+        joined_[0].resize(all.size());
+        std::iota(joined_[0].begin(), joined_[0].end(), 0u);
+        const bool words = rules_.unit == Unit::words;
+        for (std::size_t p = 1; p < parts_.size(); ++p) {
+            const Terms& some = parts_[p]->sink.terms;
+            auto& to = joined_[p];
+            to.resize(some.size());
+            for (std::size_t i = 0; i < some.size(); ++i) {
+                const Term term = some.terms[i];
+                if (words && term.parent == ROOT) {
+                    const u8* text = some.word_at(term.symbol);
+                    const std::size_t size = some.word_size(term.symbol);
+                    const WordKey key = WordKey::of(text, size);
+                    Slot* slot = all.find_word(key, text, size);
+                    to[i] = Terms::is_new(slot) ? all.add_word(slot, key, text, size) : slot->term;
+                } else {
+                    const u32 parent = term.parent == ROOT ? ROOT : to[term.parent];
+                    const u64 key = Terms::gram_key(parent, words ? to[term.symbol] : term.symbol);
+                    Slot* slot = all.find_gram(key);
+                    to[i] = Terms::is_new_gram(slot) ? all.add_gram(slot, key) : slot->term;
+                }
+            }
+        }
+    }
+
+    // The order of symbols: code points, or words by their bytes.
+    std::vector<u32> symbol_order(const Terms& all) const {
+        std::vector<u32> symbols;
+        if (rules_.unit != Unit::words) return symbols;
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (all.terms[i].parent == ROOT) symbols.push_back(static_cast<u32>(i));
+        struct Named {
+            u64 first;
+            u32 term, word;
+        };
+        std::vector<Named> named;
+        for (u32 term : symbols) {
+            const u32 word = all.terms[term].symbol;
+            const u8* at = all.word_at(word);
+            u64 first = 0;
+            for (std::size_t i = 0; i < 8; ++i)
+                first = first << 8 | (i < all.word_size(word) ? at[i] : 0);
+            named.push_back({first, term, word});
+        }
+        std::sort(named.begin(), named.end(), [&](const Named& a, const Named& b) {
+            if (a.first != b.first) return a.first < b.first;
+            const std::size_t m = all.word_size(a.word), n = all.word_size(b.word);
+            const int sign = std::memcmp(all.word_at(a.word), all.word_at(b.word), m < n ? m : n);
+            return sign ? sign < 0 : m < n;
+        });
+        for (std::size_t i = 0; i < symbols.size(); ++i) symbols[i] = named[i].term;
+        return symbols;
+    }
+
+    // Terms in the order of their strings: n-grams below their parent, children by symbol. A token
+    // that begins another is followed there by a letter, which comes after the space.
+    SortedTerms in_order(const std::vector<i64>& documents, const std::vector<i64>& occurrences) {
+        const Terms& all = parts_[0]->sink.terms;
+        const std::size_t n = all.size();
+        const bool words = rules_.unit == Unit::words;
+        std::vector<u32> rank(words ? n : 0);  // of words
+        const std::vector<u32> symbols = symbol_order(all);
+        for (std::size_t i = 0; i < symbols.size(); ++i) rank[symbols[i]] = static_cast<u32>(i);
+        const auto order = [&](const Term& t, std::size_t i) {
+            return !words ? t.symbol : t.parent == ROOT ? rank[i] : rank[t.symbol];
+        };
+        std::vector<u32> by_symbol = counting_order(
+            n, words ? symbols.size() : CODE_POINTS, nullptr,
+            [&](std::size_t i) { return order(all.terms[i], i); });
+        std::vector<std::size_t> begin;  // of the children of each term; those of the root are last
+        std::vector<u32> children = counting_order(
+            n, n + 1, &begin,
+            [&](std::size_t i) {
+                const u32 parent = all.terms[i].parent;
+                return parent == ROOT ? static_cast<u32>(n) : parent;
+            },
+            &by_symbol);
+        SortedTerms out;
+        out.end.push_back(0);
+        rank_.assign(n, NO_TERM);
+        struct Level {
+            std::size_t next, end, prefix;
+        };
+        std::vector<u8> text;
+        std::vector<Level> path{{begin[n], begin[n + 1], 0}};
+        ranked_ = 0;
+        while (!path.empty()) {
+            Level& level = path.back();
+            text.resize(level.prefix);
+            if (level.next == level.end) {
+                path.pop_back();
+                continue;
+            }
+            const u32 term = children[level.next++];
+            append(text, all, term, path.size() > 1);
+            if (documents[term]) {
+                rank_[term] = ranked_++;
+                out.bytes.insert(out.bytes.end(), text.begin(), text.end());
+                out.end.push_back(static_cast<i64>(out.bytes.size()));
+                out.documents.push_back(documents[term]);
+                out.occurrences.push_back(occurrences[term]);
+            }
+            if (begin[term] < begin[term + 1])
+                path.push_back({begin[term], begin[term + 1], text.size()});
+        }
+        return out;
+    }
+
+    void append(std::vector<u8>& text, const Terms& all, u32 term, bool later) const {
+        u32 symbol = all.terms[term].symbol;
+        if (rules_.unit != Unit::words) {
+            u8 bytes[4];
+            text.insert(text.end(), bytes, put_code_point(bytes, symbol));
+            return;
+        }
+        if (later) {
+            text.push_back(' ');
+            symbol = all.terms[symbol].symbol;
+        }
+        const u8* at = all.word_at(symbol);
+        text.insert(text.end(), at, at + all.word_size(symbol));
+    }
+
+    // 0 … n − 1 (or `from`) sorted by key, stably; begins: where each key begins
+    template <class KeyOf>
+    static std::vector<u32> counting_order(std::size_t n, std::size_t keys,
+                                           std::vector<std::size_t>* begins, KeyOf&& key_of,
+                                           const std::vector<u32>* from = nullptr) {
+        std::vector<std::size_t> at(keys + 1, 0);
+        for (std::size_t i = 0; i < n; ++i) ++at[key_of(i) + 1];
+        std::partial_sum(at.begin(), at.end(), at.begin());
+        if (begins) *begins = at;
+        std::vector<u32> out(n);
+        for (std::size_t i = 0; i < n; ++i) {
+            const u32 item = from ? (*from)[i] : static_cast<u32>(i);
+            out[at[key_of(item)]++] = item;
+        }
+        return out;
+    }
+
+    const TextRules& rules_;
+    std::vector<std::string> stop_words_;
+    std::vector<std::unique_ptr<Part>> parts_;
+    std::vector<Task> tasks_;
+    std::vector<u32> sizes_;                // entries of each document
+    std::vector<std::vector<u32>> joined_;  // for each part; columns, once they are known
+    u32 ranked_ = 0;                        // terms that some document holds
+    std::vector<u32> rank_;                 // of each term of part 0 among the sorted ones
+};
+
+}  // namespace tb

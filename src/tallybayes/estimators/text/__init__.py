@@ -1,0 +1,1 @@
+"""Text under scikit-learn's conventions."""

@@ -1,0 +1,511 @@
+"""scikit-learn's CountVectorizer, counted by the kernel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.feature_extraction import text as peer
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from tallybayes import _kernels
+from tallybayes.engines.threads import get_num_threads
+from tallybayes.errors import SlowTokensWarning, warn_user
+from tallybayes.estimators.text.fixed_vocabulary import given_vocabulary, ordered_terms
+from tallybayes.estimators.text.term_choice import chosen_terms
+from tallybayes.tokens import (
+    CJK,
+    MARKS,
+    WORDS,
+    SortedTerms,
+    compiled_rules,
+    count_given,
+    count_hashed,
+    count_vocabulary,
+)
+
+__all__ = ["CountVectorizer"]
+
+try:  # which of scikit-learn's versions and settings has arrays, and which matrices
+    from sklearn.utils._sparse import _align_api_if_sparse as _as_sklearn_has_it
+except ImportError:  # before 1.8
+
+    def _as_sklearn_has_it(x: Any) -> Any:
+        return sp.csr_matrix(x)
+
+
+class CountVectorizer(peer.CountVectorizer):  # type: ignore[misc]
+    r"""Documents to counts of terms, as scikit-learn's CountVectorizer, at many times its speed.
+
+    Parameters, tokens, ``vocabulary_`` and matrix are those of
+    :class:`sklearn.feature_extraction.text.CountVectorizer`. A compiled kernel counts words by
+    the token patterns ``(?u)\b\w\w+\b`` and ``(?u)\w+|[^\w\s]``, and the analyzers "char",
+    "char_wb" and "cjk", on all cores (:func:`tallybayes.set_num_threads`); the result does not
+    depend on how many. Python's ``re`` finds the tokens of any other pattern, with a
+    :class:`~tallybayes.errors.SlowTokensWarning`, and callables are Python as well.
+
+    Documents are a list or an array of str or bytes, or a column of strings of pandas, polars or
+    pyarrow, which is read where it is.
+
+    Parameters
+    ----------
+    input : {'content', 'filename', 'file'}
+        What documents are: themselves, names of files, or open files.
+    encoding : str
+        Of documents that are bytes.
+    decode_error : {'strict', 'ignore', 'replace'}
+        What happens to bytes that the encoding does not have.
+    strip_accents : {'ascii', 'unicode'}, callable or None
+        Whether accents are dropped, and other characters with them.
+    lowercase : bool
+        Whether capitals count as small letters.
+    preprocessor, tokenizer : callable or None
+        Replace lower case and accents, and the token pattern.
+    stop_words : {'english'}, list or None
+        Tokens that are left out before n-grams are made.
+    token_pattern : str
+        What a token is, for the analyzer "word".
+    ngram_range : tuple of (int, int)
+        The shortest and the longest n-grams.
+    analyzer : {'word', 'char', 'char_wb', 'cjk'} or callable
+        What n-grams are made of: tokens, characters, or characters within words. "cjk" takes each
+        character of Han, kana, bopomofo and Hangul for a token, beside other words and marks; a
+        space stands between the tokens of an n-gram.
+    max_df, min_df : float in [0, 1] or int
+        Terms in more or fewer documents are left out; a float is a share of the documents.
+    max_features : int or None
+        Of the other terms, so many of the most frequent are kept.
+    vocabulary : mapping, iterable or None
+        The terms, if they are known; others are left out.
+    binary : bool
+        Whether 1 stands for every count.
+    dtype : dtype
+        Of the matrix.
+    n_features : int or None
+        If given, terms are hashed into so many columns, and no vocabulary is kept: memory is
+        bounded, batches can be transformed without fit, and terms of one hash share a column. The
+        hash is of this library, without sign, and the same on every machine.
+
+    Attributes
+    ----------
+    vocabulary_ : dict of str to int
+        The column of each term. Made when it is first read.
+    fixed_vocabulary_ : bool
+        Whether `vocabulary` was given.
+
+    Notes
+    -----
+    It differs from scikit-learn's in this: a lone surrogate is refused, and so are n-grams of fewer
+    than one token; a call that is refused leaves the vectorizer as it was; after terms of
+    ``vocabulary_`` are exchanged in place, assign it anew.
+
+    Examples
+    --------
+    >>> from tallybayes.text import CountVectorizer
+    >>> vectorizer = CountVectorizer()
+    >>> vectorizer.fit_transform(["the cat sat", "the dog and the cat"]).toarray()
+    array([[0, 1, 0, 1, 1],
+           [1, 1, 1, 0, 2]])
+    >>> vectorizer.get_feature_names_out().tolist()
+    ['and', 'cat', 'dog', 'sat', 'the']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **peer.CountVectorizer._parameter_constraints,
+        "analyzer": [StrOptions({"word", "char", "char_wb", "cjk"}), callable],
+        "n_features": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
+    }
+
+    def __init__(
+        self,
+        *,
+        input: str = "content",
+        encoding: str = "utf-8",
+        decode_error: str = "strict",
+        strip_accents: Any = None,
+        lowercase: bool = True,
+        preprocessor: Any = None,
+        tokenizer: Any = None,
+        stop_words: Any = None,
+        token_pattern: str | None = WORDS,
+        ngram_range: tuple[int, int] = (1, 1),
+        analyzer: Any = "word",
+        max_df: float = 1.0,
+        min_df: float = 1,
+        max_features: int | None = None,
+        vocabulary: Mapping[str, int] | Iterable[str] | None = None,
+        binary: bool = False,
+        dtype: Any = np.int64,
+        n_features: int | None = None,
+    ) -> None:
+        super().__init__(
+            input=input,
+            encoding=encoding,
+            decode_error=decode_error,
+            strip_accents=strip_accents,
+            lowercase=lowercase,
+            preprocessor=preprocessor,
+            tokenizer=tokenizer,
+            stop_words=stop_words,
+            token_pattern=token_pattern,
+            ngram_range=ngram_range,
+            analyzer=analyzer,
+            max_df=max_df,
+            min_df=min_df,
+            max_features=max_features,
+            vocabulary=vocabulary,
+            binary=binary,
+            dtype=dtype,
+        )
+        self.n_features = n_features
+
+    @property
+    def vocabulary_(self) -> dict[str, int]:
+        """The column of each term, shape (n_terms,)."""
+        if "_vocabulary" not in vars(self):
+            if "_terms" not in vars(self):
+                raise AttributeError(
+                    f"this {type(self).__name__} has no vocabulary_ yet: call fit first"
+                )
+            self._vocabulary = dict(
+                zip(self._terms.strings(), range(len(self._terms)), strict=True)
+            )
+        return self._vocabulary
+
+    @vocabulary_.setter
+    def vocabulary_(self, vocabulary: dict[str, int]) -> None:
+        self.__dict__.pop("_terms", None)
+        self.__dict__.pop("_compiled", None)
+        self._vocabulary = vocabulary
+
+    @vocabulary_.deleter
+    def vocabulary_(self) -> None:
+        for name in ("_terms", "_compiled", "_vocabulary"):
+            self.__dict__.pop(name, None)
+
+    def fit(self, raw_documents: Any, y: Any = None) -> Self:
+        """Learn the vocabulary.
+
+        Parameters
+        ----------
+        raw_documents : list, array, column of strings or iterable
+            A document each.
+        y : object
+            Not used.
+
+        Returns
+        -------
+        CountVectorizer
+            Itself.
+        """
+        self.fit_transform(raw_documents)
+        return self
+
+    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
+        """Learn the vocabulary and count its terms.
+
+        Parameters
+        ----------
+        raw_documents : list, array, column of strings or iterable
+            A document each.
+        y : object
+            Not used.
+
+        Returns
+        -------
+        CSR array or matrix, shape (n_documents, n_terms)
+            How often each document holds each term.
+
+        Raises
+        ------
+        ValueError
+            If no term is left, or a parameter is out of range.
+        InvalidDocument, UnicodeDecodeError
+            If a document is not text.
+        """
+        before = dict(vars(self))
+        try:
+            return self._learned(raw_documents)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def transform(self, raw_documents: Any) -> Any:
+        """Count the terms of the vocabulary.
+
+        Parameters
+        ----------
+        raw_documents : list, array, column of strings or iterable
+            A document each.
+
+        Returns
+        -------
+        CSR array or matrix, shape (n_documents, n_terms)
+            How often each document holds each term.
+
+        Raises
+        ------
+        NotFittedError
+            If there is no vocabulary yet.
+        InvalidDocument, UnicodeDecodeError
+            If a document is not text.
+        """
+        _need_several(raw_documents)
+        rules = self._rules()
+        if self.n_features is not None:
+            return self._hashed(rules, raw_documents)
+        self._check_known()
+        if rules is None:
+            return _sorted(super().transform(raw_documents))
+        rows = count_given(
+            self._given(rules),
+            self._decoded(raw_documents),
+            dtype=self.dtype,
+            threads=get_num_threads(),
+        )
+        return self._matrix(rows, self._n_terms())
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """The terms in the order of their columns.
+
+        Parameters
+        ----------
+        input_features : object
+            Not used.
+
+        Returns
+        -------
+        ndarray of object, shape (n_terms,)
+            The terms.
+        """
+        self._need_vocabulary("get_feature_names_out")
+        self._check_known()
+        if "_terms" in vars(self):
+            return np.array([*self._terms.strings(), None], dtype=object)[:-1]
+        names: NDArray[np.object_] = super().get_feature_names_out()
+        return names
+
+    def inverse_transform(self, X: Any) -> list[NDArray[np.str_]]:
+        """The terms of each row that has some of them.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (n_documents, n_terms)
+            Counts.
+
+        Returns
+        -------
+        list of ndarray of str
+            The terms of each document.
+        """
+        self._need_vocabulary("inverse_transform")
+        found: list[NDArray[np.str_]] = super().inverse_transform(X)
+        return found
+
+    def build_tokenizer(self) -> Any:
+        """What splits a document into tokens.
+
+        Returns
+        -------
+        callable (str) -> list of str
+            Python's equivalent of what the kernel does.
+        """
+        if self.analyzer == "cjk" and self.tokenizer is None:
+            return re.compile(CJK).findall
+        return super().build_tokenizer()
+
+    def build_analyzer(self) -> Any:
+        """What makes the terms of a document.
+
+        Returns
+        -------
+        callable (str) -> list of str
+            Python's equivalent of what the kernel does.
+        """
+        if self.analyzer != "cjk":
+            return super().build_analyzer()
+        as_words = type(self)(**{**self.get_params(deep=False), "analyzer": "word"})
+        if self.tokenizer is None:
+            as_words.token_pattern = CJK
+        return peer.CountVectorizer.build_analyzer(as_words)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self.n_features is not None or bool({"_terms", "_vocabulary"} & set(vars(self)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("_compiled", None)  # made again from the terms
+        return state
+
+    def _learned(self, documents: Any) -> Any:
+        self._validate_params()
+        _need_several(documents)
+        self._validate_ngram_range()
+        rules = self._rules()
+        self._warn_of_unused()
+        if self.n_features is not None:
+            return self._hashed(rules, documents)
+        if rules is None:
+            return _sorted(super().fit_transform(documents))
+        self.build_analyzer()  # stop words that the analyzer would not give are warned of
+        self._validate_vocabulary()
+        if self.fixed_vocabulary_:
+            self._warn_of_capitals()
+            return self.transform(documents)
+        terms, rows = count_vocabulary(
+            rules,
+            self._decoded(documents),
+            stop_words=self.get_stop_words() or (),
+            choose=self._choose,
+            dtype=self.dtype,
+            threads=get_num_threads(),
+        )
+        del self.vocabulary_
+        self._terms = terms
+        return self._matrix(rows, len(terms))
+
+    def _choose(self, terms: SortedTerms, n: int) -> NDArray[np.bool_] | None:
+        return chosen_terms(
+            terms,
+            n,
+            min_df=self.min_df,
+            max_df=self.max_df,
+            max_features=self.max_features,
+            binary=self.binary,
+            dtype=self.dtype,
+        )
+
+    def _rules(self) -> _kernels.TextRules | None:
+        """The kernel's rules; None where Python makes the tokens."""
+        self._validate_ngram_range()
+        analyzer = self.analyzer if isinstance(self.analyzer, str) else ""
+        python = [self.preprocessor, *([self.tokenizer] if analyzer in ("word", "cjk") else [])]
+        if callable(self.strip_accents) or any(p is not None for p in python):
+            return None
+        rules = compiled_rules(
+            analyzer,
+            self.token_pattern,
+            lowercase=bool(self.lowercase),
+            strip_accents=self.strip_accents or None,
+            ngram_range=(int(self.ngram_range[0]), int(self.ngram_range[1])),
+        )
+        if rules is None and analyzer == "word":
+            warn_user(
+                f"token_pattern={self.token_pattern!r} has no compiled kernel: Python's re finds "
+                "the tokens, at about a twentieth of the speed. Compiled are "
+                f"{WORDS!r} and {MARKS!r}.",
+                SlowTokensWarning,
+            )
+        return rules
+
+    def _validate_ngram_range(self) -> None:
+        shortest, longest = self.ngram_range
+        if not 1 <= shortest <= longest:
+            raise ValueError(
+                f"Invalid value for ngram_range={self.ngram_range}: n-grams have from 1 token on, "
+                "and the lower boundary must not be larger than the upper boundary"
+            )
+
+    def _warn_of_unused(self) -> None:
+        if self.analyzer != "cjk":
+            self._warn_for_unused_params()
+
+    def _warn_of_capitals(self) -> None:
+        if self.lowercase and any(any(map(str.isupper, t)) for t in self._vocabulary):
+            import warnings
+
+            warnings.warn(
+                "Upper case characters found in vocabulary while 'lowercase' is True. These "
+                "entries will not be matched with any documents",
+                stacklevel=4,
+            )
+
+    def _check_known(self) -> None:
+        if "_terms" not in vars(self):
+            self._check_vocabulary()
+
+    def _need_vocabulary(self, asked: str) -> None:
+        if self.n_features is not None:
+            raise ValueError(
+                f"with n_features={self.n_features} terms are hashed and not kept, so that "
+                f"{asked} has nothing to name them by: omit n_features to keep a vocabulary"
+            )
+
+    def _n_terms(self) -> int:
+        return len(self._terms) if "_terms" in vars(self) else len(self._vocabulary)
+
+    def _given(self, rules: _kernels.TextRules) -> _kernels.GivenVocabulary:
+        """The vocabulary for the kernel, kept until it or the rules change."""
+        terms = vars(self).get("_terms") or self._vocabulary
+        stop_words = self.get_stop_words() or ()
+        key = (id(rules), id(terms), len(terms), frozenset(stop_words))
+        if vars(self).get("_compiled", (None,))[0] != key:
+            columns = terms if isinstance(terms, SortedTerms) else ordered_terms(terms)
+            self._compiled = (key, given_vocabulary(rules, stop_words, columns), rules)
+        return self._compiled[1]
+
+    def _decoded(self, documents: Any) -> Any:
+        """Documents as the kernel reads them: files are read, and bytes of other encodings."""
+        utf8 = self.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+        if self.input != "content":
+            return map(self.decode, documents)
+        if utf8 and self.decode_error == "strict":
+            return documents
+        if hasattr(documents, "__arrow_c_stream__") or hasattr(documents, "__arrow_c_array__"):
+            return documents
+        return map(self.decode, documents)
+
+    def _hashed(self, rules: _kernels.TextRules | None, documents: Any) -> Any:
+        given = {"vocabulary": self.vocabulary, "max_features": self.max_features}
+        clash = [name for name, value in given.items() if value is not None]
+        clash += ["min_df"] * (self.min_df != 1) + ["max_df"] * (self.max_df != 1.0)
+        if clash:
+            raise ValueError(
+                f"n_features={self.n_features} hashes terms without counting them first, so that "
+                f"{clash[0]} has no meaning: omit one of the two"
+            )
+        if rules is None:
+            raise ValueError(
+                f"n_features={self.n_features} needs an analyzer that is compiled: hashing has no "
+                f"Python path. Omit preprocessor and tokenizer, and use token_pattern {WORDS!r} or "
+                f"{MARKS!r}, or the analyzer 'char', 'char_wb' or 'cjk'"
+            )
+        assert self.n_features is not None
+        rows = count_hashed(
+            rules,
+            self._decoded(documents),
+            int(self.n_features),
+            stop_words=self.get_stop_words() or (),
+            dtype=self.dtype,
+            threads=get_num_threads(),
+        )
+        return self._matrix(rows, int(self.n_features))
+
+    def _matrix(self, rows: Any, columns: int) -> Any:
+        pointers, indices, counts = rows
+        if self.binary:
+            counts.fill(1)
+        x = sp.csr_array(
+            (counts, indices, pointers), shape=(len(pointers) - 1, columns), copy=False
+        )
+        x.has_sorted_indices = x.has_canonical_format = True
+        return _as_sklearn_has_it(x)
+
+
+def _sorted(x: Any) -> Any:
+    x.sort_indices()
+    return x
+
+
+def _need_several(documents: Any) -> None:
+    if isinstance(documents, str | bytes):
+        raise ValueError(
+            "Iterable over raw text documents expected, string object received: put a single "
+            "document into a list"
+        )

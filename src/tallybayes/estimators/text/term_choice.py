@@ -1,0 +1,62 @@
+"""Which terms are kept: min_df, max_df and max_features as scikit-learn has them."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from tallybayes.tokens import SortedTerms
+
+__all__ = ["chosen_terms"]
+
+
+def chosen_terms(
+    terms: SortedTerms,
+    n_documents: int,
+    *,
+    min_df: float,
+    max_df: float,
+    max_features: int | None,
+    binary: bool,
+    dtype: DTypeLike,
+) -> NDArray[np.bool_]:
+    """A mask of the terms, shape (n_terms,).
+
+    Raises
+    ------
+    ValueError
+        If there are no terms, or none is kept.
+    """
+    if not len(terms):
+        raise ValueError(
+            "empty vocabulary; perhaps the documents only contain stop words. Give documents with "
+            "tokens, or a token_pattern that finds some in them"
+        )
+    most = _documents(max_df, n_documents)
+    least = _documents(min_df, n_documents)
+    if most < least:
+        raise ValueError(
+            f"max_df corresponds to < documents than min_df: max_df={max_df} is {most:g} of "
+            f"{n_documents} documents and min_df={min_df} is {least:g}; raise max_df or lower "
+            "min_df"
+        )
+    keep = (terms.documents <= most) & (terms.documents >= least)
+    if max_features is not None and keep.sum() > max_features:
+        frequency = terms.documents if binary else terms.occurrences
+        totals = frequency[keep].astype(np.ones(1, dtype).sum().dtype)
+        kept = np.flatnonzero(keep)[(-totals).argsort()[:max_features]]  # ties as scikit-learn
+        keep = np.zeros(len(terms), dtype=bool)
+        keep[kept] = True
+    if not keep.any():
+        raise ValueError(
+            "After pruning, no terms remain. Try a lower min_df or a higher max_df: min_df="
+            f"{min_df} and max_df={max_df} keep terms in {least:g} to {most:g} of {n_documents} "
+            "documents"
+        )
+    return keep
+
+
+def _documents(share: float, n: int) -> float:
+    return float(share) if isinstance(share, Integral) else share * n

@@ -1,0 +1,29 @@
+"""Text: from documents to counts of terms.
+
+:class:`CountVectorizer` takes scikit-learn's place in a pipeline and gives the same matrix. Names
+are loaded on first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+_HOME = {
+    "CountVectorizer": "tallybayes.estimators.text.count_vectorizer",
+}
+
+__all__ = ["CountVectorizer"]
+
+if TYPE_CHECKING:
+    from tallybayes.estimators.text.count_vectorizer import CountVectorizer
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'tallybayes.text' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

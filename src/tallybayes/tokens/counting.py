@@ -1,0 +1,232 @@
+"""Counting documents: into a vocabulary of their own, one that is given, or columns by hash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from tallybayes import _kernels
+from tallybayes.tokens.documents import document_batches, refuse
+
+__all__ = ["Rows", "SortedTerms", "count_given", "count_hashed", "count_vocabulary"]
+
+Rows = tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]]
+"""Row pointers, column numbers and counts of a CSR matrix; columns rise within each row."""
+
+Choose = Callable[["SortedTerms", int], NDArray[np.bool_] | None]
+
+
+@dataclass(frozen=True)
+class SortedTerms:
+    """The terms of some documents, sorted by code points.
+
+    Parameters
+    ----------
+    text : ndarray of uint8
+        All terms in UTF-8, one after the other.
+    end : ndarray of int64, shape (n_terms + 1,)
+        Where each begins, and the last ends.
+    documents : ndarray of int64, shape (n_terms,)
+        The number of documents that hold each term.
+    occurrences : ndarray of int64, shape (n_terms,)
+        How often each term occurs.
+    """
+
+    text: NDArray[np.uint8]
+    end: NDArray[np.int64]
+    documents: NDArray[np.int64]
+    occurrences: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.end) - 1
+
+    @classmethod
+    def of(cls, terms: Iterable[str]) -> SortedTerms:
+        """Terms in the order in which they are given; not counted in any document."""
+        encoded = [term.encode() for term in terms]
+        end = np.concatenate([[0], np.cumsum([len(e) for e in encoded], dtype=np.int64)])
+        nothing = np.zeros(len(encoded), dtype=np.int64)
+        text = np.frombuffer(b"".join(encoded), np.uint8)
+        return cls(text, end.astype(np.int64), nothing, nothing)
+
+    def strings(self) -> list[str]:
+        """The terms as strings."""
+        return _kernels.decode_terms(self.text, self.end)
+
+    def chosen(self, keep: NDArray[np.bool_]) -> SortedTerms:
+        """Some of the terms, in the same order."""
+        sizes = np.diff(self.end)
+        end = np.concatenate([[0], np.cumsum(sizes[keep])]).astype(np.int64)
+        text = self.text[np.repeat(keep, sizes)]
+        return SortedTerms(text, end, self.documents[keep], self.occurrences[keep])
+
+
+def _add_all(documents: Any, add: Callable[[_kernels.TextDocuments], int], before: int = 0) -> int:
+    """Hand every batch on; a document that is not UTF-8 is refused by its number."""
+    for batch, items in document_batches(documents):
+        fault = add(batch)
+        if fault >= 0:
+            refuse(items[fault], before + fault)
+        before += len(batch)
+    return before
+
+
+def _written(
+    end: NDArray[np.int64], dtype: DTypeLike, write: Callable[[NDArray[Any], NDArray[Any]], None]
+) -> Rows:
+    entries = int(end[-1])
+    wanted = np.dtype(dtype)
+    direct = wanted in (np.int64, np.int32, np.float64, np.float32)
+    counts = np.empty(entries, dtype=wanted if direct else np.int64)
+    indices = np.empty(entries, dtype=np.int32)
+    write(indices, counts)
+    pointers = end.astype(np.int32) if entries < 2**31 else end
+    return pointers, indices, counts if direct else counts.astype(wanted)
+
+
+def count_vocabulary(
+    rules: _kernels.TextRules,
+    documents: Any,
+    *,
+    stop_words: Iterable[str] = (),
+    choose: Choose | None = None,
+    dtype: DTypeLike = np.int64,
+    threads: int = 1,
+) -> tuple[SortedTerms, Rows]:
+    """Count documents, each term that occurs in a column.
+
+    Parameters
+    ----------
+    rules : TextRules
+        Of :func:`compiled_rules`.
+    documents : list, array, column of strings or iterable
+        Of str, or bytes in UTF-8.
+    stop_words : iterable of str
+        Tokens that are left out before n-grams are made.
+    choose : callable (terms, n_documents) -> mask, optional
+        Which terms are kept; None stands for all.
+    dtype : dtype
+        Of the counts.
+    threads : int
+        How many; the result does not depend on it.
+
+    Returns
+    -------
+    terms : SortedTerms
+        One a column.
+    rows : Rows
+        One a document.
+
+    Raises
+    ------
+    InvalidDocument, UnicodeDecodeError
+        If a document is not text.
+    """
+    growing = _kernels.GrowingVocabulary(rules, encoded_stop_words(stop_words))
+    _add_all(documents, lambda batch: growing.add(batch, threads))
+    terms = SortedTerms(*growing.sorted())
+    columns = np.arange(len(terms), dtype=np.int32)
+    keep = choose(terms, len(growing)) if choose else None
+    if keep is not None and not keep.all():
+        columns = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
+        terms = terms.chosen(keep)
+    end = growing.row_ends(columns, threads)
+    n = len(terms)
+    return terms, _written(end, dtype, lambda i, c: growing.write(end, i, c, n, threads))
+
+
+def encoded_stop_words(words: Iterable[str]) -> list[bytes]:
+    """Stop words in UTF-8; one that no document can have is dropped."""
+    return [w.encode("utf-8", "surrogatepass") for w in words if isinstance(w, str) and w]
+
+
+def _joined(parts: list[tuple[NDArray[np.int64], Rows]]) -> Rows:
+    if len(parts) == 1:
+        return parts[0][1]
+    counts = np.concatenate([rows[2] for _, rows in parts])
+    indices = np.concatenate([rows[1] for _, rows in parts])
+    sizes = np.concatenate([np.diff(end) for end, _ in parts])
+    pointers = np.concatenate([[0], np.cumsum(sizes)])
+    return pointers.astype(np.int32 if len(counts) < 2**31 else np.int64), indices, counts
+
+
+def _count(
+    documents: Any,
+    count: Callable[[_kernels.TextDocuments], _kernels.CountedRows],
+    dtype: DTypeLike,
+    threads: int,
+) -> Rows:
+    parts: list[tuple[NDArray[np.int64], Rows]] = []
+
+    def add(batch: _kernels.TextDocuments) -> int:
+        counted = count(batch)
+        if counted.fault < 0:
+            end = counted.row_ends()
+            parts.append((end, _written(end, dtype, lambda i, c: counted.write(i, c, threads))))
+        return counted.fault
+
+    _add_all(documents, add)
+    return _joined(parts) if parts else _written(np.zeros(1, np.int64), dtype, lambda i, c: None)
+
+
+def count_given(
+    vocabulary: _kernels.GivenVocabulary,
+    documents: Any,
+    *,
+    dtype: DTypeLike = np.int64,
+    threads: int = 1,
+) -> Rows:
+    """Count documents by a vocabulary; other terms are left out.
+
+    Parameters
+    ----------
+    vocabulary : GivenVocabulary
+        The terms, one a column.
+    documents, dtype, threads
+        As for :func:`count_vocabulary`.
+
+    Returns
+    -------
+    Rows
+        One a document.
+    """
+    return _count(documents, lambda batch: vocabulary.count(batch, threads), dtype, threads)
+
+
+def count_hashed(
+    rules: _kernels.TextRules,
+    documents: Any,
+    n_features: int,
+    *,
+    stop_words: Iterable[str] = (),
+    dtype: DTypeLike = np.int64,
+    threads: int = 1,
+) -> Rows:
+    """Count documents into `n_features` columns by the hash of each term.
+
+    The hash is that of ``src/kernels/text/hashing.hpp``: 64 bits of the token's UTF-8, combined
+    over the tokens of an n-gram. Terms of one hash share a column. There is no sign.
+
+    Parameters
+    ----------
+    rules, documents, stop_words, dtype, threads
+        As for :func:`count_vocabulary`.
+    n_features : int
+        The number of columns.
+
+    Returns
+    -------
+    Rows
+        One a document.
+    """
+    stop = encoded_stop_words(stop_words)
+    return _count(
+        documents,
+        lambda batch: _kernels.hash_documents(rules, stop, n_features, batch, threads),
+        dtype,
+        threads,
+    )

@@ -1,0 +1,110 @@
+"""Documents from lists, arrays and columns of any frame library, read where they are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from tallybayes import _kernels
+from tallybayes.errors import InvalidDocument
+
+__all__ = ["document_batches", "refuse"]
+
+BATCH = 4096  # documents that an iterator is asked for at a time
+
+
+def _column(documents: Any) -> Any:
+    """A column that offers Arrow's buffers; None if there is none."""
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(documents, pandas.Series):
+        dtype = documents.dtype
+        if isinstance(dtype, pandas.StringDtype) and dtype.storage.startswith("pyarrow"):
+            return _column(documents.array.__arrow_array__())
+        return None
+    if hasattr(documents, "__arrow_c_stream__"):
+        return documents
+    if hasattr(documents, "__arrow_c_array__") and "pyarrow" in sys.modules:
+        arrow = sys.modules["pyarrow"]
+        return arrow.chunked_array([arrow.array(documents)])
+    return None
+
+
+def document_batches(documents: Any) -> Iterator[tuple[_kernels.TextDocuments, Any]]:
+    """Documents for the kernel, beside what they came from.
+
+    Parameters
+    ----------
+    documents : list, array, column of strings or iterable
+        Of str or bytes. Arrow's strings and ASCII strings are not copied.
+
+    Yields
+    ------
+    (TextDocuments, sequence)
+        All documents at once, or a few thousand of an iterator.
+
+    Raises
+    ------
+    InvalidDocument
+        If a document is missing, is not text, or has a lone surrogate.
+    """
+    column = _column(documents)
+    if column is not None:
+        dictionary = getattr(getattr(column, "type", None), "value_type", None)
+        if dictionary is not None:  # a column of categories: strings by number
+            column = column.cast(dictionary)
+        read = _kernels.TextDocuments.from_arrow(column.__arrow_c_stream__())
+        yield _checked(read, column, 0), column
+        return
+    if hasattr(documents, "tolist"):
+        documents = documents.tolist()
+    if isinstance(documents, tuple):
+        documents = list(documents)
+    if isinstance(documents, list):
+        yield _checked(_kernels.TextDocuments(documents), documents, 0), documents
+        return
+    before = 0
+    for batch in _some(documents):
+        yield _checked(_kernels.TextDocuments(batch), batch, before), batch
+        before += len(batch)
+
+
+def _some(documents: Iterable[Any]) -> Iterator[list[Any]]:
+    iterator = iter(documents)
+    while batch := list(islice(iterator, BATCH)):
+        yield batch
+
+
+def _checked(read: _kernels.TextDocuments, items: Any, before: int) -> _kernels.TextDocuments:
+    if read.refused >= 0:
+        refuse(items[read.refused], before + read.refused)
+    return read
+
+
+def refuse(item: Any, number: int) -> None:
+    """Raise what is wrong with a document.
+
+    Raises
+    ------
+    UnicodeDecodeError
+        If it is bytes that are not UTF-8.
+    InvalidDocument
+        If it is not text.
+    """
+    if hasattr(item, "as_py"):
+        item = item.as_py()
+    if isinstance(item, bytes):
+        item.decode("utf-8")
+    if isinstance(item, str):
+        raise InvalidDocument(
+            f"document {number} has a lone surrogate, which is not a character and has no UTF-8: "
+            "repair it where it was decoded, or drop it by "
+            "text.encode('utf-8', 'ignore').decode('utf-8')"
+        )
+    missing = item is None or item != item
+    what = "a missing value" if missing else f"{type(item).__name__} {item!r}"
+    raise InvalidDocument(
+        f"a document must be a string or bytes, and document {number} is {what}: leave the row "
+        "out, or give an empty string for it"
+    )
