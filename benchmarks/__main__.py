@@ -14,6 +14,7 @@ COMMANDS = {
     "bayes": ("benchmarks.bayes.command", "chosen smoothing, calibration and intervals"),
     "weighted": ("benchmarks.weighted.command", "WeightedNaiveBayes against its bars and peers"),
     "lazy": ("benchmarks.lazy.command", "counting when asked, beside a fitted model"),
+    "text": ("benchmarks.text.command", "counting text beside scikit-learn"),
     "scale": ("benchmarks.scale.command", "peak memory and speed on a CSV of 3 GB"),
     "first": ("benchmarks.first.command", "the first prediction of 3,000 columns and 500 classes"),
     "unchanged": ("benchmarks.unchanged.command", "whether two versions say the same, bit for bit"),

@@ -1,0 +1,1 @@
+"""Text: counting documents beside scikit-learn's CountVectorizer."""

@@ -1,0 +1,55 @@
+"""``python -m benchmarks text``."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import OtherWork, machine_record
+from benchmarks.text.counting import counting_page
+
+__all__ = ["PARTS", "main"]
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+
+PARTS: dict[str, Callable[..., tuple[Any, bool]]] = {"counting": counting_page}
+"""Each part of the benchmark, and what measures it: a page, and whether the answers were right."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    options = argparse.ArgumentParser(
+        prog="python -m benchmarks text",
+        description="Text beside scikit-learn, in the same process. Data: the folder that "
+        "TALLYBAYES_DATA names.",
+        epilog="The exit code is 1 if an answer is wrong; a missed bar is only reported.",
+    )
+    options.add_argument("--only", choices=sorted(PARTS), help="one part")
+    options.add_argument("--quick", action="store_true", help="fewer runs, nothing written")
+    options.add_argument("--output", type=Path, metavar="DIR", help="the folder of the pages")
+    return options
+
+
+def main(argv: list[str]) -> int:
+    """Runs the command.
+
+    Returns
+    -------
+    int
+        0, or 1 if an answer was wrong.
+    """
+    asked = parser().parse_args(argv)
+    machine = machine_record(("pyarrow",))
+    other = OtherWork()
+    command = shlex.join(["python", "-m", "benchmarks", "text", *argv])
+    folder = asked.output or (None if asked.quick else RESULTS)
+    right = True
+    for name in [asked.only] if asked.only else PARTS:
+        page, well = PARTS[name](quick=asked.quick)
+        page.record["other_work_cores"] = other.cores()
+        page.publish(folder, command, machine, "a quick run" if asked.quick else "")
+        right &= well
+    return 0 if right else 1
