@@ -10,12 +10,16 @@ from typing import Any
 
 from benchmarks.machine import OtherWork, machine_record
 from benchmarks.text.counting import counting_page
+from benchmarks.text.sets import sets_page
 
 __all__ = ["PARTS", "main"]
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 
-PARTS: dict[str, Callable[..., tuple[Any, bool]]] = {"counting": counting_page}
+PARTS: dict[str, Callable[..., tuple[Any, bool]]] = {
+    "counting": counting_page,
+    "sets": sets_page,
+}
 """Each part of the benchmark, and what measures it: a page, and whether the answers were right."""
 
 

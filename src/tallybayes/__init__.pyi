@@ -11,6 +11,7 @@ from tallybayes.estimators.persistence.model_files import load
 from tallybayes.estimators.tables.lazy import LazyNaiveBayes
 from tallybayes.estimators.tables.naive_bayes import NaiveBayes
 from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
+from tallybayes.estimators.text.text_nb import TextNB
 from tallybayes.families.registry import register_family
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "LazyNaiveBayes",
     "MultinomialNB",
     "NaiveBayes",
+    "TextNB",
     "WeightedNaiveBayes",
     "__version__",
     "bayes_rule",

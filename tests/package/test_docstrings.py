@@ -19,6 +19,7 @@ CLASSIFIERS = [
     "LazyNaiveBayes",
     "MultinomialNB",
     "NaiveBayes",
+    "TextNB",
     "WeightedNaiveBayes",
 ]
 

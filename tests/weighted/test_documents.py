@@ -110,3 +110,10 @@ def test_terms_that_say_nothing_leave_the_shares(counts, ridge):
     y = (np.arange(30) % 3 == 0).astype(np.int32)
     proba = np.exp(log_softmax(scores_of(counts, y, 2, ridge, counts)))
     np.testing.assert_allclose(proba[:, 1], 1 / 3, atol=0.02)
+
+
+def test_a_bin_without_documents_is_as_its_neighbour():
+    sums = np.zeros((2, 2, 6))
+    sums[:, :, [1, 4]] = 1.0
+    found = BinWeights(np.arange(6.0), np.zeros(2)).filled(sums, 3)
+    assert found.weights.tolist() == [1.0, 1.0, 1.0, 4.0, 4.0, 4.0]

@@ -1,7 +1,7 @@
 """Text: from documents to counts of terms.
 
-:class:`CountVectorizer` takes scikit-learn's place in a pipeline and gives the same matrix. Names
-are loaded on first use.
+:class:`CountVectorizer` takes scikit-learn's place in a pipeline and gives the same matrix, and
+:class:`TextNB` classifies documents. Names are loaded on first use.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 _HOME = {
     "CountVectorizer": "tallybayes.estimators.text.count_vectorizer",
+    "TextNB": "tallybayes.estimators.text.text_nb",
 }
 
-__all__ = ["CountVectorizer"]
+__all__ = ["CountVectorizer", "TextNB"]
 
 if TYPE_CHECKING:
     from tallybayes.estimators.text.count_vectorizer import CountVectorizer
+    from tallybayes.estimators.text.text_nb import TextNB
 
 
 def __getattr__(name: str) -> Any:

@@ -44,6 +44,26 @@ class BinWeights(NamedTuple):
         """Where learning starts."""
         return cls(np.full(n_bins, START), np.zeros(n_classes))
 
+    def filled(self, sums: Array, of_an_order: int) -> BinWeights:
+        """The same weights, but a bin that no document has gets that of the next one of its order
+        below, or else above, that some document has.
+
+        Parameters
+        ----------
+        sums : float64 array (n_documents, n_classes, n_bins)
+            Of the documents that were learned on.
+        of_an_order : int
+            Bins of terms of one n-gram order, which stand side by side.
+        """
+        used = sums.any(axis=(0, 1)).reshape(-1, of_an_order)
+        weights = self.weights.reshape(-1, of_an_order).copy()
+        for row, known in zip(weights, used, strict=True):
+            held = np.flatnonzero(known)
+            if len(held):
+                below = np.searchsorted(held, np.arange(of_an_order), side="right") - 1
+                row[:] = row[held[np.maximum(below, 0)]]
+        return BinWeights(weights.ravel(), self.intercept)
+
     def scores(self, sums: Array) -> Array:
         """S, float64 (n_documents, n_classes), of sums (n_documents, n_classes, n_bins)."""
         found: Array = sums @ self.weights + self.intercept

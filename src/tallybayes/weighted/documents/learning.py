@@ -17,7 +17,7 @@ from tallybayes.weighted.documents.held_out import (
     follow_path,
     weights_only,
 )
-from tallybayes.weighted.documents.ratios import TermTable
+from tallybayes.weighted.documents.ratios import BINS, TermTable
 from tallybayes.weighted.documents.ridge import Features, RidgeProblem, TfidfColumns
 from tallybayes.weighted.documents.rows import Documents
 from tallybayes.weighted.rows import sampled
@@ -115,6 +115,7 @@ def _learn(
         documents, reading.left_out(table, documents, tf, y), y, weight, keys
     )
     weights, _ = learn_bin_weights(learning.sums, y, weight, start)
+    weights = weights.filled(learning.sums, BINS)
     if not ridge or len(y) < 2 * FOLDS or k < 2:
         return LearnedDocuments(reading, weights, None, weights_only(learning, weights))
     total = float(table.documents.sum())

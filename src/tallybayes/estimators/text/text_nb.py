@@ -1,0 +1,547 @@
+"""The classifier of documents: strings in, probabilities and explanations out."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from tallybayes.errors import IncompatibleTallies, StaleWarning, warn_user
+from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes, read_labels
+from tallybayes.estimators.locked_learning import LOCK, learning
+from tallybayes.estimators.text.counter import DocumentCounter, chosen_analyzer
+from tallybayes.inspection.documents import DocumentExplanation, explain_document
+from tallybayes.models.documents import DocumentModel
+from tallybayes.tally import TermCounts
+from tallybayes.tokens import MARKS
+from tallybayes.weighted.documents.rows import Documents
+
+__all__ = ["TextNB"]
+
+Array = NDArray[np.float64]
+
+
+class TextNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    r"""Naive Bayes for text: a tally of terms, weighted by exact leave-one-out.
+
+    A term t says of a class k how much more documents of the class hold it than expected:
+
+    .. math::
+
+        T_{tk} = \log \frac{N_{tk} + \tau}{N_t s_k + \tau}, \qquad
+        \log p(k \mid d) = b_k + \sum_{t \in d} c_{g(t)} \log(1 + n_{dt}) T_{tk} + \text{const}
+
+    N_tk is the number of documents of class k that hold t, and s_k the share of the class. One
+    weight c for each bin of terms, by n-gram order and frequency, τ, what s is a share of, and a
+    power of the document's length minimise the log-loss of documents that are left out of the
+    counts one by one. On top of these scores a ridge on length-normalised tf-idf is fitted, where
+    it predicts held-out documents better.
+
+    Parameters
+    ----------
+    ridge : bool, default=True
+        Whether to fit the ridge. Without it, a model that learns or forgets documents stays as
+        good as new; with it, :meth:`reweight` is needed.
+    analyzer : {"auto", "word", "char", "char_wb", "cjk"} or callable, default="auto"
+        What n-grams are made of. "auto" takes characters where more than three tenths of the
+        characters are Han, kana or Hangul, else words.
+    ngram_range : tuple of (int, int), default=(1, 2)
+        The shortest and the longest n-grams.
+    token_pattern : str
+        What a word is: words and marks by default.
+    lowercase : bool, default=True
+        Whether capitals count as small letters.
+    strip_accents : {"ascii", "unicode"} or None, default=None
+        Whether accents are dropped.
+    stop_words : {"english"}, list or None, default=None
+        Words that are left out.
+    n_features : int, optional
+        Terms are hashed into so many buckets, so that memory is bounded.
+
+    Attributes
+    ----------
+    classes_ : array (n_classes,)
+        Sorted.
+    tally_ : TermCounts
+        Everything that was counted.
+    analyzer_ : str or callable
+        What "auto" has chosen.
+    log_loss_, accuracy_, log_loss_se_, accuracy_se_ : float
+        Of documents predicted by the counts of the others and by weights, and a ridge, that were
+        learned on the other folds. τ, s and the power of the length were chosen on all.
+    penalty_ : float or None
+        Of the ridge; None where there is none.
+
+    See Also
+    --------
+    MultinomialNB : For counts that are made elsewhere.
+
+    References
+    ----------
+    Rennie, J. et al. (2003). Tackling the poor assumptions of naive Bayes text classifiers. ICML.
+    Wang, S. and Manning, C. (2012). Baselines and bigrams: simple, good sentiment and topic
+    classification. ACL.
+
+    Examples
+    --------
+    >>> from tallybayes import TextNB
+    >>> documents = ["cheap pills now", "buy cheap pills", "lunch at noon?", "see you at noon"]
+    >>> model = TextNB().fit(documents, ["spam", "spam", "ham", "ham"])
+    >>> model.predict(["pills, half price", "lunch tomorrow at noon"]).tolist()
+    ['spam', 'ham']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "ridge": ["boolean"],
+        "analyzer": [StrOptions({"auto", "word", "char", "char_wb", "cjk"}), callable],
+        "ngram_range": [tuple],
+        "token_pattern": [str],
+        "lowercase": ["boolean"],
+        "strip_accents": [StrOptions({"ascii", "unicode"}), None],
+        "stop_words": [StrOptions({"english"}), list, None],
+        "n_features": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
+    }
+
+    def __init__(
+        self,
+        *,
+        ridge: bool = True,
+        analyzer: Any = "auto",
+        ngram_range: tuple[int, int] = (1, 2),
+        token_pattern: str = MARKS,
+        lowercase: bool = True,
+        strip_accents: Literal["ascii", "unicode"] | None = None,
+        stop_words: Any = None,
+        n_features: int | None = None,
+    ) -> None:
+        self.ridge = ridge
+        self.analyzer = analyzer
+        self.ngram_range = ngram_range
+        self.token_pattern = token_pattern
+        self.lowercase = lowercase
+        self.strip_accents = strip_accents
+        self.stop_words = stop_words
+        self.n_features = n_features
+
+    # ---- learning --------------------------------------------------------------------------------
+    @learning
+    def fit(self, X: Any, y: Any) -> Self:
+        """Count documents from scratch, and learn on them.
+
+        Parameters
+        ----------
+        X : list, array or column of str (n_documents,)
+            Documents.
+        y : array-like (n_documents,)
+            Class labels.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            For bad parameters or labels; the estimator is then as it was before.
+        InvalidDocument
+            A ValueError: a document is missing, or is not text.
+        """
+        self._validate_params()
+        self._counter = self._new_counter(X)
+        self._learn(*self._counted(X, y))
+        return self
+
+    def _new_counter(self, documents: Any) -> DocumentCounter:
+        _need_documents(documents)
+        names = ("ngram_range", "lowercase", "strip_accents", "stop_words", "n_features")
+        options = {name: getattr(self, name) for name in names}
+        analyzer = chosen_analyzer(documents) if self.analyzer == "auto" else self.analyzer
+        options["analyzer"] = analyzer
+        if analyzer == "word":
+            options["token_pattern"] = self.token_pattern
+        return DocumentCounter(options)
+
+    def _counted(
+        self, X: Any, y: Any
+    ) -> tuple[TermCounts, Documents, NDArray[np.int32], NDArray[Any]]:
+        """The tally of documents, them as rows of its terms, and their classes."""
+        _need_documents(X)
+        terms, documents = self._counter.counted(X)
+        labels = read_labels(y, _Shape(len(documents)), type(self).__name__)
+        classes, codes = labels_and_codes(labels)
+        tally = TermCounts.counted(terms, classes, documents.indptr, documents.terms, codes)
+        return tally, documents, codes, classes
+
+    def _learn(
+        self, tally: TermCounts, documents: Documents, codes: NDArray[np.int32], _: Any
+    ) -> None:
+        spelling = self._counter.spelling
+        self._model = DocumentModel.fitted(tally, spelling, documents, codes, ridge=self.ridge)
+
+    @learning
+    def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None) -> Self:
+        """Count documents in addition; the first ones are learned on as :meth:`fit` does.
+
+        Parameters
+        ----------
+        X : list, array or column of str (n_documents,)
+            Documents.
+        y : array-like (n_documents,)
+            Class labels. New ones may come at any time.
+        classes : array-like, optional
+            Labels that y has to be among.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+        """
+        if not self.__sklearn_is_fitted__():
+            self._validate_params()
+            self._counter = self._new_counter(X)
+        found = self._counted(X, y)
+        if classes is not None:
+            codes_of(found[3], np.unique(label_array(classes)))
+        if self.__sklearn_is_fitted__():
+            self._model = self._model.with_tally(self._model.tally + found[0])
+        else:
+            self._learn(*found)
+        return self
+
+    @learning
+    def forget(self, X: Any, y: Any) -> Self:
+        """Take documents away that were counted before; no count of them is left.
+
+        Parameters
+        ----------
+        X : list, array or column of str (n_documents,)
+            Documents.
+        y : array-like (n_documents,)
+            Their labels.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        NegativeTally
+            A ValueError: more would be taken away than was counted.
+        """
+        model = self._fitted()
+        rest = model.tally - self._counted(X, y)[0]
+        rest.need_non_negative("forget")
+        self._model = model.with_tally(rest)
+        return self
+
+    @learning
+    def merge(self, other: TextNB) -> Self:
+        """Add the documents that another model has counted; the weights stay.
+
+        Parameters
+        ----------
+        other : TextNB
+            Fitted, with the same analyzer.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+        """
+        model, theirs = self._fitted(), other._fitted()
+        if self._counter.options != other._counter.options:
+            raise IncompatibleTallies(
+                "the two models do not make the same terms of a document: fit both with the same "
+                "analyzer, n-grams and options"
+            )
+        self._model = model.with_tally(model.tally + theirs.tally)
+        return self
+
+    @learning
+    def reweight(self, X: Any, y: Any) -> Self:
+        """Learn weights, and the ridge, again under the counts as they are.
+
+        Parameters
+        ----------
+        X : list, array or column of str (n_documents,)
+            Documents that are counted: all of them, or a fair sample.
+        y : array-like (n_documents,)
+            Their labels.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+        """
+        model = self._fitted()
+        documents, codes = self._rows_and_codes(X, y)
+        self._model = DocumentModel.fitted(
+            model.tally, model.spelling, documents, codes, ridge=self.ridge
+        )
+        return self
+
+    def _rows_and_codes(self, X: Any, y: Any) -> tuple[Documents, NDArray[np.int32]]:
+        _need_documents(X)
+        model = self._fitted()
+        documents = self._counter.rows(X, model.tally)
+        labels = read_labels(y, _Shape(len(documents)), type(self).__name__)
+        return documents, codes_of(labels, model.tally.labels)
+
+    # ---- predicting ------------------------------------------------------------------------------
+    def _fitted(self) -> DocumentModel:
+        model = self.__dict__.get("_model")
+        if model is None:
+            raise NotFittedError(
+                "This TextNB instance is not fitted yet. Call 'fit' or 'partial_fit' with "
+                "appropriate arguments before using this estimator."
+            )
+        if not model.tally.n_classes:
+            raise ValueError(
+                "this TextNB holds no documents: all that it learned was taken away. Learn some "
+                "first"
+            )
+        return model  # type: ignore[no-any-return]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in self.__dict__
+
+    def _read(self, X: Any) -> Documents:
+        _need_documents(X)
+        model = self._fitted()
+        if model.stale and model.learned.ridge is not None:
+            warn_user(
+                StaleWarning(
+                    "the ridge was learned before the counts changed",
+                    "reweight(X, y) learns it again; ridge=False does without it",
+                ),
+                StaleWarning,
+            )
+        return self._counter.rows(X, model.tally)
+
+    def predict_joint_log_proba(self, X: Any) -> Array:
+        """The score of each class, in nats up to a constant of the document.
+
+        Parameters
+        ----------
+        X : list, array or column of str (n_documents,)
+            Documents.
+
+        Returns
+        -------
+        float64 array (n_documents, n_classes)
+            Scores.
+        """
+        documents = self._read(X)
+        return self._fitted().scorer.joint(documents)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """log P(c | document), in nats.
+
+        Parameters
+        ----------
+        X : list, array or column of str (n_documents,)
+            Documents.
+
+        Returns
+        -------
+        float64 array (n_documents, n_classes)
+            Log-probabilities.
+        """
+        documents = self._read(X)
+        return self._fitted().log_proba(documents)
+
+    def predict_proba(self, X: Any) -> Array:
+        """P(c | document).
+
+        Parameters
+        ----------
+        X : list, array or column of str (n_documents,)
+            Documents.
+
+        Returns
+        -------
+        float64 array (n_documents, n_classes)
+            Rows sum to 1.
+        """
+        proba = np.exp(self.predict_log_proba(X))
+        found: Array = proba / proba.sum(axis=1, keepdims=True)
+        return found
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each document.
+
+        Parameters
+        ----------
+        X : list, array or column of str (n_documents,)
+            Documents.
+
+        Returns
+        -------
+        array (n_documents,)
+            Labels; of equally probable classes the first.
+        """
+        best = self.predict_joint_log_proba(X).argmax(axis=1)
+        found: NDArray[Any] = self.classes_[best]
+        return found
+
+    def leave_one_out(self, X: Any, y: Any) -> Array:
+        """log P(c | document) of documents that are counted, each without itself.
+
+        The counts are those without the document; class shares, weights and τ are those of all
+        documents. The ridge, which holds every document, is left out: a model with a ridge is
+        judged by :attr:`log_loss_`.
+
+        Parameters
+        ----------
+        X : list, array or column of str (n_documents,)
+            Documents that are counted.
+        y : array-like (n_documents,)
+            Their labels.
+
+        Returns
+        -------
+        float64 array (n_documents, n_classes)
+            Log-probabilities, in nats.
+        """
+        documents, codes = self._rows_and_codes(X, y)
+        return self._fitted().left_out(documents, codes)
+
+    # ---- explaining ------------------------------------------------------------------------------
+    def explain_one(self, document: str) -> DocumentExplanation:
+        """What each term of a document adds to the score of each class.
+
+        Parameters
+        ----------
+        document : str
+            A document.
+
+        Returns
+        -------
+        DocumentExplanation
+            Its ``base + contributions.sum(axis=0)`` is :meth:`predict_joint_log_proba`.
+        """
+        rows = self._read([document])
+        return explain_document(self._fitted(), rows, document)
+
+    def top_terms(self, label: Any, n: int = 10) -> list[tuple[Any, float]]:
+        """The terms that speak most for a class against all others, of one occurrence in a document
+        of mean length, without the ridge.
+
+        Parameters
+        ----------
+        label : label
+            A class.
+        n : int, default=10
+            How many.
+
+        Returns
+        -------
+        list of (term, float)
+            With what each adds to the score of the class, in nats.
+        """
+        model = self._fitted()
+        k = int(codes_of(np.asarray([label]), model.tally.labels)[0])
+        scorer, tally = model.scorer, model.tally
+        value = scorer.expected[scorer.row, k].copy()
+        terms = np.repeat(np.arange(tally.n_terms), np.diff(tally.start))
+        own = tally.classes == k
+        value[terms[own]] += scorer.pair[own]
+        value -= np.bincount(terms, scorer.pair, tally.n_terms) / tally.n_classes
+        value *= np.log(2.0)
+        best = np.argsort(-value, kind="stable")[:n]
+        return list(zip(tally.terms[best].tolist(), value[best].tolist(), strict=True))
+
+    # ---- attributes ------------------------------------------------------------------------------
+    def _attribute(self, name: str) -> DocumentModel:
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"TextNB has no attribute {name!r} before it is fitted")
+        return self._model
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Class labels, sorted, (n_classes,)."""
+        return self._attribute("classes_").tally.labels
+
+    @property
+    def tally_(self) -> TermCounts:
+        """Everything that was counted."""
+        return self._attribute("tally_").tally
+
+    @property
+    def analyzer_(self) -> Any:
+        """What n-grams are made of."""
+        self._attribute("analyzer_")
+        return self._counter.options["analyzer"]
+
+    @property
+    def penalty_(self) -> float | None:
+        """The penalty of the ridge; None where there is none."""
+        ridge = self._attribute("penalty_").learned.ridge
+        return None if ridge is None else ridge.penalty
+
+    @property
+    def log_loss_(self) -> float:
+        """The log-loss of documents that the numbers in use were not learned on, in nats."""
+        return self._attribute("log_loss_").learned.figures.log_loss
+
+    @property
+    def log_loss_se_(self) -> float:
+        """The standard error of :attr:`log_loss_`."""
+        return self._attribute("log_loss_se_").learned.figures.log_loss_se
+
+    @property
+    def accuracy_(self) -> float:
+        """The accuracy on documents that the numbers in use were not learned on."""
+        return self._attribute("accuracy_").learned.figures.accuracy
+
+    @property
+    def accuracy_se_(self) -> float:
+        """The standard error of :attr:`accuracy_`."""
+        return self._attribute("accuracy_se_").learned.figures.accuracy_se
+
+    def __getstate__(self) -> Any:
+        state = dict(super().__getstate__())
+        state.pop(LOCK, None)
+        return state
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+class _Shape:
+    """What labels are compared with: so many rows."""
+
+    def __init__(self, n: int) -> None:
+        self.shape = (n,)
+
+
+def _need_documents(documents: Any) -> None:
+    """Raises where documents are no sequence of documents."""
+    if isinstance(documents, str | bytes):
+        raise ValueError(
+            "X is a single string, and documents are several: give a list, such as [document]"
+        )
+    if not hasattr(documents, "__len__"):
+        raise TypeError(
+            f"X must be a list, an array or a column of documents, got {type(documents).__name__}: "
+            "make a list of it"
+        )
+    if getattr(documents, "ndim", 1) != 1:
+        raise ValueError(
+            f"X must be one document a row, got the shape {documents.shape}: give one column, such "
+            "as frame['body']"
+        )
+    if not len(documents):
+        raise ValueError("X holds no documents (minimum of 1 is required): give at least one")

@@ -1,0 +1,122 @@
+"""Why a document got its classes: what each of its terms adds to each class's score."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.models.documents import DocumentModel
+from tallybayes.weighted.documents.bin_weights import log_softmax
+from tallybayes.weighted.documents.rows import Documents
+
+__all__ = ["DocumentExplanation", "explain_document"]
+
+Array = NDArray[np.float64]
+
+SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentExplanation:
+    """A document's score taken apart: ``base + contributions.sum(axis=0)``.
+
+    Parameters
+    ----------
+    document : str
+    terms : list
+        The terms of the document that the model knows, those first that speak most for the
+        predicted class against the next one, or against it.
+    contributions : float64 array (n_terms, n_classes)
+        In nats.
+    base : float64 array (n_classes,)
+        The intercepts, in nats.
+    classes : array (n_classes,)
+    probabilities : float64 array (n_classes,)
+    """
+
+    document: str
+    terms: list[Any]
+    contributions: Array
+    base: Array
+    classes: NDArray[Any]
+    probabilities: Array
+
+    @property
+    def label(self) -> Any:
+        """The most probable class."""
+        return self.classes[self._best].item()
+
+    @property
+    def _best(self) -> int:
+        return int((self.base + self.contributions.sum(axis=0)).argmax())
+
+    @property
+    def for_label(self) -> Array:
+        """What each term adds to the score of the most probable class against the next one, in
+        nats, float64 (n_terms,)."""
+        return _against_next(self.base + self.contributions.sum(axis=0), self.contributions)
+
+    def spans(self) -> list[tuple[int, int, float]]:
+        """Where terms stand in the document, by (begin, end), and what each adds for the label, in
+        nats, in the order of the document; a term that stands more than once is at each place."""
+        found = []
+        for term, value in zip(self.terms, self.for_label.tolist(), strict=True):
+            if not isinstance(term, str):
+                continue
+            tokens = map(re.escape, term.split(" ")) if " " in term else [re.escape(term)]
+            for match in re.finditer(r"\s*".join(tokens), self.document, re.IGNORECASE):
+                if _is_whole(self.document, term, *match.span()):
+                    found.append((*match.span(), value))
+        return sorted(found)
+
+    def __str__(self) -> str:
+        lines = [f"{self.label}: {100.0 * self.probabilities[self._best]:.1f} %"]
+        values = self.for_label.tolist()
+        shown = zip(self.terms[:SHOWN], values[:SHOWN], strict=True)
+        lines += [f"{value:+8.3f}  {term}" for term, value in shown]
+        if len(self.terms) > SHOWN:
+            lines.append(f"{sum(values[SHOWN:]):+8.3f}  {len(self.terms) - SHOWN} more terms")
+        return "\n".join(lines)
+
+
+def _is_whole(document: str, term: str, begin: int, end: int) -> bool:
+    """Whether a match does not begin or end within a longer word of letters and digits."""
+    before, after = document[begin - 1 : begin], document[end : end + 1]
+    cut_before = term[:1].isalnum() and before.isalnum() and before.isascii()
+    return not cut_before and not (term[-1:].isalnum() and after.isalnum() and after.isascii())
+
+
+def _against_next(scores: Array, contributions: Array) -> Array:
+    if len(scores) < 2:
+        return np.zeros(len(contributions))
+    order = np.argsort(-scores, kind="stable")
+    found: Array = contributions[:, order[0]] - contributions[:, order[1]]
+    return found
+
+
+def explain_document(model: DocumentModel, rows: Documents, document: str) -> DocumentExplanation:
+    """Takes the score of a single document apart.
+
+    Parameters
+    ----------
+    model : DocumentModel
+    rows : Documents
+        The document as a row of the model's terms.
+    document : str
+    """
+    contributions = model.scorer.contributions(rows)
+    base = model.scorer.intercept
+    scores = base + contributions.sum(axis=0)
+    order = np.argsort(-np.abs(_against_next(scores, contributions)), kind="stable")
+    return DocumentExplanation(
+        document,
+        model.tally.terms[rows.terms[order]].tolist(),
+        contributions[order],
+        base,
+        model.tally.labels,
+        np.exp(log_softmax(scores[None, :]))[0],
+    )

@@ -1,0 +1,148 @@
+"""What a fitted classifier of documents holds: a tally of terms, and what was learned beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.labels import places_among
+from tallybayes.tally import TermCounts
+from tallybayes.weighted.documents.bin_weights import BinWeights, log_softmax
+from tallybayes.weighted.documents.learning import LearnedDocuments, learn_documents
+from tallybayes.weighted.documents.ratios import TermTable
+from tallybayes.weighted.documents.ridge import Features
+from tallybayes.weighted.documents.rows import Documents
+from tallybayes.weighted.documents.scorer import DocumentScorer
+
+__all__ = ["DocumentModel"]
+
+Array = NDArray[np.float64]
+Spelling = Literal["words", "characters", "buckets"]
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentModel:
+    """A tally of terms, and what was learned on documents; learning makes another model.
+
+    Parameters
+    ----------
+    tally : TermCounts
+    spelling : {"words", "characters", "buckets"}
+        What the order of an n-gram is read from: spaces or characters; all buckets have one order.
+    learned : LearnedDocuments
+        With the places of terms and classes in `tally`.
+    stale : bool
+        Whether the counts have changed since.
+    """
+
+    tally: TermCounts
+    spelling: Spelling
+    learned: LearnedDocuments
+    stale: bool = False
+
+    @classmethod
+    def fitted(
+        cls,
+        tally: TermCounts,
+        spelling: Spelling,
+        documents: Documents,
+        y: NDArray[np.int32],
+        *,
+        ridge: bool,
+    ) -> DocumentModel:
+        """Learns on documents that are counted in the tally.
+
+        Parameters
+        ----------
+        tally : TermCounts
+        spelling : {"words", "characters", "buckets"}
+        documents : Documents
+            With the terms of the tally.
+        y : int32 array (n_documents,)
+            The classes, by their places in the tally.
+        ridge : bool
+        """
+        learned = learn_documents(term_table(tally, spelling), documents, y, ridge=ridge)
+        return cls(tally, spelling, learned)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def table(self) -> TermTable:
+        """The counts as ratios are read from them."""
+        return term_table(self.tally, self.spelling)
+
+    @cached_property
+    def scorer(self) -> DocumentScorer:
+        """The score of documents, compiled."""
+        return DocumentScorer(self.table, self.learned)
+
+    def with_tally(self, tally: TermCounts) -> DocumentModel:
+        """The same weights with other counts; a class that came since has the intercept 0, and a
+        term that came since no coefficient."""
+        held = self.learned
+        at = places_among(self.tally.labels, tally.labels)
+        known = np.isin(self.tally.labels, tally.labels)
+        intercept = np.zeros(tally.n_classes)
+        intercept[at[known]] = held.weights.intercept[known]
+        n_bins = term_table(tally, self.spelling).n_bins
+        weights = np.zeros(max(n_bins, len(held.weights.weights)))
+        weights[: len(held.weights.weights)] = held.weights.weights
+        ridge = held.ridge
+        if ridge is not None and len(known) == tally.n_classes and known.all():
+            place = self.tally.places(tally.terms)
+            column = np.where(place >= 0, ridge.features.column[place], -1).astype(np.int32)
+            idf = np.where(place >= 0, ridge.features.idf[place], 0.0)
+            ridge = replace(ridge, features=Features(column, idf))
+        else:  # coefficients of other classes cannot be compared
+            ridge = None
+        learned = replace(held, weights=BinWeights(weights, intercept), ridge=ridge)
+        return DocumentModel(tally, self.spelling, learned, stale=True)
+
+    def log_proba(self, documents: Documents) -> Array:
+        """log P(c | document), in nats, (n_documents, n_classes)."""
+        return log_softmax(self.scorer.joint(documents))
+
+    def left_out(self, documents: Documents, y: NDArray[np.int32]) -> Array:
+        """log P(c | document) of counted documents, each without its own counts, by the weights
+        below the ridge, (n_documents, n_classes).
+
+        The class shares, the weights and τ are those of all documents.
+        """
+        reading = self.learned.reading
+        sums = reading.left_out(self.table, documents, documents.tf, y)
+        sums = sums[:, :, : len(self.learned.weights.weights)]
+        return log_softmax(self.learned.weights.scores(sums))
+
+    def equals(self, other: DocumentModel) -> bool:
+        """Whether another model holds the same counts and gives bit-equal scores."""
+        mine, theirs = self.scorer, other.scorer
+        return self.tally == other.tally and all(
+            np.array_equal(getattr(mine, name), getattr(theirs, name))
+            for name in ("pair", "expected", "row", "column", "idf", "u", "intercept")
+        )
+
+
+def term_table(tally: TermCounts, spelling: Spelling) -> TermTable:
+    """The counts of a tally with the n-gram order of each term."""
+    return TermTable(
+        tally.start,
+        tally.classes,
+        tally.counts,
+        tally.documents,
+        orders_of(tally.terms, spelling),
+    )
+
+
+def orders_of(terms: NDArray[Any], spelling: Spelling) -> NDArray[np.int8]:
+    """The order of each n-gram, 0 for one word or character, int8 (n_terms,)."""
+    if spelling == "buckets" or not len(terms):
+        return np.zeros(len(terms), dtype=np.int8)
+    words = spelling == "words"
+    order = np.strings.count(terms, " ") if words else np.strings.str_len(terms) - 1
+    return np.minimum(np.maximum(order, 0), 11).astype(np.int8)

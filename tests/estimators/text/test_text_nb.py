@@ -1,0 +1,204 @@
+"""The classifier of documents: what it promises of counts, predictions and explanations."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from tallybayes import TextNB
+from tallybayes.errors import IncompatibleTallies, InvalidDocument, NegativeTally, StaleWarning
+
+HAM = ["lunch at noon?", "see you at noon", "ok, see you", "Is lunch at one?", "at home now"]
+SPAM = ["cheap pills now", "buy cheap pills!", "win cash now!!!", "cheap cash", "buy now"]
+DOCUMENTS = HAM + SPAM
+LABELS = ["ham"] * 5 + ["spam"] * 5
+
+some_documents = st.lists(st.sampled_from([*DOCUMENTS, "", "語", "Straße"]), min_size=1, max_size=6)
+
+
+def generated(n, seed, k=3):
+    """Documents of k classes that prefer words of their own."""
+    random = np.random.default_rng(seed)
+    y = np.arange(n) % k
+    words = np.array([f"w{i}" for i in range(40)])
+    rate = np.stack([np.roll(np.linspace(1, 8, 40) ** 2, 13 * c) for c in range(k)])
+    rate /= rate.sum(axis=1, keepdims=True)
+    return [" ".join(random.choice(words, 12, p=rate[c])) for c in y], [f"c{c}" for c in y]
+
+
+@pytest.mark.parametrize("options", [{}, {"ridge": False}, {"n_features": 1000}], ids=str)
+def test_it_learns(options):
+    documents, y = generated(300, 0)
+    test, expected = generated(300, 1)
+    model = TextNB(**options).fit(documents, y)
+    assert model.score(test, expected) > 0.85
+    proba = model.predict_proba(test)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    np.testing.assert_allclose(np.log(proba), model.predict_log_proba(test), atol=1e-9)
+    own = -np.log(proba[np.arange(300), np.arange(300) % 3]).mean()
+    assert abs(own - model.log_loss_) < 6.0 * model.log_loss_se_
+    assert abs(model.accuracy_ - model.score(test, expected)) < 6.0 * model.accuracy_se_ + 0.01
+
+
+@settings(deadline=None, max_examples=20)
+@given(some_documents, some_documents)
+def test_batches_parts_and_order_give_one_tally(a, b):
+    y = [len(d) % 2 for d in a + b]
+    whole = TextNB(ridge=False, analyzer="word").fit(a + b, y)
+    first = TextNB(ridge=False, analyzer="word").fit(a, y[: len(a)])
+    second = TextNB(ridge=False, analyzer="word").fit(b, y[len(a) :])
+    again = TextNB(ridge=False, analyzer="word").fit((a + b)[::-1], y[::-1])
+    assert again.tally_ == whole.tally_
+    assert again.predict_proba(a).tobytes() == whole.predict_proba(a).tobytes()
+    assert clone(first).fit(a, y[: len(a)]).partial_fit(b, y[len(a) :]).tally_ == whole.tally_
+    assert first.merge(second).tally_ == whole.tally_
+
+
+@settings(deadline=None, max_examples=20)
+@given(some_documents)
+def test_a_forgotten_document_leaves_no_count(some):
+    model = TextNB(ridge=False, analyzer="word").fit(DOCUMENTS, LABELS)
+    before = model.tally_
+    labels = ["new", "ham", "spam"] * 2
+    model.partial_fit(some, labels[: len(some)]).forget(some, labels[: len(some)])
+    assert model.tally_ == before
+
+
+def test_leave_one_out_is_counting_again_without_the_document():
+    documents, y = generated(60, 2)
+    model = TextNB(ridge=False).fit(documents, y)
+    found = model.leave_one_out(documents, y)
+    for i in (0, 17, 41):
+        share = model._model.table.documents
+        rest = TextNB(ridge=False).fit(documents, y).forget([documents[i]], [y[i]])
+        assert share.sum() - rest._model.table.documents.sum() == 1.0
+        # class shares as they are: of the documents, where that was chosen
+        if model._model.learned.reading.share == "docs":
+            rest._model.__dict__.pop("scorer", None)
+            object.__setattr__(rest._model.table, "documents", share)
+            again = rest.predict_log_proba([documents[i]])[0]
+            np.testing.assert_allclose(found[i], again, atol=1e-12)
+
+
+def test_with_a_ridge_it_says_that_it_is_stale():
+    documents, y = generated(300, 3)
+    model = TextNB().fit(documents, y)
+    assert model.penalty_ is not None
+    model.partial_fit(documents[:5], y[:5])
+    with pytest.warns(StaleWarning, match="reweight"):
+        model.predict(documents[:2])
+    model.reweight(documents, y)
+    model.predict(documents[:2])
+
+
+def test_explanations_add_up_and_stand_where_the_terms_do():
+    model = TextNB().fit(DOCUMENTS, LABELS)
+    text = "Cheap lunch, cheap pills now"
+    found = model.explain_one(text)
+    total = found.base + found.contributions.sum(axis=0)
+    np.testing.assert_allclose(total, model.predict_joint_log_proba([text])[0], atol=1e-12)
+    assert found.label == model.predict([text])[0]
+    assert text[slice(*next(iter(found.spans()))[:2])].lower() in found.terms
+    assert {text[a:b].lower() for a, b, _ in found.spans()} >= {"cheap", "pills", "cheap pills"}
+    assert str(found).startswith(f"{found.label}: ")
+    assert found.probabilities.sum() == pytest.approx(1.0)
+
+
+def test_top_terms_are_those_of_the_class():
+    documents, y = generated(300, 4)
+    model = TextNB(ngram_range=(1, 1)).fit(documents, y)
+    top = [int(term[1:]) for term, _ in model.top_terms("c0", 5)]
+    assert min(top) > 25
+
+
+def test_text_without_spaces_is_read_in_characters():
+    chinese = ["北京房价上涨", "股票今天下跌", "球队赢得比赛", "球员今天转会"]
+    model = TextNB().fit(chinese, ["a", "a", "b", "b"])
+    assert model.analyzer_ == "char"
+    assert TextNB().fit(DOCUMENTS, LABELS).analyzer_ == "word"
+
+
+@pytest.mark.parametrize("container", ["tuple", "array", "pandas", "polars", "pyarrow"])
+def test_columns_of_any_library(container):
+    import pandas
+    import polars
+    import pyarrow
+
+    make = {
+        "tuple": tuple,
+        "array": np.array,
+        "pandas": pandas.Series,
+        "polars": polars.Series,
+        "pyarrow": pyarrow.array,
+    }[container]
+    model = TextNB().fit(make(DOCUMENTS), LABELS)
+    assert (
+        model.predict(make(DOCUMENTS)).tolist()
+        == TextNB().fit(DOCUMENTS, LABELS).predict(DOCUMENTS).tolist()
+    )
+
+
+def test_copies():
+    model = TextNB(ngram_range=(1, 1)).fit(DOCUMENTS, LABELS)
+    model.predict(DOCUMENTS)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.predict_proba(DOCUMENTS).tobytes() == model.predict_proba(DOCUMENTS).tobytes()
+    assert clone(model).get_params() == model.get_params()
+    with pytest.raises(NotFittedError, match="fit"):
+        clone(model).predict(DOCUMENTS)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "error", "words"),
+    [
+        (["a", None], [0, 1], InvalidDocument, "document 1 is a missing value"),
+        (["a", 3.0], [0, 1], InvalidDocument, "document 1 is float"),
+        ([b"\xff"], [0], UnicodeDecodeError, "utf-8"),
+        ("a", [0], ValueError, "single string"),
+        ([["a"], ["b"]], [0, 1], InvalidDocument, "document 0 is list"),
+        ([], [], ValueError, "no documents"),
+        (["a", "b"], [0], ValueError, "2 rows"),
+        (["a", "b"], [0.5, 1.5], ValueError, "continuous"),
+    ],
+    ids=str,
+)
+def test_bad_input_is_refused_and_changes_nothing(x, y, error, words):
+    model = TextNB(ridge=False).fit(DOCUMENTS, LABELS)
+    before = model.tally_
+    for learn in (model.fit, model.partial_fit):
+        with pytest.raises(error, match=words):
+            learn(x, y)
+        assert model.tally_ is before
+        assert model.predict(["cheap pills"]).tolist() == ["spam"]
+
+
+def test_bad_options_and_calls():
+    with pytest.raises(ValueError, match="ngram_range"):
+        TextNB(ngram_range=(2, 1)).fit(DOCUMENTS, LABELS)
+    with pytest.raises(ValueError, match="analyzer"):
+        TextNB(analyzer="letters").fit(DOCUMENTS, LABELS)
+    model = TextNB(ridge=False).fit(DOCUMENTS, LABELS)
+    with pytest.raises(NegativeTally, match="forget"):
+        model.forget(["cheap pills now"], ["ham"])
+    other = TextNB(ridge=False, ngram_range=(1, 1)).fit(DOCUMENTS, LABELS)
+    with pytest.raises(IncompatibleTallies, match="analyzer"):
+        model.merge(other)
+    with pytest.raises(ValueError, match="initial classes"):
+        model.partial_fit(["a"], ["new"], classes=["ham", "spam"])
+
+
+@pytest.mark.parametrize("documents", [["", "", ""], ["a", "a", "a"], ["", "a", "b"]], ids=str)
+def test_documents_that_say_nothing(documents):
+    proba = TextNB().fit(documents, [0, 0, 1]).predict_proba(["", "c"])
+    assert np.isfinite(proba).all()
+    assert (proba[:, 0] > 0.5).all()
+
+
+def test_a_single_class():
+    assert TextNB().fit(["a", "b"], [1, 1]).predict_proba(["c"]).tolist() == [[1.0]]
