@@ -151,7 +151,7 @@ def _memory(megabytes: int) -> tuple[str, dict[str, float]]:
         meter.start()
         here = resident()
         x = vectorizer.transform(batch)
-        totals += x.sum(axis=0)
+        totals += np.asarray(x.sum(axis=0)).ravel()
         peak = max(peak, here - before + (meter.stop() or 0))
     verdict = (
         f"- {'met' if peak <= MEMORY_LIMIT else 'MISSED'}: {megabytes} MB of generated text in "
