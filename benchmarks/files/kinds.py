@@ -133,6 +133,20 @@ def _weighted(n_classes: int, **parameters: Any) -> Callable[[], Kind]:
     return make
 
 
+def _text(n_classes: int, **parameters: Any) -> Callable[[], Kind]:
+    """Messages of words that the classes prefer."""
+
+    def make() -> Kind:
+        rng = np.random.default_rng(7)
+        y = np.arange(N_ROWS) % n_classes
+        words = np.array(["naïve", "bayes", "東京", "cheap", "pills", "lunch", "noon", "a\0b"])
+        x = [" ".join(words[(rng.poisson(1.0, 5) + 2 * k) % len(words)]) for k in y]
+        labels = np.array(["ham", "spam", "ads"])[y]
+        return Kind(tallybayes.TextNB(**parameters).fit(x, labels), x, labels)
+
+    return make
+
+
 KINDS: dict[str, Callable[[], Kind]] = {
     "gaussian": _array("GaussianNB"),
     "gaussian-class-weights": _array("GaussianNB", class_weight={0: 2.0, 2: 0.5}),
@@ -148,6 +162,9 @@ KINDS: dict[str, Callable[[], Kind]] = {
     "table-isotonic": _declared(calibrate="isotonic"),
     "table-temperature": _auto(calibrate="temperature", alpha="auto", class_alpha="auto"),
     "table-balanced": _auto(class_weight="balanced"),
+    "text": _text(2),
+    "text-characters": _text(3, analyzer="char_wb", ngram_range=(2, 3), strip_accents="unicode"),
+    "text-buckets": _text(3, n_features=50, stop_words=["noon"], ridge=False),
     "weighted": _weighted(2, interactions=2),
     "weighted-classes": _weighted(3, interactions=1, polish=True),
     "weighted-parts": _weighted(2, interactions=2, parts=3),

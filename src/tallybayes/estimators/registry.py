@@ -21,11 +21,14 @@ class Form(NamedTuple):
     home : str
         The module below ``tallybayes.estimators`` that has it.
     kind : str, optional
-        What it counts; None for tables, which count each column in its own way.
+        What it counts; None for tables, which count each column in its own way, and for
+        documents.
     family : type, optional
         The family of arrays that its tally is read by.
     has_threshold : bool
         Whether numbers are counted by whether they are above a threshold.
+    of_documents : bool
+        Whether it counts the terms of documents.
     """
 
     name: str
@@ -33,6 +36,7 @@ class Form(NamedTuple):
     kind: Kind | None = None
     family: Any = None
     has_threshold: bool = False
+    of_documents: bool = False
 
     @property
     def estimator(self) -> Any:
@@ -49,6 +53,7 @@ _FORMS = {
         Form("GaussianNB", "arrays.gaussian", "moments", families.Gaussian),
         Form("MultinomialNB", "arrays.multinomial", "sums", families.Multinomial),
         Form("NaiveBayes", "tables.naive_bayes"),
+        Form("TextNB", "text.text_nb", of_documents=True),
         Form("WeightedNaiveBayes", "tables.weighted"),
     )
 }

@@ -18,10 +18,17 @@ from tallybayes.weighted.documents.ridge import Features
 from tallybayes.weighted.documents.rows import Documents
 from tallybayes.weighted.documents.scorer import DocumentScorer
 
-__all__ = ["DocumentModel"]
+__all__ = ["DocumentModel", "Spelling", "spelling_of"]
 
 Array = NDArray[np.float64]
 Spelling = Literal["words", "characters", "buckets"]
+
+
+def spelling_of(analyzer: Any, n_features: int | None) -> Spelling:
+    """What the order of an n-gram is read from, by the analyzer and the number of buckets."""
+    if n_features is not None:
+        return "buckets"
+    return "characters" if analyzer in ("char", "char_wb") else "words"
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +123,9 @@ class DocumentModel:
         """
         reading = self.learned.reading
         sums = reading.left_out(self.table, documents, documents.tf, y)
-        sums = sums[:, :, : len(self.learned.weights.weights)]
-        return log_softmax(self.learned.weights.scores(sums))
+        held = self.learned.weights  # of bins that have no terms any more as well
+        held = held._replace(weights=held.weights[: sums.shape[2]])
+        return log_softmax(held.scores(sums))
 
     def equals(self, other: DocumentModel) -> bool:
         """Whether another model holds the same counts and gives bit-equal scores."""

@@ -79,11 +79,14 @@ def header_and_arrays(estimator: Any, extra: dict[str, Any] | None) -> tuple[Any
     extra = estimator.__dict__.get(EXTRA) if extra is None else extra
     model: Model = estimator._fitted()
     name = type(estimator).__name__
-    if form_of_class(type(estimator)) is None:
+    form = form_of_class(type(estimator))
+    if form is None:
         raise ModelFileError(
             f"a model file cannot hold a {name}, a class that tallybayes does not have: save an "
             "estimator of tallybayes itself, or pickle the model"
         )
+    if form.of_documents:
+        return _document_header(estimator, extra)
     header = {
         "estimator": name,
         "parameters": plain(estimator.get_params(deep=False)),
@@ -110,6 +113,15 @@ def header_and_arrays(estimator: Any, extra: dict[str, Any] | None) -> tuple[Any
         header["declared_classes"] = model.declared_classes
     if model.class_weight:
         header["class_weight"] = model.class_weight
+    if extra is not None:
+        header["extra"] = extra
+    return persistence.encode(header), arrays
+
+
+def _document_header(estimator: Any, extra: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
+    from tallybayes.estimators.persistence.text_models import plain_text_model
+
+    header, arrays = plain_text_model(estimator, *estimator._held())
     if extra is not None:
         header["extra"] = extra
     return persistence.encode(header), arrays
@@ -163,8 +175,11 @@ def load_with_extra(
     encoded, arrays = persistence.read(path)
     name = persistence.name_of(path)
     try:
-        header = HEADER(persistence.decode(encoded), "the header")
-        return _loaded(header, arrays)
+        header = persistence.decode(encoded)
+        form = _form(header)
+        if form.of_documents:
+            return _loaded_documents(header, arrays, form)
+        return _loaded(HEADER(header, "the header"), arrays, form)
     except Unfit as error:
         raise ModelFileError(
             f"{name} is whole, but is not a model of tallybayes as this version writes it: "
@@ -180,12 +195,38 @@ def load_with_extra(
         ) from error
 
 
-def _loaded(header: dict[str, Any], arrays: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """A model and its `extra` from what a file holds."""
-    form = form_of_name(header["estimator"])
+def _form(header: Any) -> Form:
+    """The estimator that a file holds."""
+    need(isinstance(header, dict) and "estimator" in header, "the header lacks 'estimator'")
+    name = text(header["estimator"], "the header.estimator")
+    form = form_of_name(name)
     if form is None:
-        name = header["estimator"][:100]
-        raise Unfit(f"it holds a {name}, which this version of tallybayes does not have")
+        raise Unfit(f"it holds a {name[:100]}, which this version of tallybayes does not have")
+    return form
+
+
+def _loaded_documents(
+    header: Any, arrays: dict[str, Any], form: Form
+) -> tuple[Any, dict[str, Any]]:
+    """A classifier of documents and its `extra`."""
+    from tallybayes.estimators.persistence.text_models import restored_text_model
+
+    estimator, model, options, extra = restored_text_model(header, arrays, form.estimator)
+    estimator._take(model, options)
+    _keep_extra(estimator, extra)
+    return estimator, extra or {}
+
+
+def _keep_extra(estimator: Any, extra: Any) -> None:
+    if extra is not None:
+        need(isinstance(extra, dict), "what is kept beside a model is a dict")
+        estimator.__dict__[EXTRA] = extra
+
+
+def _loaded(
+    header: dict[str, Any], arrays: dict[str, Any], form: Form
+) -> tuple[Any, dict[str, Any]]:
+    """A model and its `extra` from what a file holds."""
     estimator = _estimator(form, header)
     tally = restored_tally(header, arrays)
     family = restored(header["family"], "family")
@@ -214,9 +255,7 @@ def _loaded(header: dict[str, Any], arrays: dict[str, Any]) -> tuple[Any, dict[s
     estimator._model = model
     if isinstance(model, TableModel):
         restore_choices(model, arrays)
-    if header["extra"] is not None:
-        need(isinstance(header["extra"], dict), "what is kept beside a model is a dict")
-        estimator.__dict__[EXTRA] = header["extra"]
+    _keep_extra(estimator, header["extra"])
     return estimator, header["extra"] or {}
 
 

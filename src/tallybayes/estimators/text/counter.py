@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.estimators.text.count_vectorizer import CountVectorizer
-from tallybayes.models.documents import Spelling
+from tallybayes.models.documents import Spelling, spelling_of
 from tallybayes.tally import TermCounts
 from tallybayes.tally.terms import term_array
 from tallybayes.weighted.documents.rows import Documents
@@ -63,9 +63,7 @@ class DocumentCounter:
     @property
     def spelling(self) -> Spelling:
         """What the order of an n-gram is read from."""
-        if self.options["n_features"] is not None:
-            return "buckets"
-        return "characters" if self.options["analyzer"] in ("char", "char_wb") else "words"
+        return spelling_of(self.options["analyzer"], self.options["n_features"])
 
     def counted(self, documents: Any) -> tuple[NDArray[Any], Documents]:
         """The terms of some documents, distinct and sorted, and the documents as rows of them."""

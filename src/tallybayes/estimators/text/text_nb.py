@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from numbers import Integral
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, BinaryIO, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -506,6 +507,39 @@ class TextNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def accuracy_se_(self) -> float:
         """The standard error of :attr:`accuracy_`."""
         return self._attribute("accuracy_se_").learned.figures.accuracy_se
+
+    # ---- saving ----------------------------------------------------------------------------------
+    def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
+        """Write the model to a file that :func:`tallybayes.load` reads.
+
+        The file is a safetensors file with a checksum. It holds terms, counts and weights, no
+        documents and no code; an existing file is replaced whole or not at all. A file opened for
+        writing bytes may be given in place of a path.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file to write.
+
+        Raises
+        ------
+        ModelFileError
+            A ValueError: an analyzer that is a function, or labels that a file cannot hold.
+        OSError
+            If the file cannot be written.
+        """
+        from tallybayes.estimators.persistence.model_files import save
+
+        save(self, path)
+
+    def _held(self) -> tuple[DocumentModel, dict[str, Any]]:
+        """What a model file holds beside parameters: the model and the options of its counter."""
+        return self._fitted(), self._counter.options
+
+    def _take(self, model: DocumentModel, options: dict[str, Any]) -> None:
+        """Takes what a model file held."""
+        self._counter = DocumentCounter(options)
+        self._model = model
 
     def __getstate__(self) -> Any:
         state = dict(super().__getstate__())
