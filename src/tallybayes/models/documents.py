@@ -111,10 +111,6 @@ class DocumentModel:
         learned = replace(held, weights=BinWeights(weights, intercept), ridge=ridge)
         return DocumentModel(tally, self.spelling, learned, stale=True)
 
-    def log_proba(self, documents: Documents) -> Array:
-        """log P(c | document), in nats, (n_documents, n_classes)."""
-        return log_softmax(self.scorer.joint(documents))
-
     def left_out(self, documents: Documents, y: NDArray[np.int32]) -> Array:
         """log P(c | document) of counted documents, each without its own counts, by the weights
         below the ridge, (n_documents, n_classes).

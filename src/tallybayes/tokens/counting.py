@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tallybayes import _kernels
-from tallybayes.tokens.documents import document_batches, refuse
+from tallybayes.tokens.documents import all_at_once, document_batches, refuse
 
 __all__ = ["Rows", "SortedTerms", "count_given", "count_hashed", "count_vocabulary"]
 
@@ -18,6 +18,10 @@ Rows = tuple[NDArray[Any], NDArray[np.int32], NDArray[Any]]
 """Row pointers, column numbers and counts of a CSR matrix; columns rise within each row."""
 
 Choose = Callable[["SortedTerms", int], NDArray[np.bool_] | None]
+
+
+DIRECT = frozenset(map(np.dtype, (np.int64, np.int32, np.float64, np.float32)))
+"""Types of counts that the kernel writes."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ def _written(
 ) -> Rows:
     entries = int(end[-1])
     wanted = np.dtype(dtype)
-    direct = wanted in (np.int64, np.int32, np.float64, np.float32)
+    direct = wanted in DIRECT
     counts = np.empty(entries, dtype=wanted if direct else np.int64)
     indices = np.empty(entries, dtype=np.int32)
     write(indices, counts)
@@ -169,6 +173,11 @@ def _count(
             parts.append((end, _written(end, dtype, lambda i, c: counted.write(i, c, threads))))
         return counted.fault
 
+    if type(documents) is list:  # often of a single document: read without an iterator
+        fault = add(all_at_once(documents))
+        if fault >= 0:
+            refuse(documents[fault], fault)
+        return parts[0][1]
     _add_all(documents, add)
     return _joined(parts) if parts else _written(np.zeros(1, np.int64), dtype, lambda i, c: None)
 

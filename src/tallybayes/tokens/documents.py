@@ -10,7 +10,7 @@ from typing import Any
 from tallybayes import _kernels
 from tallybayes.errors import InvalidDocument
 
-__all__ = ["document_batches", "refuse"]
+__all__ = ["all_at_once", "document_batches", "refuse"]
 
 BATCH = 4096  # documents that an iterator is asked for at a time
 
@@ -62,12 +62,23 @@ def document_batches(documents: Any) -> Iterator[tuple[_kernels.TextDocuments, A
     if isinstance(documents, tuple):
         documents = list(documents)
     if isinstance(documents, list):
-        yield _checked(_kernels.TextDocuments(documents), documents, 0), documents
+        yield all_at_once(documents), documents
         return
     before = 0
     for batch in _some(documents):
         yield _checked(_kernels.TextDocuments(batch), batch, before), batch
         before += len(batch)
+
+
+def all_at_once(documents: list[Any]) -> _kernels.TextDocuments:
+    """The documents of a list for the kernel.
+
+    Raises
+    ------
+    InvalidDocument
+        If one is missing, is not text, or has a lone surrogate.
+    """
+    return _checked(_kernels.TextDocuments(documents), documents, 0)
 
 
 def _some(documents: Iterable[Any]) -> Iterator[list[Any]]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes._kernels import GivenVocabulary, TextRules
+from tallybayes.engines.threads import get_num_threads
 from tallybayes.estimators.text.count_vectorizer import CountVectorizer
 from tallybayes.models.documents import Spelling, spelling_of
 from tallybayes.tally import TermCounts
 from tallybayes.tally.terms import term_array
+from tallybayes.tokens import compiled_rules, count_given, count_hashed
 from tallybayes.weighted.documents.rows import Documents
 
 __all__ = ["DocumentCounter", "chosen_analyzer"]
@@ -55,10 +59,10 @@ class DocumentCounter:
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = {**options, "dtype": np.int32}
-        self._given: tuple[NDArray[Any], CountVectorizer] | None = None
+        self._known: _Known | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"options": self.options, "_given": None}
+        return {"options": self.options, "_known": None}
 
     @property
     def spelling(self) -> Spelling:
@@ -80,7 +84,7 @@ class DocumentCounter:
             held, places = np.unique(x.indices, return_inverse=True)
             return term_array(held), _rows(x, places, len(held))
         terms = term_array(counter.get_feature_names_out())
-        self._given = (terms, counter)  # which counts by these terms from now on
+        self._known = _Known(terms, counter, self._rules())  # counts by these terms from now on
         return terms, _rows(x, x.indices, x.shape[1])
 
     def rows(self, documents: Any, tally: TermCounts) -> Documents:
@@ -90,23 +94,78 @@ class DocumentCounter:
             nothing = np.zeros(0, dtype=np.int32)
             return Documents(np.zeros(n + 1, np.int64), nothing, nothing, 0)
         if self.options["n_features"] is not None:
-            x = CountVectorizer(**self.options).transform(documents)
-            places = tally.places(x.indices.astype(np.int64))
-            x.data[places < 0] = 0
-            x.indices = np.maximum(places, 0).astype(np.int32)
-            x = type(x)((x.data, x.indices, x.indptr), shape=(x.shape[0], tally.n_terms))
-            x.eliminate_zeros()
-        else:
-            x = self._vectorizer(tally.terms).transform(documents)
-        return _rows(x, x.indices, tally.n_terms)
-
-    def _vectorizer(self, terms: NDArray[Any]) -> CountVectorizer:
-        """The vectorizer of a vocabulary, kept for the next call."""
-        if self._given is None or self._given[0] is not terms:
+            return self._hashed(documents, tally)
+        known = self._known
+        if known is None or known.terms is not tally.terms:
             counter = CountVectorizer(**self.options)
-            counter.vocabulary_ = dict(zip(terms.tolist(), range(len(terms)), strict=True))
-            self._given = (terms, counter)
-        return self._given[1]
+            counter.vocabulary_ = dict(zip(tally.terms.tolist(), range(tally.n_terms), strict=True))
+            known = self._known = _Known(tally.terms, counter, self._rules())
+        if known.compiled is None:
+            x = known.counter.transform(documents)
+            return _rows(x, x.indices, tally.n_terms)
+        pointers, terms, counts = count_given(
+            known.compiled, documents, dtype=np.int32, threads=get_num_threads()
+        )
+        return Documents(pointers.astype(np.int64), terms, counts, tally.n_terms)
+
+    def _rules(self) -> TextRules | None:
+        """The kernel's rules; None where Python makes the terms."""
+        options = self.options
+        if callable(options["analyzer"]):
+            return None
+        return compiled_rules(
+            options["analyzer"],
+            options.get("token_pattern"),
+            lowercase=bool(options["lowercase"]),
+            strip_accents=options["strip_accents"],
+            ngram_range=options["ngram_range"],
+        )
+
+    def _hashed(self, documents: Any, tally: TermCounts) -> Documents:
+        rules = self._rules()
+        if rules is None:  # which the vectorizer refuses
+            CountVectorizer(**self.options).transform(documents)
+        assert rules is not None
+        pointers, buckets, counts = count_hashed(
+            rules,
+            documents,
+            int(self.options["n_features"]),
+            stop_words=self._stop_words,
+            dtype=np.int32,
+            threads=get_num_threads(),
+        )
+        places = tally.places(buckets.astype(np.int64))
+        held = places >= 0
+        ends = np.concatenate([[0], np.cumsum(held)])[pointers]
+        terms = places[held].astype(np.int32)
+        return Documents(ends.astype(np.int64), terms, counts[held], tally.n_terms)
+
+    @cached_property
+    def _stop_words(self) -> Any:
+        return CountVectorizer(stop_words=self.options["stop_words"]).get_stop_words() or ()
+
+
+class _Known:
+    """The terms of a tally, as documents are counted by them.
+
+    Parameters
+    ----------
+    terms : array (n_terms,)
+    counter : CountVectorizer
+        With these terms.
+    rules : TextRules or None
+        None where Python makes the terms.
+    """
+
+    def __init__(
+        self, terms: NDArray[Any], counter: CountVectorizer, rules: TextRules | None
+    ) -> None:
+        self.terms, self.counter, self._rules = terms, counter, rules
+
+    @cached_property
+    def compiled(self) -> GivenVocabulary | None:
+        """The terms as the kernel looks them up."""
+        return None if self._rules is None else self.counter._given(self._rules)
 
 
 def _rows(x: Any, places: NDArray[np.integer], n_terms: int) -> Documents:

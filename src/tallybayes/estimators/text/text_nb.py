@@ -357,7 +357,7 @@ class TextNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Log-probabilities.
         """
         documents = self._read(X)
-        return self._fitted().log_proba(documents)
+        return self._fitted().scorer.posterior(documents, log=True)
 
     def predict_proba(self, X: Any) -> Array:
         """P(c | document).
@@ -372,9 +372,8 @@ class TextNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         float64 array (n_documents, n_classes)
             Rows sum to 1.
         """
-        proba = np.exp(self.predict_log_proba(X))
-        found: Array = proba / proba.sum(axis=1, keepdims=True)
-        return found
+        documents = self._read(X)
+        return self._fitted().scorer.posterior(documents)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each document.

@@ -51,6 +51,7 @@ class DocumentScorer:
             self.u = ridge.coefficients
         self.intercept = weights.intercept
         self.n_classes = n_classes
+        self._uniform = np.full(n_classes, -np.log(max(n_classes, 1)))  # where no class is possible
         self.compiled = _kernels.DocumentScorer(
             table.start,
             table.classes,
@@ -73,6 +74,12 @@ class DocumentScorer:
             documents.indptr, documents.terms, documents.tf, found, get_num_threads()
         )
         return found
+
+    def posterior(self, documents: Documents, *, log: bool = False) -> Array:
+        """P(c | document), or its logarithm in nats, float64 (n_documents, n_classes)."""
+        scores = self.joint(documents)
+        _kernels.normalise(scores, self._uniform, not log, None, get_num_threads())
+        return scores
 
     def contributions(self, documents: Documents) -> Array:
         """What each term adds to the score of each class, float64 (n_entries, n_classes): the sum
