@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 from tallybayes import TextNB
 from tallybayes.errors import IncompatibleTallies, InvalidDocument, NegativeTally, StaleWarning
+from tallybayes.weighted.documents.bin_weights import BinWeights
 
 HAM = ["lunch at noon?", "see you at noon", "ok, see you", "Is lunch at one?", "at home now"]
 SPAM = ["cheap pills now", "buy cheap pills!", "win cash now!!!", "cheap cash", "buy now"]
@@ -70,20 +74,60 @@ def test_a_forgotten_document_leaves_no_count(some):
     assert model.tally_ == before
 
 
-def test_leave_one_out_is_counting_again_without_the_document():
-    documents, y = generated(60, 2)
+def terms_of(document):
+    """Words and pairs of words."""
+    words = document.split()
+    return Counter(words + [f"{a} {b}" for a, b in pairwise(words)])
+
+
+def scored_by_hand(model, document, others, y):
+    """log P(c | document) by the formula, of terms that are counted in other documents."""
+    labels = model.classes_.tolist()
+    reading, weights, intercept = (
+        model._model.learned.reading,
+        *model._model.learned.weights,
+    )
+    share = model._model.table.share(reading.share)
+    held = terms_of(document)
+    N = {term: np.zeros(len(labels)) for term in held}
+    for other, label in zip(others, y, strict=True):
+        for term in held.keys() & terms_of(other).keys():
+            N[term][labels.index(label)] += 1.0
+    scores = np.zeros(len(labels))
+    for term, count in held.items():
+        n = N[term].sum()
+        if n > 0.0:
+            ratio = np.log((N[term] + reading.tau) / (n * share + reading.tau))
+            which = 10 * term.count(" ") + min(int(np.log2(n)), 9)
+            scores += weights[which] * float(np.float32(np.log1p(count))) * ratio
+    length = sum(float(np.float32(np.log1p(count))) for count in held.values())
+    scores = intercept + scores * (length / reading.mean_length) ** -reading.power
+    return scores - np.logaddexp.reduce(scores)
+
+
+@pytest.mark.parametrize("share", ["docs", "mass"])
+@pytest.mark.parametrize("power", [0.0, 0.5])
+@pytest.mark.parametrize("k", [2, 3])
+def test_leave_one_out_is_counting_again_without_the_document(share, power, k):
+    """Whatever the reading that was chosen."""
+    documents, y = generated(72, 2, k)
+    documents, y = ([v for i, v in enumerate(held) if i % 6] for held in (documents, y))  # uneven
     model = TextNB(ridge=False).fit(documents, y)
+    learned = model._model.learned
+    reading = learned.reading._replace(share=share, power=power)
+    weights = BinWeights(np.linspace(0.2, 0.7, 20), np.linspace(-0.3, 0.1, k))
+    learned = replace(learned, reading=reading, weights=weights)
+    model._model = replace(model._model, learned=learned)
     found = model.leave_one_out(documents, y)
     for i in (0, 17, 41):
-        share = model._model.table.documents
-        rest = TextNB(ridge=False).fit(documents, y).forget([documents[i]], [y[i]])
-        assert share.sum() - rest._model.table.documents.sum() == 1.0
-        # class shares as they are: of the documents, where that was chosen
-        if model._model.learned.reading.share == "docs":
-            rest._model.__dict__.pop("scorer", None)
-            object.__setattr__(rest._model.table, "documents", share)
-            again = rest.predict_log_proba([documents[i]])[0]
-            np.testing.assert_allclose(found[i], again, atol=1e-12)
+        rest = [j for j in range(60) if j != i]
+        others = [documents[j] for j in rest], [y[j] for j in rest]
+        again = scored_by_hand(model, documents[i], *others)
+        np.testing.assert_allclose(found[i], again, atol=1e-12, rtol=0.0)
+        counted = scored_by_hand(model, documents[i], documents, y)
+        assert np.abs(found[i] - counted).max() > 1e-3  # its own counts would be seen
+        seen = model.predict_log_proba([documents[i]])[0]
+        np.testing.assert_allclose(seen, counted, atol=1e-12, rtol=0.0)
 
 
 def test_with_a_ridge_it_says_that_it_is_stale():
