@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from collections import Counter
 from dataclasses import replace
@@ -139,6 +140,28 @@ def test_with_a_ridge_it_says_that_it_is_stale():
         model.predict(documents[:2])
     model.reweight(documents, y)
     model.predict(documents[:2])
+
+
+def test_a_class_that_comes_or_goes_drops_the_ridge_with_one_warning():
+    documents, y = generated(300, 3)
+    fitted = TextNB().fit(documents, y)
+    new = TextNB().fit(["w1 w2", "w3"], ["new", "c0"])
+    c0 = [d for d, label in zip(documents, y, strict=True) if label == "c0"]
+    for learn, words in (
+        (lambda m: m.partial_fit(["w1 w2"], ["new"]), "'new' came"),
+        (lambda m: m.merge(new), "'new' came"),
+        (lambda m: m.forget(c0, ["c0"] * len(c0)), "'c0' went"),
+    ):
+        model = copy.deepcopy(fitted)
+        assert model.penalty_ is not None
+        with pytest.warns(StaleWarning, match=f"{words} after the ridge.*reweight") as caught:
+            learn(model)
+        assert len(caught) == 1
+        assert model.penalty_ is None
+        model.partial_fit(["w5"], ["newer"])  # once: there is no ridge any more
+        model.predict(documents[:2])
+    without = TextNB(ridge=False).fit(documents, y)
+    without.partial_fit(["w1 w2"], ["new"]).predict(["w1"])
 
 
 def test_explanations_add_up_and_stand_where_the_terms_do():

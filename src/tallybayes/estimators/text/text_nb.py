@@ -186,6 +186,23 @@ class TextNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         spelling = self._counter.spelling
         self._model = DocumentModel.fitted(tally, spelling, documents, codes, ridge=self.ridge)
 
+    def _recount(self, tally: TermCounts) -> None:
+        """Gives the model other counts; a ridge of other classes is dropped, with a warning."""
+        before, self._model = self._model, self._model.with_tally(tally)
+        if before.learned.ridge is None or self._model.learned.ridge is not None:
+            return
+        old, new = before.tally.labels.tolist(), tally.labels.tolist()
+        changes = [f"{label!r} came" for label in new if label not in set(old)]
+        changes += [f"{label!r} went" for label in old if label not in set(new)]
+        warn_user(
+            StaleWarning(
+                f"the class {changes[0]} after the ridge was learned, which is dropped: scores are "
+                "those of the weighted counts",
+                "reweight(X, y) learns a ridge of these classes; ridge=False does without it",
+            ),
+            StaleWarning,
+        )
+
     @learning
     def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None) -> Self:
         """Count documents in addition; the first ones are learned on as :meth:`fit` does.
@@ -211,7 +228,7 @@ class TextNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if classes is not None:
             codes_of(found[3], np.unique(label_array(classes)))
         if self.__sklearn_is_fitted__():
-            self._model = self._model.with_tally(self._model.tally + found[0])
+            self._recount(self._model.tally + found[0])
         else:
             self._learn(*found)
         return self
@@ -240,7 +257,7 @@ class TextNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model = self._fitted()
         rest = model.tally - self._counted(X, y)[0]
         rest.need_non_negative("forget")
-        self._model = model.with_tally(rest)
+        self._recount(rest)
         return self
 
     @learning
@@ -263,7 +280,7 @@ class TextNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "the two models do not make the same terms of a document: fit both with the same "
                 "analyzer, n-grams and options"
             )
-        self._model = model.with_tally(model.tally + theirs.tally)
+        self._recount(model.tally + theirs.tally)
         return self
 
     @learning
