@@ -109,6 +109,13 @@ def test_a_model_with_other_orders_and_classes_than_it_learned_comes_back():
     assert np.isfinite(again.leave_one_out(["x", "y"], [2, 3])).all()
 
 
+@pytest.mark.parametrize("at_once", [1, 2, 7])
+def test_terms_are_decoded_some_at_a_time(at_once, monkeypatch):
+    monkeypatch.setattr("tallybayes.estimators.persistence.text_models.AT_ONCE", at_once)
+    model = TextNB().fit(DOCUMENTS, LABELS)
+    assert loaded(file_of(model)).tally_ == model.tally_
+
+
 def test_an_analyzer_that_is_code_is_refused():
     model = TextNB(analyzer=str.split, ngram_range=(1, 1)).fit(DOCUMENTS, LABELS)
     with pytest.raises(ModelFileError, match=r"holds no code.*pickle"):

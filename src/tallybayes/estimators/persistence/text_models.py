@@ -33,7 +33,6 @@ from tallybayes.persistence.checks import (
     whole,
 )
 from tallybayes.tally import TermCounts
-from tallybayes.tally.terms import term_array
 from tallybayes.weighted.documents.bin_weights import BinWeights
 from tallybayes.weighted.documents.choice import SHARES, Reading
 from tallybayes.weighted.documents.held_out import DocumentFigures
@@ -49,6 +48,7 @@ LARGEST = 1e100
 """Weights beyond this are damage; products stay finite."""
 FEWEST, MOST = 1e-30, 1e30  # that are counted: bins are of the binary logarithm in a byte
 IDF = 1e4  # logarithms of counts are far below
+AT_ONCE = 1 << 16  # terms that are decoded
 ORDERS = 12  # of n-grams that have bins of their own
 ROOM = (1 << 24, 64)
 """Numbers that a score may have beside the file's: so many, and so many for each pair."""
@@ -242,12 +242,20 @@ def _terms(held: _Held, n_features: int | None) -> NDArray[Any]:
         end = held.take("terms.end", array("i8", -1, least=0, most=len(content)))
         need(bool((end[1:] >= end[:-1]).all()), "terms.end ascends")
         need(int(end[-1] if len(end) else 0) == len(content), "terms.end ends with the text")
-        begin = [0, *end.tolist()]
+        terms = _decoded(content, np.append(np.int64(0), end))
+    need(bool((terms[1:] > terms[:-1]).all()), "terms are distinct and in order")
+    return terms
+
+
+def _decoded(content: bytes, ends: NDArray[np.int64]) -> NDArray[Any]:
+    """Terms from a text, some at a time: Python's strings take several times their room."""
+    terms = np.empty(len(ends) - 1, dtype=np.dtypes.StringDType())
+    for first in range(0, len(terms), AT_ONCE):
+        here = ends[first : first + AT_ONCE + 1].tolist()
         try:
-            terms = term_array([content[a:b].decode() for a, b in pairwise(begin)])
+            terms[first : first + AT_ONCE] = [content[a:b].decode() for a, b in pairwise(here)]
         except UnicodeDecodeError:
             raise Unfit("terms.text is UTF-8") from None
-    need(bool((terms[1:] > terms[:-1]).all()), "terms are distinct and in order")
     return terms
 
 

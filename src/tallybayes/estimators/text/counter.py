@@ -136,9 +136,10 @@ class DocumentCounter:
         )
         places = tally.places(buckets.astype(np.int64))
         held = places >= 0
-        ends = np.concatenate([[0], np.cumsum(held)])[pointers]
+        ends = np.zeros(len(held) + 1, dtype=np.int64)
+        np.cumsum(held, out=ends[1:])
         terms = places[held].astype(np.int32)
-        return Documents(ends.astype(np.int64), terms, counts[held], tally.n_terms)
+        return Documents(ends[pointers], terms, counts[held], tally.n_terms)
 
     @cached_property
     def _stop_words(self) -> Any:
