@@ -242,7 +242,7 @@ class TermCounts:
         """
         below = np.flatnonzero(self.documents < 0.0)
         if below.size:
-            label = self.labels[below[0]]
+            label = self.labels.tolist()[below[0]]
             raise NegativeTally(
                 f"{action} takes away more documents of class {label!r} than were counted: "
                 f"{self.documents[below[0]]:g} are left. Take away only documents that were "
@@ -252,7 +252,7 @@ class TermCounts:
         pairs = np.flatnonzero(self.counts < 0.0)
         if pairs.size:
             term = self.terms[np.searchsorted(self.start, pairs[0], side="right") - 1]
-            label = self.labels[self.classes[pairs[0]]]
+            label = self.labels.tolist()[self.classes[pairs[0]]]
             raise NegativeTally(
                 f"{action} takes away more documents of class {label!r} with the term {term!r} "
                 "than were counted. Take away only documents that were learned, with the labels "

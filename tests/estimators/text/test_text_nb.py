@@ -177,6 +177,12 @@ def test_explanations_add_up_and_stand_where_the_terms_do():
     assert found.probabilities.sum() == pytest.approx(1.0)
 
 
+def test_top_terms_of_a_class_that_the_model_does_not_have_are_refused():
+    model = TextNB(ridge=False).fit(["a b", "c d"], [1, 2])
+    with pytest.raises(ValueError, match=r"'x' is not a class of the model: name one of \[1, 2\]"):
+        model.top_terms("x")
+
+
 def test_top_terms_are_those_of_the_class():
     documents, y = generated(300, 4)
     model = TextNB(ngram_range=(1, 1)).fit(documents, y)

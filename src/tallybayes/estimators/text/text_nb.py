@@ -463,9 +463,19 @@ class TextNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         list of (term, float)
             With what each adds to the score of the class, in nats.
+
+        Raises
+        ------
+        ValueError
+            For a label that is not a class of the model.
         """
         model = self._fitted()
-        k = int(codes_of(np.asarray([label]), model.tally.labels)[0])
+        places = np.flatnonzero(model.tally.labels == label)
+        if not places.size:
+            raise ValueError(
+                f"{label!r} is not a class of the model: name one of {model.tally.labels.tolist()}"
+            )
+        k = int(places[0])
         scorer, tally = model.scorer, model.tally
         value = scorer.expected[scorer.row, k].copy()
         terms = np.repeat(np.arange(tally.n_terms), np.diff(tally.start))
