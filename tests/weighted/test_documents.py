@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import log_softmax
 
 from reference.documents import dense_counts, documents_of, table_of
 from tallybayes import set_num_threads
-from tallybayes.weighted.documents.bin_weights import BinWeights, learn_bin_weights, log_softmax
+from tallybayes.weighted.documents.bin_weights import BinWeights, learn_bin_weights
 from tallybayes.weighted.documents.learning import learn_documents
 from tallybayes.weighted.documents.ridge import Features, RidgeProblem, TfidfColumns
 from tallybayes.weighted.documents.scorer import DocumentScorer
@@ -51,7 +52,7 @@ def test_held_out_figures_are_about_those_of_new_documents(k):
     everything, labels = topics(2400, k, 3, words=60)
     _, learned = fitted(everything[:400], labels[:400], k, True)
     scores = scores_of(everything[:400], labels[:400], k, True, everything[400:])
-    own = log_softmax(scores)[np.arange(2000), labels[400:]]
+    own = log_softmax(scores, axis=1)[np.arange(2000), labels[400:]]
     figures = learned.figures
     assert abs(figures.log_loss + own.mean()) < 4.0 * figures.log_loss_se
     assert figures.accuracy > 1.0 / k + 0.3
@@ -61,7 +62,7 @@ def test_labels_of_chance_are_predicted_as_such():
     counts, y = topics(400, 2, 4)
     y = np.random.default_rng(5).integers(0, 2, 400).astype(np.int32)
     test, _ = topics(400, 2, 6)
-    proba = np.exp(log_softmax(scores_of(counts, y, 2, True, test)))
+    proba = np.exp(log_softmax(scores_of(counts, y, 2, True, test), axis=1))
     assert np.abs(proba - 0.5).mean() < 0.1
 
 
@@ -74,7 +75,7 @@ def test_the_ridge_is_where_its_gradient_vanishes(k):
     problem = RidgeProblem(columns, np.zeros((300, k)), y, np.ones(300))
     problem.solve(0.3)
     u = problem.coefficients().astype(float)
-    P = np.exp(log_softmax(problem.ridge_scores))
+    P = np.exp(log_softmax(problem.ridge_scores, axis=1))
     rest = np.eye(k)[y] - P
     X = np.stack([columns.gram(e) for e in np.eye(300, dtype=np.float32)[:, :, None]])[:, :, 0]
     if k == 2:
@@ -91,7 +92,7 @@ def test_weights_of_bins_are_where_the_gradient_vanishes():
     sums[np.arange(200), y, 1] -= 1.0
     weight = random.random(200)
     found, _ = learn_bin_weights(sums, y, weight, BinWeights.start(4, 3))
-    P = np.exp(log_softmax(found.scores(sums)))
+    P = np.exp(log_softmax(found.scores(sums), axis=1))
     rest = (P - np.eye(3)[y]) * weight[:, None]
     scale = np.sqrt((weight[:, None, None] * sums**2).sum((0, 1)) / (3 * weight.sum())) + 1e-3
     in_weights = np.einsum("ik,ikg->g", rest, sums) + 0.1 * scale**2 * found.weights
@@ -108,7 +109,7 @@ def test_weights_of_bins_are_where_the_gradient_vanishes():
 )
 def test_terms_that_say_nothing_leave_the_shares(counts, ridge):
     y = (np.arange(30) % 3 == 0).astype(np.int32)
-    proba = np.exp(log_softmax(scores_of(counts, y, 2, ridge, counts)))
+    proba = np.exp(log_softmax(scores_of(counts, y, 2, ridge, counts), axis=1))
     np.testing.assert_allclose(proba[:, 1], 1 / 3, atol=0.02)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 
 from tallybayes.models.documents import DocumentModel
-from tallybayes.weighted.documents.bin_weights import log_softmax
 from tallybayes.weighted.documents.rows import Documents
 
 __all__ = ["DocumentExplanation", "explain_document"]
@@ -118,5 +118,5 @@ def explain_document(model: DocumentModel, rows: Documents, document: str) -> Do
         contributions[order],
         base,
         model.tally.labels,
-        np.exp(log_softmax(scores[None, :]))[0],
+        np.exp(log_softmax(scores)),
     )

@@ -8,10 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 
 from tallybayes.labels import places_among
 from tallybayes.tally import TermCounts
-from tallybayes.weighted.documents.bin_weights import BinWeights, log_softmax
+from tallybayes.weighted.documents.bin_weights import BinWeights
 from tallybayes.weighted.documents.learning import LearnedDocuments, learn_documents
 from tallybayes.weighted.documents.ratios import TermTable
 from tallybayes.weighted.documents.ridge import Features
@@ -121,7 +122,8 @@ class DocumentModel:
         sums = reading.left_out(self.table, documents, documents.tf, y)
         held = self.learned.weights  # of bins that have no terms any more as well
         held = held._replace(weights=held.weights[: sums.shape[2]])
-        return log_softmax(held.scores(sums))
+        found: Array = log_softmax(held.scores(sums), axis=1)
+        return found
 
     def equals(self, other: DocumentModel) -> bool:
         """Whether another model holds the same counts and gives bit-equal scores."""

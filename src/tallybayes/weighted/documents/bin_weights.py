@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve
+from scipy.special import log_softmax
 
-__all__ = ["BinWeights", "learn_bin_weights", "log_loss", "log_softmax"]
+__all__ = ["BinWeights", "learn_bin_weights"]
 
 Array = NDArray[np.float64]
 
@@ -70,19 +71,6 @@ class BinWeights(NamedTuple):
         return found
 
 
-def log_softmax(scores: Array) -> Array:
-    """log P, float64 (n_documents, n_classes)."""
-    shifted = scores - scores.max(axis=1, keepdims=True)
-    found: Array = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-    return found
-
-
-def log_loss(scores: Array, y: NDArray[np.int32], weight: Array) -> float:
-    """Mean −log P of the own class, in nats."""
-    own = log_softmax(scores)[np.arange(len(y)), y]
-    return -float(weight @ own) / float(weight.sum())
-
-
 class _Loss:
     """The penalised loss at a point, with what its derivatives need."""
 
@@ -90,7 +78,7 @@ class _Loss:
         self, sums: Array, y: NDArray[np.int32], weight: Array, ridge: Array, at: BinWeights
     ) -> None:
         self.sums, self.y, self.weight, self.ridge, self.at = sums, y, weight, ridge, at
-        log_proba = log_softmax(at.scores(sums))
+        log_proba = log_softmax(at.scores(sums), axis=1)
         self.proba = np.exp(log_proba)
         self.value = (
             -float(weight @ log_proba[np.arange(len(y)), y])

@@ -12,12 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 
-from tallybayes.weighted.documents.bin_weights import (
-    BinWeights,
-    learn_bin_weights,
-    log_softmax,
-)
+from tallybayes.weighted.documents.bin_weights import BinWeights, learn_bin_weights
 from tallybayes.weighted.documents.ridge import Features, RidgeProblem, TfidfColumns
 from tallybayes.weighted.documents.rows import Documents
 from tallybayes.weighted.rows import twin_folds
@@ -133,7 +130,7 @@ def weights_only(learning: LearningDocuments, weights: BinWeights) -> DocumentFi
     for f in range(FOLDS):
         if (out := fold == f).any():
             scores = learning.weights_without(out, weights).scores(learning.sums[out])
-            log_proba[out] = log_softmax(scores)
+            log_proba[out] = log_softmax(scores, axis=1)
     return DocumentFigures.of(log_proba, learning.y)
 
 
@@ -261,8 +258,9 @@ class _Scored(NamedTuple):
         every = np.ones(len(self.y), dtype=bool)
         scale = self._scale(scores, every, start)
         by_half = [self._scale(scores, some, scale) for some in (self.half, ~self.half)]
-        brier = self.brier(log_softmax(scale.scores(scores[:, :, None]))).sum()
-        halves = [log_softmax(of_half.scores(scores[:, :, None])) for of_half in by_half]
+        sums = scores[:, :, None]
+        brier = self.brier(log_softmax(scale.scores(sums), axis=1)).sum()
+        halves = [log_softmax(of_half.scores(sums), axis=1) for of_half in by_half]
         return _Step(scale, float(brier / self.weight.sum()), np.stack(halves))
 
     def by_the_choice_of_others(self, steps: list[_Step]) -> Array:

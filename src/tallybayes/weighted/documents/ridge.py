@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.weighted.documents.bin_weights import log_softmax
 from tallybayes.weighted.documents.rows import Documents
 
 __all__ = ["Features", "RidgeProblem", "TfidfColumns", "spread"]
@@ -168,7 +168,7 @@ class RidgeProblem:
         self.scores = self.columns.gram(a)
 
     def _point(self, a: Values, scores: Values, penalty: float, squares: float) -> _Point:
-        log_proba = log_softmax(self.offset + spread(scores, self.n_classes))
+        log_proba = log_softmax(self.offset + spread(scores, self.n_classes), axis=1)
         rows = np.arange(len(self.y))
         loss = -float(self.weight @ log_proba[rows, self.y])
         rest = np.exp(log_proba)
