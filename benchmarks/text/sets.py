@@ -109,7 +109,7 @@ def sets_page(*, quick: bool = False) -> tuple[Page, bool]:
     -------
     page : Page
     right : bool
-        Always: there is no answer to check but the bars.
+        Always True: the sets have bars, and no exact answer to check.
     """
     rows, verdicts, record = [], [], {}
     for one in SETS[1:3] if quick else SETS:

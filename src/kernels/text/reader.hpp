@@ -14,7 +14,7 @@ struct TextRules {
     Unit unit = Unit::words;
     u32 min_n = 1, max_n = 1;
     bool singles = false;          // characters that are tokens by themselves
-    bool longer_than_one = false;  // words of one character are no tokens
+    bool longer_than_one = false;  // words of one character are skipped
 };
 
 template <class Sink>

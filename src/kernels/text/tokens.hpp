@@ -24,7 +24,7 @@ inline u64 bits_of(const u8* flags) {  // 64 bytes, 0 or 255
 
 class TokenMasks {
 public:
-    // min_characters: shorter words are no tokens. singles: characters that are tokens by themselves
+    // min_characters: shorter words are skipped. singles: characters that are tokens by themselves
     // are looked for.
     void find(const u8* text, std::size_t size, bool ascii, const TwoStage<u8>& properties,
               bool singles) {

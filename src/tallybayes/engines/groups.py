@@ -119,7 +119,7 @@ def class_array(labels: Iterable[Any]) -> NDArray[Any]:
 
 
 def need_rows_and_labels(n_rows: float, missing: float, target: str) -> None:
-    """Raises ValueError where there is no row, or `missing` rows have no label."""
+    """Raise ValueError if there are no rows, or if `missing` rows have no label."""
     if not n_rows:
         raise ValueError(
             "there is no evidence: the source, with the conditions of where=, has no rows"

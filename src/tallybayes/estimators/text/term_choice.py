@@ -27,7 +27,7 @@ def chosen_terms(
     Raises
     ------
     ValueError
-        If there are no terms, or none is kept.
+        If there are no terms, or the limits drop all of them.
     """
     if not len(terms):
         raise ValueError(

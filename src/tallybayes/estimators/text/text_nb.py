@@ -588,7 +588,7 @@ class _Shape:
 
 
 def _need_documents(documents: Any) -> None:
-    """Raises where documents are no sequence of documents."""
+    """Raise unless X is a non-empty sequence of documents."""
     if isinstance(documents, str | bytes):
         raise ValueError(
             "X is a single string, and documents are several: give a list, such as [document]"
