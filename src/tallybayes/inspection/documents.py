@@ -13,7 +13,7 @@ from scipy.special import log_softmax
 from tallybayes.models.documents import DocumentModel
 from tallybayes.weighted.documents.rows import Documents
 
-__all__ = ["DocumentExplanation", "explain_document"]
+__all__ = ["DocumentExplanation", "explain_document", "top_terms"]
 
 Array = NDArray[np.float64]
 
@@ -120,3 +120,35 @@ def explain_document(model: DocumentModel, rows: Documents, document: str) -> Do
         model.tally.labels,
         np.exp(log_softmax(scores)),
     )
+
+
+def top_terms(model: DocumentModel, label: Any, n: int) -> list[tuple[Any, float]]:
+    """The terms that speak most for a class against all others, of one occurrence in a document of
+    mean length, without the ridge.
+
+    Parameters
+    ----------
+    model : DocumentModel
+    label : label
+    n : int
+
+    Raises
+    ------
+    ValueError
+        For a label that is not a class of the model.
+    """
+    tally, scorer = model.tally, model.scorer
+    places = np.flatnonzero(tally.labels == label)
+    if not places.size:
+        raise ValueError(
+            f"{label!r} is not a class of the model: name one of {tally.labels.tolist()}"
+        )
+    k = int(places[0])
+    value = scorer.expected[scorer.row, k].copy()
+    terms = np.repeat(np.arange(tally.n_terms), np.diff(tally.start))
+    own = tally.classes == k
+    value[terms[own]] += scorer.pair[own]
+    value -= np.bincount(terms, scorer.pair, tally.n_terms) / tally.n_classes
+    value *= np.log(2.0)
+    best = np.argsort(-value, kind="stable")[:n]
+    return list(zip(tally.terms[best].tolist(), value[best].tolist(), strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,8 +74,14 @@ class DocumentModel:
             The classes, by their places in the tally.
         ridge : bool
         """
-        learned = learn_documents(term_table(tally, spelling), documents, y, ridge=ridge)
-        return cls(tally, spelling, learned)
+        table = term_table(tally, spelling)
+        learned = learn_documents(table, documents, y, ridge=ridge)
+        return cls(tally, spelling, learned)._with_table(table)
+
+    def _with_table(self, table: TermTable) -> Self:
+        """Itself, which need not make the table of its counts again."""
+        vars(self)["table"] = table
+        return self
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -98,8 +104,8 @@ class DocumentModel:
         known = np.isin(self.tally.labels, tally.labels)
         intercept = np.zeros(tally.n_classes)
         intercept[at[known]] = held.weights.intercept[known]
-        n_bins = term_table(tally, self.spelling).n_bins
-        weights = np.zeros(max(n_bins, len(held.weights.weights)))
+        table = term_table(tally, self.spelling)
+        weights = np.zeros(max(table.n_bins, len(held.weights.weights)))
         weights[: len(held.weights.weights)] = held.weights.weights
         ridge = held.ridge
         if ridge is not None and len(known) == tally.n_classes and known.all():
@@ -110,7 +116,7 @@ class DocumentModel:
         else:  # coefficients of other classes cannot be compared
             ridge = None
         learned = replace(held, weights=BinWeights(weights, intercept), ridge=ridge)
-        return DocumentModel(tally, self.spelling, learned, stale=True)
+        return DocumentModel(tally, self.spelling, learned, stale=True)._with_table(table)
 
     def left_out(self, documents: Documents, y: NDArray[np.int32]) -> Array:
         """log P(c | document) of counted documents, each without its own counts, by the weights

@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.feature_extraction import text as peer
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -16,14 +15,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import SlowTokensWarning, warn_user
-from tallybayes.estimators.text.fixed_vocabulary import given_vocabulary, ordered_terms
+from tallybayes.estimators.text.given_documents import decoded, need_several
 from tallybayes.estimators.text.term_choice import chosen_terms
+from tallybayes.estimators.text.term_rules import makes_terms_in_python, need_hashing, rules_of
+from tallybayes.estimators.text.vocabulary_vectorizer import VocabularyVectorizer
 from tallybayes.tokens import (
     CJK,
     MARKS,
     WORDS,
     SortedTerms,
-    compiled_rules,
     count_given,
     count_hashed,
     count_vocabulary,
@@ -31,15 +31,8 @@ from tallybayes.tokens import (
 
 __all__ = ["CountVectorizer"]
 
-try:  # which of scikit-learn's versions and settings has arrays, and which matrices
-    from sklearn.utils._sparse import _align_api_if_sparse as _as_sklearn_has_it
-except ImportError:  # before 1.8
 
-    def _as_sklearn_has_it(x: Any) -> Any:
-        return sp.csr_matrix(x)
-
-
-class CountVectorizer(peer.CountVectorizer):  # type: ignore[misc]
+class CountVectorizer(VocabularyVectorizer):
     r"""Documents to counts of terms, as scikit-learn's CountVectorizer, at many times its speed.
 
     Parameters, tokens, ``vocabulary_`` and matrix are those of
@@ -164,30 +157,6 @@ class CountVectorizer(peer.CountVectorizer):  # type: ignore[misc]
         )
         self.n_features = n_features
 
-    @property
-    def vocabulary_(self) -> dict[str, int]:
-        """The column of each term, shape (n_terms,)."""
-        if "_vocabulary" not in vars(self):
-            if "_terms" not in vars(self):
-                raise AttributeError(
-                    f"this {type(self).__name__} has no vocabulary_ yet: call fit first"
-                )
-            self._vocabulary = dict(
-                zip(self._terms.strings(), range(len(self._terms)), strict=True)
-            )
-        return self._vocabulary
-
-    @vocabulary_.setter
-    def vocabulary_(self, vocabulary: dict[str, int]) -> None:
-        self.__dict__.pop("_terms", None)
-        self.__dict__.pop("_compiled", None)
-        self._vocabulary = vocabulary
-
-    @vocabulary_.deleter
-    def vocabulary_(self) -> None:
-        for name in ("_terms", "_compiled", "_vocabulary"):
-            self.__dict__.pop(name, None)
-
     def fit(self, raw_documents: Any, y: Any = None) -> Self:
         """Learn the vocabulary.
 
@@ -256,7 +225,7 @@ class CountVectorizer(peer.CountVectorizer):  # type: ignore[misc]
         InvalidDocument, UnicodeDecodeError
             If a document is not text.
         """
-        _need_several(raw_documents)
+        need_several(raw_documents)
         rules = self._rules()
         if self.n_features is not None:
             return self._hashed(rules, raw_documents)
@@ -265,48 +234,11 @@ class CountVectorizer(peer.CountVectorizer):  # type: ignore[misc]
             return _sorted(super().transform(raw_documents))
         rows = count_given(
             self._given(rules),
-            self._decoded(raw_documents),
+            decoded(self, raw_documents),
             dtype=self.dtype,
             threads=get_num_threads(),
         )
         return self._matrix(rows, self._n_terms())
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """The terms in the order of their columns.
-
-        Parameters
-        ----------
-        input_features : object
-            Not used.
-
-        Returns
-        -------
-        ndarray of object, shape (n_terms,)
-            The terms.
-        """
-        self._need_vocabulary("get_feature_names_out")
-        self._check_known()
-        if "_terms" in vars(self):
-            return np.array([*self._terms.strings(), None], dtype=object)[:-1]
-        names: NDArray[np.object_] = super().get_feature_names_out()
-        return names
-
-    def inverse_transform(self, X: Any) -> list[NDArray[np.str_]]:
-        """The terms of each row that has some of them.
-
-        Parameters
-        ----------
-        X : array or sparse matrix, shape (n_documents, n_terms)
-            Counts.
-
-        Returns
-        -------
-        list of ndarray of str
-            The terms of each document.
-        """
-        self._need_vocabulary("inverse_transform")
-        found: list[NDArray[np.str_]] = super().inverse_transform(X)
-        return found
 
     def build_tokenizer(self) -> Any:
         """What splits a document into tokens.
@@ -335,17 +267,9 @@ class CountVectorizer(peer.CountVectorizer):  # type: ignore[misc]
             as_words.token_pattern = CJK
         return peer.CountVectorizer.build_analyzer(as_words)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return self.n_features is not None or bool({"_terms", "_vocabulary"} & set(vars(self)))
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(super().__getstate__())
-        state.pop("_compiled", None)  # made again from the terms
-        return state
-
     def _learned(self, documents: Any) -> Any:
         self._validate_params()
-        _need_several(documents)
+        need_several(documents)
         self._validate_ngram_range()
         rules = self._rules()
         self._warn_of_unused()
@@ -360,7 +284,7 @@ class CountVectorizer(peer.CountVectorizer):  # type: ignore[misc]
             return self.transform(documents)
         terms, rows = count_vocabulary(
             rules,
-            self._decoded(documents),
+            decoded(self, documents),
             stop_words=self.get_stop_words() or (),
             choose=self._choose,
             dtype=self.dtype,
@@ -384,18 +308,8 @@ class CountVectorizer(peer.CountVectorizer):  # type: ignore[misc]
     def _rules(self) -> _kernels.TextRules | None:
         """The kernel's rules; None where Python makes the tokens."""
         self._validate_ngram_range()
-        analyzer = self.analyzer if isinstance(self.analyzer, str) else ""
-        python = [self.preprocessor, *([self.tokenizer] if analyzer in ("word", "cjk") else [])]
-        if callable(self.strip_accents) or any(p is not None for p in python):
-            return None
-        rules = compiled_rules(
-            analyzer,
-            self.token_pattern,
-            lowercase=bool(self.lowercase),
-            strip_accents=self.strip_accents or None,
-            ngram_range=(int(self.ngram_range[0]), int(self.ngram_range[1])),
-        )
-        if rules is None and analyzer == "word":
+        rules = rules_of(self)
+        if rules is None and not makes_terms_in_python(self):
             warn_user(
                 f"token_pattern={self.token_pattern!r} has no compiled kernel: Python's re finds "
                 "the tokens, at about a twentieth of the speed. Compiled are "
@@ -426,60 +340,13 @@ class CountVectorizer(peer.CountVectorizer):  # type: ignore[misc]
                 stacklevel=4,
             )
 
-    def _check_known(self) -> None:
-        if "_terms" not in vars(self):
-            self._check_vocabulary()
-
-    def _need_vocabulary(self, asked: str) -> None:
-        if self.n_features is not None:
-            raise ValueError(
-                f"with n_features={self.n_features} terms are hashed and not kept, so that "
-                f"{asked} has nothing to name them by: omit n_features to keep a vocabulary"
-            )
-
-    def _n_terms(self) -> int:
-        return len(self._terms) if "_terms" in vars(self) else len(self._vocabulary)
-
-    def _given(self, rules: _kernels.TextRules) -> _kernels.GivenVocabulary:
-        """The vocabulary for the kernel, kept until it or the rules change."""
-        terms = vars(self).get("_terms") or self._vocabulary
-        stop_words = self.get_stop_words() or ()
-        key = (id(rules), id(terms), len(terms), frozenset(stop_words))
-        if vars(self).get("_compiled", (None,))[0] != key:
-            columns = terms if isinstance(terms, SortedTerms) else ordered_terms(terms)
-            self._compiled = (key, given_vocabulary(rules, stop_words, columns), rules)
-        return self._compiled[1]
-
-    def _decoded(self, documents: Any) -> Any:
-        """Documents as the kernel reads them: files are read, and bytes of other encodings."""
-        utf8 = self.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
-        if self.input != "content":
-            return map(self.decode, documents)
-        if utf8 and self.decode_error == "strict":
-            return documents
-        if hasattr(documents, "__arrow_c_stream__") or hasattr(documents, "__arrow_c_array__"):
-            return documents
-        return map(self.decode, documents)
-
     def _hashed(self, rules: _kernels.TextRules | None, documents: Any) -> Any:
-        given = {"vocabulary": self.vocabulary, "max_features": self.max_features}
-        clash = [name for name, value in given.items() if value is not None]
-        clash += ["min_df"] * (self.min_df != 1) + ["max_df"] * (self.max_df != 1.0)
-        if clash:
-            raise ValueError(
-                f"n_features={self.n_features} hashes terms without counting them first, so that "
-                f"{clash[0]} has no meaning: omit one of the two"
-            )
-        if rules is None:
-            raise ValueError(
-                f"n_features={self.n_features} needs an analyzer that is compiled: hashing has no "
-                f"Python path. Omit preprocessor and tokenizer, and use token_pattern {WORDS!r} or "
-                f"{MARKS!r}, or the analyzer 'char', 'char_wb' or 'cjk'"
-            )
+        need_hashing(self, rules)
+        assert rules is not None
         assert self.n_features is not None
         rows = count_hashed(
             rules,
-            self._decoded(documents),
+            decoded(self, documents),
             int(self.n_features),
             stop_words=self.get_stop_words() or (),
             dtype=self.dtype,
@@ -487,25 +354,7 @@ class CountVectorizer(peer.CountVectorizer):  # type: ignore[misc]
         )
         return self._matrix(rows, int(self.n_features))
 
-    def _matrix(self, rows: Any, columns: int) -> Any:
-        pointers, indices, counts = rows
-        if self.binary:
-            counts.fill(1)
-        x = sp.csr_array(
-            (counts, indices, pointers), shape=(len(pointers) - 1, columns), copy=False
-        )
-        x.has_sorted_indices = x.has_canonical_format = True
-        return _as_sklearn_has_it(x)
-
 
 def _sorted(x: Any) -> Any:
     x.sort_indices()
     return x
-
-
-def _need_several(documents: Any) -> None:
-    if isinstance(documents, str | bytes):
-        raise ValueError(
-            "Iterable over raw text documents expected, string object received: put a single "
-            "document into a list"
-        )

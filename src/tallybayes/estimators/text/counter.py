@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from tallybayes._kernels import GivenVocabulary, TextRules
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.estimators.text.count_vectorizer import CountVectorizer
+from tallybayes.estimators.text.term_rules import rules_of
 from tallybayes.models.documents import Spelling, spelling_of
 from tallybayes.tally import TermCounts
 from tallybayes.tally.terms import term_array
-from tallybayes.tokens import compiled_rules, count_given, count_hashed
+from tallybayes.tokens import count_given, count_hashed
 from tallybayes.weighted.documents.rows import Documents
 
 __all__ = ["DocumentCounter", "chosen_analyzer"]
@@ -84,7 +85,7 @@ class DocumentCounter:
             held, places = np.unique(x.indices, return_inverse=True)
             return term_array(held), _rows(x, places, len(held))
         terms = term_array(counter.get_feature_names_out())
-        self._known = _Known(terms, counter, self._rules())  # counts by these terms from now on
+        self._known = _Known(terms, counter, self._rules)  # counts by these terms from now on
         return terms, _rows(x, x.indices, x.shape[1])
 
     def rows(self, documents: Any, tally: TermCounts) -> Documents:
@@ -99,7 +100,7 @@ class DocumentCounter:
         if known is None or known.terms is not tally.terms:
             counter = CountVectorizer(**self.options)
             counter.vocabulary_ = dict(zip(tally.terms.tolist(), range(tally.n_terms), strict=True))
-            known = self._known = _Known(tally.terms, counter, self._rules())
+            known = self._known = _Known(tally.terms, counter, self._rules)
         if known.compiled is None:
             x = known.counter.transform(documents)
             return _rows(x, x.indices, tally.n_terms)
@@ -108,23 +109,20 @@ class DocumentCounter:
         )
         return Documents(pointers.astype(np.int64), terms, counts, tally.n_terms)
 
+    @cached_property
     def _rules(self) -> TextRules | None:
         """The kernel's rules; None where Python makes the terms."""
-        options = self.options
-        if callable(options["analyzer"]):
-            return None
-        return compiled_rules(
-            options["analyzer"],
-            options.get("token_pattern"),
-            lowercase=bool(options["lowercase"]),
-            strip_accents=options["strip_accents"],
-            ngram_range=options["ngram_range"],
-        )
+        return rules_of(self._vectorizer)
+
+    @cached_property
+    def _vectorizer(self) -> CountVectorizer:
+        """What the options say; it learns no vocabulary."""
+        return CountVectorizer(**self.options)
 
     def _hashed(self, documents: Any, tally: TermCounts) -> Documents:
-        rules = self._rules()
+        rules = self._rules
         if rules is None:  # which the vectorizer refuses
-            CountVectorizer(**self.options).transform(documents)
+            self._vectorizer.transform(documents)
         assert rules is not None
         pointers, buckets, counts = count_hashed(
             rules,
@@ -143,7 +141,7 @@ class DocumentCounter:
 
     @cached_property
     def _stop_words(self) -> Any:
-        return CountVectorizer(stop_words=self.options["stop_words"]).get_stop_words() or ()
+        return self._vectorizer.get_stop_words() or ()
 
 
 class _Known:

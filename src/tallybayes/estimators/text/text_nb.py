@@ -8,16 +8,14 @@ from typing import Any, BinaryIO, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes.errors import IncompatibleTallies, StaleWarning, warn_user
-from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes, read_labels
-from tallybayes.estimators.locked_learning import LOCK, learning
+from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes
+from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.text.counter import DocumentCounter, chosen_analyzer
-from tallybayes.inspection.documents import DocumentExplanation, explain_document
+from tallybayes.estimators.text.document_classifier import DocumentClassifier
+from tallybayes.estimators.text.given_documents import labels_of, need_documents
 from tallybayes.models.documents import DocumentModel
 from tallybayes.tally import TermCounts
 from tallybayes.tokens import MARKS
@@ -25,10 +23,8 @@ from tallybayes.weighted.documents.rows import Documents
 
 __all__ = ["TextNB"]
 
-Array = NDArray[np.float64]
 
-
-class TextNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TextNB(DocumentClassifier):
     r"""Naive Bayes for text: a tally of terms, weighted by exact leave-one-out.
 
     A term t says of a class k how much more documents of the class hold it than expected:
@@ -160,7 +156,7 @@ class TextNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _new_counter(self, documents: Any) -> DocumentCounter:
-        _need_documents(documents)
+        need_documents(documents)
         names = ("ngram_range", "lowercase", "strip_accents", "stop_words", "n_features")
         options = {name: getattr(self, name) for name in names}
         analyzer = chosen_analyzer(documents) if self.analyzer == "auto" else self.analyzer
@@ -173,9 +169,9 @@ class TextNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Any, y: Any
     ) -> tuple[TermCounts, Documents, NDArray[np.int32], NDArray[Any]]:
         """The tally of documents, them as rows of its terms, and their classes."""
-        _need_documents(X)
+        need_documents(X)
         terms, documents = self._counter.counted(X)
-        labels = read_labels(y, _Shape(len(documents)), type(self).__name__)
+        labels = labels_of(y, len(documents), type(self).__name__)
         classes, codes = labels_and_codes(labels)
         tally = TermCounts.counted(terms, classes, documents.indptr, documents.terms, codes)
         return tally, documents, codes, classes
@@ -306,234 +302,6 @@ class TextNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         return self
 
-    def _rows_and_codes(self, X: Any, y: Any) -> tuple[Documents, NDArray[np.int32]]:
-        _need_documents(X)
-        model = self._fitted()
-        documents = self._counter.rows(X, model.tally)
-        labels = read_labels(y, _Shape(len(documents)), type(self).__name__)
-        return documents, codes_of(labels, model.tally.labels)
-
-    # ---- predicting ------------------------------------------------------------------------------
-    def _fitted(self) -> DocumentModel:
-        model = self.__dict__.get("_model")
-        if model is None:
-            raise NotFittedError(
-                "This TextNB instance is not fitted yet. Call 'fit' or 'partial_fit' with "
-                "appropriate arguments before using this estimator."
-            )
-        if not model.tally.n_classes:
-            raise ValueError(
-                "this TextNB holds no documents: all that it learned was taken away. Learn some "
-                "first"
-            )
-        return model  # type: ignore[no-any-return]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_model" in self.__dict__
-
-    def _read(self, X: Any) -> Documents:
-        _need_documents(X)
-        model = self._fitted()
-        if model.stale and model.learned.ridge is not None:
-            warn_user(
-                StaleWarning(
-                    "the ridge was learned before the counts changed",
-                    "reweight(X, y) learns it again; ridge=False does without it",
-                ),
-                StaleWarning,
-            )
-        return self._counter.rows(X, model.tally)
-
-    def predict_joint_log_proba(self, X: Any) -> Array:
-        """The score of each class, in nats up to a constant of the document.
-
-        Parameters
-        ----------
-        X : list, array or column of str (n_documents,)
-            Documents.
-
-        Returns
-        -------
-        float64 array (n_documents, n_classes)
-            Scores.
-        """
-        documents = self._read(X)
-        return self._fitted().scorer.joint(documents)
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """log P(c | document), in nats.
-
-        Parameters
-        ----------
-        X : list, array or column of str (n_documents,)
-            Documents.
-
-        Returns
-        -------
-        float64 array (n_documents, n_classes)
-            Log-probabilities.
-        """
-        documents = self._read(X)
-        return self._fitted().scorer.posterior(documents, log=True)
-
-    def predict_proba(self, X: Any) -> Array:
-        """P(c | document).
-
-        Parameters
-        ----------
-        X : list, array or column of str (n_documents,)
-            Documents.
-
-        Returns
-        -------
-        float64 array (n_documents, n_classes)
-            Rows sum to 1.
-        """
-        documents = self._read(X)
-        return self._fitted().scorer.posterior(documents)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each document.
-
-        Parameters
-        ----------
-        X : list, array or column of str (n_documents,)
-            Documents.
-
-        Returns
-        -------
-        array (n_documents,)
-            Labels; of equally probable classes the first.
-        """
-        best = self.predict_joint_log_proba(X).argmax(axis=1)
-        found: NDArray[Any] = self.classes_[best]
-        return found
-
-    def leave_one_out(self, X: Any, y: Any) -> Array:
-        """log P(c | document) of documents that are counted, each without itself.
-
-        The counts are those without the document; class shares, weights and τ are those of all
-        documents. The ridge, which holds every document, is left out: a model with a ridge is
-        judged by :attr:`log_loss_`.
-
-        Parameters
-        ----------
-        X : list, array or column of str (n_documents,)
-            Documents that are counted.
-        y : array-like (n_documents,)
-            Their labels.
-
-        Returns
-        -------
-        float64 array (n_documents, n_classes)
-            Log-probabilities, in nats.
-        """
-        documents, codes = self._rows_and_codes(X, y)
-        return self._fitted().left_out(documents, codes)
-
-    # ---- explaining ------------------------------------------------------------------------------
-    def explain_one(self, document: str) -> DocumentExplanation:
-        """What each term of a document adds to the score of each class.
-
-        Parameters
-        ----------
-        document : str
-            A document.
-
-        Returns
-        -------
-        DocumentExplanation
-            Its ``base + contributions.sum(axis=0)`` is :meth:`predict_joint_log_proba`.
-        """
-        rows = self._read([document])
-        return explain_document(self._fitted(), rows, document)
-
-    def top_terms(self, label: Any, n: int = 10) -> list[tuple[Any, float]]:
-        """The terms that speak most for a class against all others, of one occurrence in a document
-        of mean length, without the ridge.
-
-        Parameters
-        ----------
-        label : label
-            A class.
-        n : int, default=10
-            How many.
-
-        Returns
-        -------
-        list of (term, float)
-            With what each adds to the score of the class, in nats.
-
-        Raises
-        ------
-        ValueError
-            For a label that is not a class of the model.
-        """
-        model = self._fitted()
-        places = np.flatnonzero(model.tally.labels == label)
-        if not places.size:
-            raise ValueError(
-                f"{label!r} is not a class of the model: name one of {model.tally.labels.tolist()}"
-            )
-        k = int(places[0])
-        scorer, tally = model.scorer, model.tally
-        value = scorer.expected[scorer.row, k].copy()
-        terms = np.repeat(np.arange(tally.n_terms), np.diff(tally.start))
-        own = tally.classes == k
-        value[terms[own]] += scorer.pair[own]
-        value -= np.bincount(terms, scorer.pair, tally.n_terms) / tally.n_classes
-        value *= np.log(2.0)
-        best = np.argsort(-value, kind="stable")[:n]
-        return list(zip(tally.terms[best].tolist(), value[best].tolist(), strict=True))
-
-    # ---- attributes ------------------------------------------------------------------------------
-    def _attribute(self, name: str) -> DocumentModel:
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError(f"TextNB has no attribute {name!r} before it is fitted")
-        return self._model
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """Class labels, sorted, (n_classes,)."""
-        return self._attribute("classes_").tally.labels
-
-    @property
-    def tally_(self) -> TermCounts:
-        """Everything that was counted."""
-        return self._attribute("tally_").tally
-
-    @property
-    def analyzer_(self) -> Any:
-        """What n-grams are made of."""
-        self._attribute("analyzer_")
-        return self._counter.options["analyzer"]
-
-    @property
-    def penalty_(self) -> float | None:
-        """The penalty of the ridge; None where there is none."""
-        ridge = self._attribute("penalty_").learned.ridge
-        return None if ridge is None else ridge.penalty
-
-    @property
-    def log_loss_(self) -> float:
-        """The log-loss of documents that the numbers in use were not learned on, in nats."""
-        return self._attribute("log_loss_").learned.figures.log_loss
-
-    @property
-    def log_loss_se_(self) -> float:
-        """The standard error of :attr:`log_loss_`."""
-        return self._attribute("log_loss_se_").learned.figures.log_loss_se
-
-    @property
-    def accuracy_(self) -> float:
-        """The accuracy on documents that the numbers in use were not learned on."""
-        return self._attribute("accuracy_").learned.figures.accuracy
-
-    @property
-    def accuracy_se_(self) -> float:
-        """The standard error of :attr:`accuracy_`."""
-        return self._attribute("accuracy_se_").learned.figures.accuracy_se
-
     # ---- saving ----------------------------------------------------------------------------------
     def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
         """Write the model to a file that :func:`tallybayes.load` reads.
@@ -566,42 +334,3 @@ class TextNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Takes what a model file held."""
         self._counter = DocumentCounter(options)
         self._model = model
-
-    def __getstate__(self) -> Any:
-        state = dict(super().__getstate__())
-        state.pop(LOCK, None)
-        return state
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.one_d_array = True
-        tags.input_tags.two_d_array = False
-        return tags
-
-
-class _Shape:
-    """What labels are compared with: so many rows."""
-
-    def __init__(self, n: int) -> None:
-        self.shape = (n,)
-
-
-def _need_documents(documents: Any) -> None:
-    """Raise unless X is a non-empty sequence of documents."""
-    if isinstance(documents, str | bytes):
-        raise ValueError(
-            "X is a single string, and documents are several: give a list, such as [document]"
-        )
-    if not hasattr(documents, "__len__"):
-        raise TypeError(
-            f"X must be a list, an array or a column of documents, got {type(documents).__name__}: "
-            "make a list of it"
-        )
-    if getattr(documents, "ndim", 1) != 1:
-        raise ValueError(
-            f"X must be one document a row, got the shape {documents.shape}: give one column, such "
-            "as frame['body']"
-        )
-    if not len(documents):
-        raise ValueError("X holds no documents (minimum of 1 is required): give at least one")

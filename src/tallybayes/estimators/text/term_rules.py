@@ -1,0 +1,58 @@
+"""The kernel's rules for what a vectorizer's parameters say, and where there are none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tallybayes import _kernels
+from tallybayes.tokens import MARKS, WORDS, compiled_rules
+
+__all__ = ["makes_terms_in_python", "need_hashing", "rules_of"]
+
+
+def makes_terms_in_python(vectorizer: Any) -> bool:
+    """Whether a parameter of a CountVectorizer is a function that takes part in making terms."""
+    functions = [vectorizer.analyzer, vectorizer.strip_accents, vectorizer.preprocessor]
+    if vectorizer.analyzer in ("word", "cjk"):
+        functions.append(vectorizer.tokenizer)
+    return any(map(callable, functions))
+
+
+def rules_of(vectorizer: Any) -> _kernels.TextRules | None:
+    """The kernel's rules for the parameters of a CountVectorizer; None where Python makes the
+    terms."""
+    if makes_terms_in_python(vectorizer):
+        return None
+    shortest, longest = vectorizer.ngram_range
+    return compiled_rules(
+        vectorizer.analyzer,
+        vectorizer.token_pattern,
+        lowercase=bool(vectorizer.lowercase),
+        strip_accents=vectorizer.strip_accents or None,
+        ngram_range=(int(shortest), int(longest)),
+    )
+
+
+def need_hashing(vectorizer: Any, rules: _kernels.TextRules | None) -> None:
+    """Raise where the parameters of a CountVectorizer do not let terms be hashed.
+
+    Raises
+    ------
+    ValueError
+        For parameters that need a vocabulary, or terms that Python makes.
+    """
+    n = vectorizer.n_features
+    given = {"vocabulary": vectorizer.vocabulary, "max_features": vectorizer.max_features}
+    clash = [name for name, value in given.items() if value is not None]
+    clash += ["min_df"] * (vectorizer.min_df != 1) + ["max_df"] * (vectorizer.max_df != 1.0)
+    if clash:
+        raise ValueError(
+            f"n_features={n} hashes terms without counting them first, so that {clash[0]} has no "
+            "meaning: omit one of the two"
+        )
+    if rules is None:
+        raise ValueError(
+            f"n_features={n} needs an analyzer that is compiled: hashing has no Python path. Omit "
+            f"preprocessor and tokenizer, and use token_pattern {WORDS!r} or {MARKS!r}, or the "
+            "analyzer 'char', 'char_wb' or 'cjk'"
+        )
