@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tallybayes.weighted.documents.ratios import BINS, TermTable
-from tallybayes.weighted.documents.rows import Documents
+from tallybayes.families.text.ratios import BINS, TermTable
+from tallybayes.tokens.rows import Documents
 
 
 def documents_of(counts):

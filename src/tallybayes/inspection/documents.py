@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from tallybayes.models.documents import DocumentModel
-from tallybayes.weighted.documents.rows import Documents
+from tallybayes.tokens.rows import Documents
 
 __all__ = ["DocumentExplanation", "explain_document", "top_terms"]
 

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from tallybayes.families.text.ratios import TermTable
 from tallybayes.labels import places_among
 from tallybayes.tally import TermCounts
+from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.documents.bin_weights import BinWeights
 from tallybayes.weighted.documents.learning import LearnedDocuments, learn_documents
-from tallybayes.weighted.documents.ratios import TermTable
 from tallybayes.weighted.documents.ridge import Features
-from tallybayes.weighted.documents.rows import Documents
 from tallybayes.weighted.documents.scorer import DocumentScorer
 
 __all__ = ["DocumentModel", "Spelling", "spelling_of"]

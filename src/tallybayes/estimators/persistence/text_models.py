@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators.persistence.parameters import constructed, field_values, plain, restored
 from tallybayes.estimators.persistence.tallies import labels
+from tallybayes.families.text.ratios import BINS
 from tallybayes.models.documents import DocumentModel, spelling_of
 from tallybayes.persistence.checks import (
     Check,
@@ -37,7 +38,6 @@ from tallybayes.weighted.documents.bin_weights import BinWeights
 from tallybayes.weighted.documents.choice import SHARES, Reading
 from tallybayes.weighted.documents.held_out import DocumentFigures
 from tallybayes.weighted.documents.learning import LearnedDocuments, Ridge
-from tallybayes.weighted.documents.ratios import BINS
 from tallybayes.weighted.documents.ridge import Features
 
 __all__ = ["plain_text_model", "restored_text_model"]

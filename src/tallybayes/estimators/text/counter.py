@@ -17,7 +17,7 @@ from tallybayes.models.documents import Spelling, spelling_of
 from tallybayes.tally import TermCounts
 from tallybayes.tally.terms import term_array
 from tallybayes.tokens import count_given, count_hashed
-from tallybayes.weighted.documents.rows import Documents
+from tallybayes.tokens.rows import Documents
 
 __all__ = ["DocumentCounter", "chosen_analyzer"]
 

@@ -18,7 +18,7 @@ from tallybayes.estimators.text.given_documents import labels_of, need_documents
 from tallybayes.inspection.documents import DocumentExplanation, explain_document, top_terms
 from tallybayes.models.documents import DocumentModel
 from tallybayes.tally import TermCounts
-from tallybayes.weighted.documents.rows import Documents
+from tallybayes.tokens.rows import Documents
 
 __all__ = ["DocumentClassifier"]
 

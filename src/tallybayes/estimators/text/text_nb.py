@@ -19,7 +19,7 @@ from tallybayes.estimators.text.given_documents import labels_of, need_documents
 from tallybayes.models.documents import DocumentModel
 from tallybayes.tally import TermCounts
 from tallybayes.tokens import MARKS
-from tallybayes.weighted.documents.rows import Documents
+from tallybayes.tokens.rows import Documents
 
 __all__ = ["TextNB"]
 

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.engines.threads import get_num_threads
+from tallybayes.families.text.ratios import TermTable, length_factor
+from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.documents.bin_weights import BinWeights, learn_bin_weights
-from tallybayes.weighted.documents.ratios import TermTable, length_factor
-from tallybayes.weighted.documents.rows import Documents
 
 __all__ = ["POWERS", "SHARES", "TAUS", "Reading", "choose_reading"]
 
@@ -49,7 +50,8 @@ class Reading(NamedTuple):
     ) -> Array:
         """The leave-one-out sums of documents that are counted, float64 (n_documents, n_classes,
         n_bins)."""
-        sums = table.sums(documents, tf, self.tau, table.share(self.share), y)
+        share = table.share(self.share)
+        sums = table.sums(documents, tf, self.tau, share, y, threads=get_num_threads())
         factor = length_factor(documents.length(tf), self.mean_length, self.power)
         sums *= factor[:, None, None]
         return sums
@@ -78,7 +80,8 @@ def choose_reading(
     candidates = [(TAUS[0], share) for share in SHARES]
     for _ in range(2):
         for tau, share in candidates:
-            sums = table.sums(documents, tf, tau, table.share(share), y)
+            of_class = table.share(share)
+            sums = table.sums(documents, tf, tau, of_class, y, threads=get_num_threads())
             for power in POWERS:
                 shrunk = sums * length_factor(length, mean_length, power)[:, None, None]
                 at, loss = learn_bin_weights(shrunk, y, weight, at, tolerance=TOLERANCE)

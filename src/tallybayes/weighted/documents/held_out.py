@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.documents.bin_weights import BinWeights, learn_bin_weights
 from tallybayes.weighted.documents.ridge import Features, RidgeProblem, TfidfColumns
-from tallybayes.weighted.documents.rows import Documents
 from tallybayes.weighted.rows import twin_folds
 
 __all__ = [

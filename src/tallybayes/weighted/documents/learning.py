@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from tallybayes.families.text.ratios import BINS, TermTable
+from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.documents.bin_weights import BinWeights, learn_bin_weights
 from tallybayes.weighted.documents.choice import Reading, choose_reading
 from tallybayes.weighted.documents.held_out import (
@@ -17,9 +19,8 @@ from tallybayes.weighted.documents.held_out import (
     follow_path,
     weights_only,
 )
-from tallybayes.weighted.documents.ratios import BINS, TermTable
 from tallybayes.weighted.documents.ridge import Features, RidgeProblem, TfidfColumns
-from tallybayes.weighted.documents.rows import Documents
+from tallybayes.weighted.documents.rows import document_keys
 from tallybayes.weighted.rows import sampled
 
 __all__ = ["LearnedDocuments", "Ridge", "learn_documents"]
@@ -84,7 +85,7 @@ def learn_documents(
     y : int32 array (n_documents,)
     ridge : bool
     """
-    keys = documents.keys(y)
+    keys = document_keys(documents, y)
     order = np.argsort(keys, kind="stable")
     with threadpool_limits(1, user_api="blas"):  # more threads would add in another order
         return _learn(table, documents.take(order), y[order], keys[order], ridge)

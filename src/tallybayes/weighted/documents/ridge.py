@@ -19,7 +19,7 @@ from scipy.special import log_softmax
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.weighted.documents.rows import Documents
+from tallybayes.tokens.rows import Documents
 
 __all__ = ["Features", "RidgeProblem", "TfidfColumns", "spread"]
 

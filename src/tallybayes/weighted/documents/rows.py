@@ -1,68 +1,31 @@
-"""Documents as rows of terms, and the canonical order in which they are learned from."""
+"""The canonical order in which documents are learned from."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.rows import salted
 
-__all__ = ["Documents"]
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+__all__ = ["document_keys"]
 
 LABEL = 1 << 32  # the salt of labels
 WORD = np.uint64(1 << 40)  # terms are below it, counts times it are distinct
 
 
-@dataclass(frozen=True, eq=False)
-class Documents:
-    """The terms of documents, with tf = log(1 + count).
+def document_keys(documents: Documents, y: NDArray[np.int32]) -> NDArray[np.uint64]:
+    """A 64-bit hash of the terms, counts and label of each document, uint64 (n_documents,).
 
     Parameters
     ----------
-    indptr : int64 array (n_documents + 1,)
-    terms : int32 array (n_entries,)
-        Ascending within a document. Equal numbers mean equal terms, however documents are ordered.
-    counts : int32 or float32 array (n_entries,)
-        How often the document has the term.
-    n_terms : int
+    documents : Documents
+    y : int32 array (n_documents,)
+        Labels.
     """
-
-    indptr: NDArray[np.int64]
-    terms: NDArray[np.int32]
-    counts: NDArray[np.generic]
-    n_terms: int
-
-    def __len__(self) -> int:
-        return len(self.indptr) - 1
-
-    @property
-    def tf(self) -> NDArray[np.float32]:
-        """log(1 + count) of each entry, float32 (n_entries,)."""
-        found: NDArray[np.float32] = np.log1p(self.counts, dtype=np.float32)
-        return found
-
-    def length(self, tf: NDArray[np.float32]) -> Array:
-        """The sum of tf of each document, float64 (n_documents,); 1 for an empty one."""
-        found = np.add.reduceat(np.append(tf, np.float32(0.0)), self.indptr[:-1], dtype=np.float64)
-        return np.where(np.diff(self.indptr) > 0, found, 1.0)
-
-    def take(self, rows: Index) -> Documents:
-        """Some documents, in this order."""
-        size = np.diff(self.indptr)[rows]
-        indptr = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
-        entries = np.repeat(self.indptr[rows] - indptr[:-1], size) + np.arange(indptr[-1])
-        return replace(self, indptr=indptr, terms=self.terms[entries], counts=self.counts[entries])
-
-    def keys(self, y: NDArray[np.int32]) -> NDArray[np.uint64]:
-        """A 64-bit hash of the terms, counts and label of each document, uint64 (n_documents,)."""
-        cell = self.terms.astype(np.uint64) + WORD * self.counts.astype(np.uint64)
-        hashed = np.append(salted(cell, 1), np.uint64(0))
-        keys = np.add.reduceat(hashed, self.indptr[:-1])
-        keys[np.diff(self.indptr) == 0] = 0
-        found: NDArray[np.uint64] = salted(keys + salted(y.astype(np.uint64), LABEL), 2)
-        return found
+    cell = documents.terms.astype(np.uint64) + WORD * documents.counts.astype(np.uint64)
+    hashed = np.append(salted(cell, 1), np.uint64(0))
+    keys = np.add.reduceat(hashed, documents.indptr[:-1])
+    keys[np.diff(documents.indptr) == 0] = 0
+    found: NDArray[np.uint64] = salted(keys + salted(y.astype(np.uint64), LABEL), 2)
+    return found

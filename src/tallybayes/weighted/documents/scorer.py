@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
+from tallybayes.families.text.ratios import TermTable
+from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.documents.learning import LearnedDocuments
-from tallybayes.weighted.documents.ratios import TermTable
-from tallybayes.weighted.documents.rows import Documents
 
 __all__ = ["DocumentScorer"]
 

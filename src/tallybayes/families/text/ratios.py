@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.threads import get_num_threads
-from tallybayes.weighted.documents.rows import Documents
+from tallybayes.tokens.rows import Documents
 
 __all__ = ["BINS", "TermTable", "length_factor"]
 
@@ -115,6 +114,8 @@ class TermTable:
         tau: float,
         share: Array,
         y: NDArray[np.int32] | None = None,
+        *,
+        threads: int = 1,
     ) -> Array:
         """Σ tf·T over the terms of each document in each bin, less its mean over the classes,
         float64 (n_documents, n_classes, n_bins).
@@ -127,6 +128,8 @@ class TermTable:
         share : float64 array (n_classes,)
         y : int32 array (n_documents,), optional
             The classes of documents that are counted: each is left out of its own sum.
+        threads : int
+            How many; the result does not depend on it.
         """
         less = 0.0 if y is None else 1.0
         found = np.empty((len(documents), self.n_classes, self.n_bins))
@@ -143,7 +146,7 @@ class TermTable:
             self.row,
             self.bins(less),
             found,
-            get_num_threads(),
+            threads,
         )
         return found
 

@@ -1,0 +1,1 @@
+"""Text: what its terms say of the classes."""
