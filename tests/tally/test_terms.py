@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from tallybayes.errors import IncompatibleTallies, NegativeTally
 from tallybayes.tally import TermCounts
-from tallybayes.tally.terms import term_array
+from tallybayes.tally.term_arrays import places_of_terms, term_array, terms_ascend, union_of_terms
 from tallybayes.testing import laws
 
-WORDS = ["", "a", "ab", "b", "straße", "語", "\U0001f600"]
+LONG = ["a term of more than 15 bytes", "a term of more than that", "語" * 9, "z" * 300]
+WORDS = ["", "a", "ab", "b", "straße", "語", "\U0001f600", "a\0", "a\0b", "\0", "\0 \0", *LONG]
+TERMS = st.text("aé\0 語", max_size=24)
 documents = st.lists(
     st.tuples(st.sets(st.sampled_from(WORDS)), st.sampled_from(["x", "yy", "z"])), max_size=8
 )
@@ -115,3 +117,25 @@ def test_memory_grows_with_the_pairs_that_were_seen():
     )
     assert sum(array.nbytes for array in tally.arrays().values()) < 10_000_000
     assert (tally + tally).counts.tolist() == [2.0] * n
+
+
+@given(st.sets(TERMS, max_size=200), st.sets(TERMS, max_size=200))
+def test_terms_of_any_length_and_with_nul_are_found_and_joined(held, others):
+    a, b = sorted(held), sorted(others)
+    expected = [a.index(term) if term in held else -1 for term in b]
+    assert places_of_terms(term_array(a), term_array(b)).tolist() == expected
+    joined = union_of_terms(term_array(a), term_array(b))
+    assert joined.tolist() == sorted(held | others)
+    assert terms_ascend(joined)
+    assert terms_ascend(joined[::-1]) == (len(joined) < 2)
+
+
+def test_few_terms_are_found_among_many():
+    held = sorted(
+        {f"{kind} {i}" for i in range(300) for kind in ("short", "of many letters\0", "\0")}
+    )
+    for place, term in enumerate(held):
+        assert places_of_terms(term_array(held), term_array([term, term + "!"])).tolist() == [
+            place,
+            -1,
+        ]

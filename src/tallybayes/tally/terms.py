@@ -17,20 +17,12 @@ from tallybayes import _kernels
 from tallybayes.errors import IncompatibleTallies, NegativeTally
 from tallybayes.labels import joined_labels, places_among
 from tallybayes.tally.base import is_nothing, is_residue
+from tallybayes.tally.term_arrays import places_of_terms, term_array, union_of_terms
 
-__all__ = ["TermCounts", "term_array"]
+__all__ = ["TermCounts"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-
-def term_array(terms: Any) -> NDArray[Any]:
-    """Terms as the tally holds them: strings as NumPy's variable-width strings, numbers of hash
-    buckets as int64."""
-    found = np.asarray(terms)
-    if found.dtype.kind in "iu":
-        return found.astype(np.int64)
-    return np.asarray(terms, dtype=np.dtypes.StringDType())
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +148,7 @@ class TermCounts:
             )
         if not len(other.terms) or self.terms is other.terms:
             return self.terms
-        return np.union1d(self.terms, other.terms) if len(self.terms) else other.terms
+        return union_of_terms(self.terms, other.terms) if len(self.terms) else other.terms
 
     def _plus(self, other: Self, factor: float) -> Self:
         """Σ over both, `other` times a factor; what rounding has left of a difference is 0."""
@@ -167,7 +159,7 @@ class TermCounts:
         terms, labels = self._joined_terms(other), joined_labels(self.labels, other.labels)
         both = [
             tally._cells(
-                np.searchsorted(terms, tally.terms),
+                places_of_terms(terms, tally.terms),
                 places_among(tally.labels, labels),
                 max(len(labels), 1),
             )
@@ -227,10 +219,7 @@ class TermCounts:
     # ---- reading ---------------------------------------------------------------------------------
     def places(self, terms: NDArray[Any]) -> Index:
         """The place of each of some terms, (n,), −1 for those that hold nothing."""
-        if not self.n_terms:
-            return np.full(len(terms), -1)
-        at = np.minimum(np.searchsorted(self.terms, terms), self.n_terms - 1)
-        return np.where(self.terms[at] == terms, at, -1)
+        return places_of_terms(self.terms, terms)
 
     def need_non_negative(self, action: str) -> None:
         """Raises NegativeTally where more was taken away than was counted.

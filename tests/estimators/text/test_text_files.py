@@ -222,3 +222,16 @@ def test_an_array_too_many_or_too_few_is_named():
     parts.model["dict"] = [[k, None if k == "penalty" else v] for k, v in held.items()]
     with pytest.raises(ModelFileError, match=r"the file has 'ridge\.\w+'"):
         loaded(parts.joined())
+
+
+def test_long_terms_and_terms_with_nul_update_forget_and_load(tmp_path):
+    # which NumPy's own searches and comparisons of variable-width strings get wrong
+    first = ["extraordinarily unreasonable\0x weather", "internationalisation\0 \0 everywhere"]
+    more = ["extraordinarily unreasonable\0y sea", "misunderstandings \0z internationalisation\0"]
+    model = TextNB(ridge=False).fit(first, ["a", "b"])
+    whole = TextNB(ridge=False).fit(first, ["a", "b"]).partial_fit(more, ["a", "b"])
+    assert whole.tally_ == TextNB(ridge=False).fit(first + more, ["a", "b", "a", "b"]).tally_
+    whole.save(tmp_path / "m.tally")
+    again = tallybayes.load(tmp_path / "m.tally")
+    assert again.tally_.terms.tolist() == whole.tally_.terms.tolist()
+    assert again.forget(more, ["a", "b"]).tally_ == model.tally_

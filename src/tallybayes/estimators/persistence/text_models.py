@@ -34,6 +34,7 @@ from tallybayes.persistence.checks import (
     whole,
 )
 from tallybayes.tally import TermCounts
+from tallybayes.tally.term_arrays import terms_ascend
 from tallybayes.weighted.documents.bin_weights import BinWeights
 from tallybayes.weighted.documents.choice import SHARES, Reading
 from tallybayes.weighted.documents.held_out import DocumentFigures
@@ -243,7 +244,7 @@ def _terms(held: _Held, n_features: int | None) -> NDArray[Any]:
         need(bool((end[1:] >= end[:-1]).all()), "terms.end ascends")
         need(int(end[-1] if len(end) else 0) == len(content), "terms.end ends with the text")
         terms = _decoded(content, np.append(np.int64(0), end))
-    need(bool((terms[1:] > terms[:-1]).all()), "terms are distinct and in order")
+    need(terms_ascend(terms), "terms are distinct and in order")
     return terms
 
 

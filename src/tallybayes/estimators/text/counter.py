@@ -15,7 +15,7 @@ from tallybayes.estimators.text.count_vectorizer import CountVectorizer
 from tallybayes.estimators.text.term_rules import rules_of
 from tallybayes.models.documents import Spelling, spelling_of
 from tallybayes.tally import TermCounts
-from tallybayes.tally.terms import term_array
+from tallybayes.tally.term_arrays import term_array
 from tallybayes.tokens import count_given, count_hashed
 from tallybayes.tokens.rows import Documents
 
