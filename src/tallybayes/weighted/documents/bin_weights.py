@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve
 from scipy.special import log_softmax
 
-__all__ = ["BinWeights", "learn_bin_weights"]
+__all__ = ["PENALTY", "BinWeights", "learn_bin_weights"]
 
 Array = NDArray[np.float64]
 
@@ -132,6 +132,7 @@ def learn_bin_weights(
     start: BinWeights,
     *,
     tolerance: float = 1e-8,
+    penalty: float = PENALTY,
 ) -> tuple[BinWeights, float]:
     """The weights of the least penalised loss, and that loss over the weight of the documents.
 
@@ -144,10 +145,12 @@ def learn_bin_weights(
     start : BinWeights
     tolerance : float
         In nats a document: it stops when a step is expected to gain less.
+    penalty : float
+        Of the squares of the weights.
     """
     total = float(weight.sum())
     scale = np.sqrt(np.einsum("i,ikg->g", weight, sums**2) / (total * sums.shape[1])) + 1e-3
-    ridge = PENALTY * scale**2
+    ridge = penalty * scale**2
     at = _Loss(sums, y, weight, ridge, start)
     n_bins = sums.shape[2]
     for _ in range(STEPS):

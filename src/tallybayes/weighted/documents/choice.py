@@ -52,9 +52,12 @@ class Reading(NamedTuple):
         n_bins)."""
         share = table.share(self.share)
         sums = table.sums(documents, tf, self.tau, share, y, threads=get_num_threads())
-        factor = length_factor(documents.length(tf), self.mean_length, self.power)
-        sums *= factor[:, None, None]
+        sums *= self.factor(documents, tf)[:, None, None]
         return sums
+
+    def factor(self, documents: Documents, tf: NDArray[np.float32]) -> Array:
+        """What the sums of documents are multiplied by for their length, (n_documents,)."""
+        return length_factor(documents.length(tf), self.mean_length, self.power)
 
 
 def choose_reading(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from tallybayes.tokens.rows import Documents
-from tallybayes.weighted.documents.bin_weights import BinWeights, learn_bin_weights
+from tallybayes.weighted.documents.bin_weights import PENALTY, BinWeights, learn_bin_weights
 from tallybayes.weighted.documents.ridge import Features, RidgeProblem, TfidfColumns
 from tallybayes.weighted.rows import twin_folds
 
@@ -83,6 +83,8 @@ class LearningDocuments(NamedTuple):
     weight : float64 array (n_documents,)
     keys : uint64 array (n_documents,)
         Hashes of what they hold.
+    penalty : float
+        Of the weights.
     """
 
     documents: Documents
@@ -90,6 +92,7 @@ class LearningDocuments(NamedTuple):
     y: NDArray[np.int32]
     weight: Array
     keys: NDArray[np.uint64]
+    penalty: float = PENALTY
 
     @property
     def n_classes(self) -> int:
@@ -99,9 +102,12 @@ class LearningDocuments(NamedTuple):
         """Some of them, in this order."""
         if len(rows) == len(self.y):
             return self
-        documents = self.documents.take(rows)
-        return LearningDocuments(
-            documents, self.sums[rows], self.y[rows], self.weight[rows], self.keys[rows]
+        return self._replace(
+            documents=self.documents.take(rows),
+            sums=self.sums[rows],
+            y=self.y[rows],
+            weight=self.weight[rows],
+            keys=self.keys[rows],
         )
 
     def folds(self, n: int) -> Index:
@@ -113,7 +119,8 @@ class LearningDocuments(NamedTuple):
         kept = ~out
         if not kept.any():
             return BinWeights.start(self.sums.shape[2], self.n_classes)
-        return learn_bin_weights(self.sums[kept], self.y[kept], self.weight[kept], start)[0]
+        sums, y, weight = self.sums[kept], self.y[kept], self.weight[kept]
+        return learn_bin_weights(sums, y, weight, start, penalty=self.penalty)[0]
 
 
 def weights_only(learning: LearningDocuments, weights: BinWeights) -> DocumentFigures:

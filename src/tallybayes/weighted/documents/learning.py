@@ -23,7 +23,7 @@ from tallybayes.weighted.documents.ridge import Features, RidgeProblem, TfidfCol
 from tallybayes.weighted.documents.rows import document_keys
 from tallybayes.weighted.rows import sampled
 
-__all__ = ["LearnedDocuments", "Ridge", "learn_documents"]
+__all__ = ["LearnedDocuments", "Ridge", "finished", "learn_documents", "some_documents"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -91,7 +91,7 @@ def learn_documents(
         return _learn(table, documents.take(order), y[order], keys[order], ridge)
 
 
-def _some(
+def some_documents(
     documents: Documents, y: NDArray[np.int32], n_classes: int, most: int
 ) -> tuple[Index, Array]:
     """About so many documents, and what each stands for."""
@@ -106,9 +106,11 @@ def _learn(
     ridge: bool,
 ) -> LearnedDocuments:
     n, k = len(y), table.n_classes
-    rows, weight = _some(documents, y, k, min(CHOSEN_ON, n * ENTRIES // (len(documents.terms) + 1)))
+    rows, weight = some_documents(
+        documents, y, k, min(CHOSEN_ON, n * ENTRIES // (len(documents.terms) + 1))
+    )
     reading, start = choose_reading(table, documents.take(rows), y[rows], weight)
-    rows, weight = _some(documents, y, k, MOST_SUMS // (k * table.n_bins))
+    rows, weight = some_documents(documents, y, k, MOST_SUMS // (k * table.n_bins))
     if len(rows) < n:
         documents, y, keys = documents.take(rows), y[rows], keys[rows]
     tf = documents.tf
@@ -116,17 +118,40 @@ def _learn(
         documents, reading.left_out(table, documents, tf, y), y, weight, keys
     )
     weights, _ = learn_bin_weights(learning.sums, y, weight, start)
+    return finished(table, reading, learning, weights, ridge)
+
+
+def finished(
+    table: TermTable,
+    reading: Reading,
+    learning: LearningDocuments,
+    weights: BinWeights,
+    ridge: bool,
+) -> LearnedDocuments:
+    """Figures, and a ridge where it predicts held-out documents better.
+
+    Parameters
+    ----------
+    table : TermTable
+        The counts of the model.
+    reading : Reading
+    learning : LearningDocuments
+    weights : BinWeights
+        Learned on them.
+    ridge : bool
+    """
+    documents, y, k = learning.documents, learning.y, table.n_classes
     weights = weights.filled(learning.sums, BINS)
     if not ridge or len(y) < 2 * FOLDS or k < 2:
         return LearnedDocuments(reading, weights, None, weights_only(learning, weights))
     total = float(table.documents.sum())
     features = Features.of(table.frequency, total, MOST_COEFFICIENTS // k)
-    rows, _ = _some(documents, y, k, PATH)
+    rows, _ = some_documents(documents, y, k, PATH)
     penalty, scale, a, figures = follow_path(learning.take(rows), features, weights)
     if penalty is None:
         return LearnedDocuments(reading, weights, None, figures)
-    columns = TfidfColumns.of(documents, tf, features)
-    problem = RidgeProblem(columns, weights.scores(learning.sums), y, weight)
+    columns = TfidfColumns.of(documents, documents.tf, features)
+    problem = RidgeProblem(columns, weights.scores(learning.sums), y, learning.weight)
     begin = np.zeros_like(problem.a)
     begin[rows] = a
     problem.start_at(begin)
