@@ -14,7 +14,7 @@ from tallybayes.labels import joined_labels
 
 __all__ = ["Columns", "Kind", "Schema", "SomeLevels"]
 
-Kind = Literal["levels", "sums", "moments", "grid", "cross"]
+Kind = Literal["levels", "sums", "moments", "grid", "cross", "terms"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -23,7 +23,7 @@ class Columns:
 
     Parameters
     ----------
-    kind : {"levels", "sums", "moments", "grid", "cross"}
+    kind : {"levels", "sums", "moments", "grid", "cross", "terms"}
         The kind of tally they need.
     n_features : int
     names : tuple of str, optional
@@ -45,6 +45,9 @@ class Columns:
     dates : bool
         For moments and grid of a table's column: its numbers are days since 1970, which join with
         no other numbers.
+    terms : str
+        For terms of a table's column: how its documents become terms, in words; tallies of other
+        terms do not join.
     """
 
     kind: Kind
@@ -57,6 +60,7 @@ class Columns:
     origin: NDArray[np.float64] | None = None
     open: bool = False
     dates: bool = False
+    terms: str = ""
 
     @property
     def key(self) -> tuple[tuple[str, ...] | None, str]:
@@ -105,6 +109,11 @@ class Columns:
                 f"column {self.names and self.names[0]!r} holds dates in one part and numbers in "
                 "another: give all of it as dates, or all as numbers"
             )
+        if self.terms != other.terms:
+            raise IncompatibleTallies(
+                f"column {self.names and self.names[0]!r} was counted as other terms in each part, "
+                f"{self.terms} and {other.terms}: declare the same Text(…) for all parts"
+            )
         if self.open and other.open:
             return self._with_levels_of(other)
         if (self.levels is None) != (other.levels is None) or (
@@ -143,6 +152,8 @@ class Columns:
             parts.append(b"-" if array is None else (array + 0).tobytes())  # −0 is 0
         if self.dates:
             parts.append(b"dates")
+        if self.terms:
+            parts.append(self.terms.encode())
         parts.append(repr(self.levels and [v.tolist() for v in self.levels]).encode())
         return parts
 
@@ -181,6 +192,8 @@ def _ways(groups: tuple[Columns, ...]) -> dict[str, tuple[str, Columns]]:
         together = group.kind in ("sums", "cross")
         for name in names:
             what = f"one of a group's {group.kind}" if together else "a column by itself"
+            if group.kind == "terms":
+                what = "text"
             if group.dates:
                 what = "dates"
             ways[name] = what, group

@@ -9,7 +9,12 @@ import tallybayes
 from tallybayes.engines.memory.part import Part
 from tallybayes.engines.memory.score_kinds import GROUPS, NUMBERS
 from tallybayes.families.contract.cells import CellLaw
-from tallybayes.families.contract.column_family import BinnedReading, ColumnFamily, GroupLikelihood
+from tallybayes.families.contract.column_family import (
+    BinnedReading,
+    ColumnFamily,
+    DocumentLikelihood,
+    GroupLikelihood,
+)
 from tallybayes.families.contract.density import NumberDensity
 
 ROOT = Path(tallybayes.__file__).parent
@@ -32,7 +37,15 @@ def test_nothing_outside_families_asks_for_their_types():
     assert {Part.__name__} < with_subclasses(Part)
     assert all(kind.__name__ in with_subclasses(Part) for kind in [*GROUPS.values()])
     assert all(kind.__name__ in with_subclasses(Part) for kind in [*NUMBERS.values()])
-    contracts = (Part, ColumnFamily, NumberDensity, GroupLikelihood, BinnedReading, CellLaw)
+    contracts = (
+        Part,
+        ColumnFamily,
+        NumberDensity,
+        DocumentLikelihood,
+        GroupLikelihood,
+        BinnedReading,
+        CellLaw,
+    )
     answering = {"Term"}.union(*map(with_subclasses, contracts))
     asked = [
         f"{path.relative_to(ROOT)}:{line} asks for {name}"

@@ -20,6 +20,7 @@ from tallybayes.families.priors.gamma import Gamma
 from tallybayes.families.priors.normal_inverse_gamma import NormalInverseGamma
 from tallybayes.families.priors.normal_inverse_wishart import NormalInverseWishart
 from tallybayes.families.registry import register_family
+from tallybayes.families.text.text import Text
 
 __all__ = [
     "Bernoulli",
@@ -41,5 +42,6 @@ __all__ = [
     "NumberFamily",
     "Poisson",
     "Smooth",
+    "Text",
     "register_family",
 ]

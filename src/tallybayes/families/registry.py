@@ -23,6 +23,7 @@ from tallybayes.families.lookup.binned import Binned
 from tallybayes.families.lookup.categorical import Categorical
 from tallybayes.families.numeric.gaussian import Gaussian
 from tallybayes.families.numeric.kernel_density import Smooth
+from tallybayes.families.text.text import Text
 
 __all__ = [
     "family_names",
@@ -44,6 +45,7 @@ _FAMILIES: dict[str, type[ColumnFamily]] = {
     "binned": Binned,
     "smooth": Smooth,
     "multinomial": Multinomial,
+    "text": Text,
 }
 
 

@@ -16,7 +16,7 @@ from tallybayes.inspection.frames import frame
 from tallybayes.models.table import TableModel
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import numbers_and_strings
-from tallybayes.tally import CrossMoments, FeatureSums, GridCounts, LevelCounts
+from tallybayes.tally import CrossMoments, FeatureSums, GridCounts, LevelCounts, TextCounts
 from tallybayes.tally.base import RESIDUE
 
 __all__ = ["column_importances", "column_tables"]
@@ -81,6 +81,9 @@ def _of_group(model: TableModel, part: Any) -> dict[str, float]:
         means = tally.sums / np.maximum(rows, 1e-300)[:, None]
     elif isinstance(tally, CrossMoments):
         means = tally.mean_and_squares()[0]
+    elif isinstance(tally, TextCounts):
+        apart = _apart(part.likelihood.at_class_means(model.tally.classes.row_weight))
+        return {part.name: float(tally.documents @ apart) / max(float(rows.sum()), 1e-300)}
     else:
         return dict.fromkeys(part.columns, 0.0)
     means = means[rows > 0.0]
@@ -98,7 +101,8 @@ def column_importances(model: TableModel) -> Array:
     to a class less the smallest, on average over the training rows, each left out of the counts.
 
     Levels and bins are exact; of a density, all numbers of a cell of the grid are read as one. Of a
-    group of columns the contributions are those at the class means. A column that is left out is 0.
+    group of columns the contributions are those at the class means; of a text, those of the terms
+    that a class has on average. A column that is left out is 0.
     """
     found: dict[str, float] = {}
     for part in model.parts:

@@ -14,6 +14,7 @@ from tallybayes.families.registry import family_names, family_of_name, is_family
 from tallybayes.schema import Kind
 from tallybayes.tables import Empty, Table
 from tallybayes.tables.objects import as_text
+from tallybayes.tokens.analyzer import Analyzer
 
 __all__ = [
     "Declared",
@@ -122,7 +123,13 @@ class Declared:
         return name in self.families and self.families[name] is None
 
     def is_text(self, name: str) -> bool:
-        return self._reads(name) == "levels"
+        return self._reads(name) in ("levels", "documents")
+
+    @property
+    def analyzers(self) -> dict[str, Analyzer]:
+        """How the documents of columns of text become terms, by column."""
+        found = ((name, family) for name, family in self.families.items() if family is not None)
+        return {name: family.terms for name, family in found if family.reads == "documents"}
 
     def is_number(self, name: str) -> bool:
         return self._reads(name) == "numbers" or name in self.grouped

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.memory.lookup_scores import KindsPart, LevelsPart
-from tallybayes.engines.memory.score_kinds import group_part, number_part
+from tallybayes.engines.memory.score_kinds import group_part, number_part, text_part
 from tallybayes.engines.threads import get_num_threads, in_threads
 from tallybayes.families import Categorical
 from tallybayes.families.contract.column_family import (
@@ -31,7 +31,7 @@ from tallybayes.models.column_declarations import Declared
 from tallybayes.models.data_warnings.identifiers import is_identifier, warn_of_identifier
 from tallybayes.models.mixed_columns import A_NUMBER
 from tallybayes.parameters import Unseen
-from tallybayes.tally import GridCounts, LevelCounts, Moments, TableTally
+from tallybayes.tally import GridCounts, LevelCounts, Moments, TableTally, TextCounts
 from tallybayes.tally.base import RESIDUE
 
 __all__ = [
@@ -149,6 +149,8 @@ class _Reader:
             return self._numbers(name)
         if ((name,), "levels") in self.here or self.declared.levels(name):
             return self._levels(name)
+        if ((name,), "terms") in self.here:
+            return self._text(name)
         return ColumnReading(name, "nothing yet", "left out", "no value was seen", None)
 
     # ---- strings ---------------------------------------------------------------------------------
@@ -310,6 +312,15 @@ class _Reader:
         return ColumnReading(
             name, holds, what, why, part, alpha, reading.brief, is_usual=family is None
         )
+
+    # ---- text ------------------------------------------------------------------------------------
+    def _text(self, name: str) -> ColumnReading:
+        tally = self.here[(name,), "terms"][1]
+        assert isinstance(tally, TextCounts)
+        family = self.declared.families[name]
+        likelihood = family.likelihood(tally, self.context)
+        part = text_part(name, likelihood, family.terms, len(self.rows))
+        return ColumnReading(name, "text", likelihood.in_schema, "declared", part)
 
     # ---- groups ----------------------------------------------------------------------------------
     def read_group(self, names: tuple[str, ...], family: Any) -> dict[str, ColumnReading]:

@@ -33,7 +33,14 @@ from tallybayes.tables.columns import (
     strings_of,
     text_of_number,
 )
-from tallybayes.tally import ClassCounts, GridCounts, LevelCounts, TableTally, Tally
+from tallybayes.tally import (
+    ClassCounts,
+    GridCounts,
+    LevelCounts,
+    TableTally,
+    Tally,
+    TextCounts,
+)
 
 __all__ = [
     "A_NUMBER",
@@ -88,6 +95,8 @@ def held_values(schema: Schema) -> dict[str, Held]:
                 levels = () if group.levels is None else group.levels[0].tolist()
                 found = found._replace(strings=True, together=A_NUMBER in levels)
                 found = found._replace(booleans=BOOLEANS.issuperset(levels[:3]))
+            elif group.kind == "terms":
+                found = found._replace(strings=True)
             else:
                 found = found._replace(numbers=True, dates=found.dates or group.dates)
             held[name] = found
@@ -101,6 +110,8 @@ def values_of_columns(tally: TableTally) -> dict[str, float]:
         if columns.names is not None and isinstance(group, LevelCounts | GridCounts):
             name = columns.names[0]
             rows[name] = rows.get(name, 0.0) + float(group.counts.sum())
+        elif columns.names is not None and isinstance(group, TextCounts):
+            rows[columns.names[0]] = float(group.documents.sum())
     return rows
 
 

@@ -16,6 +16,7 @@ from tallybayes.parameters.columns import (
     PooledLess,
     PooledTerms,
     QuadraticTerms,
+    TermScores,
     TriangularTerms,
 )
 from tallybayes.parameters.improper import ImproperPrior
@@ -50,6 +51,7 @@ __all__ = [
     "Quadratic",
     "QuadraticTerms",
     "SumsWithout",
+    "TermScores",
     "TriangularTerms",
     "Unseen",
     "Without",

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.tally import GridCounts
+from tallybayes.tally import GridCounts, TextCounts
+from tallybayes.tokens.rows import Documents
 
 __all__ = [
     "Cells",
@@ -20,6 +21,7 @@ __all__ = [
     "PooledLess",
     "PooledTerms",
     "QuadraticTerms",
+    "TermScores",
     "TriangularTerms",
 ]
 
@@ -278,3 +280,29 @@ class Correlated(Protocol):
 
     def described(self) -> Description:
         """The parameters in words."""
+
+
+class TermScores(Protocol):
+    """What the documents of a column say, by the terms that were counted."""
+
+    @property
+    def counts(self) -> TextCounts:
+        """What was counted."""
+
+    def scores(self, documents: Documents, threads: int = 1) -> Array:
+        """What each document adds, float64 (n_documents, n_classes)."""
+
+    def contributions(self, documents: Documents) -> Array:
+        """What each term of each document adds, float64 (n_entries, n_classes)."""
+
+    def without(self, documents: Documents, own: NDArray[np.intp], weight: Array) -> Array:
+        """:meth:`scores` of counted documents, each after it is taken out."""
+
+    def at_class_means(self, row_weight: Array) -> Array:
+        """What the documents of each class say on average, float64 (n_classes, n_classes)."""
+
+    def telling(self, most: int) -> NDArray[np.intp]:
+        """The places of the terms that say most, those first that say most."""
+
+    def described(self) -> Description:
+        """What the most telling terms add, in words."""

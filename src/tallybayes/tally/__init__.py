@@ -12,6 +12,7 @@ from tallybayes.tally.moments import Moments
 from tallybayes.tally.sums import FeatureSums
 from tallybayes.tally.table import TableTally
 from tallybayes.tally.terms import TermCounts
+from tallybayes.tally.text import TextCounts
 
 __all__ = [
     "UNIT_ROWS",
@@ -25,6 +26,7 @@ __all__ = [
     "TableTally",
     "Tally",
     "TermCounts",
+    "TextCounts",
     "effective_row_weight",
     "effective_rows",
 ]

@@ -19,6 +19,7 @@ from tallybayes.tally.grid import GridCounts
 from tallybayes.tally.levels import LevelCounts
 from tallybayes.tally.moments import Moments
 from tallybayes.tally.sums import FeatureSums
+from tallybayes.tally.text import TextCounts
 
 __all__ = ["TableTally", "zero_tally"]
 
@@ -36,6 +37,8 @@ def zero_tally(columns: Columns, n_classes: int) -> Tally:
         return CrossMoments.zeros(n_classes, columns.origin)
     if columns.kind == "grid":
         return GridCounts.zeros(n_classes)
+    if columns.kind == "terms":
+        return TextCounts.zeros(n_classes)
     return FeatureSums.zeros(n_classes, columns.n_features)
 
 
@@ -55,6 +58,8 @@ def _held_columns(
     columns: Columns, group: Tally, n_declared: NDArray[np.int64] | None
 ) -> tuple[Columns, Tally] | None:
     """Columns with the levels that rows hold, and their tally; None for a column without values."""
+    if isinstance(group, TextCounts) and not group.documents.any():
+        return None
     if not isinstance(group, LevelCounts):
         return columns, group
     seen: NDArray[np.bool_] = np.asarray(group.counts.any(axis=0))

@@ -96,7 +96,7 @@ class TermCounts:
         return len(self.labels)
 
     @property
-    def _term_of(self) -> Index:
+    def pair_terms(self) -> Index:
         """The term of each pair."""
         return np.repeat(np.arange(self.n_terms), np.diff(self.start))
 
@@ -116,7 +116,7 @@ class TermCounts:
 
     def _cells(self, terms: Index, labels: Index, n_classes: int) -> NDArray[np.int64]:
         """The cells of the pairs, where terms and classes have moved to these places."""
-        return terms[self._term_of].astype(np.int64) * n_classes + labels[self.classes]
+        return terms[self.pair_terms].astype(np.int64) * n_classes + labels[self.classes]
 
     def _held(self) -> Self:
         """Without what holds nothing."""
@@ -195,6 +195,17 @@ class TermCounts:
         )._held()
 
     __rmul__ = __mul__
+
+    def weighted(self, by_class: Array) -> Self:
+        """The weight of the documents of class k multiplied by ``by_class[k]``."""
+        return type(self)(
+            self.terms,
+            self.labels,
+            self.documents * by_class,
+            self.start,
+            self.classes,
+            self.counts * by_class[self.classes],
+        )._held()
 
     def __neg__(self) -> Self:
         return self * -1.0

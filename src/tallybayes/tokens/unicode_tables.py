@@ -99,6 +99,11 @@ _STRIP: dict[Accents, Callable[[str], str]] = {
 }
 
 
+def stripped(text: str, accents: Accents) -> str:
+    """A text without accents."""
+    return _STRIP[accents](text)
+
+
 def _decomposed() -> Iterator[str]:
     """The characters that NFKD takes apart, and combining ones."""
     yield from map(chr, range(0xAC00, 0xD7A4))  # Hangul, which is taken apart by rule

@@ -58,7 +58,7 @@ class Counting:
         self.kinds: dict[str, Kind | None] = {self.target: "text"}
         for name, family in self.families.items():
             if family is not None:
-                self.kinds[name] = "text" if family.reads == "levels" else "number or date"
+                self.kinds[name] = "number or date" if family.reads == "numbers" else "text"
         self.names: list[str] | None = None
         self.sample: Sample
 

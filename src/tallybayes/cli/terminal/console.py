@@ -20,7 +20,7 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
-from rich.text import Text
+from rich.text import Text as StyledText
 
 from tallybayes.cli.terminal.escapes import json_safe, one_line, visible
 from tallybayes.cli.terminal.failures import naming_output
@@ -42,9 +42,9 @@ def number_of(amount: float, what: str) -> str:
     return f"{amount:,.10g} {what}" if amount == 1 else f"{amount:,.10g} {what}s"
 
 
-def line(text: str = "", style: str = "") -> Text:
+def line(text: str = "", style: str = "") -> StyledText:
     """A line, or a cell of a table, in a style."""
-    return Text(visible(text), style=style)
+    return StyledText(visible(text), style=style)
 
 
 def say(*items: Any) -> None:
@@ -84,7 +84,9 @@ def document(command: str, content: dict[str, Any]) -> None:
 class _Table:
     """A table below its title; where it is wider than the terminal, a list of its rows."""
 
-    def __init__(self, title: str, heads: list[str], rows: list[list[Text]], chart: bool) -> None:
+    def __init__(
+        self, title: str, heads: list[str], rows: list[list[StyledText]], chart: bool
+    ) -> None:
         self.title, self.heads, self.rows, self.chart = title, heads, rows, chart
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -122,16 +124,16 @@ class _Table:
             made.add_row(*row[:n_columns])
         return made
 
-    def _as_list(self) -> Iterator[Text]:
+    def _as_list(self) -> Iterator[StyledText]:
         """Each row as its first cell, and the others below it beside their heads."""
         heads = [head.removeprefix(">") for head in self.heads[: len(self.heads) - self.chart]]
         widest = max((cell_len(head) for head in heads[1:]), default=0)
         for row in self.rows:
             yield line()
-            yield Text.assemble((row[0].plain or "–", row[0].style))
+            yield StyledText.assemble((row[0].plain or "–", row[0].style))
             for head, cell in zip(heads[1:], row[1:], strict=False):
                 if cell.plain:
-                    yield Text.assemble(f"  {visible(head).ljust(widest)}  ", cell)
+                    yield StyledText.assemble(f"  {visible(head).ljust(widest)}  ", cell)
         yield line()
 
 
@@ -145,7 +147,7 @@ def table(
     title : str
     heads : iterable of str
         Those that begin with ">" are set to the right.
-    rows : iterable of sequences of str or Text
+    rows : iterable of sequences of str or StyledText
         Long cells are cut.
     chart : bool
         Whether the last column is drawn, and dropped where there is no room.
@@ -153,8 +155,8 @@ def table(
     return _Table(cut(title, 3 * MAX_CELL), [cut(h) for h in heads], [*map(_cells, rows)], chart)
 
 
-def _cells(row: Sequence[Any]) -> list[Text]:
-    return [cell if isinstance(cell, Text) else line(cut(str(cell))) for cell in row]
+def _cells(row: Sequence[Any]) -> list[StyledText]:
+    return [cell if isinstance(cell, StyledText) else line(cut(str(cell))) for cell in row]
 
 
 def cut(text: str, most: int = MAX_CELL) -> str:

@@ -9,8 +9,9 @@ from tallybayes.engines.memory.count_scores import CountsPart
 from tallybayes.engines.memory.density_scores import DensityPart
 from tallybayes.engines.memory.lookup_scores import BinsPart, KindsPart
 from tallybayes.engines.memory.part import Part
+from tallybayes.engines.memory.text_scores import TextPart
 
-__all__ = ["group_part", "number_part"]
+__all__ = ["group_part", "number_part", "text_part"]
 
 NUMBERS: dict[str, type[BinsPart | DensityPart]] = {"cells": BinsPart, "density": DensityPart}
 GROUPS: dict[str, type[CountsPart | CorrelatedPart]] = {
@@ -37,3 +38,8 @@ def group_part(columns: tuple[str, ...], likelihood: Any, n_classes: int) -> Par
     """What a group of columns adds to the score; `likelihood` is a GroupLikelihood."""
     kind = GROUPS[likelihood.score_kind]
     return kind(columns=columns, likelihood=likelihood, n_classes=n_classes)
+
+
+def text_part(name: str, likelihood: Any, analyzer: Any, n_classes: int) -> Part:
+    """What a column of text adds to the score; `likelihood` is a DocumentLikelihood."""
+    return TextPart(columns=(name,), likelihood=likelihood, analyzer=analyzer, n_classes=n_classes)

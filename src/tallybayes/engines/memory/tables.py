@@ -18,21 +18,25 @@ from tallybayes.engines.groups import (
     raise_too_large,
 )
 from tallybayes.engines.memory.arrays import ArrayEngine
+from tallybayes.engines.memory.text_scores import distinct_documents
 from tallybayes.engines.threads import get_num_threads, in_threads
 from tallybayes.schema import Columns, Kind, Schema
-from tallybayes.tables import Mixed, Numbers, Strings, Table
+from tallybayes.tables import Column, Mixed, Numbers, Strings, Table
 from tallybayes.tally import (
     CrossMoments,
     GridCounts,
     LevelCounts,
     Moments,
     TableTally,
+    TextCounts,
 )
 from tallybayes.tally.grid import BUDGET
 from tallybayes.tally.moments import origin_of
+from tallybayes.tokens.analyzer import Analyzer
 
 __all__ = [
     "collect_table",
+    "text_group",
 ]
 
 Array = NDArray[np.float64]
@@ -155,12 +159,53 @@ def _cross(
     return cross_group(names, tally)
 
 
+def _texts(
+    name: str, column: Column, analyzer: Analyzer, codes: Codes, n_classes: int, weights: Weights
+) -> list[Group]:
+    """Document frequencies of a column of text; missing values are left out."""
+    documents, rows, of_row = distinct_documents(column)
+    weights = None if weights is None else weights[rows]
+    return text_group(name, documents, of_row, analyzer, codes[rows], n_classes, weights)
+
+
+def text_group(
+    name: str,
+    documents: list[str],
+    of_row: NDArray[np.intp],
+    analyzer: Analyzer,
+    codes: Codes,
+    n_classes: int,
+    weights: Weights,
+) -> list[Group]:
+    """The group of a column of text; none where no row has a text.
+
+    Parameters
+    ----------
+    name : str
+    documents : list of str
+        Each once.
+    of_row : index array (n_rows,)
+        The text of each row.
+    analyzer : Analyzer
+    codes : int32 array (n_rows,)
+    n_classes : int
+    weights : float64 array (n_rows,), optional
+    """
+    terms, counted = analyzer.counted(documents, get_num_threads())
+    rows = counted.take(of_row)
+    tally = TextCounts.counted(terms, rows.indptr, rows.terms, codes, n_classes, weights)
+    if not tally.documents.any():
+        return []
+    return [(Columns(kind="terms", n_features=1, names=(name,), terms=analyzer.in_words), tally)]
+
+
 def collect_table(
     table: Table,
     classes: NDArray[Any],
     codes: Codes,
     weights: Weights,
     together: Mapping[tuple[str, ...], Kind] | None = None,
+    analyzers: Mapping[str, Analyzer] | None = None,
 ) -> TableTally:
     """The tally of a table's rows, in a schema of its own.
 
@@ -176,6 +221,8 @@ def collect_table(
     together : mapping of tuple of str to {"sums", "cross"}, optional
         Groups of columns whose sums, or cross moments, are counted, in place of each column by
         itself.
+    analyzers : mapping of str to Analyzer, optional
+        Columns that are counted as text.
 
     Raises
     ------
@@ -189,6 +236,7 @@ def collect_table(
     ]
     grouped = {name for columns, _ in whole for name in columns.names or ()}
     alone = {k: c for k, c in table.columns.items() if k not in grouped}
+    documents = {k: alone.pop(k) for k in analyzers or () if k in alone}
     strings = {k: c for k, c in alone.items() if isinstance(c, Strings)}
     numbers = {k: c for k, c in alone.items() if isinstance(c, Numbers)}
     for name, column in alone.items():
@@ -205,6 +253,9 @@ def collect_table(
     for group in _strings(list(strings), list(strings.values()), codes, n, weights):
         assert group[0].names is not None
         by_name.setdefault(group[0].names[0], []).append(group)
+    for name, column in documents.items():
+        assert analyzers is not None
+        by_name[name] = _texts(name, column, analyzers[name], codes, n, weights)
     groups = [group for name in table.columns for group in by_name.get(name, [])] + whole
     schema = Schema(classes, tuple(columns for columns, _ in groups), by_name=True)
     counts = ArrayEngine().class_counts(codes, n, weights)

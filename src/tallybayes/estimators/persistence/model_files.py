@@ -15,7 +15,12 @@ from tallybayes.estimators.declared_levels import declared_levels
 from tallybayes.estimators.persistence.family_choices import plain_choices, restore_choices
 from tallybayes.estimators.persistence.parameters import constructed, field_values, plain, restored
 from tallybayes.estimators.persistence.table_models import plain_table, restore_table
-from tallybayes.estimators.persistence.tallies import labels, plain_groups, restored_tally
+from tallybayes.estimators.persistence.tallies import (
+    labels,
+    plain_arrays,
+    plain_groups,
+    restored_tally,
+)
 from tallybayes.estimators.persistence.weightings import plain_weighting, restored_weighting
 from tallybayes.estimators.registry import Form, form_of_class, form_of_name
 from tallybayes.models.array import ArrayModel
@@ -103,7 +108,7 @@ def header_and_arrays(estimator: Any, extra: dict[str, Any] | None) -> tuple[Any
     }
     if isinstance(model, TableModel):
         header["table"] = plain_table(model)
-    arrays: dict[str, Any] = model.tally.arrays()
+    arrays: dict[str, Any] = plain_arrays(model.tally)
     if isinstance(model, TableModel):
         arrays |= plain_choices(model)
     if isinstance(model, WeightedModel) and model.chosen.weighting is not None:

@@ -146,10 +146,15 @@ def _need_declared(model: TableModel, what: Declared) -> None:
             continue
         name = names[0]
         family = what.families.get(name)
+        counted = {"levels": "levels", "terms": "documents"}.get(group.kind, "numbers")
+        reads = None if family is None else family.reads
         need(
-            family is None or (family.reads == "levels") == (group.kind == "levels"),
+            reads == counted if "documents" in (reads, counted) else reads in (None, counted),
             f"{name!r} is counted as what a {type(family).__name__} reads",
         )
+        if counted == "documents":
+            words = what.analyzers[name].in_words
+            need(group.terms == words, f"{name!r} is counted as its terms are")
         declared = what.levels(name)
         if group.kind == "levels" and declared is not None:
             assert group.levels is not None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.estimators.persistence.term_arrays import plain_terms, restored_text
 from tallybayes.persistence.checks import (
     Check,
     array,
@@ -35,7 +36,7 @@ from tallybayes.tally import (
 )
 from tallybayes.tally.base import RESIDUE
 
-__all__ = ["labels", "plain_groups", "restored_tally"]
+__all__ = ["labels", "plain_arrays", "plain_groups", "restored_tally"]
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -75,7 +76,7 @@ def _level_array(value: Any, where: str) -> NDArray[Any]:
 
 COLUMNS = record(
     {
-        "kind": one_of("levels", "sums", "moments", "grid", "cross"),
+        "kind": one_of("levels", "sums", "moments", "grid", "cross", "terms"),
         "n_features": whole(1),
         "names": optional(unique(each(text, of=tuple))),
         "threshold": optional(number()),
@@ -85,15 +86,30 @@ COLUMNS = record(
         "origin": optional(array("f8", -1)),
         "open": flag,
         "dates": flag,
+        "terms": text,
     },
-    {"dates": False},
+    {"dates": False, "terms": ""},
 )
 
 
 def plain_groups(schema: Schema) -> list[dict[str, Any]]:
     """The groups of columns of a schema as plain values."""
     names = Columns.__dataclass_fields__
-    return [{name: getattr(group, name) for name in names} for group in schema.groups]
+    groups = [{name: getattr(group, name) for name in names} for group in schema.groups]
+    for group in groups:
+        if not group["terms"]:  # so that earlier versions read the file
+            del group["terms"]
+    return groups
+
+
+def plain_arrays(tally: TableTally) -> Arrays:
+    """Every array of a tally, as a file can hold it."""
+    arrays: Arrays = dict(tally.arrays())
+    for name in [name for name in arrays if name.endswith(".terms")]:
+        terms = arrays.pop(name)
+        found = plain_terms(terms, terms.dtype.kind == "i")
+        arrays |= {f"{name.removesuffix('.terms')}.{field}": a for field, a in found.items()}
+    return arrays
 
 
 def _columns(given: Any, where: str) -> Columns:
@@ -110,6 +126,8 @@ def _columns(given: Any, where: str) -> Columns:
             found = [len(levels) for levels in columns.levels]
             need(found == columns.n_levels.tolist(), f"{where} has as many levels as it says")
     need(kind != "grid" or d == 1, f"{where}: a grid is of one column")
+    need((kind == "terms") == bool(columns.terms), f"{where} says which terms are counted")
+    need(kind != "terms" or d == 1, f"{where}: terms are of one column")
     if columns.open:
         fits = kind == "levels" and d == 1 and columns.levels is not None
         need(fits, f"{where}: only a single column of levels is open")
@@ -148,6 +166,8 @@ def _checks(columns: Columns, k: int) -> dict[str, Check]:
 
 def _tally(columns: Columns, given: Arrays, k: int, where: str) -> Tally:
     """The tally of a run of columns."""
+    if columns.kind == "terms":
+        return restored_text(given, k, where)
     defaults = {"n_lo": np.zeros((k, columns.n_features))} if columns.kind == "moments" else {}
     held = record(_checks(columns, k), defaults)(given, where)
     tally: Tally
@@ -252,7 +272,7 @@ def _need_names(schema: Schema) -> None:
     """Raises where the groups of a table are not distinguished, or do not fit each other."""
     for group in schema.groups:
         need(group.names is not None, "each group of a table names its columns")
-        single = group.kind in ("levels", "moments", "grid")
+        single = group.kind in ("levels", "moments", "grid", "terms")
         need(not single or group.n_features == 1, f"columns of {group.kind} are by themselves")
         need(group.kind != "levels" or group.open, "the levels of a table are open")
     keys = [group.key for group in schema.groups]

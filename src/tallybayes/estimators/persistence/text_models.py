@@ -1,25 +1,24 @@
-"""A classifier of documents as a model file holds it: plain values for the header, and arrays.
-
-Terms are one text in UTF-8 and the end of each term in it, or the numbers of hash buckets.
-"""
+"""A classifier of documents as a model file holds it: plain values for the header, and arrays."""
 
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators.persistence.parameters import constructed, field_values, plain, restored
 from tallybayes.estimators.persistence.tallies import labels
+from tallybayes.estimators.persistence.term_arrays import (
+    plain_terms,
+    restored_terms,
+    term_counts,
+)
 from tallybayes.families.text.ratios import BINS
 from tallybayes.models.documents import DocumentModel, spelling_of
 from tallybayes.persistence.checks import (
     Check,
-    Unfit,
     anything,
     array,
     each,
@@ -34,7 +33,6 @@ from tallybayes.persistence.checks import (
     whole,
 )
 from tallybayes.tally import TermCounts
-from tallybayes.tally.term_arrays import terms_ascend
 from tallybayes.weighted.documents.bin_weights import BinWeights
 from tallybayes.weighted.documents.choice import SHARES, Reading
 from tallybayes.weighted.documents.held_out import DocumentFigures
@@ -47,9 +45,7 @@ Arrays = dict[str, NDArray[Any]]
 
 LARGEST = 1e100
 """Weights beyond this are damage; products stay finite."""
-FEWEST, MOST = 1e-30, 1e30  # that are counted: bins are of the binary logarithm in a byte
 IDF = 1e4  # logarithms of counts are far below
-AT_ONCE = 1 << 16  # terms that are decoded
 ORDERS = 12  # of n-grams that have bins of their own
 ROOM = (1 << 24, 64)
 """Numbers that a score may have beside the file's: so many, and so many for each pair."""
@@ -125,7 +121,7 @@ def plain_text_model(
         "stale": model.stale,
     }
     arrays: Arrays = {
-        **_plain_terms(tally.terms, options["n_features"] is not None),
+        **plain_terms(tally.terms, options["n_features"] is not None),
         "tally.documents": tally.documents,
         "tally.start": tally.start,
         "tally.classes": tally.classes,
@@ -138,16 +134,6 @@ def plain_text_model(
         arrays |= {f"ridge.{k}": v for k, v in field_values(learned.ridge.features).items()}
         arrays["ridge.coefficients"] = learned.ridge.coefficients
     return header, arrays
-
-
-def _plain_terms(terms: NDArray[Any], buckets: bool) -> Arrays:
-    if buckets:
-        return {"terms.buckets": terms.astype(np.int64) if len(terms) else np.zeros(0, np.int64)}
-    encoded = [term.encode() for term in terms.tolist()]
-    return {
-        "terms.text": np.frombuffer(b"".join(encoded), dtype=np.uint8),
-        "terms.end": np.cumsum([len(term) for term in encoded], dtype=np.int64),
-    }
 
 
 # ---- and back ------------------------------------------------------------------------------------
@@ -220,44 +206,13 @@ def _is_pattern(pattern: str) -> bool:
 
 
 def _tally(held: _Held, classes: NDArray[Any], n_features: int | None) -> TermCounts:
-    terms = _terms(held, n_features)
-    documents = held.take("tally.documents", array("f8", len(classes), least=0.0, most=MOST))
-    need(not len(classes) or documents.sum() > 0.0, "tally.documents holds a document")
-    start = held.take("tally.start", array("i8", len(terms) + 1, least=0))
-    of_pair = held.take("tally.classes", array("i4", -1, least=0, most=len(classes) - 1))
-    n_pairs = len(of_pair)
-    need(start[0] == 0 and start[-1] == n_pairs, "tally.start goes from 0 to the number of pairs")
-    need(bool((start[1:] > start[:-1]).all()), "tally.start ascends: each term has a pair")
-    rising = of_pair[1:] > of_pair[:-1]
-    rising[start[1:-1] - 1] = True  # where another term begins
-    need(bool(rising.all()), "tally.classes ascend within a term")
-    counts = held.take("tally.counts", array("f8", n_pairs, least=FEWEST, most=MOST))
-    return TermCounts(terms, classes, documents, start, of_pair, counts)
-
-
-def _terms(held: _Held, n_features: int | None) -> NDArray[Any]:
-    if n_features is not None:
-        terms = held.take("terms.buckets", array("i8", -1, least=0, most=n_features - 1))
-    else:
-        content = held.take("terms.text", array("u1", -1)).tobytes()
-        end = held.take("terms.end", array("i8", -1, least=0, most=len(content)))
-        need(bool((end[1:] >= end[:-1]).all()), "terms.end ascends")
-        need(int(end[-1] if len(end) else 0) == len(content), "terms.end ends with the text")
-        terms = _decoded(content, np.append(np.int64(0), end))
-    need(terms_ascend(terms), "terms are distinct and in order")
-    return terms
-
-
-def _decoded(content: bytes, ends: NDArray[np.int64]) -> NDArray[Any]:
-    """Terms from a text, some at a time: Python's strings take several times their room."""
-    terms = np.empty(len(ends) - 1, dtype=np.dtypes.StringDType())
-    for first in range(0, len(terms), AT_ONCE):
-        here = ends[first : first + AT_ONCE + 1].tolist()
-        try:
-            terms[first : first + AT_ONCE] = [content[a:b].decode() for a, b in pairwise(here)]
-        except UnicodeDecodeError:
-            raise Unfit("terms.text is UTF-8") from None
-    return terms
+    names = ("terms.buckets",) if n_features is not None else ("terms.text", "terms.end")
+    terms = restored_terms({name: held.take(name, anything) for name in names}, n_features)
+    fields = ("documents", "start", "classes", "counts")
+    arrays = {name: held.take(f"tally.{name}", anything) for name in fields}
+    tally = term_counts(terms, classes, arrays, "tally")
+    need(not len(classes) or tally.documents.sum() > 0.0, "tally.documents holds a document")
+    return tally
 
 
 def _ridge(held: _Held, penalty: float | None, tally: TermCounts) -> Ridge | None:

@@ -190,7 +190,7 @@ class TableClassifier(RowByRow):
     def _counted(
         self, table: Table, classes: NDArray[Any], codes: Any, weights: Any, what: Declared
     ) -> TableTally:
-        return collect_table(table, classes, codes, weights, what.together)
+        return collect_table(table, classes, codes, weights, what.together, what.analyzers)
 
     def _count_afresh(
         self, classes: NDArray[Any], x: RowsToCount, codes: NDArray[np.int32], weights: Any

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.engines.groups import Group, cross_group, level_group, number_groups
 from tallybayes.engines.memory.table_score import TableScore
+from tallybayes.engines.memory.tables import text_group
 from tallybayes.estimators.labels import label_array, labels_and_codes, read_labels, sorted_labels
 from tallybayes.models.column_declarations import Declared
 from tallybayes.models.mixed_columns import Held, held_values
@@ -30,6 +31,7 @@ from tallybayes.tally import (
     TableTally,
 )
 from tallybayes.tally.grid import BUDGET
+from tallybayes.tokens.analyzer import Analyzer
 
 __all__ = ["LabelRule", "as_row", "counted_rows", "hold", "row_counter", "row_scorer"]
 
@@ -173,10 +175,12 @@ def _by_class(parts: list[Array], order: NDArray[np.intp]) -> Array:
 
 
 def counted_rows(
-    counter: _kernels.RowCounter, together: Mapping[tuple[str, ...], Kind]
+    counter: _kernels.RowCounter,
+    together: Mapping[tuple[str, ...], Kind],
+    analyzers: Mapping[str, Analyzer],
 ) -> TableTally:
     """What a counter has counted, as a tally in a schema of its own; `together` are groups of
-    columns, whose sums or cross moments are what counts."""
+    columns, whose sums or cross moments are what counts, `analyzers` columns of text."""
     labels, class_count, squared_weights, columns, crossed = counter.counted()
     array = np.array(labels)
     if array.ndim != 1 or array.dtype.kind not in "iufbU" or array.tolist() != labels:
@@ -187,6 +191,9 @@ def counted_rows(
     order = np.array([at[label] for label in classes.tolist()], dtype=np.intp)
     by_name: dict[str, list[Group]] = {}
     for name, holds, *counts in columns:
+        if name in analyzers:
+            by_name[name] = _texts(name, counts, order, analyzers[name])
+            continue
         read = _levels if holds == STRINGS else _numbers
         by_name.setdefault(name, []).extend(read(name, counts, order))
     grouped = {name for names in together for name in names}
@@ -210,6 +217,16 @@ def _levels(name: str, counts: list[Any], order: NDArray[np.intp]) -> list[Group
     levels = np.empty(int(seen.sum()), dtype=object)
     levels[:] = [level for level, kept in zip(counts[0], seen, strict=True) if kept]
     return [level_group(name, levels, np.ascontiguousarray(table[:, seen]))]
+
+
+def _texts(
+    name: str, counts: list[Any], order: NDArray[np.intp], analyzer: Analyzer
+) -> list[Group]:
+    """Texts that were counted as levels, as document frequencies of their terms."""
+    table = _by_class(counts[1], order)
+    codes, of_row = np.nonzero(table)
+    weights, n = np.ascontiguousarray(table[codes, of_row]), len(order)
+    return text_group(name, counts[0], of_row, analyzer, codes.astype(np.int32), n, weights)
 
 
 def _numbers(name: str, counts: list[Any], order: NDArray[np.intp]) -> list[Group]:

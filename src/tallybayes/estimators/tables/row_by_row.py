@@ -107,7 +107,7 @@ class RowByRow(TallyClassifier):
         """Merges the tally of a counter of rows into the model's, or begins a model with it."""
         what, seen = self.__dict__["_row_declared"]
         seen = seen.joined(rows.names)
-        batch = counted_rows(rows, what.together)
+        batch = counted_rows(rows, what.together, what.analyzers)
         if rows.holds:
             self._take_counted(batch, rows.largest(), seen, what)
             return
@@ -264,7 +264,8 @@ class RowByRow(TallyClassifier):
         rows = self.__dict__.get("_rows")
         if rows is None or not rows.holds:
             model = self._fitted()
-            if self.half_life is not None or model.reading.declared.together:
+            what = model.reading.declared
+            if self.half_life is not None or what.together or what.analyzers:
                 return False
             rows = self._open_rows(row)
             hold(rows, model.tally)

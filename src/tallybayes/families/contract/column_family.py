@@ -19,7 +19,9 @@ from tallybayes.families.contract.cells import CellLaw
 from tallybayes.families.contract.density import NumberDensity
 from tallybayes.parameters import Description
 from tallybayes.schema import Kind
-from tallybayes.tally import GridCounts, Moments, RowWeights
+from tallybayes.tally import GridCounts, Moments, RowWeights, TextCounts
+from tallybayes.tokens.analyzer import Analyzer
+from tallybayes.tokens.rows import Documents
 
 if TYPE_CHECKING:
     from tallybayes.families.lookup.strength import Tuning
@@ -29,6 +31,8 @@ __all__ = [
     "ColumnFamily",
     "Context",
     "CountedLevels",
+    "DocumentFamily",
+    "DocumentLikelihood",
     "GroupFamily",
     "GroupLikelihood",
     "LevelFamily",
@@ -65,7 +69,7 @@ class ColumnFamily:
 
     Attributes
     ----------
-    reads : {"levels", "numbers"}
+    reads : {"levels", "numbers", "documents"}
         What a value of the column is.
     alone : bool
         Whether it can be the family of one column by itself.
@@ -79,7 +83,7 @@ class ColumnFamily:
         The levels that a column may have, where they are declared.
     """
 
-    reads: ClassVar[Literal["levels", "numbers"]] = "numbers"
+    reads: ClassVar[Literal["levels", "numbers", "documents"]] = "numbers"
     alone: ClassVar[bool] = True
     whole: ClassVar[bool] = False
     needs_squares: ClassVar[bool] = False
@@ -274,6 +278,82 @@ class NumberFamily(ColumnFamily, ABC):
         ----------
         counts : NumberCounts
             Moments and grid counts of the column.
+        context : Context
+            Smoothing, estimate and weights of rows.
+        """
+
+
+# ---- columns of text -----------------------------------------------------------------------------
+class DocumentLikelihood(ABC):
+    """What the documents of a column say.
+
+    Attributes
+    ----------
+    counts : TextCounts
+        What was counted, with the terms that documents are made rows of.
+    """
+
+    counts: TextCounts
+
+    @property
+    @abstractmethod
+    def in_schema(self) -> str:
+        """The family, for the schema."""
+
+    @abstractmethod
+    def scores(self, documents: Documents, threads: int = 1) -> Array:
+        """What each document adds, float64 (n_documents, n_classes), in nats, less its mean over
+        the classes; 0 for one without terms.
+
+        Parameters
+        ----------
+        documents : Documents
+            As rows of the counted terms.
+        threads : int
+            How many; the result does not depend on it.
+        """
+
+    @abstractmethod
+    def contributions(self, documents: Documents) -> Array:
+        """What each term of each document adds, float64 (n_entries, n_classes)."""
+
+    @abstractmethod
+    def without(self, documents: Documents, own: NDArray[np.intp], weight: Array) -> Array:
+        """:meth:`scores` of counted documents, each after it is taken out; `own` is its class,
+        `weight` its weight."""
+
+    @abstractmethod
+    def at_class_means(self, row_weight: Array) -> Array:
+        """What the documents of each class say on average, each without its own counts, float64
+        (n_classes, n_classes); a row of a class has this weight."""
+
+    @abstractmethod
+    def telling(self, most: int) -> NDArray[np.intp]:
+        """The places of the terms that say most, so many, those first that say most."""
+
+    @abstractmethod
+    def described(self) -> Description:
+        """What the most telling terms add, in words."""
+
+
+class DocumentFamily(ColumnFamily, ABC):
+    """A family of columns of text."""
+
+    reads = "documents"
+
+    @property
+    @abstractmethod
+    def terms(self) -> Analyzer:
+        """How documents become terms."""
+
+    @abstractmethod
+    def likelihood(self, counts: TextCounts, context: Context) -> DocumentLikelihood:
+        """What the column says, from its counts.
+
+        Parameters
+        ----------
+        counts : TextCounts
+            Document frequencies of the column's terms.
         context : Context
             Smoothing, estimate and weights of rows.
         """

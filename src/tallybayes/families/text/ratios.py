@@ -115,6 +115,7 @@ class TermTable:
         share: Array,
         y: NDArray[np.int32] | None = None,
         *,
+        binned: bool = True,
         threads: int = 1,
     ) -> Array:
         """Σ tf·T over the terms of each document in each bin, less its mean over the classes,
@@ -128,11 +129,15 @@ class TermTable:
         share : float64 array (n_classes,)
         y : int32 array (n_documents,), optional
             The classes of documents that are counted: each is left out of its own sum.
+        binned : bool
+            Whether terms have bins; else all are in one.
         threads : int
             How many; the result does not depend on it.
         """
         less = 0.0 if y is None else 1.0
-        found = np.empty((len(documents), self.n_classes, self.n_bins))
+        bins = self.bins(less) if binned else np.zeros(self.n_terms, dtype=np.int8)
+        n_bins = self.n_bins if binned else 1
+        found = np.empty((len(documents), self.n_classes, n_bins))
         _kernels.document_sums(
             documents.indptr,
             documents.terms,
@@ -144,7 +149,7 @@ class TermTable:
             None if y is None else self.pair_ratios(tau, 1.0),
             self.expected(tau, share, less),
             self.row,
-            self.bins(less),
+            bins,
             found,
             threads,
         )

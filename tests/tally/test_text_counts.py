@@ -1,0 +1,78 @@
+"""The tally of a column of text: the group, classes by their places, and what is dropped."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tallybayes.tally import TextCounts
+from tallybayes.tally.term_arrays import term_array
+from tallybayes.testing import laws
+
+WORDS = ["", "a", "ab", "b", "straße", "語"]
+documents = st.lists(st.tuples(st.sets(st.sampled_from(WORDS)), st.integers(0, 2)), max_size=8)
+whole = st.integers(-3, 3).map(float)
+
+
+def counted(some, n_classes=3):
+    """The tally of documents that are pairs of a set of words and a class."""
+    terms = sorted(set().union(*(words for words, _ in some)))
+    places = [sorted(terms.index(word) for word in words) for words, _ in some]
+    return TextCounts.counted(
+        term_array(terms),
+        np.concatenate([[0], np.cumsum([len(p) for p in places])]).astype(np.int64),
+        np.array([place for one in places for place in one], dtype=np.int32),
+        np.array([k for _, k in some], dtype=np.int32),
+        n_classes,
+    )
+
+
+@st.composite
+def tallies(draw, count):
+    """Tallies with whole weights, negative ones among them."""
+    return [draw(documents.map(counted)) - draw(documents.map(counted)) for _ in range(count)]
+
+
+@given(tallies(3), whole, whole)
+def test_the_laws_of_a_group(abc, v, w):
+    a, b, c = abc
+    laws.law_zero(a)
+    laws.law_commutativity(a, b)
+    laws.law_associativity(a, b, c)
+    laws.law_inverse(a)
+    laws.law_difference(a, b)
+    laws.law_unit(a)
+    laws.law_doubling(a)
+    laws.law_scaling_by_a_sum(a, v, w)
+    laws.law_scaling_of_a_sum(w, a, b)
+    laws.law_scaling_twice(a, v, w)
+    laws.law_weighting(a, np.array([1.0, v, w]))
+
+
+@given(tallies(2), whole)
+def test_the_laws_of_classes(ab, w):
+    a, b = ab
+    laws.law_place_take(a)
+    laws.law_place_adds(a, b)
+    laws.law_put_take(a, b)
+    laws.law_accumulate(a, b, w)
+
+
+@given(documents, st.permutations(range(3)))
+def test_classes_move_with_their_documents(some, places):
+    moved = counted(some).place(np.array(places), 5)
+    assert moved == counted([(words, places[k]) for words, k in some], 5)
+
+
+@given(documents)
+def test_all_classes_pooled_hold_every_document(some):
+    pooled = counted(some).pooled()
+    assert pooled == counted([(words, 0) for words, _ in some], 1)
+
+
+def test_more_than_was_counted_is_shown_with_its_term():
+    rest = counted([({"a"}, 1), ({"b"}, 1)]) - counted([({"a", "b"}, 1)])
+    assert rest.deficit() is None
+    rest = rest - counted([({"a"}, 1)])
+    assert rest.deficit() == (1, 0, "-1 documents that hold the term 'a'")
