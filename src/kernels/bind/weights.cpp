@@ -5,6 +5,7 @@
 #include "weighted/cell_offsets.hpp"
 #include "weighted/equal_shares.hpp"
 #include "weighted/loss.hpp"
+#include "weighted/neighbours.hpp"
 
 using namespace nb::literals;
 
@@ -92,6 +93,18 @@ void shares(InArray<double, 1> weight, double total, i64 most, OutArray<i64, 1> 
     equal_shares(weight.data(), weight.shape(0), total, most, label.data());
 }
 
+void neighbours(InArray<double, 2> counts, InArray<double, 1> at, InArray<double, 1> width,
+                OutArray<double, 3> into) {
+    need(at.shape(0) <= counts.shape(0) && into.shape(0) == width.shape(0) &&
+             into.shape(1) == counts.shape(0) && into.shape(2) == counts.shape(1),
+         "shapes differ");
+    const i64 cells = counts.shape(0), K = counts.shape(1);
+    const NumberCells of{counts.data(), cells, K, at.data(), static_cast<i64>(at.shape(0))};
+    const NeighbourSums sums(of);
+    for (std::size_t w = 0; w < width.shape(0); ++w)
+        sums.write(width.data()[w], into.data() + w * cells * K);
+}
+
 }  // namespace
 
 void bind_weights(nb::module_& m) {
@@ -102,6 +115,7 @@ void bind_weights(nb::module_& m) {
           "gradient"_a, "threads"_a);
     m.def("equal_shares", &shares, "weight"_a, "total"_a, "most"_a, "label"_a);
     m.def("corrections_added", &added, "cells"_a, "Q"_a, "into"_a, "threads"_a);
+    m.def("neighbour_sums", &neighbours, "counts"_a, "at"_a, "width"_a, "into"_a);
     m.def("scaled_rows", &scaled, "Z"_a, "rows"_a, "factor"_a, "into"_a);
     m.def("correction_curvature", &curvature, "cells"_a, "S"_a, "weight"_a, "diagonal"_a,
           "threads"_a);

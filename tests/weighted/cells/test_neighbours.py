@@ -20,7 +20,7 @@ counts = st.integers(1, 40).flatmap(
 def test_sums_are_those_of_the_kernel(counts, kind, widths):
     at = position(counts.sum(axis=1), kind)
     expected = np.array([spread(at, width) @ counts for width in widths])
-    found = over_neighbours(counts, kind, widths)
+    found = over_neighbours(counts, len(counts), kind, widths)
     assert found.shape == (len(widths), *counts.shape)
     np.testing.assert_allclose(
         found, expected.reshape(found.shape), atol=1e-8 * max(counts.sum(), 1e-3)
@@ -29,10 +29,18 @@ def test_sums_are_those_of_the_kernel(counts, kind, widths):
 
 def test_a_kernel_of_one_cell_is_none():
     counts = np.arange(12.0).reshape(6, 2)
-    np.testing.assert_allclose(over_neighbours(counts, "cells", [1.0])[0], counts)
+    np.testing.assert_allclose(over_neighbours(counts, 6, "cells", [1.0])[0], counts)
 
 
 def test_no_rows():
     counts = np.zeros((5, 2))
     for kind in ("cells", "rank"):
-        np.testing.assert_array_equal(over_neighbours(counts, kind, [2.0])[0], counts)
+        np.testing.assert_array_equal(over_neighbours(counts, 5, kind, [2.0])[0], counts)
+
+
+def test_cells_that_are_not_of_numbers_are_by_themselves():
+    counts = np.arange(12.0).reshape(6, 2)
+    for kind, width in (("cells", 3.0), ("rank", 0.5)):
+        found = over_neighbours(counts, 4, kind, [width])[0]
+        np.testing.assert_array_equal(found[:4], over_neighbours(counts[:4], 4, kind, [width])[0])
+        np.testing.assert_array_equal(found[4:], counts[4:])

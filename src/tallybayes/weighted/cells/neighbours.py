@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["neighbours_moved", "over_neighbours", "position", "spread"]
+from tallybayes import _kernels
+
+__all__ = ["into_neighbours", "neighbours_moved", "over_neighbours", "position", "spread"]
 
 Array = NDArray[np.float64]
 
@@ -33,14 +35,14 @@ def position(weight: Array, kind: str) -> Array:
     return middle
 
 
-def over_neighbours(counts: Array, kind: str, widths: Sequence[float]) -> Array:
-    """What `spread` makes of counts, for each width, without a weight for each two cells: the rows
-    up to a cell, and where they lie, are summed once.
+def over_neighbours(counts: Array, n_numbers: int, kind: str, widths: Sequence[float]) -> Array:
+    """What `spread` makes of the counts of the first cells, those of numbers, for each width; the
+    others, levels and the missing value, are by themselves.
 
     Parameters
     ----------
     counts : float64 array (n_cells, n_classes)
-        Without the missing value.
+    n_numbers : int
     kind : {"cells", "rank"}
     widths : sequence of float
 
@@ -48,19 +50,18 @@ def over_neighbours(counts: Array, kind: str, widths: Sequence[float]) -> Array:
     -------
     float64 array (n_widths, n_cells, n_classes)
     """
-    at = position(counts.sum(axis=1), kind)
-    width = np.maximum(np.asarray(widths, dtype=np.float64), LEAST)[:, None]
-    n, n_classes = counts.shape
-    sums = np.zeros((n + 1, 2, n_classes))  # of rows, and of where they lie
-    np.cumsum(np.stack([counts, at[:, None] * counts], axis=1), axis=0, out=sums[1:])
-    begin = np.searchsorted(at, at - width)
-    end = np.searchsorted(at, at + width, side="right")
-    upto = sums[1:]
-    left, right = upto - sums[begin], sums[end] - upto
-    here = (at / width)[:, :, None]
-    apart = (right[:, :, 1] - left[:, :, 1]) / width[:, :, None]
-    found: Array = (1.0 - here) * left[:, :, 0] + (1.0 + here) * right[:, :, 0] - apart
+    found = np.empty((len(widths), *counts.shape))
+    into_neighbours(counts, n_numbers, kind, widths, found)
     return found
+
+
+def into_neighbours(
+    counts: Array, n_numbers: int, kind: str, widths: Sequence[float], into: Array
+) -> None:
+    """Writes what :func:`over_neighbours` returns into an array."""
+    at = position(counts[:n_numbers].sum(axis=1), kind)
+    width = np.maximum(np.asarray(widths, dtype=np.float64), LEAST)
+    _kernels.neighbour_sums(np.ascontiguousarray(counts), at, width, into)
 
 
 def neighbours_moved(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.weighted.cells.columns import ColumnCells
-from tallybayes.weighted.cells.neighbours import over_neighbours
+from tallybayes.weighted.cells.neighbours import into_neighbours, over_neighbours
 
 __all__ = ["NULL_TERM", "ColumnTable", "TableChoice", "column_table"]
 
@@ -79,24 +79,26 @@ class ColumnTable:
 def _over_neighbours(cells: ColumnCells, choice: TableChoice) -> Array:
     """Counts summed over neighbouring cells of numbers; each level and the missing value are by
     themselves."""
-    counts, n = cells.counts, cells.n_numbers
     if choice.kernel == "none":
-        return counts
-    return np.vstack([over_neighbours(counts[:n], choice.kernel, [choice.width])[0], counts[n:]])
+        return cells.counts
+    found: Array = over_neighbours(cells.counts, cells.n_numbers, choice.kernel, [choice.width])[0]
+    return found
 
 
 def _all_neighbours(counts: Array, n: int) -> Array:
     """Counts summed over neighbours among the first n cells by each of the kernels, (n_kernels,
     n_cells, K)."""
-    cells = over_neighbours(counts[:n], "cells", WIDTHS)
-    ranks = over_neighbours(counts[:n], "rank", RANK_WIDTHS)
-    smoothed = np.concatenate([counts[None, :n], cells, ranks])
-    others = np.broadcast_to(counts[n:], (len(smoothed), *counts[n:].shape))
-    return np.concatenate([smoothed, others], axis=1)
+    found = np.empty((len(KINDS), *counts.shape))
+    ranks = 1 + len(WIDTHS)
+    found[0] = counts
+    into_neighbours(counts, n, "cells", WIDTHS, found[1:ranks])
+    into_neighbours(counts, n, "rank", RANK_WIDTHS, found[ranks:])
+    return found
 
 
-def _best(cells: ColumnCells, p: Array, row_weight: Array) -> tuple[float, TableChoice]:
-    """What the best choice gains over the class shares, by leave-one-out, in nats; and the choice.
+def _best(cells: ColumnCells, p: Array, row_weight: Array) -> tuple[float, TableChoice, Array]:
+    """What the best choice gains over the class shares, by leave-one-out, in nats; the choice; and
+    the counts over neighbouring cells.
 
     A row is taken from the count of its class and from its cell's, with its whole weight. A kernel
     pays for how many bumps it could have made: a width of a share h of the rows, or of the cells,
@@ -108,21 +110,38 @@ def _best(cells: ColumnCells, p: Array, row_weight: Array) -> tuple[float, Table
         kinds, counts = KINDS, _all_neighbours(rows, cells.n_numbers)
         share = [width / (1.0 if kind == "rank" else cells.n_numbers) for kind, width in kinds]
         price = -np.log(np.minimum(share, 1.0))
-    v, k = np.nonzero(rows)
-    some = rows[v, k]
+    at = np.flatnonzero(rows)
+    v, k = np.divmod(at, rows.shape[1])
+    some, of_class = rows.ravel()[at], p[k]
     one = np.minimum(some, row_weight[v, k])
-    part = (counts[:, v, k] - one)[:, None]
-    whole = ((counts.sum(axis=2)[:, v] - one) * p[k])[:, None]
-    prior = STRENGTHS[:, None] * p[k]
+    part = counts.reshape(len(kinds), -1)[:, at] - one
+    whole = (counts.sum(axis=2)[:, v] - one) * of_class
+    prior = of_class[:, None] * STRENGTHS
     gains = np.empty((len(kinds), len(STRENGTHS)))
     step = max(1, AT_ONCE // max(prior.size, 1))
     for some_kinds in (slice(i, i + step) for i in range(0, len(kinds), step)):
-        ratio = np.maximum(part[some_kinds] + prior, LEAST)
-        ratio /= np.maximum(whole[some_kinds] + prior, LEAST)
-        gains[some_kinds] = np.log(ratio, out=ratio) @ some
+        ratio = _at_least(part[some_kinds], prior)
+        ratio /= _at_least(whole[some_kinds], prior)
+        gains[some_kinds] = _summed(np.log(ratio, out=ratio), some).T
     gains -= price[:, None]
     kind, strength = np.unravel_index(int(np.argmax(gains)), gains.shape)
-    return float(gains[kind, strength]), TableChoice(*kinds[kind], float(STRENGTHS[strength]))
+    choice = TableChoice(*kinds[kind], float(STRENGTHS[strength]))
+    return float(gains[kind, strength]), choice, counts[kind]
+
+
+def _at_least(counts: Array, prior: Array) -> Array:
+    """Counts (n_kinds, n) with each prior (n, n_strengths), above 0: (n, n_strengths, n_kinds)."""
+    found = counts.T[:, None] + prior[:, :, None]
+    return np.maximum(found, LEAST, out=found)
+
+
+def _summed(logs: Array, weight: Array) -> Array:
+    """Σ_j weight_j · logs_j, one after the other for several kernels at once."""
+    if logs.shape[2] == 1:
+        return (np.ascontiguousarray(logs[:, :, 0].T) @ weight)[:, None]
+    logs *= weight[:, None, None]
+    found: Array = np.add.reduce(logs, axis=0)
+    return found
 
 
 def column_table(
@@ -144,11 +163,12 @@ def column_table(
         What the rows of a cell and class weigh, on average over their weight: what leaving one out
         takes from the counts.
     """
-    gain = np.nan
     if choice is None:
-        gain, choice = _best(cells, p, np.broadcast_to(row_weight, cells.counts.shape))
+        weights = np.broadcast_to(row_weight, cells.counts.shape)
+        gain, choice, counts = _best(cells, p, weights)
+    else:
+        gain, counts = np.nan, _over_neighbours(cells, choice)
     a = choice.strength
-    counts = _over_neighbours(cells, choice)
     smoothed = counts + a * p
     full = np.log(smoothed / (counts.sum(axis=1, keepdims=True) + a) / p)
     return ColumnTable(full, smoothed, choice, gain)
