@@ -35,21 +35,19 @@ void exps(i64 n, float* x) {
     for (i64 i = 0; i < n; i += 8) put(x + i, exp_of(eight(x + i)));
 }
 
-// sum[i] = Σ_t factor_t·z_ti over BLOCK rows; terms are `step` apart.
+// sum[i] = Σ_t factor_t·z_ti over BLOCK rows; terms are `step` apart, and fetched some terms ahead:
+// what is so far apart the processor does not foresee.
 void block_scores(const float* z, i64 step, i64 terms, const float* factor, float* sum) {
-    constexpr i64 HALF = BLOCK / 2;
-    for (i64 h = 0; h < BLOCK; h += HALF) {
-        const float* from = z + h;
-        f8 a{}, b{}, c{}, d{};
-        for (i64 t = 0; t < terms; ++t, from += step) {
-            const f8 v = f8{} + factor[t];
-            a += v * eight(from);
-            b += v * eight(from + 8);
-            c += v * eight(from + 16);
-            d += v * eight(from + 24);
-        }
-        put(sum + h, a), put(sum + h + 8, b), put(sum + h + 16, c), put(sum + h + 24, d);
+    constexpr i64 AHEAD = 8;
+    constexpr int REGISTERS = BLOCK / 8;
+    f8 sums[REGISTERS] = {};
+    for (i64 t = 0; t < terms; ++t, z += step) {
+        const float* later = z + (t + AHEAD < terms ? AHEAD * step : 0);
+        for (i64 line = 0; line < BLOCK; line += 16) __builtin_prefetch(later + line, 0, 3);
+        const f8 v = f8{} + factor[t];
+        for (int j = 0; j < REGISTERS; ++j) sums[j] += v * eight(z + 8 * j);
     }
+    for (int j = 0; j < REGISTERS; ++j) put(sum + 8 * j, sums[j]);
 }
 
 // lanes[t] += r_i·z_ti over BLOCK rows, 8 lanes a term. The rows behind them, which are read next, are

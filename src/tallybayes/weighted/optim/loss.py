@@ -65,6 +65,8 @@ class Loss:
         self.log_share, self.scale = log_share, scale
         self.n_classes, self.d = len(log_share), values.shape[1]
         self.ridge = np.where(pair, PAIR, 1.0) * scale
+        self.pull = self.ridge + DEVIATION * scale * self.n_classes  # on w: its penalty and classes
+        self._centre = CENTRE * self.ridge
 
     def data(self, v: Array, b: Array) -> tuple[float, Array, Array]:
         """The log-loss without penalty, and its gradient in v (n_classes, n_terms) and in b."""
@@ -127,13 +129,8 @@ class Loss:
         """v (n_classes, n_terms), b and the w that v asks for, of q (n_classes, n_terms + 1)."""
         both = q.reshape(self.n_classes, self.d + 1)
         v, b = both[:, :-1], both[:, -1]
-        w = (CENTRE * self.ridge + DEVIATION * self.scale * v.sum(axis=0)) / self.pull
+        w = (self._centre + DEVIATION * self.scale * v.sum(axis=0)) / self.pull
         return v, b, np.maximum(w, 0.0)
-
-    @property
-    def pull(self) -> Array:
-        """What w is held by, its own penalty and the classes."""
-        return self.ridge + DEVIATION * self.scale * self.n_classes
 
     def by_class(self, q: Array) -> tuple[float, Array]:
         """Penalised loss and gradient in (v, b), class by class."""
@@ -168,32 +165,29 @@ class Loss:
         p = self.proba(v, b)
         k, size = self.n_classes, self.d + 1
         shares, root = p.astype(np.float32), np.sqrt(self.weight).astype(np.float32)
-        scaled = np.empty((k, size, len(self.y)), dtype=np.float32)
-        np.multiply(self.values, shares[:, None] * root, out=scaled[:, :-1])
-        np.multiply(shares, root, out=scaled[:, -1])
-        flat = scaled.reshape(k * size, len(self.y))
+        rows = np.empty((k, size, len(self.y)), dtype=np.float32)
+        np.multiply(self.values, shares[:, None] * root, out=rows[:, :-1])
+        np.multiply(shares, root, out=rows[:, -1])
+        flat = rows.reshape(k * size, len(self.y))
         hessian = -(flat @ flat.T).astype(np.float64).reshape(k, size, k, size)
-        weighted = (root * np.sqrt(shares))[:, None]
-        with_one = np.ones((size, len(self.y)), dtype=np.float32)
-        index = np.arange(size)
-        for c in range(k):
-            np.multiply(self.values[c], weighted[c], out=with_one[:-1])
-            with_one[-1] = weighted[c]
-            hessian[c, :, c] += with_one @ with_one.T
-            hessian[c, index, c, index] *= 1.0 + ROUNDING
+        weighted = root * np.sqrt(shares)
+        np.multiply(self.values, weighted[:, None], out=rows[:, :-1])
+        rows[:, -1] = weighted
+        own = np.einsum("ctcd->ctd", hessian)  # a view: of each class alone
+        own += rows @ rows.transpose(0, 2, 1)
+        np.einsum("ctt->ct", own)[:] *= 1.0 + ROUNDING
         return hessian
 
     def whole_with_penalty(self, of_data: Array, q: Array) -> Array:
         """The Hessian of what :meth:`data_curvature` says of these rows, or of others like them."""
         w = self.split(q)[2]
         hessian, k, size = of_data.copy(), self.n_classes, self.d + 1
-        index = np.arange(self.d)
         shared = np.where(w > 0.0, DEVIATION * self.scale / self.pull, 0.0)
         force = 2.0 * DEVIATION * self.scale
-        for c in range(k):
-            hessian[c, index, c, index] += force
-            hessian[c, -1, c, -1] += 2.0 * OFFSET
-            hessian[c, index, :, index] -= force * shared[:, None]
+        of_terms = np.einsum("ctdt->tcd", hessian)[:-1]  # a view: of each term, by two classes
+        np.einsum("tcc->tc", of_terms)[:] += force
+        of_terms -= (force * shared)[:, None, None]
+        np.einsum("ctct->tc", hessian)[-1] += 2.0 * OFFSET
         return hessian.reshape(k * size, k * size)
 
     def class_blocks(self, q: Array) -> tuple[Array, Array]:
