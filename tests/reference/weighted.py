@@ -11,7 +11,7 @@ from tallybayes.weighted.cells.columns import level_cells, number_cells
 from tallybayes.weighted.fit.learned import Averaged
 from tallybayes.weighted.terms.learning_rows import LearningRows
 
-__all__ = ["cells_of", "loss", "mixed", "proba", "scores"]
+__all__ = ["cells_of", "loss", "mixed", "proba", "scores", "term_tables"]
 
 
 def cells_of(table, y):
@@ -33,6 +33,12 @@ def cells_of(table, y):
     return columns, LearningRows(cells, codes, np.ones(len(y)), len(rows)), rows
 
 
+def term_tables(learned):
+    """What each term of one fit adds, under the counts that its columns have."""
+    share = np.exp(learned.offset - learned.weights.offsets)
+    return learned.term_tables(learned.columns, share)
+
+
 def scores(learned, cells):
     """Of what one fit gave, or of the mean of several."""
     if isinstance(learned, Averaged):
@@ -40,7 +46,7 @@ def scores(learned, cells):
         return sum(share * scores(part, cells) for share, part in parts)
     found = np.tile(learned.offset, (cells.shape[1], 1))
     codes = [*cells, *(pair.codes(cells) for pair in learned.pairs)]
-    for cell, table in zip(codes, learned.tables, strict=True):
+    for cell, table in zip(codes, term_tables(learned), strict=True):
         found[cell >= 0] += table[cell[cell >= 0]]
     return found
 

@@ -70,7 +70,7 @@ class Weighting:
     Parameters
     ----------
     learned : Averaged
-        Without the rows' probabilities, counts and tables.
+        Without the rows' probabilities and counts.
     classes : array (n_learned,)
         The labels that had rows.
     shift : float64 array (n_learned,)
@@ -292,13 +292,11 @@ def _with_new_levels(of_cells: Any, n_cells: int, value: float = 0.0) -> Any:
 
 
 def without_rows(averaged: Averaged) -> Averaged:
-    """What was learned, without the rows' probabilities, the counts of cells and the tables, which
-    follow the counts."""
+    """What was learned, without the rows' probabilities and the counts of cells."""
     none, nothing = np.arange(0), np.zeros((0, averaged.log_proba.shape[1]))
     columns = [replace(c, counts=np.zeros_like(c.counts)) for c in averaged.columns]
     parts = [
-        replace(part, columns=columns, tables=[], tested=none, log_proba=nothing)
-        for part in averaged.parts
+        replace(part, columns=columns, tested=none, log_proba=nothing) for part in averaged.parts
     ]
     return replace(
         averaged, columns=columns, parts=parts, tested=none, log_proba=nothing, gained=np.zeros(0)

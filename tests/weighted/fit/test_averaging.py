@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
-from tests.reference.weighted import cells_of, loss, mixed, proba
+from tests.reference.weighted import cells_of, loss, mixed, proba, term_tables
 
 from tallybayes import get_num_threads, set_num_threads
 from tallybayes.engines.threads import in_threads, on_one_thread
@@ -84,7 +84,7 @@ def test_threads_change_nothing(monkeypatch):
         for threads in (1, 2, 3):
             set_num_threads(threads)
             learned = learn(*cells_of(*mixed(700)))
-            found.append([table for part in learned.parts for table in part.tables])
+            found.append([table for part in learned.parts for table in term_tables(part)])
     finally:
         set_num_threads(before)
     for other in found[1:]:

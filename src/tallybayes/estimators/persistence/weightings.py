@@ -325,7 +325,6 @@ def _part(
         rounds=rounds,
         weights=_weights(held, "", len(sizes), n_classes, header["scale"]),
         corrections=corrections,
-        tables=[],
         offset=held.take("offset", n_classes),
         tested=np.arange(0),
         log_proba=np.zeros((0, n_classes)),

@@ -83,16 +83,16 @@ class CorrectedCells:
                 found[chunk, place] = lookup[codes(t, some)]
         return found
 
-    def of_terms(self, corrections: Array, shapes: list[tuple[int, ...]]) -> list[Array]:
+    def of_terms(self, corrections: Array, sizes: list[int]) -> list[Array]:
         """What is added to each cell of each term, centred over classes.
 
         Parameters
         ----------
         corrections : float64 array (n, n_classes)
-        shapes : list of (int, int)
-            Of the terms' tables.
+        sizes : list of int
+            The cells of each term.
         """
-        found = [np.zeros(shape) for shape in shapes]
+        found = [np.zeros((size, self.n_classes)) for size in sizes]
         centred = corrections - corrections.mean(axis=1, keepdims=True)
         for (t, cells), more in zip(self.maps, np.split(centred, self._start[1:-1]), strict=True):
             found[t] += more[cells]

@@ -39,8 +39,6 @@ class Learned:
     weights : Weights
     corrections : list of float64 arrays (n_cells, n_classes), optional
         What the last correction adds to each weighted table, in nats, centred over classes.
-    tables : list of float64 arrays (n_cells, n_classes)
-        What each term adds, weighted, corrected and centred over classes, in nats.
     offset : float64 array (n_classes,)
         log p + b.
     tested : index array (n_tested,)
@@ -62,15 +60,20 @@ class Learned:
     rounds: list[Weights]
     weights: Weights
     corrections: list[Array] | None
-    tables: list[Array]
     offset: Array
     tested: NDArray[np.intp]
     log_proba: Array
     nearly: dict[int, int] = field(default_factory=dict)
 
+    @property
+    def sizes(self) -> list[int]:
+        """The cells of each term."""
+        return [column.n_cells for column in self.columns] + [pair.n_cells for pair in self.pairs]
+
     def term_tables(self, columns: list[ColumnCells], p: Array) -> list[Array]:
-        """The tables for new counts of the same cells: those of columns follow the counts, under
-        the choices made; pairs, weights and corrections stay as they were learned.
+        """What each term adds, weighted, corrected and centred over classes, in nats: float64
+        arrays (n_cells, n_classes). The tables of columns follow the counts, under the choices
+        made; pairs, weights and corrections are as they were learned.
 
         Parameters
         ----------
@@ -117,7 +120,6 @@ class Learned:
             rounds=[spread(weights) for weights in self.rounds],
             weights=spread(self.weights),
             corrections=None if self.corrections is None else widened(self.corrections),
-            tables=widened(self.tables),
             nearly={kept[j]: kept[other] for j, other in self.nearly.items()},
         )
 
@@ -252,7 +254,6 @@ def nothing_learned(columns: list[ColumnCells], p: Array, n_rows: int = 0) -> Le
         rounds=[],
         weights=Weights(np.zeros(d), np.zeros((n_classes, d)), np.zeros(n_classes), 1.0),
         corrections=None,
-        tables=[np.zeros((column.n_cells, n_classes)) for column in columns],
         offset=np.log(p),
         tested=np.arange(n_rows),
         log_proba=np.tile(np.log(p), (n_rows, 1)),

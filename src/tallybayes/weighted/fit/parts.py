@@ -124,13 +124,13 @@ class PartFit:
         too many."""
         part, learned = self.part, self.learned
         rounds, rows, maps = part.rounds, part.rounds.rows, []
-        for t, table in enumerate(learned.tables):
+        for t, size in enumerate(learned.sizes):
             if t < len(learned.columns):
                 if learned.choices[t] == NULL_TERM:
                     continue
                 column = learned.columns[t]
                 maps += [(t, coarse(column, n)) for n in CELLS if 2 * n < column.n_numbers]
-            maps.append((t, np.arange(len(table), dtype=np.int32)))
+            maps.append((t, np.arange(size, dtype=np.int32)))
         cells = CorrectedCells(maps, rows.n_classes)
         if not cells.feasible:
             return None
@@ -158,13 +158,11 @@ class PartFit:
         """What was learned, of all columns, corrected, with the counts of all rows."""
         part, learned, corrections = self.part, self.learned, None
         if self.cells is not None and self.corrections is not None:
-            shapes = [table.shape for table in learned.tables]
-            corrections = self.cells.of_terms(self.corrections, shapes)
+            corrections = self.cells.of_terms(self.corrections, learned.sizes)
         learned = replace(
             learned,
             columns=[part.all_columns[j] for j in part.selected],
             pairs=part.rounds.of_all(len(learned.pairs)),
             corrections=corrections,
         )
-        learned = replace(learned, tables=learned.term_tables(learned.columns, part.p))
         return learned.among(part.all_columns, part.selected)

@@ -100,7 +100,6 @@ def simplified(
         learned,
         weights=wide,
         corrections=None,
-        tables=tables_of(full, wide, None),
         offset=log_share + weights.offsets,
         tested=np.arange(rows.n),
         log_proba=scores - logsumexp(scores, axis=1, keepdims=True),

@@ -98,7 +98,6 @@ def shrunk(learned: Learned, p: Array, factor: float) -> Learned:
         learned,
         weights=learned.weights.times(factor),
         corrections=None if corrections is None else [factor * more for more in corrections],
-        tables=[factor * table for table in learned.tables],
         offset=log_p + factor * (learned.offset - log_p),
         log_proba=log_normalised(log_p + factor * (learned.log_proba - log_p)),
     )
@@ -152,7 +151,8 @@ def held_out_shrinkage(
         learn = learner(counted_in(columns, some), some)
         for i, min_gain in enumerate(min_gains):
             fit = learn(min_gain)
-            score = WeightedScore(fit.columns, fit.pairs, fit.tables, fit.offset)
+            tables = fit.term_tables(fit.columns, p)
+            score = WeightedScore(fit.columns, fit.pairs, tables, fit.offset)
             scores[i, test] = score.joint_of(rows.cells[:, test]) - log_p
     losses = np.array([[_loss(log_p + t * z, rows) for t in FACTORS] for z in scores])
     i, t = (int(at) for at in np.unravel_index(int(np.argmin(losses)), losses.shape))

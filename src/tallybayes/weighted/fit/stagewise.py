@@ -18,7 +18,7 @@ from tallybayes.weighted.fit.cell_offsets import (
     stops_early,
 )
 from tallybayes.weighted.fit.corrected_cells import CorrectedCells
-from tallybayes.weighted.fit.learned import Learned, tables_of
+from tallybayes.weighted.fit.learned import Learned
 from tallybayes.weighted.fit.options import FitOptions
 from tallybayes.weighted.optim.weights import learn_weights
 from tallybayes.weighted.rows import sampled
@@ -212,8 +212,7 @@ class Rounds:
         if self.options.interactions != 0 and len(self.columns) > 1:
             self.add_pairs()
         learned, scores = self.fitted()
-        full = self._log_ratios()
-        found = self.corrected(full, scores) if self.options.polish else None
+        found = self.corrected(learned.sizes, scores) if self.options.polish else None
         if found is None:
             tested, log_proba = np.arange(self.rows.n), log_normalised(scores)
             return replace(learned, tested=tested, log_proba=log_proba)
@@ -221,14 +220,9 @@ class Rounds:
         return replace(
             learned,
             corrections=corrections,
-            tables=tables_of(full, self.weights, corrections),
             tested=honest.tested,
             log_proba=log_normalised(scores[honest.tested] + honest.left_out),
         )
-
-    def _log_ratios(self) -> list[Array]:
-        pairs = [pair.term.full for pair in self.rest.pairs]
-        return [table.full for table in self.rest.tables] + pairs
 
     def fitted(self) -> tuple[Learned, Array]:
         """The terms there are with their weights, which predict no row yet; and S of all rows,
@@ -244,18 +238,17 @@ class Rounds:
             rounds=list(self.rounds),
             weights=weights,
             corrections=None,
-            tables=tables_of(self._log_ratios(), weights, None),
             offset=np.log(self.p) + weights.offsets,
             tested=np.arange(0),
             log_proba=np.empty((0, self.rows.n_classes)),
         )
         return learned, np.ascontiguousarray(self.scores().T)
 
-    def corrected(self, full: list[Array], scores: Array) -> tuple[list[Array], Correction] | None:
-        """Offsets of the cells of informative columns and of pairs."""
+    def corrected(self, sizes: list[int], scores: Array) -> tuple[list[Array], Correction] | None:
+        """Offsets of the cells of informative columns and of pairs, of terms of these sizes."""
         rows, tables = self.rows, self.rest.tables
-        informative = [t for t in range(len(full)) if t >= len(tables) or tables[t].gain > CHANCE]
-        maps = [(t, np.arange(len(full[t]), dtype=np.int32)) for t in informative]
+        informative = [t for t in range(len(sizes)) if t >= len(tables) or tables[t].gain > CHANCE]
+        maps = [(t, np.arange(sizes[t], dtype=np.int32)) for t in informative]
         cells = CorrectedCells(maps, rows.n_classes)
         if not cells.feasible:
             return None
@@ -270,7 +263,7 @@ class Rounds:
         found = correction(numbered, scores, some.y, stands, cells.n, fold)
         if found is None:
             return None
-        corrections = cells.of_terms(found.cells, [table.shape for table in full])
+        corrections = cells.of_terms(found.cells, sizes)
         return corrections, found._replace(tested=index[found.tested])
 
     def codes(self, t: int, cells: NDArray[np.int32]) -> NDArray[np.int32]:

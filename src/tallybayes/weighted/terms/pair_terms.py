@@ -37,6 +37,11 @@ class PairCells:
     maps: tuple[Cells, Cells]
     sizes: tuple[int, int]
 
+    @property
+    def n_cells(self) -> int:
+        """The joint cells."""
+        return self.sizes[0] * self.sizes[1]
+
     def codes(self, cells: Cells) -> Cells:
         """The joint cell of rows, of cells (n_columns, n_rows); −1 where one is."""
         return joint_cells(cells[self.first], cells[self.second], *self.maps, self.sizes[1])
