@@ -633,6 +633,33 @@ def correction_curvature(cells: _I4, S: _F8, weight: _F8, diagonal: _F8, threads
 def count_terms(
     indptr: _I8, terms: _I4, codes: _I4, weights: _F8 | None, n_terms: int, n_classes: int
 ) -> tuple[_I8, _I4, _F8]: ...
+def sum_terms(
+    indptr: _I8,
+    terms: _I4,
+    codes: _I4,
+    weights: _F8 | None,
+    values: _F8,
+    start: _I8,
+    classes: _I4,
+    n_classes: int,
+) -> _F8: ...
+def document_sums_without(
+    indptr: _I8,
+    terms: _I4,
+    values: NDArray[np.float32],
+    y: _I4,
+    weight: _F8,
+    start: _I8,
+    classes: _I4,
+    counts: _F8,
+    frequency: _F8,
+    first: NDArray[np.int8],
+    share: _F8,
+    tau: float,
+    of_an_order: int,
+    Z: _F8,
+    threads: int,
+) -> None: ...
 def document_sums(
     indptr: _I8,
     terms: _I4,

@@ -162,3 +162,53 @@ def test_starts_that_are_none_are_refused(indptr):
         _kernels.tfidf_columns(
             np.array(indptr), terms, np.ones(2, np.float32), np.zeros(1, np.int32), np.ones(1), 1
         )
+
+
+@given(cases(), st.sampled_from([0.1, 3.0]), st.integers(0, 2**32 - 1), st.booleans())
+def test_a_document_of_any_weight_is_left_out_whole(case, tau, seed, ones):
+    counts, y, k, order = case
+    random = np.random.default_rng(seed)
+    weight = np.ones(len(y)) if ones else random.choice([0.25, 1.0, 2.5, 5.0], len(y))
+    N = np.zeros((counts.shape[1], k))
+    for i, own in enumerate(y):
+        N[:, own] += weight[i] * (counts[i] > 0)
+    table = table_of(N, np.bincount(y, weight, minlength=k), order)
+    share = table.share("docs")
+    documents = documents_of(counts)
+    found = table.sums(documents, documents.tf, tau, share, y, weight)
+    for i, own in enumerate(y):
+        rest = N.copy()
+        rest[:, own] -= weight[i] * (counts[i] > 0)
+        expected = ratio_sums(counts[i : i + 1], rest, order, tau, share)
+        np.testing.assert_allclose(found[i : i + 1, :, : expected.shape[2]], expected, atol=1e-5)
+    if ones:
+        plain = table.sums(documents, documents.tf, tau, share, y)
+        np.testing.assert_allclose(found, plain, atol=1e-9)
+
+
+@given(cases(), st.integers(0, 2**32 - 1))
+def test_sums_of_values_are_those_of_a_loop(case, seed):
+    counts, y, k, _ = case
+    random = np.random.default_rng(seed)
+    weight = random.choice([0.5, 1.0, 3.0], len(y))
+    documents = documents_of(counts)
+    start, classes, _ = counted(documents, y, k)
+    values = documents.counts.astype(np.float64)
+    rows = (documents.indptr, documents.terms, y)
+    found = _kernels.sum_terms(*rows, weight, values, start, classes, k)
+    dense = np.zeros((counts.shape[1], k))
+    for i, own in enumerate(y):
+        dense[:, own] += weight[i] * counts[i]
+    terms = np.repeat(np.arange(counts.shape[1]), np.diff(start))
+    np.testing.assert_allclose(found, dense[terms, classes], rtol=1e-12)
+    plain = _kernels.sum_terms(*rows, None, np.ones(len(values)), start, classes, k)
+    assert plain.tolist() == counted(documents, y, k)[2].tolist()
+
+
+def test_sums_of_pairs_that_were_not_counted_are_refused():
+    documents, y = documents_of(np.array([[1, 1], [1, 0]])), np.array([0, 1], dtype=np.int32)
+    start, classes, _ = counted(documents, y, 2)
+    with pytest.raises((IndexError, ValueError), match="was not counted with"):
+        _kernels.sum_terms(
+            documents.indptr, documents.terms, y[::-1].copy(), None, np.ones(3), start, classes, 2
+        )

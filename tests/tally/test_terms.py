@@ -139,3 +139,111 @@ def test_few_terms_are_found_among_many():
             place,
             -1,
         ]
+
+
+# ---- sums ----------------------------------------------------------------------------------------
+@st.composite
+def summed(draw, signed=False):
+    """A tally with sums of whole values beside its counts."""
+    some = draw(documents)
+    tally = counted(some)
+    values = draw(st.lists(st.integers(1, 4), min_size=200, max_size=200))
+    n = sum(len(words) for words, _ in some)
+    terms = sorted(set().union(*(words for words, _ in some)))
+    labels = sorted({label for _, label in some})
+    places = [sorted(terms.index(word) for word in words) for words, _ in some]
+    tally = TermCounts.counted(
+        term_array(terms),
+        np.array(labels, dtype="U2"),
+        np.concatenate([[0], np.cumsum([len(p) for p in places])]).astype(np.int64),
+        np.array([place for some in places for place in some], dtype=np.int32),
+        np.array([labels.index(label) for _, label in some], dtype=np.int32),
+        None,
+        np.array(values[:n], dtype=np.float64),
+    )
+    return tally - draw(summed()) if signed else tally
+
+
+@given(summed(signed=True), summed(signed=True), summed(), whole, whole)
+def test_sums_are_a_group_as_well(a, b, c, v, w):
+    laws.law_zero(a)
+    laws.law_commutativity(a, b)
+    laws.law_associativity(a, b, c)
+    laws.law_inverse(a)
+    laws.law_difference(a, b)
+    laws.law_scaling_by_a_sum(a, v, w)
+    laws.law_scaling_of_a_sum(w, a, b)
+    laws.law_operands_stay(a, b)
+
+
+def test_tallies_with_and_without_sums_do_not_add():
+    one = counted([({"a"}, "x")])
+    with pytest.raises(IncompatibleTallies, match="sums of values"):
+        _ = one + TermCounts(*list(one.arrays().values()), sums=np.array([2.0]))
+
+
+# ---- pruning -------------------------------------------------------------------------------------
+batches = st.lists(st.tuples(documents, st.sampled_from([0, 2, 3])), min_size=1, max_size=4)
+
+
+def frequencies(tally):
+    return dict(zip(tally.terms.tolist(), tally.frequency.tolist(), strict=True))
+
+
+def need_bound(tally, exact):
+    """What is counted is at most the truth, and at least the truth less the bound."""
+    found, true = frequencies(tally), frequencies(exact)
+    assert all(0.0 < n <= true[term] for term, n in found.items())
+    assert all(n <= found.get(term, 0.0) + tally.pruned for term, n in true.items())
+    assert (tally.counts > 0.0).all()
+    held = dict(zip(exact.labels.tolist(), exact.documents.tolist(), strict=True))
+    assert dict(zip(tally.labels.tolist(), tally.documents.tolist(), strict=True)) == held
+
+
+@given(batches, st.randoms(use_true_random=False))
+def test_pruned_and_merged_in_any_order_counts_are_within_the_bound(parts, random):
+    exact, found = counted([]), counted([])
+    for some, least in parts:
+        exact, part = exact + counted(some), counted(some)
+        if random.random() < 0.5:
+            part, least = part.prune(least), 0
+        found = (found + part if random.random() < 0.5 else part + found).prune(least)
+        need_bound(found, exact)
+
+
+@given(batches, st.randoms(use_true_random=False))
+def test_documents_are_forgotten_whether_or_not_their_terms_were_pruned(parts, random):
+    exact, found, all_of_them = counted([]), counted([]), []
+    for some, least in parts:
+        exact, found = exact + counted(some), (found + counted(some)).prune(least)
+        all_of_them += some
+    random.shuffle(all_of_them)
+    for document in all_of_them:
+        exact, found = exact - counted([document]), found.less(counted([document]), "forget")
+        need_bound(found, exact)
+    assert found.n_classes == 0
+
+
+@given(st.integers(1, 6), st.lists(documents, min_size=1, max_size=6))
+def test_pruning_by_2_after_each_batch_is_lossy_counting(repeat, parts):
+    """Each term is counted at most one document short for each batch."""
+    found = counted([])
+    for some in parts:
+        found = (found + counted(some)).prune(2)
+    assert found.pruned <= len(parts)
+
+
+def test_pruning_by_nothing_and_by_too_much():
+    tally = counted([({"a", "b"}, "x"), ({"b"}, "yy")])
+    assert tally.prune(1) is tally
+    rest = tally.prune(100)
+    assert rest.n_terms == 0
+    assert rest.pruned == 2.0
+    assert rest.documents.tolist() == [1.0, 1.0]
+    assert tally.prune(2).terms.tolist() == ["b"]
+    with pytest.raises(NegativeTally, match="more documents of class 'x'"):
+        tally.prune(2).less(counted([({"a"}, "x")] * 2), "forget")
+    held = counted([({"b"}, "x")] * 5 + [({"a"}, "x")]).prune(2)
+    assert held.less(counted([({"c"}, "x")]), "forget").documents.tolist() == [5.0]
+    with pytest.raises(NegativeTally, match="with the term 'c'"):
+        held.less(counted([({"c"}, "x")] * 2), "forget")

@@ -63,6 +63,49 @@ nb::tuple counted(Starts indptr, Codes terms, Codes codes, std::optional<InArray
                           as_array(std::move(found.counts)));
 }
 
+nb::object summed(Starts indptr, Codes terms, Codes codes, std::optional<InArray<double, 1>> weights,
+                  InArray<double, 1> values, Starts start, Codes classes, i64 n_classes) {
+    const TermPairs pairs = pairs_of(start, classes, n_classes);
+    const i64 n = need_starts(indptr, terms.shape(0));
+    need(within(terms.data(), terms.shape(0), 0, pairs.terms), "a term is out of range");
+    need(static_cast<i64>(codes.shape(0)) == n, "rows differ");
+    need(within(codes.data(), n, 0, n_classes), "a class code is out of range");
+    need(!weights || static_cast<i64>(weights->shape(0)) == n, "weights differ");
+    need(values.shape(0) == terms.shape(0), "values and terms differ in length");
+    std::vector<double> found;
+    {
+        nb::gil_scoped_release release;
+        found = sum_terms(indptr.data(), terms.data(), codes.data(),
+                          weights ? weights->data() : nullptr, values.data(), n, pairs, n_classes);
+    }
+    return nb::cast(as_array(std::move(found)));
+}
+
+void without(Starts indptr, Codes terms, InArray<float, 1> values, Codes y,
+             InArray<double, 1> weight, Starts start, Codes classes, InArray<double, 1> counts,
+             InArray<double, 1> frequency, InArray<std::int8_t, 1> first, InArray<double, 1> share,
+             double tau, i64 of_an_order,
+             nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu> Z, int threads) {
+    const i64 K = share.shape(0), G = Z.shape(2);
+    const TermPairs pairs = pairs_of(start, classes, K);
+    const DocumentRows x = rows_of(indptr, terms, values, pairs.terms);
+    need(static_cast<i64>(y.shape(0)) == x.n && static_cast<i64>(weight.shape(0)) == x.n,
+         "labels or weights differ in length");
+    need(counts.shape(0) == classes.shape(0), "pairs differ");
+    need(static_cast<i64>(frequency.shape(0)) == pairs.terms &&
+             static_cast<i64>(first.shape(0)) == pairs.terms,
+         "terms differ");
+    need(static_cast<i64>(Z.shape(0)) == x.n && static_cast<i64>(Z.shape(1)) == K, "shapes differ");
+    bool binned = of_an_order > 0;
+    for (i64 t = 0; t < pairs.terms; ++t)
+        binned &= first.data()[t] >= 0 && first.data()[t] + of_an_order <= G;
+    need(binned, "a bin is out of range");
+    const TermNumbers table{pairs, counts.data(), frequency.data(), first.data(), share.data(),
+                            tau,   K,             G,                of_an_order};
+    nb::gil_scoped_release release;
+    sums_without(x, y.data(), weight.data(), table, Z.data(), threads);
+}
+
 void sums(Starts indptr, Codes terms, InArray<float, 1> values, std::optional<Codes> y, Starts start,
           Codes classes, InArray<double, 1> pair, std::optional<InArray<double, 1>> own,
           InArray<double, 2> expected, Codes row, InArray<std::int8_t, 1> bin,
@@ -199,6 +242,11 @@ struct DocumentScorer {
 void bind_documents(nb::module_& m) {
     m.def("count_terms", &counted, "indptr"_a, "terms"_a, "codes"_a, "weights"_a.none(), "n_terms"_a,
           "n_classes"_a);
+    m.def("sum_terms", &summed, "indptr"_a, "terms"_a, "codes"_a, "weights"_a.none(), "values"_a,
+          "start"_a, "classes"_a, "n_classes"_a);
+    m.def("document_sums_without", &without, "indptr"_a, "terms"_a, "values"_a, "y"_a, "weight"_a,
+          "start"_a, "classes"_a, "counts"_a, "frequency"_a, "first"_a, "share"_a, "tau"_a,
+          "of_an_order"_a, "Z"_a, "threads"_a);
     m.def("document_sums", &sums, "indptr"_a, "terms"_a, "values"_a, "y"_a.none(), "start"_a,
           "classes"_a, "pair"_a, "own"_a.none(), "expected"_a, "row"_a, "bin"_a, "Z"_a, "threads"_a);
     m.def("tfidf_columns", &tfidf, "indptr"_a, "terms"_a, "values"_a, "column"_a, "idf"_a,

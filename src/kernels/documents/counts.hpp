@@ -68,4 +68,31 @@ CountedTerms count_terms(const i64* indptr, const Index* terms, const i32* codes
     return found;
 }
 
+// Σ_i w_i v_it over the documents of class k, for the pairs of a term and a class that were found.
+template <class Index>
+std::vector<double> sum_terms(const i64* indptr, const Index* terms, const i32* codes,
+                              const double* weights, const double* values, i64 n,
+                              const TermPairs& pairs, i64 classes) {
+    std::vector<i64> begin(static_cast<std::size_t>(classes) + 1, 0);
+    for (i64 i = 0; i < n; ++i) ++begin[codes[i] + 1];
+    for (i64 k = 0; k < classes; ++k) begin[k + 1] += begin[k];
+    std::vector<i64> order(static_cast<std::size_t>(n));
+    for (i64 i = 0; i < n; ++i) order[begin[codes[i]]++] = i;
+    std::vector<double> sums(static_cast<std::size_t>(pairs.start[pairs.terms]), 0.0);
+    std::vector<i64> at(pairs.start, pairs.start + pairs.terms);  // the pair of the class at hand
+    for (i64 r = 0; r < n; ++r) {
+        const i64 i = order[r];
+        const i32 k = codes[i];
+        const double w = weights ? weights[i] : 1.0;
+        for (i64 p = indptr[i]; p < indptr[i + 1]; ++p) {
+            const i64 t = static_cast<i64>(terms[p]), end = pairs.start[t + 1];
+            while (at[t] < end && pairs.classes[at[t]] < k) ++at[t];
+            if (at[t] == end || pairs.classes[at[t]] != k)
+                throw std::out_of_range("a document holds a term that its class was not counted with");
+            sums[at[t]] += w * values[p];
+        }
+    }
+    return sums;
+}
+
 }  // namespace tb

@@ -9,6 +9,8 @@
 // Terms come in no order that a cache could know: what is needed of one is packed together, and
 // asked for some terms ahead.
 #pragma once
+#include <cmath>
+
 #include "documents/csr.hpp"
 
 namespace tb {
@@ -85,6 +87,68 @@ inline void document_sums(const DocumentRows& x, const i32* y, const RatioTable&
         for (i64 i = task * DOCUMENTS; i < end; ++i) {
             for (i64 c = 0; c < K * G; ++c) sum[c] = 0.0;
             sum_document(x, i, y ? y[i] : -1, table, packed, sum);
+            double* out = Z + i * K * G;
+            for (i64 g = 0; g < G; ++g) {
+                double mean = 0.0;
+                for (i64 k = 0; k < K; ++k) mean += sum[g * K + k];
+                mean /= static_cast<double>(K);
+                for (i64 k = 0; k < K; ++k) out[k * G + g] = sum[g * K + k] - mean;
+            }
+        }
+    });
+}
+
+// The counts behind a table of ratios, for documents of any weight that are left out of them.
+struct TermNumbers {
+    TermPairs pairs;
+    const double* counts;      // N_tk by pair
+    const double* frequency;   // N_t by term
+    const std::int8_t* first;  // by term: the first bin of its order
+    const double* share;       // s by class
+    double tau;
+    i64 classes, bins, of_an_order;
+};
+
+// The bin of a frequency within its order, as table.bins has it: ⌊log₂⌋, at most the last.
+inline i64 bin_of(double n, i64 of_an_order) {
+    i64 bin = 0;
+    while (bin + 1 < of_an_order && n >= 2.0) {
+        n *= 0.5;
+        ++bin;
+    }
+    return bin;
+}
+
+// Z_ikg without the document itself, which was counted with weight w_i:
+//
+//     T'_tk = log (N_tk − [k = y] w + τ) / ((N_t − w) s_k + τ)
+inline void sums_without(const DocumentRows& x, const i32* y, const double* weight,
+                         const TermNumbers& table, double* Z, int threads) {
+    const i64 K = table.classes, G = table.bins;
+    const i64 tasks = (x.n + DOCUMENTS - 1) / DOCUMENTS;
+    threads = threads_for((x.indptr[x.n] - x.indptr[0]) * K * 8, tasks, threads);
+    std::vector<Buffer<double>> sums(threads);
+    for (auto& sum : sums) sum.resize(K * G);
+    run_tasks(tasks, threads, [&](i64 task, int thread) {
+        double* sum = sums[thread].get();
+        const i64 end = (task + 1) * DOCUMENTS < x.n ? (task + 1) * DOCUMENTS : x.n;
+        for (i64 i = task * DOCUMENTS; i < end; ++i) {
+            for (i64 c = 0; c < K * G; ++c) sum[c] = 0.0;
+            const double w = weight[i];
+            for (i64 p = x.indptr[i]; p < x.indptr[i + 1]; ++p) {
+                const i32 t = x.terms[p];
+                const double was = table.frequency[t], rest = was - w;
+                if (!(rest > 1e-12 * was)) continue;  // no other document holds the term
+                const double tf = static_cast<double>(x.values[p]);
+                double* into = sum + (table.first[t] + bin_of(rest, table.of_an_order)) * K;
+                for (i64 k = 0; k < K; ++k)
+                    into[k] -= tf * std::log(rest * table.share[k] + table.tau);
+                for (i64 q = table.pairs.start[t]; q < table.pairs.start[t + 1]; ++q) {
+                    const i32 k = table.pairs.classes[q];
+                    const double n = k == y[i] ? table.counts[q] - w : table.counts[q];
+                    into[k] += tf * std::log1p((n > 0.0 ? n : 0.0) / table.tau);
+                }
+            }
             double* out = Z + i * K * G;
             for (i64 g = 0; g < G; ++g) {
                 double mean = 0.0;

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from tallybayes.models.documents import DocumentModel
+from tallybayes.models.text_model import TextModel
 from tallybayes.tokens.rows import Documents
 
 __all__ = ["DocumentExplanation", "explain_document", "top_terms"]
@@ -98,12 +98,12 @@ def _against_next(scores: Array, contributions: Array) -> Array:
     return found
 
 
-def explain_document(model: DocumentModel, rows: Documents, document: str) -> DocumentExplanation:
+def explain_document(model: TextModel, rows: Documents, document: str) -> DocumentExplanation:
     """Takes the score of a single document apart.
 
     Parameters
     ----------
-    model : DocumentModel
+    model : TextModel
     rows : Documents
         The document as a row of the model's terms.
     document : str
@@ -122,13 +122,13 @@ def explain_document(model: DocumentModel, rows: Documents, document: str) -> Do
     )
 
 
-def top_terms(model: DocumentModel, label: Any, n: int) -> list[tuple[Any, float]]:
+def top_terms(model: TextModel, label: Any, n: int) -> list[tuple[Any, float]]:
     """The terms that speak most for a class against all others, of one occurrence in a document of
     mean length, without the ridge.
 
     Parameters
     ----------
-    model : DocumentModel
+    model : TextModel
     label : label
     n : int
 
@@ -137,18 +137,12 @@ def top_terms(model: DocumentModel, label: Any, n: int) -> list[tuple[Any, float
     ValueError
         For a label that is not a class of the model.
     """
-    tally, scorer = model.tally, model.scorer
+    tally = model.tally
     places = np.flatnonzero(tally.labels == label)
     if not places.size:
         raise ValueError(
             f"{label!r} is not a class of the model: name one of {tally.labels.tolist()}"
         )
-    k = int(places[0])
-    value = scorer.expected[scorer.row, k].copy()
-    terms = np.repeat(np.arange(tally.n_terms), np.diff(tally.start))
-    own = tally.classes == k
-    value[terms[own]] += scorer.pair[own]
-    value -= np.bincount(terms, scorer.pair, tally.n_terms) / tally.n_classes
-    value *= np.log(2.0)
+    value = model.of_one_occurrence(int(places[0]))
     best = np.argsort(-value, kind="stable")[:n]
     return list(zip(tally.terms[best].tolist(), value[best].tolist(), strict=True))

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from tallybayes.errors import IncompatibleTallies
 from tallybayes.families.text.ratios import TermTable
 from tallybayes.labels import places_among
 from tallybayes.tally import TermCounts
 from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.documents.bin_weights import BinWeights
+from tallybayes.weighted.documents.held_out import DocumentFigures
 from tallybayes.weighted.documents.learning import LearnedDocuments, learn_documents
 from tallybayes.weighted.documents.ridge import Features
 from tallybayes.weighted.documents.scorer import DocumentScorer
 
-__all__ = ["DocumentModel", "Spelling", "spelling_of"]
+__all__ = ["DocumentModel", "Spelling", "WeightedLearner", "spelling_of"]
 
 Array = NDArray[np.float64]
 Spelling = Literal["words", "characters", "buckets"]
@@ -59,6 +61,7 @@ class DocumentModel:
         spelling: Spelling,
         documents: Documents,
         y: NDArray[np.int32],
+        weights: Array | None = None,
         *,
         ridge: bool,
     ) -> DocumentModel:
@@ -72,10 +75,12 @@ class DocumentModel:
             With the terms of the tally.
         y : int32 array (n_documents,)
             The classes, by their places in the tally.
+        weights : float64 array (n_documents,), optional
+            What each was counted with; 1 by default.
         ridge : bool
         """
         table = term_table(tally, spelling)
-        learned = learn_documents(table, documents, y, ridge=ridge)
+        learned = learn_documents(table, documents, y, weights, ridge=ridge)
         return cls(tally, spelling, learned)._with_table(table)
 
     def _with_table(self, table: TermTable) -> Self:
@@ -85,6 +90,21 @@ class DocumentModel:
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def figures(self) -> DocumentFigures:
+        """How well documents were predicted that were left out."""
+        return self.learned.figures
+
+    @property
+    def penalty(self) -> float | None:
+        """The penalty of the ridge; None where there is none."""
+        return None if self.learned.ridge is None else self.learned.ridge.penalty
+
+    @property
+    def needs_reweighting(self) -> bool:
+        """Whether the ridge is of other counts."""
+        return self.stale and self.learned.ridge is not None
 
     @cached_property
     def table(self) -> TermTable:
@@ -118,26 +138,106 @@ class DocumentModel:
         learned = replace(held, weights=BinWeights(weights, intercept), ridge=ridge)
         return DocumentModel(tally, self.spelling, learned, stale=True)._with_table(table)
 
-    def left_out(self, documents: Documents, y: NDArray[np.int32]) -> Array:
+    def counted(
+        self,
+        terms: NDArray[Any],
+        labels: NDArray[Any],
+        documents: Documents,
+        codes: NDArray[np.int32],
+        weights: Array | None,
+    ) -> TermCounts:
+        """The tally of more documents."""
+        return TermCounts.counted(terms, labels, documents.indptr, documents.terms, codes, weights)
+
+    def reweighted(
+        self, documents: Documents, y: NDArray[np.int32], weights: Array | None, *, ridge: bool
+    ) -> DocumentModel:
+        """The same counts, with weights that are learned again."""
+        return DocumentModel.fitted(self.tally, self.spelling, documents, y, weights, ridge=ridge)
+
+    def need_alike(self, other: Any) -> None:
+        """Raises IncompatibleTallies unless another model is of this kind."""
+        if type(other) is not DocumentModel:
+            raise IncompatibleTallies(
+                "one model is weighted and the other is not: fit both with the same model"
+            )
+
+    def left_out(
+        self, documents: Documents, y: NDArray[np.int32], weight: Array | None = None
+    ) -> Array:
         """log P(c | document) of counted documents, each without its own counts, by the weights
         below the ridge, (n_documents, n_classes).
 
         The class shares, the weights and τ are those of all documents.
+
+        Parameters
+        ----------
+        documents : Documents
+        y : int32 array (n_documents,)
+        weight : float64 array (n_documents,), optional
+            What each was counted with; 1 by default.
         """
         reading = self.learned.reading
-        sums = reading.left_out(self.table, documents, documents.tf, y)
+        sums = reading.left_out(self.table, documents, documents.tf, y, weight)
         held = self.learned.weights  # of bins that have no terms any more as well
         held = held._replace(weights=held.weights[: sums.shape[2]])
         found: Array = log_softmax(held.scores(sums), axis=1)
         return found
 
-    def equals(self, other: DocumentModel) -> bool:
+    def of_one_occurrence(self, k: int) -> Array:
+        """What one occurrence of each term adds to the score of a class, above the mean of all, in
+        nats, without the ridge, float64 (n_terms,)."""
+        tally, scorer = self.tally, self.scorer
+        found: Array = scorer.expected[scorer.row, k].copy()
+        terms, own = tally.pair_terms, tally.classes == k
+        found[terms[own]] += scorer.pair[own]
+        found -= np.bincount(terms, scorer.pair, tally.n_terms) / tally.n_classes
+        found *= np.log(2.0)
+        return found
+
+    def equals(self, other: Any) -> bool:
         """Whether another model holds the same counts and gives bit-equal scores."""
+        if type(other) is not DocumentModel:
+            return False
         mine, theirs = self.scorer, other.scorer
         return self.tally == other.tally and all(
             np.array_equal(getattr(mine, name), getattr(theirs, name))
             for name in ("pair", "expected", "row", "column", "idf", "u", "intercept")
         )
+
+
+class WeightedLearner(NamedTuple):
+    """How documents are counted, and weights learned.
+
+    Parameters
+    ----------
+    spelling : {"words", "characters", "buckets"}
+    ridge : bool
+    """
+
+    spelling: Spelling
+    ridge: bool
+
+    def counted(
+        self,
+        terms: NDArray[Any],
+        labels: NDArray[Any],
+        documents: Documents,
+        codes: NDArray[np.int32],
+        weights: Array | None,
+    ) -> TermCounts:
+        """The tally of the first documents."""
+        return TermCounts.counted(terms, labels, documents.indptr, documents.terms, codes, weights)
+
+    def fitted(
+        self,
+        tally: TermCounts,
+        documents: Documents,
+        y: NDArray[np.int32],
+        weights: Array | None,
+    ) -> DocumentModel:
+        """A model of the tally, learned on its documents."""
+        return DocumentModel.fitted(tally, self.spelling, documents, y, weights, ridge=self.ridge)
 
 
 def term_table(tally: TermCounts, spelling: Spelling) -> TermTable:

@@ -1,5 +1,7 @@
 """Documents of each class that hold each term: N_tk = Σ_i w_i [t in document i, y_i = k], sparse.
 
+Where a model needs them, sums of values stand beside the counts: V_tk = Σ_i w_i v_it [y_i = k].
+
 Unlike the other kinds of tally, this one carries its own names: terms and classes are joined by
 name when tallies are added, so that vocabularies grow. It holds a count for each pair of a term and
 a class that was seen, and nothing for the others; terms, classes and pairs that fall to zero go.
@@ -7,7 +9,7 @@ a class that was seen, and nothing for the others; terms, classes and pairs that
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,10 +21,13 @@ from tallybayes.labels import joined_labels, places_among
 from tallybayes.tally.base import is_nothing, is_residue
 from tallybayes.tally.term_arrays import places_of_terms, term_array, union_of_terms
 
-__all__ = ["TermCounts"]
+__all__ = ["SLACK", "TermCounts"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+
+SLACK = 2.0**-30
+"""The share of a sum of weights that its rounding may be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +47,12 @@ class TermCounts:
     classes : int32 array (n_pairs,)
         Places in `labels`.
     counts : float64 array (n_pairs,)
-        N_tk; not 0.
+        N_tk; not 0, unless the sum is not.
+    sums : float64 array (n_pairs,), optional
+        V_tk, of values above 0.
+    pruned : float
+        The most documents, by weight, that a term can have had beside those that are counted here:
+        0 unless terms were pruned. Tallies that are added, or subtracted, add their bounds.
     """
 
     terms: NDArray[Any]
@@ -51,6 +61,8 @@ class TermCounts:
     start: NDArray[np.int64]
     classes: NDArray[np.int32]
     counts: Array
+    sums: Array | None = None
+    pruned: float = 0.0
 
     additive: ClassVar[tuple[str, ...]] = ("documents", "counts")
     squares: ClassVar[tuple[str, ...]] = ()
@@ -64,6 +76,7 @@ class TermCounts:
         places: NDArray[np.int32],
         codes: NDArray[np.int32],
         weights: Array | None = None,
+        values: Array | None = None,
     ) -> TermCounts:
         """The tally of some documents.
 
@@ -80,12 +93,19 @@ class TermCounts:
             The class of each document.
         weights : float64 array (n_documents,), optional
             1 by default.
+        values : float64 array (n_entries,), optional
+            What is summed beside the counts.
         """
         start, classes, counts = _kernels.count_terms(
             indptr, places, codes, weights, len(terms), len(labels)
         )
         documents = np.bincount(codes, weights, len(labels)).astype(np.float64)
-        return cls(term_array(terms), labels, documents, start, classes, counts)._held()
+        sums = None
+        if values is not None:
+            sums = _kernels.sum_terms(
+                indptr, places, codes, weights, values, start, classes, len(labels)
+            )
+        return cls(term_array(terms), labels, documents, start, classes, counts, sums)._held()
 
     @property
     def n_terms(self) -> int:
@@ -108,11 +128,14 @@ class TermCounts:
         documents: Array,
         cells: NDArray[np.int64],
         counts: Array,
+        sums: Array | None,
+        pruned: float,
     ) -> Self:
         """Of pairs by ascending cells, term · n_classes + class; zeros are dropped."""
         term, k = np.divmod(cells, max(len(labels), 1))
         start = np.searchsorted(term, np.arange(len(terms) + 1)).astype(np.int64)
-        return cls(terms, labels, documents, start, k.astype(np.int32), counts)._held()
+        of_pair = k.astype(np.int32)
+        return cls(terms, labels, documents, start, of_pair, counts, sums, pruned)._held()
 
     def _cells(self, terms: Index, labels: Index, n_classes: int) -> NDArray[np.int64]:
         """The cells of the pairs, where terms and classes have moved to these places."""
@@ -121,6 +144,8 @@ class TermCounts:
     def _held(self) -> Self:
         """Without what holds nothing."""
         kept = self.counts != 0.0
+        if self.sums is not None:
+            kept |= self.sums != 0.0
         of_term = np.add.reduceat(np.append(kept, False), self.start[:-1], dtype=np.int64)
         of_term = np.where(np.diff(self.start) > 0, of_term, 0)
         terms = of_term > 0
@@ -129,6 +154,11 @@ class TermCounts:
         )
         if kept.all() and terms.all() and labels.all():
             return self
+        return self._some(kept, of_term, labels)
+
+    def _some(self, kept: NDArray[np.bool_], of_term: Index, labels: NDArray[np.bool_]) -> Self:
+        """Some pairs, of each term so many, and some classes."""
+        terms = of_term > 0
         place = (np.cumsum(labels) - 1).astype(np.int32)
         return type(self)(
             self.terms[terms],
@@ -137,6 +167,8 @@ class TermCounts:
             np.concatenate([[0], np.cumsum(of_term[terms])]).astype(np.int64),
             place[self.classes[kept]],
             self.counts[kept],
+            None if self.sums is None else self.sums[kept],
+            self.pruned,
         )
 
     # ---- the group -------------------------------------------------------------------------------
@@ -145,6 +177,11 @@ class TermCounts:
             raise IncompatibleTallies(
                 "one tally counts terms by name and the other by hash bucket, which do not add: "
                 "count both with the same n_features"
+            )
+        if (self.sums is None) != (other.sums is None):
+            raise IncompatibleTallies(
+                "one tally holds sums of values beside its counts and the other does not: count "
+                "both for the same kind of model"
             )
         if not len(other.terms) or self.terms is other.terms:
             return self.terms
@@ -166,17 +203,16 @@ class TermCounts:
             for tally in (self, other)
         ]
         cells = np.union1d(*both)
-        before, counts = np.zeros(len(cells)), np.zeros(len(cells))
-        before[np.searchsorted(cells, both[0])] = self.counts
-        counts[np.searchsorted(cells, both[1])] = factor * other.counts
-        counts += before
-        documents_before = np.zeros(len(labels))
-        documents_before[places_among(self.labels, labels)] = self.documents
-        documents = documents_before.copy()
-        documents[places_among(other.labels, labels)] += factor * other.documents
-        for rest, was in ((counts, before), (documents, documents_before)):
-            rest[is_residue(rest, was) | is_nothing(rest, was)] = 0.0
-        return self._of_pairs(terms, labels, documents, cells, counts)
+        at = [np.searchsorted(cells, own) for own in both]
+        counts = _total(self.counts, other.counts, factor, at, len(cells))
+        sums = None
+        if self.sums is not None:
+            assert other.sums is not None
+            sums = _total(self.sums, other.sums, factor, at, len(cells))
+        of_labels = [places_among(tally.labels, labels) for tally in (self, other)]
+        documents = _total(self.documents, other.documents, factor, of_labels, len(labels))
+        pruned = self.pruned + other.pruned
+        return self._of_pairs(terms, labels, documents, cells, counts, sums, pruned)
 
     def __add__(self, other: Self) -> Self:
         return self._plus(other, 1.0)
@@ -185,13 +221,12 @@ class TermCounts:
         return self._plus(other, -1.0)
 
     def __mul__(self, weight: float) -> Self:
-        return type(self)(
-            self.terms,
-            self.labels,
-            weight * self.documents,
-            self.start,
-            self.classes,
-            weight * self.counts,
+        return replace(
+            self,
+            documents=weight * self.documents,
+            counts=weight * self.counts,
+            sums=None if self.sums is None else weight * self.sums,
+            pruned=abs(weight) * self.pruned,
         )._held()
 
     __rmul__ = __mul__
@@ -216,18 +251,86 @@ class TermCounts:
 
     def copy(self) -> Self:
         """The same counts in arrays of their own."""
-        return type(self)(**{name: array.copy() for name, array in self.arrays().items()})
+        arrays: dict[str, Any] = {name: held.copy() for name, held in self.arrays().items()}
+        return replace(self, **arrays)
 
     def __eq__(self, other: object) -> bool:
         """Equal terms, classes and bit-equal counts."""
         if type(self) is not type(other):
             return NotImplemented
         mine, theirs = self.arrays(), other.arrays()
-        return all(_same(mine[name], theirs[name]) for name in mine)
+        return (
+            self.pruned == other.pruned
+            and mine.keys() == theirs.keys()
+            and all(_same(mine[name], theirs[name]) for name in mine)
+        )
 
     __hash__ = None  # type: ignore[assignment]  # it is compared by value
 
+    # ---- taking away -----------------------------------------------------------------------------
+    def prune(self, min_df: float) -> Self:
+        """Without the terms that fewer than `min_df` documents hold, by weight.
+
+        The bound :attr:`pruned` grows by the largest count that is dropped, so that the true
+        document frequency of a term, N_t where it is held and else 0, is at most N_t + pruned: as
+        in lossy counting (Manku and Motwani, 2002, section 4.2).
+
+        Parameters
+        ----------
+        min_df : float
+        """
+        frequency = self.frequency
+        dropped = frequency < min_df
+        if not dropped.any():
+            return self
+        kept = np.repeat(~dropped, np.diff(self.start))
+        rest = self._some(kept, np.where(dropped, 0, np.diff(self.start)), self.documents != 0.0)
+        return replace(rest, pruned=self.pruned + float(frequency[dropped].max()))
+
+    def less(self, other: Self, action: str) -> Self:
+        """What is left where documents are taken away that were counted.
+
+        What may have been pruned before is not asked back: a count that falls below 0, by no more
+        than the bound, is 0.
+
+        Parameters
+        ----------
+        other : TermCounts
+            The counts of the documents.
+        action : str
+            What is done, for messages.
+
+        Raises
+        ------
+        NegativeTally
+            If more is taken away than was counted.
+        """
+        rest = self - other
+        if rest.pruned > 0.0:
+            counts, sums = rest.counts, rest.sums
+            missed = (counts <= 0.0) & (counts >= -rest.pruned * (1.0 + SLACK))
+            if sums is not None:
+                sums = np.where(missed, 0.0, np.maximum(sums, 0.0))
+            rest = replace(rest, counts=np.where(missed, 0.0, counts), sums=sums)._held()
+        rest.need_non_negative(action)
+        return rest
+
     # ---- reading ---------------------------------------------------------------------------------
+    @property
+    def frequency(self) -> Array:
+        """N_t, the documents that hold each term, float64 (n_terms,)."""
+        return self.by_term(self.counts)
+
+    def by_term(self, of_pairs: Array) -> Array:
+        """The sum over the classes of each term, float64 (n_terms,), of numbers (n_pairs,)."""
+        found: Array = np.bincount(self.pair_terms, of_pairs, self.n_terms).astype(np.float64)
+        return found
+
+    def by_class(self, of_pairs: Array) -> Array:
+        """The sum over the terms of each class, float64 (n_classes,), of numbers (n_pairs,)."""
+        found: Array = np.bincount(self.classes, of_pairs, self.n_classes).astype(np.float64)
+        return found
+
     def places(self, terms: NDArray[Any]) -> Index:
         """The place of each of some terms, (n,), −1 for those that hold nothing."""
         return places_of_terms(self.terms, terms)
@@ -249,25 +352,48 @@ class TermCounts:
                 "learned, with the labels that they had",
                 label=str(label),
             )
-        pairs = np.flatnonzero(self.counts < 0.0)
-        if pairs.size:
-            term = self.terms[np.searchsorted(self.start, pairs[0], side="right") - 1]
-            label = self.labels.tolist()[self.classes[pairs[0]]]
-            raise NegativeTally(
-                f"{action} takes away more documents of class {label!r} with the term {term!r} "
-                "than were counted. Take away only documents that were learned, with the labels "
-                "that they had",
-                label=str(label),
+        of = f"{action} takes away more documents of class {{}}"
+        self._need_pairs(self.counts < 0.0, of + " with the term {}")
+        if self.sums is not None:
+            wrong = (self.sums < 0.0) | (self.counts == 0.0)
+            self._need_pairs(
+                wrong, f"{action} takes away other numbers, in class {{}}, of the term {{}}"
             )
+        most = self.documents[self.classes] * (1.0 + SLACK)
+        self._need_pairs(self.counts > most, of + " without the term {}")
+
+    def _need_pairs(self, wrong: NDArray[np.bool_], what: str) -> None:
+        """Raises NegativeTally for the first wrong pair of a term and a class."""
+        if not wrong.any():
+            return
+        pair = int(np.flatnonzero(wrong)[0])
+        term = self.terms[np.searchsorted(self.start, pair, side="right") - 1]
+        label = self.labels.tolist()[self.classes[pair]]
+        raise NegativeTally(
+            f"{what.format(repr(label), repr(term))} than were counted. Take away only documents "
+            "that were learned, with the labels that they had",
+            label=str(label),
+        )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Every array by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        held = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in held.items() if isinstance(value, np.ndarray)}
 
     def __repr__(self) -> str:
         return (
             f"TermCounts({self.n_terms} terms, {self.n_classes} classes, {len(self.counts)} pairs)"
         )
+
+
+def _total(a: Array, b: Array, factor: float, at: list[Index], n: int) -> Array:
+    """a + factor·b, each at its places of n; what rounding has left of a difference is 0."""
+    was = np.zeros(n)
+    was[at[0]] = a
+    found = was.copy()
+    found[at[1]] += factor * b
+    found[is_residue(found, was) | is_nothing(found, was)] = 0.0
+    return found
 
 
 def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:

@@ -1,7 +1,8 @@
 """Text: from documents to counts of terms.
 
-:class:`CountVectorizer` takes scikit-learn's place in a pipeline and gives the same matrix, and
-:class:`TextNB` classifies documents. Names are loaded on first use.
+:class:`CountVectorizer` takes scikit-learn's place in a pipeline and gives the same matrix,
+:class:`TermWeighting` transforms it, and :class:`TextNB` classifies documents. Names are loaded on
+first use.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 _HOME = {
     "CountVectorizer": "tallybayes.estimators.text.count_vectorizer",
+    "TermWeighting": "tallybayes.estimators.text.term_weighting",
     "TextNB": "tallybayes.estimators.text.text_nb",
 }
 
-__all__ = ["CountVectorizer", "TextNB"]
+__all__ = ["CountVectorizer", "TermWeighting", "TextNB"]
 
 if TYPE_CHECKING:
     from tallybayes.estimators.text.count_vectorizer import CountVectorizer
+    from tallybayes.estimators.text.term_weighting import TermWeighting
     from tallybayes.estimators.text.text_nb import TextNB
 
 

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators.persistence.parameters import constructed, field_values, plain, restored
 from tallybayes.estimators.persistence.tallies import labels
 from tallybayes.estimators.persistence.term_arrays import (
+    FEWEST,
+    MOST,
     plain_terms,
     restored_terms,
     term_counts,
 )
 from tallybayes.families.text.ratios import BINS
 from tallybayes.models.documents import DocumentModel, spelling_of
+from tallybayes.models.plain_documents import EVENTS, PlainDocuments, PlainLearner
+from tallybayes.models.term_values import FixedIdf, Transforms
+from tallybayes.models.text_model import TextModel
 from tallybayes.persistence.checks import (
     Check,
     anything,
@@ -68,9 +75,9 @@ READING = record(
 )
 FIGURES = record(
     {
-        "log_loss": number(),
+        "log_loss": optional(number()),  # None is infinite
         "accuracy": number(0.0),
-        "log_loss_se": number(0.0),
+        "log_loss_se": optional(number(0.0)),
         "accuracy_se": number(0.0),
         "documents": whole(0, 2**53),
     }
@@ -85,15 +92,35 @@ HEADER = record(
         "figures": FIGURES,
         "penalty": optional(number(above=0.0)),
         "stale": flag,
+        "pruned": number(0.0),
         "extra": anything,
     },
-    {"extra": None},
+    {"pruned": 0.0, "extra": None},
 )
+PLAIN = record(
+    {
+        "estimator": text,
+        "parameters": anything,
+        "options": anything,
+        "classes": labels,
+        "event": one_of(*EVENTS),
+        "alpha": number(above=0.0),
+        "tf": optional(one_of("log")),
+        "idf": flag,
+        "length_normalize": flag,
+        "other_idf": optional(number(0.0)),
+        "figures": FIGURES,
+        "pruned": number(0.0),
+        "extra": anything,
+    },
+    {"pruned": 0.0, "extra": None},
+)
+"""The header of a model that nothing is learned for."""
 
 
 # ---- to a file -----------------------------------------------------------------------------------
 def plain_text_model(
-    estimator: Any, model: DocumentModel, options: dict[str, Any]
+    estimator: Any, model: TextModel, options: dict[str, Any]
 ) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of a classifier of documents.
 
@@ -109,31 +136,59 @@ def plain_text_model(
                 f"a model file holds no code, and the analyzer is {analyzer!r}: use an analyzer by "
                 "name, such as 'word' with a token_pattern, or pickle the model"
             )
-    tally, learned = model.tally, model.learned
+    tally, buckets = model.tally, options["n_features"] is not None
     header = {
         "estimator": type(estimator).__name__,
         "parameters": plain(parameters),
         "options": {name: value for name, value in options.items() if name != "dtype"},
         "classes": tally.labels,
-        "reading": learned.reading._asdict(),
-        "figures": learned.figures._asdict(),
-        "penalty": None,
-        "stale": model.stale,
+        "figures": _plain_figures(model.figures),
     }
+    if tally.pruned > 0.0:
+        header["pruned"] = tally.pruned
     arrays: Arrays = {
-        **plain_terms(tally.terms, options["n_features"] is not None),
+        **plain_terms(tally.terms, buckets),
         "tally.documents": tally.documents,
         "tally.start": tally.start,
         "tally.classes": tally.classes,
         "tally.counts": tally.counts,
-        "weights.bins": learned.weights.weights,
-        "weights.intercept": learned.weights.intercept,
     }
+    if tally.sums is not None:
+        arrays["tally.sums"] = tally.sums
+    if isinstance(model, PlainDocuments):
+        return header | _plain_reading(model), arrays | _plain_idf(model.fixed, buckets)
+    assert isinstance(model, DocumentModel)
+    learned = model.learned
+    header |= {"reading": learned.reading._asdict(), "penalty": None, "stale": model.stale}
+    arrays["weights.bins"] = learned.weights.weights
+    arrays["weights.intercept"] = learned.weights.intercept
     if learned.ridge is not None:
         header["penalty"] = learned.ridge.penalty
         arrays |= {f"ridge.{k}": v for k, v in field_values(learned.ridge.features).items()}
         arrays["ridge.coefficients"] = learned.ridge.coefficients
     return header, arrays
+
+
+def _plain_figures(figures: DocumentFigures) -> dict[str, Any]:
+    held = figures._asdict()
+    return {name: value if np.isfinite(value) else None for name, value in held.items()}
+
+
+def _plain_reading(model: PlainDocuments) -> dict[str, Any]:
+    learner = model.learner
+    return {
+        "event": learner.event,
+        "alpha": learner.alpha,
+        **learner.transforms._asdict(),
+        "other_idf": None if model.fixed is None else model.fixed.other,
+    }
+
+
+def _plain_idf(fixed: FixedIdf | None, buckets: bool) -> Arrays:
+    if fixed is None:
+        return {}
+    terms = plain_terms(fixed.terms, buckets)
+    return {"fixed.idf": fixed.idf, **{f"fixed.{k}": v for k, v in terms.items()}}
 
 
 # ---- and back ------------------------------------------------------------------------------------
@@ -154,7 +209,7 @@ class _Held:
 
 def restored_text_model(
     given: Any, arrays: Arrays, estimator_type: Any
-) -> tuple[Any, DocumentModel, dict[str, Any], Any]:
+) -> tuple[Any, TextModel, dict[str, Any], Any]:
     """The inverse of :func:`plain_text_model`: the estimator, its model, the options of its
     counter, and what was kept beside it.
 
@@ -163,9 +218,46 @@ def restored_text_model(
     Unfit
         Where parts do not fit each other.
     """
-    header, held = HEADER(given, "the header"), _Held(arrays)
+    is_plain = isinstance(given, dict) and "event" in given
+    header, held = (PLAIN if is_plain else HEADER)(given, "the header"), _Held(arrays)
     options = _options(header["options"])
-    tally = _tally(held, header["classes"], options["n_features"])
+    tally = _tally(held, header["classes"], options["n_features"], header["pruned"])
+    make = _plain_model if is_plain else _weighted_model
+    model = make(header, held, tally, options)
+    held.need_empty()
+    return _estimator(header["parameters"], estimator_type), model, options, header["extra"]
+
+
+def _figures(given: dict[str, Any]) -> DocumentFigures:
+    held: dict[str, Any] = {k: np.inf if v is None else v for k, v in given.items()}
+    return DocumentFigures(**held)
+
+
+def _plain_model(
+    header: dict[str, Any], held: _Held, tally: TermCounts, options: dict[str, Any]
+) -> PlainDocuments:
+    """A model that nothing is learned for."""
+    need(header["alpha"] >= FEWEST, f"alpha is from {FEWEST:g} on")
+    transforms = Transforms(header["tf"], header["idf"], header["length_normalize"])
+    learner = PlainLearner(header["event"], header["alpha"], transforms)
+    need(learner.summed is not None or not any(transforms), "Bernoulli takes no transform")
+    fixed = None
+    need(transforms.fixes_idf == (header["other_idf"] is not None), "other_idf is of a fixed idf")
+    if learner.summed is not None:
+        sums = held.take("tally.sums", array("f8", len(tally.counts), least=0.0, most=MOST))
+        tally = replace(tally, sums=sums)
+    if header["other_idf"] is not None:
+        need(header["other_idf"] <= IDF, f"other_idf is at most {IDF:g}")
+        terms = _terms(held, options["n_features"], "fixed.")
+        idf = held.take("fixed.idf", array("f8", len(terms), least=0.0, most=IDF))
+        fixed = FixedIdf(terms, idf, header["other_idf"])
+    return PlainDocuments(tally, learner, fixed, _figures(header["figures"]))
+
+
+def _weighted_model(
+    header: dict[str, Any], held: _Held, tally: TermCounts, options: dict[str, Any]
+) -> DocumentModel:
+    """A model with weights, and a ridge if it has one."""
     ridge = _ridge(held, header["penalty"], tally)
     reading = Reading(**header["reading"])
     need(1e-9 <= reading.tau <= 1e9, "reading.tau is from 1e-9 to 1e9")
@@ -175,13 +267,11 @@ def restored_text_model(
         held.take("weights.bins", array("f8", -1, least=0.0, most=LARGEST)),
         held.take("weights.intercept", array("f8", tally.n_classes, least=-LARGEST, most=LARGEST)),
     )
-    held.need_empty()
-    figures = DocumentFigures(**header["figures"])
-    learned = LearnedDocuments(reading, weights, ridge, figures)
+    learned = LearnedDocuments(reading, weights, ridge, _figures(header["figures"]))
     spelling = spelling_of(options["analyzer"], options["n_features"])
     model = DocumentModel(tally, spelling, learned, stale=header["stale"])
     _need_score(model)
-    return _estimator(header["parameters"], estimator_type), model, options, header["extra"]
+    return model
 
 
 def _options(given: Any) -> dict[str, Any]:
@@ -205,14 +295,19 @@ def _is_pattern(pattern: str) -> bool:
         return False
 
 
-def _tally(held: _Held, classes: NDArray[Any], n_features: int | None) -> TermCounts:
-    names = ("terms.buckets",) if n_features is not None else ("terms.text", "terms.end")
-    terms = restored_terms({name: held.take(name, anything) for name in names}, n_features)
+def _tally(held: _Held, classes: NDArray[Any], n_features: int | None, pruned: float) -> TermCounts:
+    terms = _terms(held, n_features)
     fields = ("documents", "start", "classes", "counts")
     arrays = {name: held.take(f"tally.{name}", anything) for name in fields}
     tally = term_counts(terms, classes, arrays, "tally")
     need(not len(classes) or tally.documents.sum() > 0.0, "tally.documents holds a document")
-    return tally
+    need(pruned <= MOST, f"pruned is at most {MOST:g}")
+    return replace(tally, pruned=pruned)
+
+
+def _terms(held: _Held, n_features: int | None, before: str = "") -> NDArray[Any]:
+    names = ("terms.buckets",) if n_features is not None else ("terms.text", "terms.end")
+    return restored_terms({name: held.take(before + name, anything) for name in names}, n_features)
 
 
 def _ridge(held: _Held, penalty: float | None, tally: TermCounts) -> Ridge | None:

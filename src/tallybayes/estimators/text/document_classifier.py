@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
@@ -14,9 +14,15 @@ from tallybayes.errors import StaleWarning, warn_user
 from tallybayes.estimators.labels import codes_of
 from tallybayes.estimators.locked_learning import LOCK
 from tallybayes.estimators.text.counter import DocumentCounter
-from tallybayes.estimators.text.given_documents import labels_of, need_documents
+from tallybayes.estimators.text.given_documents import (
+    CountedRows,
+    labels_of,
+    need_counted,
+    need_documents,
+    weights_of,
+)
 from tallybayes.inspection.documents import DocumentExplanation, explain_document, top_terms
-from tallybayes.models.documents import DocumentModel
+from tallybayes.models.text_model import TextModel
 from tallybayes.tally import TermCounts
 from tallybayes.tokens.rows import Documents
 
@@ -29,10 +35,10 @@ class DocumentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base class of classifiers of documents. Not for direct use."""
 
     _counter: DocumentCounter
-    _model: DocumentModel
+    _model: TextModel
 
     # ---- state -----------------------------------------------------------------------------------
-    def _fitted(self) -> DocumentModel:
+    def _fitted(self) -> TextModel:
         model = self.__dict__.get("_model")
         if model is None:
             raise NotFittedError(
@@ -52,7 +58,7 @@ class DocumentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _read(self, X: Any) -> Documents:
         need_documents(X)
         model = self._fitted()
-        if model.stale and model.learned.ridge is not None:
+        if model.needs_reweighting:
             warn_user(
                 StaleWarning(
                     "the ridge was learned before the counts changed",
@@ -62,12 +68,14 @@ class DocumentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return self._counter.rows(X, model.tally)
 
-    def _rows_and_codes(self, X: Any, y: Any) -> tuple[Documents, NDArray[np.int32]]:
+    def _counted_rows(self, X: Any, y: Any, sample_weight: Any) -> CountedRows:
+        """Documents that are counted, as rows of the terms of the model."""
         need_documents(X)
         model = self._fitted()
         documents = self._counter.rows(X, model.tally)
         labels = labels_of(y, len(documents), type(self).__name__)
-        return documents, codes_of(labels, model.tally.labels)
+        weights = weights_of(sample_weight, len(documents))
+        return CountedRows(documents, codes_of(labels, model.tally.labels), weights)
 
     # ---- predicting ------------------------------------------------------------------------------
     def predict_joint_log_proba(self, X: Any) -> Array:
@@ -135,12 +143,14 @@ class DocumentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found: NDArray[Any] = self.classes_[best]
         return found
 
-    def leave_one_out(self, X: Any, y: Any) -> Array:
+    def leave_one_out(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Array:
         """log P(c | document) of documents that are counted, each without itself.
 
-        The counts are those without the document; class shares, weights and τ are those of all
-        documents. The ridge, which holds every document, is left out: a model with a ridge is
-        judged by :attr:`log_loss_`.
+        The weighted model takes the document out of the counts; class shares, weights and τ are
+        those of all documents, and the ridge, which holds every document, is left out: a model
+        with a ridge is judged by :attr:`log_loss_`. The other models predict each document as if
+        they were fitted on the others, but an idf that is fixed stays; a class whose only document
+        is left out has probability 0.
 
         Parameters
         ----------
@@ -148,14 +158,24 @@ class DocumentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Documents that are counted.
         y : array-like (n_documents,)
             Their labels.
+        sample_weight : array-like (n_documents,), optional
+            What each was counted with; 1 by default.
 
         Returns
         -------
         float64 array (n_documents, n_classes)
             Log-probabilities, in nats.
+
+        Raises
+        ------
+        NegativeTally
+            A ValueError: a document weighs more than was counted of its class.
         """
-        documents, codes = self._rows_and_codes(X, y)
-        return self._fitted().left_out(documents, codes)
+        documents, codes, weights = self._counted_rows(X, y, sample_weight)
+        model = self._fitted()
+        given = np.ones(len(documents)) if weights is None else weights
+        need_counted(given, codes, model.tally.documents)
+        return model.left_out(documents, codes, weights)
 
     # ---- explaining ------------------------------------------------------------------------------
     def explain_one(self, document: str) -> DocumentExplanation:
@@ -175,8 +195,9 @@ class DocumentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return explain_document(self._fitted(), rows, document)
 
     def top_terms(self, label: Any, n: int = 10) -> list[tuple[Any, float]]:
-        """The terms that speak most for a class against all others, of one occurrence in a document
-        of mean length, without the ridge.
+        """The terms that speak most for a class against all others: of one occurrence, in a
+        document of mean length for the weighted model, without the ridge and without
+        `length_normalize`.
 
         Parameters
         ----------
@@ -198,7 +219,7 @@ class DocumentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return top_terms(self._fitted(), label, n)
 
     # ---- attributes ------------------------------------------------------------------------------
-    def _attribute(self, name: str) -> DocumentModel:
+    def _attribute(self, name: str) -> TextModel:
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"TextNB has no attribute {name!r} before it is fitted")
         return self._model
@@ -222,28 +243,27 @@ class DocumentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def penalty_(self) -> float | None:
         """The penalty of the ridge; None where there is none."""
-        ridge = self._attribute("penalty_").learned.ridge
-        return None if ridge is None else ridge.penalty
+        return self._attribute("penalty_").penalty
 
     @property
     def log_loss_(self) -> float:
         """The log-loss of documents that the numbers in use were not learned on, in nats."""
-        return self._attribute("log_loss_").learned.figures.log_loss
+        return self._attribute("log_loss_").figures.log_loss
 
     @property
     def log_loss_se_(self) -> float:
         """The standard error of :attr:`log_loss_`."""
-        return self._attribute("log_loss_se_").learned.figures.log_loss_se
+        return self._attribute("log_loss_se_").figures.log_loss_se
 
     @property
     def accuracy_(self) -> float:
         """The accuracy on documents that the numbers in use were not learned on."""
-        return self._attribute("accuracy_").learned.figures.accuracy
+        return self._attribute("accuracy_").figures.accuracy
 
     @property
     def accuracy_se_(self) -> float:
         """The standard error of :attr:`accuracy_`."""
-        return self._attribute("accuracy_se_").learned.figures.accuracy_se
+        return self._attribute("accuracy_se_").figures.accuracy_se
 
     def __getstate__(self) -> Any:
         state = dict(super().__getstate__())

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.errors import NegativeTally
 from tallybayes.estimators.labels import read_labels
+from tallybayes.estimators.validated_rows import read_weights
+from tallybayes.tally.terms import SLACK
+from tallybayes.tokens.rows import Documents
 
-__all__ = ["decoded", "labels_of", "need_documents", "need_several"]
+__all__ = [
+    "CountedRows",
+    "decoded",
+    "labels_of",
+    "need_counted",
+    "need_documents",
+    "need_several",
+    "weights_of",
+]
 
 
 def labels_of(y: Any, n_documents: int, whose: str) -> NDArray[Any]:
@@ -20,6 +33,57 @@ def labels_of(y: Any, n_documents: int, whose: str) -> NDArray[Any]:
         As :func:`~tallybayes.estimators.labels.read_labels` does.
     """
     return read_labels(y, _Shape(n_documents), whose)
+
+
+class CountedRows(NamedTuple):
+    """Documents with their classes and weights.
+
+    Parameters
+    ----------
+    documents : Documents
+    codes : int32 array (n_documents,)
+    weights : float64 array (n_documents,), optional
+        None for weight 1.
+    """
+
+    documents: Documents
+    codes: NDArray[np.int32]
+    weights: NDArray[np.float64] | None
+
+
+def weights_of(sample_weight: Any, n_documents: int) -> NDArray[np.float64] | None:
+    """Weights of documents, float64 (n_documents,); None where all are 1.
+
+    Raises
+    ------
+    ValueError
+        If there is not one finite weight of at least 0 a document, or all are 0.
+    """
+    weights = read_weights(sample_weight, np.broadcast_to(0.0, (n_documents, 1)))
+    if weights is None or (weights == 1.0).all():
+        return None
+    if weights.min() < 0.0:
+        i = int(weights.argmin())
+        raise ValueError(
+            f"sample_weight[{i}] is {weights[i]:g}, and a document weighs 0 or more: forget(X, y, "
+            "sample_weight) takes documents away"
+        )
+    if not weights.any():
+        raise ValueError("all sample_weight are 0, so that there is no document to count")
+    return weights
+
+
+def need_counted(
+    weights: NDArray[np.float64], codes: NDArray[np.int32], documents: NDArray[np.float64]
+) -> None:
+    """Raises NegativeTally for a document that weighs more than its class holds."""
+    more = np.flatnonzero(weights > documents[codes] * (1.0 + SLACK))
+    if more.size:
+        i = int(more[0])
+        raise NegativeTally(
+            f"document {i} weighs {weights[i]:g}, more than the {documents[codes[i]]:g} that its "
+            "class holds: leave_one_out takes documents that were learned, with their weights"
+        )
 
 
 def need_documents(documents: Any) -> None:

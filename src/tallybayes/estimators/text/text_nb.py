@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from numbers import Integral
+from dataclasses import replace
+from numbers import Integral, Real
 from typing import Any, BinaryIO, ClassVar, Literal, Self
 
 import numpy as np
@@ -15,11 +16,18 @@ from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes
 from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.text.counter import DocumentCounter, chosen_analyzer
 from tallybayes.estimators.text.document_classifier import DocumentClassifier
-from tallybayes.estimators.text.given_documents import labels_of, need_documents
-from tallybayes.models.documents import DocumentModel
+from tallybayes.estimators.text.given_documents import (
+    CountedRows,
+    labels_of,
+    need_documents,
+    weights_of,
+)
+from tallybayes.models.documents import WeightedLearner
+from tallybayes.models.plain_documents import EVENTS, PlainLearner
+from tallybayes.models.term_values import Transforms
+from tallybayes.models.text_model import TextLearner, TextModel
 from tallybayes.tally import TermCounts
 from tallybayes.tokens import MARKS
-from tallybayes.tokens.rows import Documents
 
 __all__ = ["TextNB"]
 
@@ -38,13 +46,29 @@ class TextNB(DocumentClassifier):
     weight c for each bin of terms, by n-gram order and frequency, τ, what s is a share of, and a
     power of the document's length minimise the log-loss of documents that are left out of the
     counts one by one. On top of these scores a ridge on length-normalised tf-idf is fitted, where
-    it predicts held-out documents better.
+    it predicts held-out documents better. The other models are the textbook's, read from the same
+    tally: what they learn, forget or merge is as if they were fitted on what is left.
 
     Parameters
     ----------
+    model : {"weighted", "multinomial", "complement", "bernoulli"}, default="weighted"
+        The weighted model above; multinomial or complement naive Bayes of the counts of terms; or
+        Bernoulli naive Bayes of the terms that a document holds.
+    alpha : float, default=1.0
+        Smoothing of the three plain models, above 0.
+    tf : {"log"} or None, default=None
+        For "multinomial" and "complement": log(1 + count) in place of the count, as
+        :class:`tallybayes.text.TermWeighting` has it.
+    idf : bool, default=False
+        For "multinomial" and "complement": values are multiplied by log(n / N_t). Document
+        frequencies are counted, so that the idf is that of all documents at any time; with
+        `length_normalize` it is that of the documents of the first fit.
+    length_normalize : bool, default=False
+        For "multinomial" and "complement": values of a document are divided by the root of their
+        sum of squares.
     ridge : bool, default=True
-        Whether to fit the ridge. Without it, a model that learns or forgets documents stays as
-        good as new; with it, :meth:`reweight` is needed.
+        Whether the weighted model fits the ridge. Without it, a model that learns or forgets
+        documents stays as good as new; with it, :meth:`reweight` is needed.
     analyzer : {"auto", "word", "char", "char_wb", "cjk"} or callable, default="auto"
         What n-grams are made of. "auto" takes characters where more than three tenths of the
         characters are Han, kana or Hangul, else words.
@@ -70,8 +94,9 @@ class TextNB(DocumentClassifier):
     analyzer_ : str or callable
         What "auto" has chosen.
     log_loss_, accuracy_, log_loss_se_, accuracy_se_ : float
-        Of documents predicted by the counts of the others and by weights, and a ridge, that were
-        learned on the other folds. τ, s and the power of the length were chosen on all.
+        Of documents predicted by the counts of the others and, if the model is weighted, by
+        weights, and a ridge, that were learned on the other folds; τ, s and the power of the length
+        were chosen on all. Of the documents of the first fit, or of :meth:`reweight`.
     penalty_ : float or None
         Of the ridge; None where there is none.
 
@@ -84,6 +109,7 @@ class TextNB(DocumentClassifier):
     Rennie, J. et al. (2003). Tackling the poor assumptions of naive Bayes text classifiers. ICML.
     Wang, S. and Manning, C. (2012). Baselines and bigrams: simple, good sentiment and topic
     classification. ACL.
+    Manku, G. S. and Motwani, R. (2002). Approximate frequency counts over data streams. VLDB.
 
     Examples
     --------
@@ -95,6 +121,11 @@ class TextNB(DocumentClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "model": [StrOptions({"weighted", *EVENTS})],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "tf": [StrOptions({"log"}), None],
+        "idf": ["boolean"],
+        "length_normalize": ["boolean"],
         "ridge": ["boolean"],
         "analyzer": [StrOptions({"auto", "word", "char", "char_wb", "cjk"}), callable],
         "ngram_range": [tuple],
@@ -108,6 +139,11 @@ class TextNB(DocumentClassifier):
     def __init__(
         self,
         *,
+        model: Literal["weighted", "multinomial", "complement", "bernoulli"] = "weighted",
+        alpha: float = 1.0,
+        tf: Literal["log"] | None = None,
+        idf: bool = False,
+        length_normalize: bool = False,
         ridge: bool = True,
         analyzer: Any = "auto",
         ngram_range: tuple[int, int] = (1, 2),
@@ -117,6 +153,11 @@ class TextNB(DocumentClassifier):
         stop_words: Any = None,
         n_features: int | None = None,
     ) -> None:
+        self.model = model
+        self.alpha = alpha
+        self.tf = tf
+        self.idf = idf
+        self.length_normalize = length_normalize
         self.ridge = ridge
         self.analyzer = analyzer
         self.ngram_range = ngram_range
@@ -128,7 +169,7 @@ class TextNB(DocumentClassifier):
 
     # ---- learning --------------------------------------------------------------------------------
     @learning
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Count documents from scratch, and learn on them.
 
         Parameters
@@ -137,6 +178,8 @@ class TextNB(DocumentClassifier):
             Documents.
         y : array-like (n_documents,)
             Class labels.
+        sample_weight : array-like (n_documents,), optional
+            A document of weight w counts as w documents; 1 by default.
 
         Returns
         -------
@@ -146,14 +189,30 @@ class TextNB(DocumentClassifier):
         Raises
         ------
         ValueError
-            For bad parameters or labels; the estimator is then as it was before.
+            For bad parameters, labels or weights; the estimator is then as it was before.
         InvalidDocument
             A ValueError: a document is missing, or is not text.
         """
         self._validate_params()
         self._counter = self._new_counter(X)
-        self._learn(*self._counted(X, y))
+        learner = self._learner()
+        tally, rows, _ = self._counted(learner, X, y, sample_weight)
+        self._model = learner.fitted(tally, *rows)
         return self
+
+    def _learner(self) -> TextLearner:
+        """What the parameters say of counting and reading."""
+        transforms = Transforms(self.tf, self.idf, self.length_normalize)
+        if self.model in ("weighted", "bernoulli"):
+            _need_no_transforms(self.model, transforms)
+        if self.model != "weighted":
+            return PlainLearner(self.model, float(self.alpha), transforms)
+        if self.alpha != 1.0:
+            raise ValueError(
+                f"alpha={self.alpha!r} smooths the plain models, and model='weighted' chooses its "
+                "smoothing by leave-one-out: omit alpha, or name another model"
+            )
+        return WeightedLearner(self._counter.spelling, self.ridge)
 
     def _new_counter(self, documents: Any) -> DocumentCounter:
         need_documents(documents)
@@ -166,26 +225,27 @@ class TextNB(DocumentClassifier):
         return DocumentCounter(options)
 
     def _counted(
-        self, X: Any, y: Any
-    ) -> tuple[TermCounts, Documents, NDArray[np.int32], NDArray[Any]]:
+        self, learner: TextLearner | TextModel, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[TermCounts, CountedRows, NDArray[Any]]:
         """The tally of documents, them as rows of its terms, and their classes."""
         need_documents(X)
         terms, documents = self._counter.counted(X)
         labels = labels_of(y, len(documents), type(self).__name__)
+        weights = weights_of(sample_weight, len(documents))
+        if weights is not None and not weights.all():  # weight 0 is not there
+            kept = np.flatnonzero(weights)
+            labels, weights, documents = labels[kept], weights[kept], documents.take(kept)
+            held, places = np.unique(documents.terms, return_inverse=True)
+            terms = terms[held]
+            documents = replace(documents, terms=places.astype(np.int32), n_terms=len(held))
         classes, codes = labels_and_codes(labels)
-        tally = TermCounts.counted(terms, classes, documents.indptr, documents.terms, codes)
-        return tally, documents, codes, classes
-
-    def _learn(
-        self, tally: TermCounts, documents: Documents, codes: NDArray[np.int32], _: Any
-    ) -> None:
-        spelling = self._counter.spelling
-        self._model = DocumentModel.fitted(tally, spelling, documents, codes, ridge=self.ridge)
+        tally = learner.counted(terms, classes, documents, codes, weights)
+        return tally, CountedRows(documents, codes, weights), classes
 
     def _recount(self, tally: TermCounts) -> None:
         """Gives the model other counts; a ridge of other classes is dropped, with a warning."""
         before, self._model = self._model, self._model.with_tally(tally)
-        if before.learned.ridge is None or self._model.learned.ridge is not None:
+        if before.penalty is None or self._model.penalty is not None:
             return
         old, new = before.tally.labels.tolist(), tally.labels.tolist()
         changes = [f"{label!r} came" for label in new if label not in set(old)]
@@ -200,7 +260,13 @@ class TextNB(DocumentClassifier):
         )
 
     @learning
-    def partial_fit(self, X: Any, y: Any, classes: ArrayLike | None = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Count documents in addition; the first ones are learned on as :meth:`fit` does.
 
         Parameters
@@ -211,26 +277,32 @@ class TextNB(DocumentClassifier):
             Class labels. New ones may come at any time.
         classes : array-like, optional
             Labels that y has to be among.
+        sample_weight : array-like (n_documents,), optional
+            A document of weight w counts as w documents; 1 by default.
 
         Returns
         -------
         self
             The estimator itself.
         """
-        if not self.__sklearn_is_fitted__():
+        learner: TextLearner | TextModel
+        if self.__sklearn_is_fitted__():
+            learner = self._model
+        else:
             self._validate_params()
             self._counter = self._new_counter(X)
-        found = self._counted(X, y)
+            learner = self._learner()
+        tally, rows, labels = self._counted(learner, X, y, sample_weight)
         if classes is not None:
-            codes_of(found[3], np.unique(label_array(classes)))
+            codes_of(labels, np.unique(label_array(classes)))
         if self.__sklearn_is_fitted__():
-            self._recount(self._model.tally + found[0])
+            self._recount(self._model.tally + tally)
         else:
-            self._learn(*found)
+            self._model = self._learner().fitted(tally, *rows)
         return self
 
     @learning
-    def forget(self, X: Any, y: Any) -> Self:
+    def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Take documents away that were counted before; no count of them is left.
 
         Parameters
@@ -239,6 +311,8 @@ class TextNB(DocumentClassifier):
             Documents.
         y : array-like (n_documents,)
             Their labels.
+        sample_weight : array-like (n_documents,), optional
+            What they were counted with; 1 by default.
 
         Returns
         -------
@@ -251,9 +325,34 @@ class TextNB(DocumentClassifier):
             A ValueError: more would be taken away than was counted.
         """
         model = self._fitted()
-        rest = model.tally - self._counted(X, y)[0]
-        rest.need_non_negative("forget")
-        self._recount(rest)
+        tally = self._counted(model, X, y, sample_weight)[0]
+        self._recount(model.tally.less(tally, "forget"))
+        return self
+
+    @learning
+    def prune(self, min_df: float = 2) -> Self:
+        """Drop the terms that fewer than so many documents hold, to bound memory.
+
+        ``tally_.pruned`` is then the most documents that a term can have had beside those that are
+        counted: it grows by at most what `min_df` lets drop. So pruning by 2 after each of m
+        batches counts each term at most m documents short (lossy counting, Manku and Motwani,
+        2002). Models that were pruned merge, and their bounds add. Documents can be forgotten,
+        whether or not their terms are still there.
+
+        Parameters
+        ----------
+        min_df : float, default=2
+            The fewest documents, by weight, of a term that stays.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+        """
+        model = self._fitted()
+        if not min_df >= 0.0:
+            raise ValueError(f"min_df is a number of documents from 0 on, got {min_df!r}")
+        self._recount(model.tally.prune(min_df))
         return self
 
     @learning
@@ -276,11 +375,12 @@ class TextNB(DocumentClassifier):
                 "the two models do not make the same terms of a document: fit both with the same "
                 "analyzer, n-grams and options"
             )
+        model.need_alike(theirs)
         self._recount(model.tally + theirs.tally)
         return self
 
     @learning
-    def reweight(self, X: Any, y: Any) -> Self:
+    def reweight(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn weights, and the ridge, again under the counts as they are.
 
         Parameters
@@ -289,17 +389,25 @@ class TextNB(DocumentClassifier):
             Documents that are counted: all of them, or a fair sample.
         y : array-like (n_documents,)
             Their labels.
+        sample_weight : array-like (n_documents,), optional
+            What they were counted with; 1 by default.
 
         Returns
         -------
         self
             The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If the model is not the weighted one: there is nothing to weigh.
         """
         model = self._fitted()
-        documents, codes = self._rows_and_codes(X, y)
-        self._model = DocumentModel.fitted(
-            model.tally, model.spelling, documents, codes, ridge=self.ridge
-        )
+        rows = self._counted_rows(X, y, sample_weight)
+        if rows.weights is not None and not rows.weights.all():
+            kept = np.flatnonzero(rows.weights)
+            rows = CountedRows(rows.documents.take(kept), rows.codes[kept], rows.weights[kept])
+        self._model = model.reweighted(*rows, ridge=self.ridge)
         return self
 
     # ---- saving ----------------------------------------------------------------------------------
@@ -326,11 +434,26 @@ class TextNB(DocumentClassifier):
 
         save(self, path)
 
-    def _held(self) -> tuple[DocumentModel, dict[str, Any]]:
+    def _held(self) -> tuple[TextModel, dict[str, Any]]:
         """What a model file holds beside parameters: the model and the options of its counter."""
         return self._fitted(), self._counter.options
 
-    def _take(self, model: DocumentModel, options: dict[str, Any]) -> None:
+    def _take(self, model: TextModel, options: dict[str, Any]) -> None:
         """Takes what a model file held."""
         self._counter = DocumentCounter(options)
         self._model = model
+
+
+def _need_no_transforms(model: str, transforms: Transforms) -> None:
+    """Raises ValueError where a transform is asked for that the model does not take."""
+    given = [name for name, value in transforms._asdict().items() if value]
+    if given:
+        why = (
+            "it counts documents with a term, whatever their number of occurrences"
+            if model == "bernoulli"
+            else "it learns weights in their place"
+        )
+        raise ValueError(
+            f"model={model!r} takes no {given[0]}={getattr(transforms, given[0])!r}: {why}. Omit "
+            f"{given[0]}, or use model='multinomial' or 'complement'"
+        )

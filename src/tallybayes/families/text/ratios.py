@@ -104,7 +104,7 @@ class TermTable:
     def bins(self, less: float = 0.0) -> NDArray[np.int8]:
         """The bin of each term at frequency N_t − less, int8 (n_terms,); −1 where that is 0."""
         n = self.frequency - less
-        size = np.minimum(np.log2(np.maximum(n, 1.0)).astype(np.int8), BINS - 1)
+        size = np.minimum(np.log2(np.maximum(n, 1.0)), BINS - 1).astype(np.int8)
         return np.where(n > 0.0, size + BINS * self.order, -1).astype(np.int8)
 
     def sums(
@@ -114,6 +114,7 @@ class TermTable:
         tau: float,
         share: Array,
         y: NDArray[np.int32] | None = None,
+        counted: Array | None = None,
         *,
         binned: bool = True,
         threads: int = 1,
@@ -129,11 +130,15 @@ class TermTable:
         share : float64 array (n_classes,)
         y : int32 array (n_documents,), optional
             The classes of documents that are counted: each is left out of its own sum.
+        counted : float64 array (n_documents,), optional
+            What each was counted with; 1 by default.
         binned : bool
             Whether terms have bins; else all are in one.
         threads : int
             How many; the result does not depend on it.
         """
+        if y is not None and counted is not None:
+            return self._sums_without(documents, tf, tau, share, y, counted, threads)
         less = 0.0 if y is None else 1.0
         bins = self.bins(less) if binned else np.zeros(self.n_terms, dtype=np.int8)
         n_bins = self.n_bins if binned else 1
@@ -150,6 +155,37 @@ class TermTable:
             self.expected(tau, share, less),
             self.row,
             bins,
+            found,
+            threads,
+        )
+        return found
+
+    def _sums_without(
+        self,
+        documents: Documents,
+        tf: NDArray[np.float32],
+        tau: float,
+        share: Array,
+        y: NDArray[np.int32],
+        counted: Array,
+        threads: int,
+    ) -> Array:
+        """As :meth:`sums`, of documents that were counted with any weights."""
+        found = np.empty((len(documents), self.n_classes, self.n_bins))
+        _kernels.document_sums_without(
+            documents.indptr,
+            documents.terms,
+            tf,
+            y,
+            counted,
+            self.start,
+            self.classes,
+            self.counts,
+            self.frequency,
+            (BINS * self.order).astype(np.int8),
+            share,
+            tau,
+            BINS,
             found,
             threads,
         )

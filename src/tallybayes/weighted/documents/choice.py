@@ -47,11 +47,12 @@ class Reading(NamedTuple):
         documents: Documents,
         tf: NDArray[np.float32],
         y: NDArray[np.int32],
+        counted: Array | None = None,
     ) -> Array:
-        """The leave-one-out sums of documents that are counted, float64 (n_documents, n_classes,
-        n_bins)."""
+        """The leave-one-out sums of documents that are counted, by these weights or else by 1,
+        float64 (n_documents, n_classes, n_bins)."""
         share = table.share(self.share)
-        sums = table.sums(documents, tf, self.tau, share, y, threads=get_num_threads())
+        sums = table.sums(documents, tf, self.tau, share, y, counted, threads=get_num_threads())
         sums *= self.factor(documents, tf)[:, None, None]
         return sums
 
@@ -61,7 +62,11 @@ class Reading(NamedTuple):
 
 
 def choose_reading(
-    table: TermTable, documents: Documents, y: NDArray[np.int32], weight: Array
+    table: TermTable,
+    documents: Documents,
+    y: NDArray[np.int32],
+    weight: Array,
+    counted: Array | None = None,
 ) -> tuple[Reading, BinWeights]:
     """The reading of the least penalised leave-one-out log-loss, and its weights.
 
@@ -74,6 +79,9 @@ def choose_reading(
     documents : Documents
     y : int32 array (n_documents,)
     weight : float64 array (n_documents,)
+        What each stands for.
+    counted : float64 array (n_documents,), optional
+        What each was counted with; 1 by default.
     """
     tf = documents.tf
     length = documents.length(tf)
@@ -84,7 +92,7 @@ def choose_reading(
     for _ in range(2):
         for tau, share in candidates:
             of_class = table.share(share)
-            sums = table.sums(documents, tf, tau, of_class, y, threads=get_num_threads())
+            sums = table.sums(documents, tf, tau, of_class, y, counted, threads=get_num_threads())
             for power in POWERS:
                 shrunk = sums * length_factor(length, mean_length, power)[:, None, None]
                 at, loss = learn_bin_weights(shrunk, y, weight, at, tolerance=TOLERANCE)

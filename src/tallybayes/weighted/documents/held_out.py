@@ -62,13 +62,32 @@ class DocumentFigures(NamedTuple):
     documents: int
 
     @classmethod
-    def of(cls, log_proba: Array, y: NDArray[np.int32]) -> DocumentFigures:
-        """Of predictions, float64 (n_documents, n_classes)."""
+    def of(
+        cls, log_proba: Array, y: NDArray[np.int32], weight: Array | None = None
+    ) -> DocumentFigures:
+        """Of predictions, float64 (n_documents, n_classes); the standard error of an infinite loss
+        is infinite."""
         loss = -log_proba[np.arange(len(y)), y]
         right = (log_proba.argmax(axis=1) == y).astype(np.float64)
+        if weight is not None:
+            (mean, error), (share, of_share) = _mean(loss, weight), _mean(right, weight)
+            return cls(mean, share, error, of_share, len(y))
+        if not np.isfinite(loss).all():
+            share, of_share = _mean(right, np.ones(len(y)))
+            return cls(float(np.inf), share, float(np.inf), of_share, len(y))
         by = max(len(y) - 1, 1) ** 0.5
         errors = float(loss.std() / by), float(right.std() / by)
         return cls(float(loss.mean()), float(right.mean()), *errors, len(y))
+
+
+def _mean(values: Array, weight: Array) -> tuple[float, float]:
+    """The weighted mean, and its standard error."""
+    share = weight / weight.sum()
+    if not np.isfinite(values).all():
+        return float(np.inf), float(np.inf)
+    mean = float(share @ values)
+    others = max(1.0 - float(share @ share), np.finfo(float).tiny)  # of equal weights 1 − 1/n
+    return mean, float(np.sqrt(share**2 @ (values - mean) ** 2 / others))
 
 
 class LearningDocuments(NamedTuple):
@@ -85,6 +104,8 @@ class LearningDocuments(NamedTuple):
         Hashes of what they hold.
     penalty : float
         Of the weights.
+    weighted : bool
+        Whether figures are weighted as well.
     """
 
     documents: Documents
@@ -93,6 +114,7 @@ class LearningDocuments(NamedTuple):
     weight: Array
     keys: NDArray[np.uint64]
     penalty: float = PENALTY
+    weighted: bool = False
 
     @property
     def n_classes(self) -> int:
@@ -138,7 +160,7 @@ def weights_only(learning: LearningDocuments, weights: BinWeights) -> DocumentFi
         if (out := fold == f).any():
             scores = learning.weights_without(out, weights).scores(learning.sums[out])
             log_proba[out] = log_softmax(scores, axis=1)
-    return DocumentFigures.of(log_proba, learning.y)
+    return DocumentFigures.of(log_proba, learning.y, learning.weight if learning.weighted else None)
 
 
 class PathEnd(NamedTuple):
@@ -217,7 +239,8 @@ def follow_path(learning: LearningDocuments, features: Features, weights: BinWei
             break
     best = int(np.argmin([step.brier for step in steps]))
     penalty = PENALTIES[best - 1] if best else None
-    figures = DocumentFigures.of(out.by_the_choice_of_others(steps), out.y)
+    by_others = out.by_the_choice_of_others(steps)
+    figures = DocumentFigures.of(by_others, out.y, out.weight if learning.weighted else None)
     return PathEnd(penalty, steps[best].scale, states[best], figures)
 
 

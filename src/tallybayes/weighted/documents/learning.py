@@ -71,7 +71,12 @@ class LearnedDocuments:
 
 
 def learn_documents(
-    table: TermTable, documents: Documents, y: NDArray[np.int32], *, ridge: bool
+    table: TermTable,
+    documents: Documents,
+    y: NDArray[np.int32],
+    weights: Array | None = None,
+    *,
+    ridge: bool,
 ) -> LearnedDocuments:
     """Learns on documents that are counted.
 
@@ -83,19 +88,27 @@ def learn_documents(
         Their counts, of classes that all have documents.
     documents : Documents
     y : int32 array (n_documents,)
+    weights : float64 array (n_documents,), optional
+        What each was counted with, above 0; 1 by default.
     ridge : bool
     """
     keys = document_keys(documents, y)
-    order = np.argsort(keys, kind="stable")
+    order = np.argsort(keys, kind="stable") if weights is None else np.lexsort((weights, keys))
+    ordered = None if weights is None else weights[order]
     with threadpool_limits(1, user_api="blas"):  # more threads would add in another order
-        return _learn(table, documents.take(order), y[order], keys[order], ridge)
+        return _learn(table, documents.take(order), y[order], keys[order], ordered, ridge)
 
 
 def some_documents(
-    documents: Documents, y: NDArray[np.int32], n_classes: int, most: int
+    documents: Documents,
+    y: NDArray[np.int32],
+    n_classes: int,
+    most: int,
+    weights: Array | None = None,
 ) -> tuple[Index, Array]:
     """About so many documents, and what each stands for."""
-    return sampled(y, np.ones(len(y)), n_classes, max(1, most))
+    held = np.ones(len(y)) if weights is None else weights
+    return sampled(y, held, n_classes, max(1, most))
 
 
 def _learn(
@@ -103,19 +116,26 @@ def _learn(
     documents: Documents,
     y: NDArray[np.int32],
     keys: NDArray[np.uint64],
+    counted: Array | None,
     ridge: bool,
 ) -> LearnedDocuments:
     n, k = len(y), table.n_classes
-    rows, weight = some_documents(
-        documents, y, k, min(CHOSEN_ON, n * ENTRIES // (len(documents.terms) + 1))
-    )
-    reading, start = choose_reading(table, documents.take(rows), y[rows], weight)
-    rows, weight = some_documents(documents, y, k, MOST_SUMS // (k * table.n_bins))
+    most = min(CHOSEN_ON, n * ENTRIES // (len(documents.terms) + 1))
+    rows, weight = some_documents(documents, y, k, most, counted)
+    own = None if counted is None else counted[rows]
+    reading, start = choose_reading(table, documents.take(rows), y[rows], weight, own)
+    rows, weight = some_documents(documents, y, k, MOST_SUMS // (k * table.n_bins), counted)
     if len(rows) < n:
         documents, y, keys = documents.take(rows), y[rows], keys[rows]
+        counted = None if counted is None else counted[rows]
     tf = documents.tf
     learning = LearningDocuments(
-        documents, reading.left_out(table, documents, tf, y), y, weight, keys
+        documents,
+        reading.left_out(table, documents, tf, y, counted),
+        y,
+        weight,
+        keys,
+        weighted=counted is not None,
     )
     weights, _ = learn_bin_weights(learning.sums, y, weight, start)
     return finished(table, reading, learning, weights, ridge)

@@ -1,0 +1,325 @@
+"""Documents under a model that nothing is learned for: a tally of terms, read by its formula."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from tallybayes.errors import IncompatibleTallies
+from tallybayes.models.events import (
+    Bernoulli,
+    Coefficients,
+    Complement,
+    Event,
+    Multinomial,
+    Sums,
+)
+from tallybayes.models.left_out_documents import left_out_blocks, prior_without
+from tallybayes.models.term_values import FixedIdf, Transforms, inverse_document_frequency
+from tallybayes.tally import TermCounts
+from tallybayes.tokens.rows import Documents
+from tallybayes.weighted.documents.held_out import DocumentFigures
+from tallybayes.weighted.documents.rows import document_keys
+from tallybayes.weighted.rows import sampled
+
+__all__ = ["EVENTS", "LinearScorer", "PlainDocuments", "PlainLearner"]
+
+Array = NDArray[np.float64]
+EventName = Literal["multinomial", "complement", "bernoulli"]
+
+EVENTS: dict[str, type[Multinomial] | type[Complement] | type[Bernoulli]] = {
+    "multinomial": Multinomial,
+    "complement": Complement,
+    "bernoulli": Bernoulli,
+}
+JUDGED_ON, ENTRIES = 12_000, 2_500_000  # documents that are left out for figures, their entries
+
+
+class LinearScorer:
+    """A score that is linear in the values of terms.
+
+    Parameters
+    ----------
+    tally : TermCounts
+        The pairs of terms and classes.
+    numbers : Coefficients
+    log_prior : float64 array (n_classes,)
+        0 where the prior is not part of the score.
+    transforms : Transforms, optional
+        None for terms that are there or not.
+    fixed, idf : float64 array (n_terms,), optional
+        The idf that enters values, and the one that multiplies them.
+    """
+
+    def __init__(
+        self,
+        tally: TermCounts,
+        numbers: Coefficients,
+        log_prior: Array,
+        transforms: Transforms | None,
+        fixed: Array | None,
+        idf: Array | None,
+    ) -> None:
+        self.numbers, self.intercept = numbers, numbers.base + log_prior
+        self._transforms, self._fixed, self._idf = transforms, fixed, idf
+        shape = tally.n_terms, tally.n_classes
+        self._pairs = sp.csr_array((numbers.pair, tally.classes, tally.start), shape=shape)
+
+    def values(self, documents: Documents) -> Array:
+        """x, float64 (n_entries,)."""
+        if self._transforms is None:
+            return np.ones(len(documents.terms))
+        found = self._transforms.values(documents, self._fixed)
+        return found if self._idf is None else found * self._idf[documents.terms]
+
+    def joint(self, documents: Documents) -> Array:
+        """The score of each class, in nats, float64 (n_documents, n_classes)."""
+        values, numbers = self.values(documents), self.numbers
+        shape = len(documents), documents.n_terms
+        x = sp.csr_array((values, documents.terms, documents.indptr), shape=shape)
+        found: Array = (x @ self._pairs).toarray()
+        row = np.repeat(np.arange(len(documents)), np.diff(documents.indptr))
+        found += np.bincount(row, values, len(documents))[:, None] * numbers.each
+        of_rows = np.bincount(row, values * numbers.row[documents.terms], len(documents))
+        return found + of_rows[:, None] * numbers.read + self.intercept
+
+    def posterior(self, documents: Documents, *, log: bool = False) -> Array:
+        """P(c | document), or its logarithm in nats, float64 (n_documents, n_classes)."""
+        found: Array = log_softmax(self.joint(documents), axis=1)
+        return found if log else np.exp(found)
+
+    def contributions(self, documents: Documents) -> Array:
+        """What each term adds to the score of each class, float64 (n_entries, n_classes)."""
+        terms, numbers = documents.terms, self.numbers
+        found: Array = self._pairs[terms].toarray() + numbers.each
+        found += numbers.row[terms][:, None] * numbers.read
+        return found * self.values(documents)[:, None]
+
+
+@dataclass(frozen=True)
+class PlainLearner:
+    """How documents are counted and read.
+
+    Parameters
+    ----------
+    event : {"multinomial", "complement", "bernoulli"}
+    alpha : float
+        Smoothing, in occurrences or documents; above 0.
+    transforms : Transforms
+        Not for "bernoulli".
+    """
+
+    event: EventName
+    alpha: float
+    transforms: Transforms
+
+    @property
+    def read(self) -> Event:
+        """The event model."""
+        return EVENTS[self.event](self.alpha)
+
+    @property
+    def summed(self) -> Transforms | None:
+        """The transforms; None where nothing is summed."""
+        return self.transforms if self.read.counts_values else None
+
+    def counted(
+        self,
+        terms: NDArray[Any],
+        labels: NDArray[Any],
+        documents: Documents,
+        codes: NDArray[np.int32],
+        weights: Array | None,
+        fixed: FixedIdf | None = None,
+    ) -> TermCounts:
+        """The tally of some documents.
+
+        Parameters
+        ----------
+        terms : array (n_terms,)
+        labels : array (n_classes,)
+        documents : Documents
+        codes : int32 array (n_documents,)
+        weights : float64 array (n_documents,), optional
+        fixed : FixedIdf, optional
+            By default that of these documents, where it is fixed.
+        """
+        rows = (terms, labels, documents.indptr, documents.terms, codes, weights)
+        if self.summed is None:
+            return TermCounts.counted(*rows)
+        idf = None
+        if self.transforms.fixes_idf:
+            idf = (fixed or FixedIdf.of_tally(TermCounts.counted(*rows))).of(terms)
+        return TermCounts.counted(*rows, self.transforms.values(documents, idf))
+
+    def fitted(
+        self,
+        tally: TermCounts,
+        documents: Documents,
+        y: NDArray[np.int32],
+        weights: Array | None,
+    ) -> PlainDocuments:
+        """A model of a tally, judged on documents that are counted in it.
+
+        Parameters
+        ----------
+        tally : TermCounts
+        documents : Documents
+            With its terms.
+        y : int32 array (n_documents,)
+        weights : float64 array (n_documents,), optional
+        """
+        fixed = FixedIdf.of_tally(tally) if self.transforms.fixes_idf else None
+        keys = document_keys(documents, y)
+        order = np.argsort(keys, kind="stable")
+        weight = np.ones(len(y)) if weights is None else weights
+        most = min(JUDGED_ON, len(y) * ENTRIES // (len(documents.terms) + 1))
+        some, stands = sampled(y[order], weight[order], tally.n_classes, max(1, most))
+        rows = order[some]
+        model = PlainDocuments(tally, self, fixed, DocumentFigures(0.0, 0.0, 0.0, 0.0, 0))
+        log_proba = model.left_out(documents.take(rows), y[rows], weight[rows])
+        figures = DocumentFigures.of(log_proba, y[rows], None if weights is None else stands)
+        return replace(model, figures=figures)
+
+
+@dataclass(frozen=True, eq=False)
+class PlainDocuments:
+    """A tally of terms with how it is read; learning makes another model.
+
+    Parameters
+    ----------
+    tally : TermCounts
+    learner : PlainLearner
+    fixed : FixedIdf, optional
+        Where idf is part of what was counted.
+    figures : DocumentFigures
+        Of documents that were left out when the model was fitted.
+    """
+
+    tally: TermCounts
+    learner: PlainLearner
+    fixed: FixedIdf | None
+    figures: DocumentFigures
+
+    penalty = None
+    needs_reweighting = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("tally", "learner", "fixed", "figures")
+        return {name: vars(self)[name] for name in kept}
+
+    @cached_property
+    def scorer(self) -> LinearScorer:
+        """The score of documents."""
+        tally, learner = self.tally, self.learner
+        pair, idf = tally.counts if learner.summed is None else tally.sums, None
+        assert pair is not None
+        if learner.transforms.idf and self.fixed is None:
+            idf = inverse_document_frequency(tally.frequency, float(tally.documents.sum()))
+            pair = pair * idf[tally.pair_terms]
+        sums = Sums(pair, tally.pair_terms, tally.classes, tally.documents, tally.n_terms)
+        prior = np.zeros(tally.n_classes)
+        if learner.read.has_prior:
+            prior = np.log(tally.documents) - np.log(tally.documents.sum())
+        numbers = learner.read.coefficients(sums)
+        return LinearScorer(tally, numbers, prior, learner.summed, self._fixed_idf, idf)
+
+    @property
+    def _fixed_idf(self) -> Array | None:
+        return None if self.fixed is None else self.fixed.of(self.tally.terms)
+
+    def counted(
+        self,
+        terms: NDArray[Any],
+        labels: NDArray[Any],
+        documents: Documents,
+        codes: NDArray[np.int32],
+        weights: Array | None,
+    ) -> TermCounts:
+        """The tally of more documents."""
+        return self.learner.counted(terms, labels, documents, codes, weights, self.fixed)
+
+    def with_tally(self, tally: TermCounts) -> PlainDocuments:
+        """The same reading of other counts."""
+        return replace(self, tally=tally)
+
+    def reweighted(
+        self, documents: Documents, y: NDArray[np.int32], weights: Array | None, *, ridge: bool
+    ) -> PlainDocuments:
+        """Raises ValueError: there are no weights."""
+        raise ValueError(
+            f"model={self.learner.event!r} has no weights to learn: its counts are read by a "
+            "formula, which no update makes stale. model='weighted' learns some"
+        )
+
+    def need_alike(self, other: Any) -> None:
+        """Raises IncompatibleTallies unless another model counts as this one does."""
+        if type(other) is not PlainDocuments or other.learner != self.learner:
+            raise IncompatibleTallies(
+                "the two are not the same kind of model: fit both with the same model, alpha, tf, "
+                "idf and length_normalize"
+            )
+        if self.fixed is not None and not self.fixed.equals(other.fixed):
+            raise IncompatibleTallies(
+                "idf=True with length_normalize=True fixes the idf at the first fit, and the two "
+                "models were fitted on other documents: count with one of the two options, or let "
+                "one model partial_fit all documents"
+            )
+
+    def left_out(
+        self, documents: Documents, y: NDArray[np.int32], weight: Array | None = None
+    ) -> Array:
+        """log P(c | document) of counted documents, each as if it was never counted, float64
+        (n_documents, n_classes); an idf that is fixed stays.
+
+        Parameters
+        ----------
+        documents : Documents
+        y : int32 array (n_documents,)
+        weight : float64 array (n_documents,), optional
+            What each was counted with; 1 by default.
+        """
+        weight = np.ones(len(y)) if weight is None else weight
+        learner, tally = self.learner, self.tally
+        found = np.zeros((len(documents), tally.n_classes))
+        blocks = left_out_blocks(tally, documents, y, weight, learner.summed, self._fixed_idf)
+        for rows, rest in blocks:
+            found[rows] = learner.read.left_out(rest)
+        if learner.read.has_prior:
+            found += prior_without(tally.documents, y, weight)
+        log_proba: Array = log_softmax(found, axis=1)
+        return log_proba
+
+    def of_one_occurrence(self, k: int) -> Array:
+        """What one occurrence of each term adds to the score of a class, above the mean of all, in
+        nats, float64 (n_terms,)."""
+        tally, numbers = self.tally, self.scorer.numbers
+        own = np.where(tally.classes == k, numbers.pair, 0.0)
+        found = tally.by_term(own - numbers.pair / tally.n_classes)
+        found += numbers.each[k] - numbers.each.mean()
+        found += numbers.row * (numbers.read[k] - numbers.read.mean())
+        n = tally.n_terms
+        one = Documents(
+            np.arange(n + 1), np.arange(n, dtype=np.int32), np.ones(n, dtype=np.int32), n
+        )
+        plain = self.learner.transforms._replace(length_normalize=False)
+        if self.learner.summed is None:
+            return found
+        values: Array = plain.values(one, self._fixed_idf)
+        if self.learner.transforms.idf and self.fixed is None:
+            values *= inverse_document_frequency(tally.frequency, float(tally.documents.sum()))
+        return found * values
+
+    def equals(self, other: Any) -> bool:
+        """Whether another model reads the same counts in the same way."""
+        if type(other) is not PlainDocuments or self.learner != other.learner:
+            return False
+        if self.fixed is not None and not self.fixed.equals(other.fixed):
+            return False
+        return bool(self.tally == other.tally)

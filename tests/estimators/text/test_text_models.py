@@ -1,0 +1,267 @@
+"""The plain models of TextNB: textbook naive Bayes, read from a tally of terms."""
+
+from __future__ import annotations
+
+import copy
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_extraction import text as peer
+from sklearn.naive_bayes import BernoulliNB, ComplementNB, MultinomialNB
+from sklearn.pipeline import make_pipeline
+
+import tallybayes
+from tallybayes import TextNB, load
+from tallybayes.errors import IncompatibleTallies, NegativeTally
+from tallybayes.text import CountVectorizer, TermWeighting
+from tallybayes.tokens import MARKS
+
+WORDS = ["a", "b", "c", "d", "e"]
+documents = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
+cases = st.lists(st.tuples(documents, st.sampled_from("xyz")), min_size=2, max_size=9).filter(
+    lambda some: any(document for document, _ in some)
+)
+PLAIN = {
+    "multinomial": (MultinomialNB, tallybayes.MultinomialNB),
+    "complement": (ComplementNB, tallybayes.ComplementNB),
+    "bernoulli": (BernoulliNB, tallybayes.BernoulliNB),
+}
+TRANSFORMS = [
+    {"tf": "log"},
+    {"idf": True},
+    {"length_normalize": True},
+    {"tf": "log", "idf": True},
+    {"tf": "log", "length_normalize": True},
+    {"tf": "log", "idf": True, "length_normalize": True},
+]
+KINDS = [
+    *({"model": model} for model in PLAIN),
+    *({"model": model, **t} for model in ("multinomial", "complement") for t in TRANSFORMS),
+]
+EXACT = [kind for kind in KINDS if not (kind.get("idf") and kind.get("length_normalize"))]
+WHOLE = [kind for kind in KINDS if not {"tf", "length_normalize"} & set(kind)]
+
+
+def text_nb(**options):
+    return TextNB(analyzer="word", ngram_range=(1, 1), **options)
+
+
+def close(a, b, atol=1e-10):
+    np.testing.assert_allclose(np.exp(a), np.exp(b), atol=atol, rtol=0.0)
+
+
+def split(some):
+    return [document for document, _ in some], [label for _, label in some]
+
+
+# ---- laws ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("options", EXACT, ids=str)
+@settings(deadline=None, max_examples=15)
+@given(cases, cases)
+def test_learning_more_merging_and_forgetting_are_fitting_on_what_is_left(options, a, b):
+    whole = text_nb(**options).fit(*split(a + b))
+    first, second = (text_nb(**options).fit(*split(some)) for some in (a, b))
+    asked = ["a b b c", "d e", "", "a a a a", "z"]
+    expected = whole.predict_log_proba(asked)
+    for model in (
+        copy.deepcopy(first).partial_fit(*split(b)),
+        copy.deepcopy(first).merge(second),
+        copy.deepcopy(second).merge(first),
+    ):
+        close(model.predict_log_proba(asked), expected)
+    model = whole.forget(*split(b))
+    assert model.classes_.tolist() == first.classes_.tolist()
+    close(model.predict_log_proba(asked), first.predict_log_proba(asked))
+    if options in WHOLE:
+        assert model.tally_ == first.tally_
+
+
+@pytest.mark.parametrize("options", EXACT, ids=str)
+@settings(deadline=None, max_examples=25)
+@given(cases, st.lists(st.sampled_from([0.5, 1.0, 2.0, 3.25]), min_size=9, max_size=9))
+def test_leave_one_out_is_fitting_on_the_others(options, some, weights):
+    x, y = split(some)
+    weights = np.array(weights[: len(x)])
+    model = text_nb(alpha=0.7, **options).fit(x, y, sample_weight=weights)
+    found = model.leave_one_out(x, y, sample_weight=weights)
+    for i, document in enumerate(x):
+        rest = np.arange(len(x)) != i
+        others = text_nb(alpha=0.7, **options).fit(
+            np.array(x)[rest], np.array(y)[rest], sample_weight=weights[rest]
+        )
+        expected = np.full(len(model.classes_), -np.inf)
+        held = np.isin(model.classes_, others.classes_)
+        expected[held] = others.predict_log_proba([document])[0]
+        if options["model"] == "complement" and not held.all():
+            continue  # a class without documents has a complement, which the others do not know
+        close(found[i], expected)
+    if options["model"] != "complement":
+        own = found[np.arange(len(x)), np.searchsorted(model.classes_, y)]
+        assert model.log_loss_ == pytest.approx(-(weights @ own) / weights.sum(), rel=1e-9)
+
+
+@pytest.mark.parametrize("options", KINDS, ids=str)
+@settings(deadline=None, max_examples=15)
+@given(cases, st.lists(st.integers(0, 3), min_size=9, max_size=9))
+def test_a_document_of_weight_w_counts_as_w(options, some, weights):
+    weights = np.array(weights[: len(some)])
+    repeated = [each for each, w in zip(some, weights, strict=True) for _ in range(w)]
+    if not any(document for document, _ in repeated):
+        return
+    x, y = split(some)
+    model = text_nb(**options).fit(x, y, sample_weight=weights)
+    again = text_nb(**options).fit(*split(repeated))
+    close(model.predict_log_proba(x), again.predict_log_proba(x))
+    if options in WHOLE:
+        assert model.tally_ == again.tally_
+    ones = text_nb(**options).fit(x, y, sample_weight=np.ones(len(x)))
+    assert ones.tally_ == text_nb(**options).fit(x, y).tally_
+
+
+@pytest.mark.parametrize("options", KINDS, ids=str)
+def test_files_explanations_and_top_terms(options):
+    x = ["cheap pills", "cheap cheap cash", "lunch at noon", "noon at home", "cash"]
+    y = [1, 1, 0, 0, 1]
+    model = text_nb(**options).fit(x, y).partial_fit(["new words", "lunch"], [2, 0])
+    buffer = io.BytesIO()
+    model.save(buffer)
+    buffer.seek(0)
+    loaded = load(buffer)
+    asked = [*x, "cheap noon noon new", ""]
+    assert loaded.predict_proba(asked).tobytes() == model.predict_proba(asked).tobytes()
+    assert loaded.tally_ == model.tally_
+    assert loaded.log_loss_ == model.log_loss_
+    again = copy.deepcopy(loaded).partial_fit(["pills at home"], [0])
+    expected = model.partial_fit(["pills at home"], [0]).predict_proba(asked)
+    assert again.predict_proba(asked).tobytes() == expected.tobytes()
+    for document in asked:
+        found = model.explain_one(document)
+        total = found.base + found.contributions.sum(axis=0)
+        np.testing.assert_allclose(total, model.predict_joint_log_proba([document])[0], rtol=1e-12)
+    top = model.top_terms(1, 2)
+    assert {term for term, _ in top} <= {"cheap", "pills", "cash"}
+    one = model.explain_one(top[0][0])
+    if not options.get("length_normalize"):
+        gap = one.contributions[0, 1] - one.contributions[0].mean()
+        assert top[0][1] == pytest.approx(gap, rel=1e-9)
+    assert model.penalty_ is None
+
+
+# ---- known answers -------------------------------------------------------------------------------
+@pytest.mark.parametrize("model", PLAIN)
+@settings(deadline=None, max_examples=40)
+@given(cases, st.sampled_from([1e-3, 0.3, 1.0, 10.0]))
+def test_without_transforms_it_is_scikit_learns_on_counts(model, some, alpha):
+    x, y = split(some)
+    options = {"token_pattern": MARKS, "ngram_range": (1, 1)}
+    found = text_nb(model=model, alpha=alpha).fit(x, y)
+    asked = [*x, "a a b", "z", ""]
+    blank = model == "multinomial" and {y for d, y in some if d} != set(y)
+    for vectorizer, kind in zip((peer.CountVectorizer, CountVectorizer), PLAIN[model], strict=True):
+        if blank and kind is MultinomialNB:
+            continue  # a class without a word: docs/decisions/0004-differences-from-scikit-learn.md
+        pipe = make_pipeline(vectorizer(**options), kind(alpha=alpha)).fit(x, y)
+        joint = pipe[-1].predict_joint_log_proba(pipe[:-1].transform(asked))
+        np.testing.assert_allclose(
+            found.predict_joint_log_proba(asked), joint, rtol=1e-12, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("model", ["multinomial", "complement"])
+@pytest.mark.parametrize("transforms", TRANSFORMS, ids=str)
+@settings(deadline=None, max_examples=20)
+@given(cases)
+def test_with_transforms_it_is_the_pipeline_of_transformers(model, transforms, some):
+    x, y = split(some)
+    found = text_nb(model=model, **transforms).fit(x, y)
+    weighting = TermWeighting(**{"tf": None, "idf": False, "length_normalize": False} | transforms)
+    vectorizer = CountVectorizer(token_pattern=MARKS)
+    pipe = make_pipeline(vectorizer, weighting, PLAIN[model][1]()).fit(x, y)
+    asked = [*x, "a a b", "z", ""]
+    joint = pipe[-1].predict_joint_log_proba(pipe[:-1].transform(asked))
+    np.testing.assert_allclose(found.predict_joint_log_proba(asked), joint, rtol=1e-12, atol=1e-12)
+
+
+def test_log_loss_is_that_of_documents_that_are_left_out():
+    random = np.random.default_rng(0)
+    x = [" ".join(random.choice(WORDS, 6)) for _ in range(60)]
+    y = random.integers(0, 2, 60)
+    for model in PLAIN:
+        fitted = text_nb(model=model).fit(x, y)
+        loss = -fitted.leave_one_out(x, y)[np.arange(60), y]
+        assert fitted.log_loss_ == pytest.approx(loss.mean(), rel=1e-12)
+        assert fitted.log_loss_se_ == pytest.approx(loss.std() / np.sqrt(59), rel=1e-9)
+        seen = -fitted.predict_log_proba(x)[np.arange(60), y].mean()
+        assert seen < fitted.log_loss_
+
+
+def test_the_only_document_of_a_class_has_probability_0_without_itself(tmp_path):
+    model = text_nb(model="multinomial").fit(["a b", "a", "c"], [0, 0, 1])
+    assert model.log_loss_ == np.inf
+    assert model.log_loss_se_ == np.inf
+    model.save(tmp_path / "model")
+    assert load(tmp_path / "model").log_loss_ == np.inf
+
+
+@pytest.mark.parametrize("options", KINDS, ids=str)
+def test_documents_that_say_nothing(options):
+    for x, y in ((["", "", ""], [0, 0, 1]), (["a"], [0]), (["a", "a"], [0, 1])):
+        proba = text_nb(**options).fit(x, y).predict_proba(["", "a", "c"])
+        np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+
+
+def test_an_idf_that_is_read_from_the_counts_follows_them():
+    model = text_nb(model="multinomial", idf=True).fit(["a b", "a", "b c"], [0, 0, 1])
+    before = model.explain_one("c").contributions
+    model.partial_fit(["c d", "c"], [1, 0])
+    fresh = text_nb(model="multinomial", idf=True).fit(
+        ["a b", "a", "b c", "c d", "c"], [0, 0, 1, 1, 0]
+    )
+    close(model.predict_log_proba(["c", "d"]), fresh.predict_log_proba(["c", "d"]), 1e-15)
+    assert not np.allclose(model.explain_one("c").contributions, before)
+
+
+# ---- bad input -----------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"tf": "log"}, "'weighted' takes no tf='log'"),
+        ({"model": "bernoulli", "idf": True}, "'bernoulli' takes no idf=True"),
+        ({"alpha": 2.0}, "alpha=2.0"),
+        ({"model": "multinomial", "alpha": 0.0}, "alpha"),
+        ({"model": "gaussian"}, "model"),
+        ({"model": "multinomial", "tf": "sqrt"}, "tf"),
+    ],
+)
+def test_options_that_do_not_apply_are_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        text_nb(**options).fit(["a", "b"], [0, 1])
+
+
+def test_what_cannot_be_done_is_refused_and_changes_nothing():
+    model = text_nb(model="multinomial").fit(["a b b", "c"], [0, 1])
+    before = model.tally_
+    with pytest.raises(ValueError, match=r"no weights to learn.*model='weighted'"):
+        model.reweight(["a b b"], [0])
+    with pytest.raises(IncompatibleTallies, match="same kind of model"):
+        model.merge(text_nb(model="complement").fit(["a"], [0]))
+    with pytest.raises(IncompatibleTallies, match="same kind of model"):
+        model.merge(text_nb().fit(["a"], [0]))
+    with pytest.raises(IncompatibleTallies, match="weighted"):
+        text_nb().fit(["a"], [0]).merge(model)
+    with pytest.raises(NegativeTally, match="other numbers"):
+        model.forget(["a b"], [0])  # b occurred twice
+    with pytest.raises(NegativeTally, match="without the term"):
+        text_nb(model="multinomial").fit(["a", "a b"], [0, 0]).forget([""], [0])
+    with pytest.raises(NegativeTally, match="document 0 weighs 3"):
+        model.leave_one_out(["c"], [1], sample_weight=[3.0])
+    for weights, words in (([-1.0, 1.0], "0 or more"), ([0.0, 0.0], "non-zero|are 0")):
+        with pytest.raises(ValueError, match=words):
+            model.fit(["a", "b"], [0, 1], sample_weight=weights)
+    assert model.tally_ is before
+    fixed = {"model": "multinomial", "idf": True, "length_normalize": True}
+    with pytest.raises(IncompatibleTallies, match="fixes the idf"):
+        text_nb(**fixed).fit(["a b"], [0]).merge(text_nb(**fixed).fit(["a"], [0]))
