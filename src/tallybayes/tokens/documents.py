@@ -106,7 +106,11 @@ def refuse(item: Any, number: int) -> None:
     if hasattr(item, "as_py"):
         item = item.as_py()
     if isinstance(item, bytes):
-        item.decode("utf-8")
+        try:
+            item.decode("utf-8")
+        except UnicodeDecodeError as error:
+            error.reason += f", in document {number}: decode it by the encoding that it has"
+            raise
     if isinstance(item, str):
         raise InvalidDocument(
             f"document {number} has a lone surrogate, which is not a character and has no UTF-8: "

@@ -259,6 +259,57 @@ def test_it_is_cloned_pickled_and_inverted():
     assert ours.transform(["cat cat"]).toarray().tolist() == [[2]]
 
 
+# ---- batches -------------------------------------------------------------------------------------
+@given(st.lists(DOCUMENTS, min_size=1, max_size=4), st.sampled_from(OPTIONS))
+def test_batches_know_the_terms_of_all_documents(batches, options):
+    grown, so_far, before = CountVectorizer(**options), [], {}
+    for batch in batches:
+        if not before:
+            try:
+                CountVectorizer(**options).fit(batch)
+            except ValueError:  # no terms yet
+                with pytest.raises(ValueError, match="empty vocabulary"):
+                    grown.partial_fit(batch)
+                continue
+        grown.partial_fit(batch)
+        so_far += batch
+        vocabulary = grown.vocabulary_
+        assert before.items() <= vocabulary.items()  # columns stay
+        new = sorted(vocabulary.keys() - before.keys())
+        assert [vocabulary[term] for term in new] == list(range(len(before), len(vocabulary)))
+        before = dict(vocabulary)
+        whole = CountVectorizer(**options).fit(so_far)
+        names = grown.get_feature_names_out()
+        assert sorted(names) == whole.get_feature_names_out().tolist()
+        columns = [whole.vocabulary_[term] for term in names]
+        found = grown.transform(so_far)
+        assert (found.toarray() == whole.transform(so_far).toarray()[:, columns]).all()
+        assert found.has_sorted_indices
+
+
+def test_batches_where_there_is_nothing_to_learn():
+    hashed = CountVectorizer(n_features=8)
+    assert hashed.partial_fit(["a bb"]).partial_fit(["cc"]).transform(["cc"]).shape == (1, 8)
+    given_ = CountVectorizer(vocabulary=["bb", "aa"]).partial_fit(["cc"]).partial_fit(["dd"])
+    assert given_.get_feature_names_out().tolist() == ["bb", "aa"]
+    stop = CountVectorizer(stop_words=["bb"]).partial_fit(["aa"])
+    assert stop.partial_fit(["bb", ""]).vocabulary_ == {"aa": 0}
+
+
+@pytest.mark.parametrize("options", [{"min_df": 2}, {"max_df": 0.5}, {"max_features": 3}], ids=str)
+def test_choices_among_all_terms_are_refused_of_batches(options):
+    with pytest.raises(ValueError, match=r"partial_fit.*use fit"):
+        CountVectorizer(**options).partial_fit(["aa bb"])
+
+
+def test_a_refused_batch_changes_nothing():
+    vectorizer = CountVectorizer().partial_fit(["aa bb"])
+    for batch in (["cc", None], "cc", ["cc", b"\xff"]):
+        with pytest.raises(ValueError, match=r"document|string"):
+            vectorizer.partial_fit(batch)
+        assert vectorizer.vocabulary_ == {"aa": 0, "bb": 1}
+
+
 def test_importing_the_package_or_its_text_loads_no_scikit_learn():
     program = (
         "import sys, tallybayes, tallybayes.text, tallybayes.tokens; "

@@ -232,7 +232,7 @@ def test_copies():
     [
         (["a", None], [0, 1], InvalidDocument, "document 1 is a missing value"),
         (["a", 3.0], [0, 1], InvalidDocument, "document 1 is float"),
-        ([b"\xff"], [0], UnicodeDecodeError, "utf-8"),
+        ([b"a", b"\xff"], [0, 1], UnicodeDecodeError, "utf-8.*invalid start byte, in document 1: "),
         ("a", [0], ValueError, "single string"),
         ([["a"], ["b"]], [0, 1], InvalidDocument, "document 0 is list"),
         ([], [], ValueError, "no documents"),

@@ -218,7 +218,7 @@ def restored_text_model(
     Unfit
         Where parts do not fit each other.
     """
-    is_plain = isinstance(given, dict) and "event" in given
+    is_plain = isinstance(given, dict) and bool({"event", "alpha"} & set(given))
     header, held = (PLAIN if is_plain else HEADER)(given, "the header"), _Held(arrays)
     options = _options(header["options"])
     tally = _tally(held, header["classes"], options["n_features"], header["pruned"])

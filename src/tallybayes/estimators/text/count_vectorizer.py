@@ -16,7 +16,7 @@ from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import SlowTokensWarning, warn_user
 from tallybayes.estimators.text.given_documents import decoded, need_several
-from tallybayes.estimators.text.term_choice import chosen_terms
+from tallybayes.estimators.text.term_choice import chosen_terms, need_no_choice
 from tallybayes.estimators.text.term_rules import makes_terms_in_python, need_hashing, rules_of
 from tallybayes.estimators.text.vocabulary_vectorizer import VocabularyVectorizer
 from tallybayes.tokens import (
@@ -173,6 +173,51 @@ class CountVectorizer(VocabularyVectorizer):
             Itself.
         """
         self.fit_transform(raw_documents)
+        return self
+
+    def partial_fit(self, raw_documents: Any, y: Any = None) -> Self:
+        """Learn the terms of more documents.
+
+        Terms that are known keep their columns, and new ones get the columns after them, sorted
+        among themselves: a matrix that was made before lacks the last columns and is right in the
+        others. The first call is :meth:`fit`. Where the vocabulary is given, or terms are hashed,
+        there is nothing to learn.
+
+        Parameters
+        ----------
+        raw_documents : list, array, column of strings or iterable
+            A document each.
+        y : object
+            Not used.
+
+        Returns
+        -------
+        CountVectorizer
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            For `min_df`, `max_df` or `max_features`, which choose among the terms of all documents.
+        InvalidDocument, UnicodeDecodeError
+            If a document is not text.
+        """
+        need_no_choice(self)
+        if not self.__sklearn_is_fitted__():
+            return self.fit(raw_documents)
+        batch = type(self)(**self.get_params(deep=False))
+        try:
+            batch.fit(raw_documents)
+        except ValueError as error:
+            if "empty vocabulary" not in str(error):
+                raise
+            return self  # nothing but stop words
+        if self.n_features is None and not vars(self).get("fixed_vocabulary_", False):
+            known = self.vocabulary_
+            new = [term for term in batch.get_feature_names_out() if term not in known]
+            if new:
+                places = range(len(known), len(known) + len(new))
+                self.vocabulary_ = {**known, **dict(zip(new, places, strict=True))}
         return self
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tallybayes.tokens import SortedTerms
 
-__all__ = ["chosen_terms"]
+__all__ = ["chosen_terms", "need_no_choice"]
 
 
 def chosen_terms(
@@ -56,6 +57,21 @@ def chosen_terms(
             "documents"
         )
     return keep
+
+
+def need_no_choice(vectorizer: Any) -> None:
+    """Raise ValueError where the parameters of a CountVectorizer choose among terms."""
+    chosen = {
+        "min_df": vectorizer.min_df != 1,
+        "max_df": vectorizer.max_df != 1.0,
+        "max_features": vectorizer.max_features is not None,
+    }
+    for name, given in chosen.items():
+        if given:
+            raise ValueError(
+                f"{name}={getattr(vectorizer, name)!r} chooses among the terms of all documents, "
+                f"which partial_fit does not see together: omit {name}, or use fit"
+            )
 
 
 def _documents(share: float, n: int) -> float:
