@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from itertools import pairwise
@@ -16,7 +17,9 @@ from tallybayes import _kernels
 from tallybayes.tokens import CJK, MARKS, WORDS, compiled_rules, count_hashed, count_vocabulary
 
 PATTERNS = {"words": WORDS, "marks": MARKS, "cjk": CJK}
-EVERY = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+# what sanitizers look for is not another in each character
+STEP = 16 if "SANITIZED_KERNELS" in os.environ else 1
+EVERY = [chr(c) for c in range(0, 0x110000, STEP) if not 0xD800 <= c < 0xE000]
 HOSTILE = "aZ_0 \0\x1c\x85\xa0'.:ΣσςİIıßẞȺÅé\u0301\u0345\u00ad\u200dK가一々ー𠀀😀🏽\U0010ffff ﷺﬁ"
 DOCUMENTS = st.lists(
     st.text(st.sampled_from(HOSTILE) | st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -57,7 +60,7 @@ def folded(texts, **options):
 def test_every_code_point_is_in_a_word_where_re_says_so(pattern):
     # alone, and twice between letters, in separate documents: nothing around it can hide it
     texts = [
-        "\n".join(f"{c} a{c}{c}b" for c in EVERY[i : i + 4096]) for i in range(0, 0x10F800, 4096)
+        "\n".join(f"{c} a{c}{c}b" for c in EVERY[i : i + 4096]) for i in range(0, len(EVERY), 4096)
     ]
     terms, rows = count_vocabulary(rules(pattern, lowercase=False), texts)
     ours = terms.strings()
