@@ -20,6 +20,7 @@ from tallybayes.weighted.documents.held_out import DocumentFigures
 from tallybayes.weighted.documents.learning import LearnedDocuments, learn_documents
 from tallybayes.weighted.documents.ridge import Features
 from tallybayes.weighted.documents.scorer import DocumentScorer
+from tallybayes.weighted.documents.unlabelled import Unlabelled
 
 __all__ = ["DocumentModel", "Spelling", "WeightedLearner", "spelling_of"]
 
@@ -47,12 +48,15 @@ class DocumentModel:
         With the places of terms and classes in `tally`.
     stale : bool
         Whether the counts have changed since.
+    unlabelled : Unlabelled, optional
+        What became of unlabelled documents; None where there were none, or they are not counted.
     """
 
     tally: TermCounts
     spelling: Spelling
     learned: LearnedDocuments
     stale: bool = False
+    unlabelled: Unlabelled | None = None
 
     @classmethod
     def fitted(
@@ -136,7 +140,8 @@ class DocumentModel:
         else:  # coefficients of other classes cannot be compared
             ridge = None
         learned = replace(held, weights=BinWeights(weights, intercept), ridge=ridge)
-        return DocumentModel(tally, self.spelling, learned, stale=True)._with_table(table)
+        found = DocumentModel(tally, self.spelling, learned, True, self.unlabelled)
+        return found._with_table(table)
 
     def counted(
         self,
@@ -152,7 +157,19 @@ class DocumentModel:
     def reweighted(
         self, documents: Documents, y: NDArray[np.int32], weights: Array | None, *, ridge: bool
     ) -> DocumentModel:
-        """The same counts, with weights that are learned again."""
+        """The same counts, with weights that are learned again.
+
+        Raises
+        ------
+        ValueError
+            If unlabelled documents are counted.
+        """
+        if self.unlabelled is not None:
+            raise ValueError(
+                "reweight learns on documents that are left out of the counts, and the unlabelled "
+                "documents that are counted here have seen their labels: fit again, with the "
+                "unlabelled documents"
+            )
         return DocumentModel.fitted(self.tally, self.spelling, documents, y, weights, ridge=ridge)
 
     def need_alike(self, other: Any) -> None:

@@ -208,6 +208,7 @@ class PlainDocuments:
     figures: DocumentFigures
 
     penalty = None
+    unlabelled = None
     needs_reweighting = False
 
     def __getstate__(self) -> dict[str, Any]:

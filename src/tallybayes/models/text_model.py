@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tallybayes.tally import TermCounts
 from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.documents.held_out import DocumentFigures
+from tallybayes.weighted.documents.unlabelled import Unlabelled
 
 __all__ = ["TextLearner", "TextModel", "TextScorer"]
 
@@ -52,6 +53,10 @@ class TextModel(Protocol):
     @property
     def penalty(self) -> float | None:
         """The penalty of the ridge; None where there is none."""
+
+    @property
+    def unlabelled(self) -> Unlabelled | None:
+        """What became of unlabelled documents; None where none are counted."""
 
     @property
     def needs_reweighting(self) -> bool:

@@ -45,6 +45,7 @@ from tallybayes.weighted.documents.choice import SHARES, Reading
 from tallybayes.weighted.documents.held_out import DocumentFigures
 from tallybayes.weighted.documents.learning import LearnedDocuments, Ridge
 from tallybayes.weighted.documents.ridge import Features
+from tallybayes.weighted.documents.unlabelled import Unlabelled
 
 __all__ = ["plain_text_model", "restored_text_model"]
 
@@ -82,6 +83,7 @@ FIGURES = record(
         "documents": whole(0, 2**53),
     }
 )
+UNLABELLED = record({"weight": number(0.0), "iterations": whole(1, 2**31)})
 HEADER = record(
     {
         "estimator": text,
@@ -92,10 +94,11 @@ HEADER = record(
         "figures": FIGURES,
         "penalty": optional(number(above=0.0)),
         "stale": flag,
+        "unlabelled": optional(UNLABELLED),
         "pruned": number(0.0),
         "extra": anything,
     },
-    {"pruned": 0.0, "extra": None},
+    {"unlabelled": None, "pruned": 0.0, "extra": None},
 )
 PLAIN = record(
     {
@@ -162,6 +165,12 @@ def plain_text_model(
     header |= {"reading": learned.reading._asdict(), "penalty": None, "stale": model.stale}
     arrays["weights.bins"] = learned.weights.weights
     arrays["weights.intercept"] = learned.weights.intercept
+    if model.unlabelled is not None:
+        header["unlabelled"] = {
+            "weight": model.unlabelled.weight,
+            "iterations": model.unlabelled.iterations,
+        }
+        arrays["unlabelled.path"] = model.unlabelled.path
     if learned.ridge is not None:
         header["penalty"] = learned.ridge.penalty
         arrays |= {f"ridge.{k}": v for k, v in field_values(learned.ridge.features).items()}
@@ -269,7 +278,11 @@ def _weighted_model(
     )
     learned = LearnedDocuments(reading, weights, ridge, _figures(header["figures"]))
     spelling = spelling_of(options["analyzer"], options["n_features"])
-    model = DocumentModel(tally, spelling, learned, stale=header["stale"])
+    unlabelled = header["unlabelled"]
+    if unlabelled is not None:
+        path = held.take("unlabelled.path", array("f8", -1, 3))
+        unlabelled = Unlabelled(path=path, **unlabelled)
+    model = DocumentModel(tally, spelling, learned, header["stale"], unlabelled)
     _need_score(model)
     return model
 

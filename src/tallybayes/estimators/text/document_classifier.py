@@ -21,6 +21,7 @@ from tallybayes.estimators.text.given_documents import (
     need_documents,
     weights_of,
 )
+from tallybayes.estimators.text.unlabelled_documents import need_labels
 from tallybayes.inspection.documents import DocumentExplanation, explain_document, top_terms
 from tallybayes.models.text_model import TextModel
 from tallybayes.tally import TermCounts
@@ -36,6 +37,7 @@ class DocumentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     _counter: DocumentCounter
     _model: TextModel
+    unlabelled: Any
 
     # ---- state -----------------------------------------------------------------------------------
     def _fitted(self) -> TextModel:
@@ -72,6 +74,8 @@ class DocumentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Documents that are counted, as rows of the terms of the model."""
         need_documents(X)
         model = self._fitted()
+        if self.unlabelled is not None:
+            need_labels(y, "this call")
         documents = self._counter.rows(X, model.tally)
         labels = labels_of(y, len(documents), type(self).__name__)
         weights = weights_of(sample_weight, len(documents))
@@ -244,6 +248,25 @@ class DocumentClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def penalty_(self) -> float | None:
         """The penalty of the ridge; None where there is none."""
         return self._attribute("penalty_").penalty
+
+    @property
+    def unlabelled_weight_(self) -> float:
+        """What an unlabelled document counts; 0.0 where none are counted."""
+        unlabelled = self._attribute("unlabelled_weight_").unlabelled
+        return 0.0 if unlabelled is None else unlabelled.weight
+
+    @property
+    def n_iter_(self) -> int:
+        """Iterations of expectation maximisation; 0 where no unlabelled documents are counted."""
+        unlabelled = self._attribute("n_iter_").unlabelled
+        return 0 if unlabelled is None else unlabelled.iterations
+
+    @property
+    def unlabelled_path_(self) -> Array:
+        """Weight, iteration and held-out log-loss of everything that was tried, (n_steps, 3); empty
+        where no unlabelled documents are counted."""
+        unlabelled = self._attribute("unlabelled_path_").unlabelled
+        return np.zeros((0, 3)) if unlabelled is None else unlabelled.path
 
     @property
     def log_loss_(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = [
     "need_counted",
     "need_documents",
     "need_several",
+    "of_own_terms",
     "weights_of",
 ]
 
@@ -33,6 +35,13 @@ def labels_of(y: Any, n_documents: int, whose: str) -> NDArray[Any]:
         As :func:`~tallybayes.estimators.labels.read_labels` does.
     """
     return read_labels(y, _Shape(n_documents), whose)
+
+
+def of_own_terms(terms: NDArray[Any], documents: Documents) -> tuple[NDArray[Any], Documents]:
+    """Documents as rows of the terms that they have."""
+    held, places = np.unique(documents.terms, return_inverse=True)
+    rows = replace(documents, terms=places.astype(np.int32), n_terms=len(held))
+    return terms[held], rows
 
 
 class CountedRows(NamedTuple):

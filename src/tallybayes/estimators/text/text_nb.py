@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, BinaryIO, ClassVar, Literal, Self
 
@@ -20,9 +19,12 @@ from tallybayes.estimators.text.given_documents import (
     CountedRows,
     labels_of,
     need_documents,
+    of_own_terms,
     weights_of,
 )
+from tallybayes.estimators.text.unlabelled_documents import need_labels, split_labels
 from tallybayes.models.documents import WeightedLearner
+from tallybayes.models.part_labelled import softly_counted, with_unlabelled_of
 from tallybayes.models.plain_documents import EVENTS, PlainLearner
 from tallybayes.models.term_values import Transforms
 from tallybayes.models.text_model import TextLearner, TextModel
@@ -69,6 +71,13 @@ class TextNB(DocumentClassifier):
     ridge : bool, default=True
         Whether the weighted model fits the ridge. Without it, a model that learns or forgets
         documents stays as good as new; with it, :meth:`reweight` is needed.
+    unlabelled : "auto", float or None, default=None
+        Documents without a label, marked in y by None, a missing value or −1, count in :meth:`fit`
+        by their posteriors times this weight, from 0 to 1, found by expectation maximisation on the
+        ratios. "auto" chooses 1, 1/8 or 0, by labelled documents that are held out, and 0 unless
+        that is worse by two standard errors: the model is then that of the labelled documents
+        alone. It needs two labelled documents in a class, and labelled documents that are a fair
+        sample of the classes. None refuses documents without a label, and −1 is a class as any.
     analyzer : {"auto", "word", "char", "char_wb", "cjk"} or callable, default="auto"
         What n-grams are made of. "auto" takes characters where more than three tenths of the
         characters are Han, kana or Hangul, else words.
@@ -99,6 +108,13 @@ class TextNB(DocumentClassifier):
         were chosen on all. Of the documents of the first fit, or of :meth:`reweight`.
     penalty_ : float or None
         Of the ridge; None where there is none.
+    unlabelled_weight_ : float
+        What an unlabelled document counts; 0.0 where none are counted.
+    n_iter_ : int
+        Iterations of expectation maximisation; 0 where no unlabelled documents are counted.
+    unlabelled_path_ : float64 array (n_steps, 3)
+        Weight, iteration and held-out log-loss of everything that was tried; empty where no
+        unlabelled documents are counted.
 
     See Also
     --------
@@ -107,6 +123,8 @@ class TextNB(DocumentClassifier):
     References
     ----------
     Rennie, J. et al. (2003). Tackling the poor assumptions of naive Bayes text classifiers. ICML.
+    Nigam, K. et al. (2000). Text classification from labeled and unlabeled documents using EM.
+    Machine Learning 39.
     Wang, S. and Manning, C. (2012). Baselines and bigrams: simple, good sentiment and topic
     classification. ACL.
     Manku, G. S. and Motwani, R. (2002). Approximate frequency counts over data streams. VLDB.
@@ -127,6 +145,7 @@ class TextNB(DocumentClassifier):
         "idf": ["boolean"],
         "length_normalize": ["boolean"],
         "ridge": ["boolean"],
+        "unlabelled": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="right"), None],
         "analyzer": [StrOptions({"auto", "word", "char", "char_wb", "cjk"}), callable],
         "ngram_range": [tuple],
         "token_pattern": [str],
@@ -145,6 +164,7 @@ class TextNB(DocumentClassifier):
         idf: bool = False,
         length_normalize: bool = False,
         ridge: bool = True,
+        unlabelled: float | Literal["auto"] | None = None,
         analyzer: Any = "auto",
         ngram_range: tuple[int, int] = (1, 2),
         token_pattern: str = MARKS,
@@ -159,6 +179,7 @@ class TextNB(DocumentClassifier):
         self.idf = idf
         self.length_normalize = length_normalize
         self.ridge = ridge
+        self.unlabelled = unlabelled
         self.analyzer = analyzer
         self.ngram_range = ngram_range
         self.token_pattern = token_pattern
@@ -177,7 +198,8 @@ class TextNB(DocumentClassifier):
         X : list, array or column of str (n_documents,)
             Documents.
         y : array-like (n_documents,)
-            Class labels.
+            Class labels; with `unlabelled`, None, a missing value or −1 for those without. −1
+            beside a single other label is refused.
         sample_weight : array-like (n_documents,), optional
             A document of weight w counts as w documents; 1 by default.
 
@@ -196,9 +218,52 @@ class TextNB(DocumentClassifier):
         self._validate_params()
         self._counter = self._new_counter(X)
         learner = self._learner()
+        if self.unlabelled is not None:
+            kept, labels = split_labels(y, len(X), type(self).__name__)
+            if not kept.all():
+                self._model = self._part_labelled(learner, X, kept, labels, sample_weight)
+                return self
         tally, rows, _ = self._counted(learner, X, y, sample_weight)
         self._model = learner.fitted(tally, *rows)
         return self
+
+    def _part_labelled(
+        self,
+        learner: TextLearner,
+        X: Any,
+        kept: NDArray[np.bool_],
+        labels: NDArray[Any],
+        sample_weight: Any,
+    ) -> TextModel:
+        """A model of documents of which some have labels."""
+        if not isinstance(learner, WeightedLearner):
+            raise ValueError(
+                f"model={self.model!r} counts no documents without a label: use model='weighted', "
+                "or leave them out of X and y"
+            )
+        if sample_weight is not None:
+            raise ValueError(
+                "sample_weight is not for documents of which some have no label: omit it, or leave "
+                "those out of X and y"
+            )
+        terms, documents = self._counter.counted(X)
+        classes, codes = labels_and_codes(labels)
+        labelled = documents.take(np.flatnonzero(kept))
+        unlabelled = documents.take(np.flatnonzero(~kept))
+        weight = None if self.unlabelled == "auto" else float(self.unlabelled or 0.0)
+        model = softly_counted(
+            (terms, classes), learner, labelled, codes, unlabelled, weight=weight
+        )
+        if model is not None:
+            return model
+        if weight is not None:
+            raise ValueError(
+                f"unlabelled={weight:g} needs at least two classes, and a class with at least two "
+                "labelled documents, to judge the others by: label more, or set unlabelled='auto'"
+            )
+        terms, labelled = of_own_terms(terms, labelled)
+        tally = learner.counted(terms, classes, labelled, codes, None)
+        return learner.fitted(tally, labelled, codes, None)
 
     def _learner(self) -> TextLearner:
         """What the parameters say of counting and reading."""
@@ -229,15 +294,15 @@ class TextNB(DocumentClassifier):
     ) -> tuple[TermCounts, CountedRows, NDArray[Any]]:
         """The tally of documents, them as rows of its terms, and their classes."""
         need_documents(X)
+        if self.unlabelled is not None:
+            need_labels(y, "this call")
         terms, documents = self._counter.counted(X)
         labels = labels_of(y, len(documents), type(self).__name__)
         weights = weights_of(sample_weight, len(documents))
         if weights is not None and not weights.all():  # weight 0 is not there
             kept = np.flatnonzero(weights)
             labels, weights, documents = labels[kept], weights[kept], documents.take(kept)
-            held, places = np.unique(documents.terms, return_inverse=True)
-            terms = terms[held]
-            documents = replace(documents, terms=places.astype(np.int32), n_terms=len(held))
+            terms, documents = of_own_terms(terms, documents)
         classes, codes = labels_and_codes(labels)
         tally = learner.counted(terms, classes, documents, codes, weights)
         return tally, CountedRows(documents, codes, weights), classes
@@ -304,6 +369,9 @@ class TextNB(DocumentClassifier):
     @learning
     def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Take documents away that were counted before; no count of them is left.
+
+        Unlabelled documents keep the counts that :meth:`fit` gave them, with what it knew then: to
+        take that away as well, fit again.
 
         Parameters
         ----------
@@ -377,6 +445,7 @@ class TextNB(DocumentClassifier):
             )
         model.need_alike(theirs)
         self._recount(model.tally + theirs.tally)
+        self._model = with_unlabelled_of(self._model, theirs)
         return self
 
     @learning
@@ -400,7 +469,8 @@ class TextNB(DocumentClassifier):
         Raises
         ------
         ValueError
-            If the model is not the weighted one: there is nothing to weigh.
+            If the model is not the weighted one: there is nothing to weigh. If it counts unlabelled
+            documents: these have seen the labels of the documents that would be left out.
         """
         model = self._fitted()
         rows = self._counted_rows(X, y, sample_weight)
