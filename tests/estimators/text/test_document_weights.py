@@ -107,6 +107,18 @@ def test_heavier_documents_count_for_more(ridge):
     np.testing.assert_allclose(again.predict_proba(test), weighted.predict_proba(test), atol=1e-6)
 
 
+@pytest.mark.parametrize("weight", [1e-9, 1e12])
+@pytest.mark.parametrize("model", ["weighted", "multinomial", "complement", "bernoulli"])
+def test_weights_of_any_size(model, weight):
+    weights = np.full(len(X), weight)
+    fitted = TextNB(model=model).fit(X, Y, sample_weight=weights)
+    assert np.isfinite(fitted.predict_log_proba(X)).all()
+    assert np.isfinite(fitted.leave_one_out(X, Y, sample_weight=weights)).all()
+    assert np.isfinite([fitted.log_loss_, fitted.log_loss_se_, fitted.accuracy_]).all()
+    plain = TextNB(model=model, ridge=False).fit(X, Y, sample_weight=weights)
+    assert plain.forget(X, Y, sample_weight=weights).tally_.n_terms == 0
+
+
 @pytest.mark.parametrize("model", ["weighted", "multinomial", "complement", "bernoulli"])
 def test_rare_terms_are_pruned(model, tmp_path):
     options = {"ridge": False} if model == "weighted" else {"model": model}

@@ -30,6 +30,7 @@ Index = NDArray[np.intp]
 
 CHOSEN_ON, ENTRIES = 12_000, 2_500_000  # documents that the reading is chosen on, and their entries
 MOST_SUMS = 1 << 27  # numbers in the sums that weights are learned on
+HEAVIEST = 1e3  # mean weight: beyond it penalties are nothing, and Hessians ill-conditioned
 PATH = 16_000  # documents of the path of penalties
 MOST_COEFFICIENTS = 1 << 26  # of the ridge
 
@@ -107,7 +108,7 @@ def some_documents(
     weights: Array | None = None,
 ) -> tuple[Index, Array]:
     """About so many documents, and what each stands for."""
-    held = np.ones(len(y)) if weights is None else weights
+    held = np.ones(len(y)) if weights is None else weights * min(1.0, HEAVIEST / weights.mean())
     return sampled(y, held, n_classes, max(1, most))
 
 
