@@ -60,18 +60,22 @@ class DocumentExplanation:
         nats, float64 (n_terms,)."""
         return _against_next(self.base + self.contributions.sum(axis=0), self.contributions)
 
+    def places(self, term: str) -> list[tuple[int, int]]:
+        """Where a term stands in the document, by (begin, end)."""
+        tokens = map(re.escape, term.split(" ")) if " " in term else [re.escape(term)]
+        found = re.finditer(r"\s*".join(tokens), self.document, re.IGNORECASE)
+        return [m.span() for m in found if _is_whole(self.document, term, *m.span())]
+
     def spans(self) -> list[tuple[int, int, float]]:
         """Where terms stand in the document, by (begin, end), and what each adds for the label, in
         nats, in the order of the document; a term that stands more than once is at each place."""
-        found = []
-        for term, value in zip(self.terms, self.for_label.tolist(), strict=True):
-            if not isinstance(term, str):
-                continue
-            tokens = map(re.escape, term.split(" ")) if " " in term else [re.escape(term)]
-            for match in re.finditer(r"\s*".join(tokens), self.document, re.IGNORECASE):
-                if _is_whole(self.document, term, *match.span()):
-                    found.append((*match.span(), value))
-        return sorted(found)
+        pairs = zip(self.terms, self.for_label.tolist(), strict=True)
+        return sorted(
+            (*place, value)
+            for term, value in pairs
+            if isinstance(term, str)
+            for place in self.places(term)
+        )
 
     def __str__(self) -> str:
         lines = [f"{self.label}: {100.0 * self.probabilities[self._best]:.1f} %"]

@@ -336,8 +336,8 @@ def test_predictions_as_csv_are_read_as_they_were(tmp_path, delimiter):
     for labels in (["ja", "nein", "工程师", " x "], ['a"b', "a,b", "a\tb", "a\nb"]):
         path = tmp_path / f"p{labels[0][0]}.{'csv' if delimiter == ',' else 'tsv'}"
         with writing(str(path), ["prediction", "p(a,b)", 'p(")']) as out:
-            out.write(labels[:2], p[:2])
-            out.write(labels[2:], p[2:])
+            out.write([labels[:2]], p[:2])
+            out.write([labels[2:]], p[2:])
         with path.open(encoding="utf-8", newline="") as file:
             head, *rows = csv.reader(file, delimiter=delimiter)
         assert head == ["prediction", "p(a,b)", 'p(")']

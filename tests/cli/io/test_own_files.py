@@ -258,13 +258,13 @@ def test_what_the_command_line_keeps_beside_a_model_is_checked(run, model, tmp_p
 
 def test_a_file_of_an_earlier_version_keeps_its_strings_for_missing_values(model, tmp_path):
     import tallybayes
-    from tallybayes.cli.io.model_file import ModelFile
+    from tallybayes.cli.io.loading import load
     from tallybayes.estimators.persistence.model_files import save
 
     old = {"gaps": ["", "-"], "gaps_of": {"age": ["?"]}}
     save(tallybayes.load(tmp_path / model), tmp_path / "old.tally", extra={"cli": old})
-    file = ModelFile.load(str(tmp_path / "old.tally"))
+    file = load(str(tmp_path / "old.tally"))
     assert (file.missing, file.missing_of) == (("", "-"), {"age": ("?",)})
     file.save(str(tmp_path / "new.tally"))
-    again = ModelFile.load(str(tmp_path / "new.tally"))
+    again = load(str(tmp_path / "new.tally"))
     assert (again.missing, again.missing_of) == (file.missing, file.missing_of)

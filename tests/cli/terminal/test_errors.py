@@ -237,7 +237,7 @@ def _wait_until_it_reads(job):
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
-        (["fit", "folder", "-t", "y"], ["folder is a directory", "name a file"]),
+        (["fit", "folder"], ["folder has no documents", "a folder for each class"]),
         (["predict", "m.tally", "folder"], ["folder is a directory"]),
         (["show", "folder"], ["folder is a directory"]),
         (["fit", "comma.csv", "-t", "BUYS"], ["Did you mean 'buys'?"]),

@@ -82,7 +82,7 @@ def test_help_fits_the_terminal(run, monkeypatch, width, name):
     words = " ".join(text.split())
     assert "Show this message and exit." in words
     if name == ("fit",):
-        assert "Usage: tallybayes fit [OPTIONS] --target COL TRAIN" in words
+        assert "Usage: tallybayes fit [OPTIONS] TRAIN…" in words
         assert "'age=binned(bins=16)'" in words
 
 

@@ -12,7 +12,7 @@ from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
 from tallybayes.families.registry import family_names, family_of_name
 
-__all__ = ["column_families", "named_families"]
+__all__ = ["column_families", "is_text", "named_families"]
 
 MINIMUM = {"bins": 1}
 SHAPE = re.compile(r"(?P<name>.+?)=\s*(?P<family>[\w-]+)\s*(?:\((?P<given>.*)\))?\s*", re.DOTALL)
@@ -21,6 +21,11 @@ SHAPE = re.compile(r"(?P<name>.+?)=\s*(?P<family>[\w-]+)\s*(?:\((?P<given>.*)\))
 def named_families() -> list[str]:
     """The names that a column can be given."""
     return [*family_names(alone=True), "none"]
+
+
+def is_text(family: Any) -> bool:
+    """Whether a column is declared as documents."""
+    return getattr(family, "reads", "") == "documents"
 
 
 def column_families(given: list[str] | None) -> dict[str, Any]:

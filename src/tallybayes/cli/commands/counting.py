@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from tallybayes.cli.arguments.class_weights import ClassWeight
 from tallybayes.cli.commands.sampling import SAMPLE, WEIGHTED_SAMPLE, Sample
-from tallybayes.cli.io.batch import Batch, gathered
+from tallybayes.cli.io.batch import Batch, Labelled, gathered
 from tallybayes.cli.io.cells import Kind, Misfit
-from tallybayes.cli.io.model_file import Labelled, ModelFile, labels_of, need_labels
+from tallybayes.cli.io.model_file import ModelFile, labels_of, need_labels
 from tallybayes.cli.io.source import Source
 from tallybayes.cli.io.strays import need_finite
 from tallybayes.cli.io.targets import need_columns

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tallybayes.cli.arguments import options
+from tallybayes.cli.arguments.reading import Reading, reads_labels
 from tallybayes.cli.terminal.streams import need_output
 
 __all__ = ["run"]
 
 
-@options.reads_labels
+@reads_labels
 def run(
     model: options.Model,
     data: options.Data,
-    reading: options.Reading,
+    reading: Reading,
     target: options.Target = None,
     json: options.Json = False,
 ) -> None:
-    """Measure a model on rows with labels."""
+    """Measure a model on rows, or documents, with labels."""
     need_output()
     from tallybayes.cli.commands.scoring import figures_of
-    from tallybayes.cli.io.model_file import ModelFile
+    from tallybayes.cli.io.loading import load
     from tallybayes.cli.report.doubts import note_unlabelled
     from tallybayes.cli.terminal.console import document, progress, say
 
-    file = ModelFile.load(model)
-    source = reading.open(data, file)
+    file: Any = load(model)
+    source: Any = file.open(data, reading)
     with progress() as bar:
         figures = figures_of(file, source, bar, source.name, target)
-    note_unlabelled(source)
+    note_unlabelled(source, file.unit)
     if json:
         content = {"rows_without_label": source.unlabelled, "estimate": figures.document()}
         document("evaluate", {"model": model, **content})

@@ -7,21 +7,33 @@ from typing import Annotated
 import typer
 
 from tallybayes.cli.arguments import options
+from tallybayes.cli.arguments.reading import Reading, reads
 from tallybayes.cli.terminal.streams import need_output
 
 __all__ = ["run"]
 
 
-@options.reads
+@reads
 def run(
     model: options.Model,
     data: options.Data,
-    row: Annotated[int, typer.Option(min=0, metavar="N", help="The number of the row, from 0.")],
-    reading: options.Reading,
+    reading: Reading,
+    row: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="The number of the row or document, from 0; a single document needs none.",
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
-    """Explain one row: what each column says for and against its class."""
-    need_output()
-    from tallybayes.cli.report.explaining import explain
+    """Explain one row: what each column says for and against its class.
 
-    explain(model, data, row, reading, json)
+    Of text, one document: which of its words tell the class, marked in the text.
+    """
+    need_output()
+    from tallybayes.cli.commands.kinds import kind_of, loaded
+
+    file = loaded(model)
+    kind_of(file).explain(file, file.open(data, reading), row, json)

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from tallybayes.cli.arguments import options
-from tallybayes.cli.arguments.class_weights import class_weight_of
-from tallybayes.cli.terminal.failures import USAGE, Failure
+from tallybayes.cli.arguments.fit_options import FitOptions
+from tallybayes.cli.arguments.reading import Reading, reads_training
 
 __all__ = ["run"]
 
 PLAIN = "Plain naive Bayes (with --plain)"
+TEXT = "Models of text"
 
 
-@options.reads_labels
+@reads_training
 def run(
     train: Annotated[
-        str,
-        typer.Argument(metavar="TRAIN", help="Labelled rows; - is standard input."),
+        list[str],
+        typer.Argument(
+            metavar="TRAIN…",
+            help="Labelled rows; - is standard input. Or documents: a folder with a folder for "
+            "each class, a mailbox (mbox) for each class, or one with the label in a header.",
+        ),
     ],
-    target: Annotated[str, typer.Option("--target", "-t", metavar="COL", help="The label column.")],
-    reading: options.Reading,
+    reading: Reading,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="COL",
+            help="The label's column (required for rows), or its header in a mailbox.",
+        ),
+    ] = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -37,7 +49,8 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="NAME=FAMILY",
-            help="How to model a column: categorical, or none to leave it out. With --plain also "
+            help="How to model a column: categorical, none to leave it out, or text, the documents "
+            "of a model of text. With --plain also "
             "other families, such as gaussian or negative-binomial, with parameters as in "
             "'age=binned(bins=16)'; an unknown name lists them. May be repeated.",
         ),
@@ -91,6 +104,45 @@ def run(
             "is not named weighs 1. May be repeated.",
         ),
     ] = None,
+    ridge: Annotated[
+        bool | None,
+        typer.Option(
+            "--ridge/--no-ridge",
+            metavar="",
+            rich_help_panel=TEXT,
+            help="Whether to learn a ridge on top of the counts (default: yes); without one, a "
+            "model that is updated stays as good as new.",
+            show_default=False,
+        ),
+    ] = None,
+    analyzer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=TEXT,
+            help="What documents are split into: word, char, char_wb (characters within words) or "
+            "cjk; by default word, or char for Chinese, Japanese and Korean.",
+        ),
+    ] = None,
+    ngrams: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHORTEST-LONGEST",
+            rich_help_panel=TEXT,
+            help="How many of them a term has (default: 1-2).",
+        ),
+    ] = None,
+    n_features: Annotated[
+        int | None,
+        typer.Option(
+            "--n-features",
+            metavar="NUMBER",
+            min=1,
+            max=2**31 - 1,
+            rich_help_panel=TEXT,
+            help="Hash the terms into so many buckets, which bounds memory and drops their names.",
+        ),
+    ] = None,
     test: Annotated[
         str | None,
         typer.Option(
@@ -105,92 +157,29 @@ def run(
 ) -> None:
     """Train a model on a file and measure it.
 
-    The model is naive Bayes with weighted columns, and with pairs of columns where they help.
+    The model is naive Bayes with weighted columns, and with pairs of columns where they help. Of
+    documents it is one of text, with weighted terms.
     """
-    if not plain:
-        _need_plain(alpha=alpha, calibrate=calibrate, missing=missing)
-    elif interactions != "auto" or parts is not None:
-        option = "--interactions" if interactions != "auto" else "--parts"
-        raise Failure(f"{option} is for weighted models: omit --plain", USAGE)
-    missing = missing or "ignore"
-    if missing not in ("ignore", "level"):
-        raise Failure(f"--missing {missing!r} is neither ignore nor level", USAGE)
-    if calibrate not in (None, "temperature", "isotonic"):
-        raise Failure(f"--calibrate {calibrate!r} is neither temperature nor isotonic", USAGE)
-    if train == "-" and output is None:
-        raise Failure("from standard input the model needs a name: add -o MODEL", USAGE)
-    if train == "-" and test == "-":
-        raise Failure("standard input cannot be both TRAIN and --test: give a file", USAGE)
-    weights = class_weight_of(class_weight)
-    families: dict[str, Any] = {}
-    if column:
-        from tallybayes.cli.arguments.families import column_families
+    given = FitOptions(
+        train=train,
+        target=target,
+        output=output,
+        column=column or [],
+        test=test,
+        estimate=estimate,
+        json=json,
+        interactions=interactions,
+        parts=parts,
+        plain=plain,
+        alpha=alpha,
+        calibrate=calibrate,
+        missing=missing,
+        class_weight=class_weight,
+        ridge=ridge,
+        analyzer=analyzer,
+        ngrams=ngrams,
+        n_features=n_features,
+    )
+    from tallybayes.cli.commands.fit_kind import fit_of_its_kind
 
-        families = column_families(column)
-    settings: dict[str, Any]
-    if plain:
-        settings = {"alpha": _alpha(alpha or "1"), "missing": missing, "calibrate": calibrate}
-    else:
-        if column:
-            _need_levels(column, families)
-        settings = {
-            "interactions": options.number_or_auto("--interactions", interactions),
-            "parts": options.number_or_auto("--parts", parts or "auto", least=1),
-        }
-    # what is wrong with the files is known before what is slow is imported, and before the work
-    from tallybayes.cli.io.places import need_data, need_place
-    from tallybayes.cli.io.stream import read_once
-    from tallybayes.cli.io.targets import need_columns
-
-    output = output or str(Path(train.removesuffix(".gz")).with_suffix(".tally"))
-    need_data(train)
-    need_place(output)
-    if test is not None:
-        need_data(test)
-    source = reading.open(train)
-    if source.header is not None:
-        need_columns(source, target, families, source.header)
-    if test is not None and not read_once(test):
-        reading.open(test)
-    from tallybayes.cli.commands.training import FitRequest, fit
-
-    request = FitRequest(target, output, families, plain, settings, weights, test, estimate, json)
-    fit(request, source, reading)
-
-
-def _need_plain(**given: str | None) -> None:
-    """Raises where something is asked for that a weighted model chooses by itself."""
-    for name, value in given.items():
-        if value is not None:
-            what = (
-                "takes missing values as evidence"
-                if name == "missing"
-                else "chooses that by itself"
-            )
-            raise Failure(f"--{name} is for --plain: a weighted model {what}", USAGE)
-
-
-def _need_levels(column: list[str], families: dict[str, Any]) -> None:
-    """Raises where a column is declared as something that a weighted model does not read."""
-    from tallybayes.families import Bernoulli, Categorical
-
-    for text, (name, family) in zip(column, families.items(), strict=True):
-        plain = family in (None, Categorical(levels=getattr(family, "levels", None)), Bernoulli())
-        if not plain:
-            raise Failure(
-                f"--column {text!r} is for --plain: a weighted model reads numbers as cells and "
-                f"smooths levels as it sees fit; it takes {name}=categorical and {name}=none",
-                USAGE,
-            )
-
-
-def _alpha(text: str) -> float | str:
-    if text == "auto":
-        return text
-    try:
-        alpha = float(text)
-        if not 0.0 <= alpha < float("inf"):
-            raise ValueError
-    except ValueError:
-        raise Failure(f"--alpha {text!r} is neither a number from 0 on nor auto", USAGE) from None
-    return alpha
+    fit_of_its_kind(given, reading)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from tallybayes.cli.arguments.options import Reading
+from tallybayes.cli.arguments.reading import Reading
+from tallybayes.cli.commands.kinds import kind_of, loaded
+from tallybayes.cli.io.batch import Labelled
 from tallybayes.cli.io.locking import alone
-from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.io.places import need_place
-from tallybayes.cli.io.source import Source
-from tallybayes.cli.io.strays import need_finite, note_strays, strings_beside_numbers
-from tallybayes.cli.report.doubts import note_new_classes, note_stale, note_unlabelled
+from tallybayes.cli.report.doubts import note_new_classes, note_unlabelled
 from tallybayes.cli.terminal.console import document, line, number_of, progress, say
 from tallybayes.cli.terminal.failures import Failure
 from tallybayes.errors import NegativeTally
@@ -23,7 +22,7 @@ Action = Literal["update", "forget"]
 def learn(
     action: Action,
     model: str,
-    data: str,
+    data: list[str],
     output: str | None,
     target: str | None,
     reading: Reading,
@@ -33,20 +32,21 @@ def learn(
     path = output or model
     need_place(path)
     with alone(path):
-        file = ModelFile.load(model)
+        file = loaded(model)
+        kind = kind_of(file)
         before = file.rows
         classes = file.classes
-        source = reading.open(data, file)
-        stray = strings_beside_numbers(file.model)
+        source = file.open(data, reading)
+        known = kind.before_learning(file)
         _count(action, file, source, target)
-        need_finite(file.model, source)
+        kind.need_sound(file, source)
         file.target = file.target or target
         file.save(path)
     changed = abs(file.rows - before)
-    note_unlabelled(source)
+    note_unlabelled(source, file.unit)
     note_new_classes(file, classes)
-    note_strays(file, source, known=stray)
-    note_stale(file, path)
+    kind.after_learning(file, source, known)
+    kind.note_stale(file, path)
     if json:
         content = {
             "model": path,
@@ -59,28 +59,27 @@ def learn(
         document(action, content)
         return
     verb = "added" if action == "update" else "removed"
-    say(line(f"{number_of(changed, 'row')} {verb}; {path} holds {file.rows:,.10g} now"))
+    say(line(f"{number_of(changed, file.unit)} {verb}; {path} holds {file.rows:,.10g} now"))
 
 
-def _forget(file: ModelFile, source: Source, table: Any, labels: Any) -> None:
+def _forget(file: Any, source: Any, rows: Labelled) -> None:
     try:
-        file.model.forget(table, labels)
+        file.forget(rows)
     except NegativeTally as error:
         where = "" if error.column is None else f"column {error.column!r}, "
         raise Failure(
-            f"{source.name}: {where}class {error.label!r}: these rows were not counted. Nothing "
-            "was changed: forget only rows that the model has counted"
+            f"{source.name}: {where}class {error.label!r}: these {file.unit}s were not counted. "
+            f"Nothing was changed: forget only {file.unit}s that the model has counted"
         ) from error
 
 
-def _count(action: Action, file: ModelFile, source: Source, target: str | None) -> None:
+def _count(action: Action, file: Any, source: Any, target: str | None) -> None:
     update = action == "update"
     with progress() as bar:
         what = "counting" if update else "forgetting"
         for rows in file.labelled(source, bar, what, target, learning=True):
             with source.locating(rows.batch):
-                labels = file.own_labels(rows.labels)
                 if update:
-                    file.model.partial_fit(rows.batch.table, labels)
+                    file.learn(rows)
                 else:
-                    _forget(file, source, rows.batch.table, labels)
+                    _forget(file, source, rows)

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tallybayes.cli.arguments import options
+from tallybayes.cli.arguments.reading import Reading, reads
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.cli.terminal.streams import need_output
 
 __all__ = ["run"]
 
 
-@options.reads
+@reads
 def run(
     model: options.Model,
     data: options.Data,
-    reading: options.Reading,
+    reading: Reading,
     output: Annotated[
         str,
         typer.Option(
@@ -45,8 +46,11 @@ def run(
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Predict the class of each row, in the order of the rows."""
-    for path in (model, data):
+    """Predict the class of each row, in the order of the rows.
+
+    Of text, the class of each document, beside its name where it has one.
+    """
+    for path in (model, *data):
         if os.path.exists(path) and os.path.exists(output) and os.path.samefile(path, output):
             raise Failure(f"-o {output} would overwrite what is read: choose another name", USAGE)
     if output == "-":
@@ -55,29 +59,30 @@ def run(
         _need_consent(output)
     from collections import Counter
 
-    from tallybayes.cli.io.model_file import ModelFile
+    from tallybayes.cli.io.loading import load
     from tallybayes.cli.io.places import need_folder
     from tallybayes.cli.io.writing import writing
     from tallybayes.cli.terminal.console import document, note, progress
 
     if output != "-":
         need_folder(output)
-    file = ModelFile.load(model)
-    source = reading.open(data, file)
+    file: Any = load(model)
+    source: Any = file.open(data, reading)
     classes = file.classes
-    columns = ["prediction", *(f"p({c})" for c in classes if proba)]
+    names = ["document"] if source.has_names else []
+    columns = [*names, "prediction", *(f"p({c})" for c in classes if proba)]
     counts: Counter[str] = Counter()
     document_out = json and output == "-"
     with (
         progress(writes_output=output == "-") as bar,
-        writing(output, columns, document_out, safe=safe_csv) as out,
+        writing(output, columns, len(names) + 1, document_out, safe=safe_csv) as out,
     ):
         for batch in file.batches(source, bar, "predicting", None):
             with source.locating(batch):
-                p = file.model.predict_proba(batch.table)
+                p = file.proba(batch)
             labels = [classes[k] for k in p.argmax(axis=1).tolist()]
             counts.update(labels)
-            out.write(labels, p if proba else None)
+            out.write([*([batch.names] if names else []), labels], p if proba else None)
     if output == "-":
         return
     if json:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from tallybayes.cli.arguments import options
+from tallybayes.cli.arguments.reading import Reading, reads_labels
 
 __all__ = ["run"]
 
 
-@options.reads_labels
+@reads_labels
 def run(
     model: options.Model,
     data: options.Data,
-    reading: options.Reading,
+    reading: Reading,
     output: options.Output = None,
     target: options.Target = None,
     parts: options.Parts = None,

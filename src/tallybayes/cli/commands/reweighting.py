@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from tallybayes.cli.arguments.options import Reading
-from tallybayes.cli.commands.sampling import WEIGHTED_SAMPLE, Sample
+from tallybayes.cli.arguments.reading import Reading
+from tallybayes.cli.commands.kinds import kind_of, loaded
 from tallybayes.cli.io.locking import alone
-from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.io.places import need_place
 from tallybayes.cli.report.doubts import note_unlabelled
 from tallybayes.cli.terminal.console import document, line, number_of, progress, say
-from tallybayes.cli.terminal.failures import USAGE, Failure
-from tallybayes.estimators.tables.calibrated import Calibrated
-from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
 
 __all__ = ["reweight"]
 
 
 def reweight(
     model: str,
-    data: str,
+    data: list[str],
     output: str | None,
     target: str | None,
     parts: int | str | None,
@@ -30,35 +26,17 @@ def reweight(
     path = output or model
     need_place(path)
     with alone(path):
-        file = ModelFile.load(model)
-        if not file.model.chooses_on_rows:
-            raise Failure(
-                f"{model} is a plain model without calibration: nothing in it is learned on rows "
-                "but the counts, which are exact"
-            )
-        if parts is not None:
-            if not isinstance(file.model, WeightedNaiveBayes):
-                raise Failure(f"--parts is for weighted models, and {model} is a plain one", USAGE)
-            file.model.set_params(parts=parts)
-        sample = Sample(WEIGHTED_SAMPLE)
-        source = reading.open(data, file)
+        file = loaded(model)
+        kind = kind_of(file)
+        kind.need_reweighting(file, model, parts)
+        source = file.open(data, reading)
         with progress() as bar:
-            for rows in file.labelled(source, bar, "reading", target):
-                sample.add(rows)
-            table, labels = sample.rows()
-            labels = file.own_labels(labels)
-            with bar.during("learning weights"):
-                if isinstance(file.model, WeightedNaiveBayes):
-                    file.model.reweight(table, labels)
-                elif isinstance(file.model, Calibrated):
-                    file.model.recalibrate(table, labels)
+            n_rows = kind.reweight(file, source, bar, target, parts)
         file.save(path)
-    note_unlabelled(source)
+    note_unlabelled(source, file.unit)
     if json:
-        document("reweight", {"model": path, "rows": len(labels), "rows_counted": file.rows})
+        document("reweight", {"model": path, "rows": n_rows, "rows_counted": file.rows})
         return
     say(
-        line(
-            f"learned on {number_of(len(labels), 'row')}; {path} holds {file.rows:,.10g} as before"
-        )
+        line(f"learned on {number_of(n_rows, file.unit)}; {path} holds {file.rows:,.10g} as before")
     )

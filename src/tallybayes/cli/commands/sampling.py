@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tallybayes.cli.io.batch import stacked
-from tallybayes.cli.io.model_file import Labelled
+from tallybayes.cli.io.batch import Labelled, stacked
 from tallybayes.engines.sampling import row_hashes
 
 __all__ = ["SAMPLE", "WEIGHTED_SAMPLE", "Sample"]

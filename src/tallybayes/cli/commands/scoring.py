@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tallybayes.cli.commands.sampling import Sample
 from tallybayes.cli.io.model_file import ModelFile
-from tallybayes.cli.io.source import Source
 from tallybayes.cli.report.figures import Figures, FiguresOfFit
 from tallybayes.cli.terminal.console import Bar
 
@@ -14,13 +15,13 @@ __all__ = ["figures_of", "figures_of_fit"]
 
 
 def figures_of(
-    file: ModelFile, source: Source, bar: Bar, measured_on: str, target: str | None = None
+    file: Any, source: Any, bar: Bar, measured_on: str, target: str | None = None
 ) -> Figures:
-    """The figures of a model on labelled rows."""
-    figures = Figures(file.classes, measured_on)
+    """The figures of a model on labelled rows or documents."""
+    figures = Figures(file.classes, measured_on, file.unit)
     for rows in file.labelled(source, bar, "measuring", target):
         with source.locating(rows.batch):
-            figures.add(file.codes(rows.labels), file.model.predict_proba(rows.batch.table))
+            figures.add(file.codes(rows.labels), file.proba(rows.batch))
     return figures
 
 

@@ -20,15 +20,23 @@ def run(
     ] = False,
     show_all: Annotated[
         bool,
-        typer.Option("--all", metavar="", help="All columns, classes and tables, not 20 of each."),
+        typer.Option(
+            "--all",
+            metavar="",
+            help="All columns, classes and tables, not 20 of each; of text 50 terms of each class.",
+        ),
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Show a model: its columns, classes, options, and with --tables its parameters."""
+    """Show a model: its columns, classes, options, and with --tables its parameters.
+
+    Of a model of text: its vocabulary, how good it is, and the top terms of each class.
+    """
     need_output()
     from tallybayes.cli.io.places import need_model
 
     need_model(model)
-    from tallybayes.cli.report.showing import show
+    from tallybayes.cli.commands.kinds import kind_of, loaded
 
-    show(model, tables, show_all, json)
+    file = loaded(model)
+    kind_of(file).show(file, model, tables, show_all, json)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tallybayes.cli.arguments.class_weights import ClassWeight
-from tallybayes.cli.arguments.options import Reading
+from tallybayes.cli.arguments.reading import Reading
 from tallybayes.cli.commands.counting import Counting
 from tallybayes.cli.commands.held_out import held_out_figures
 from tallybayes.cli.commands.scoring import figures_of, figures_of_fit
@@ -84,7 +84,7 @@ def fit(request: FitRequest, source: Source, reading: Reading) -> None:
     figures = None
     with progress() as bar:
         if request.test is not None:
-            test = reading.open(request.test, file)
+            test = reading.open([request.test], file)
             figures = figures_of(file, test, bar, f"test file {request.test}")
             note_unlabelled(test)
         elif request.estimate and not request.plain:

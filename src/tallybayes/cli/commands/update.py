@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from tallybayes.cli.arguments import options
+from tallybayes.cli.arguments.reading import Reading, reads_labels
 
 __all__ = ["forget", "update"]
 
@@ -13,11 +14,11 @@ __all__ = ["forget", "update"]
 def _command(action: Literal["update", "forget"], doc: str) -> Callable[..., None]:
     """The two commands differ in their name and in the sign of what they count."""
 
-    @options.reads_labels
+    @reads_labels
     def run(
         model: options.Model,
         data: options.Data,
-        reading: options.Reading,
+        reading: Reading,
         output: options.Output = None,
         target: options.Target = None,
         json: options.Json = False,

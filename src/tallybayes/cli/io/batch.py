@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tallybayes.cli.io.cells import joined
 
-__all__ = ["Batch", "gathered", "stacked"]
+__all__ = ["Batch", "Labelled", "gathered", "stacked"]
 
 CELLS = 1 << 20  # of a batch to count: enough that what a batch costs by itself does not matter
 
@@ -38,6 +38,11 @@ class Batch:
     kept: NDArray[np.intp] | None = None
 
     @property
+    def n_rows(self) -> int:
+        """How many rows."""
+        return int(self.table.num_rows)
+
+    @property
     def numbers(self) -> NDArray[np.intp]:
         """The number of each row in the file, from 0."""
         kept = np.arange(self.table.num_rows) if self.kept is None else self.kept
@@ -46,6 +51,21 @@ class Batch:
     def keep(self, mask: NDArray[np.bool_]) -> Batch:
         """The rows where the mask is true, of a batch that has all."""
         return replace(self, table=self.table.filter(pa.array(mask)), kept=np.flatnonzero(mask))
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Rows, or documents, and their labels.
+
+    Parameters
+    ----------
+    batch : Batch or DocumentBatch
+        Of rows with the columns that the model has.
+    labels : array of str (n_rows,)
+    """
+
+    batch: Any
+    labels: NDArray[Any]
 
 
 def gathered(batches: Iterable[Batch], cells: int = CELLS) -> Iterator[Batch]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tallybayes.cli.terminal.failures import Failure
 
-__all__ = ["header_hint", "need_local", "need_readable"]
+__all__ = ["PACKED", "header_hint", "need_local", "need_readable"]
 
 PACKED = {
     b"\x28\xb5\x2f\xfd": ("zstd", "zstd -dc"),
@@ -60,7 +60,10 @@ def need_readable(path: str, head: bytes) -> None:
     if head[8:12] == b"DUCK":
         raise Failure(f"{path} is a DuckDB database: duckdb -csv {path} 'FROM …' | tallybayes … -")
     if head[257:262] == b"ustar":
-        raise Failure(f"{path} is a tar archive: tar -xOf {path} NAME | tallybayes … -")
+        raise Failure(
+            f"{path} is a tar archive: tar -xOf {path} NAME | tallybayes … -; or "
+            "unpack it, and give a folder of documents"
+        )
     for magic, what in OTHERS.items():
         if head.startswith(magic):
             raise Failure(f"{path} is {what.format(path=path)}")
@@ -77,7 +80,10 @@ def _archive(path: str, head: bytes) -> str:
         return f"an Excel workbook: {SAVE_AS}"
     if b"opendocument.spreadsheet" in head:
         return f"an OpenDocument spreadsheet: {SAVE_AS}"
-    return f"a zip archive: unzip -p {path} NAME | tallybayes … -"
+    return (
+        f"a zip archive: unzip -p {path} NAME | tallybayes … -; or unpack it, and give a folder "
+        "of documents"
+    )
 
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")

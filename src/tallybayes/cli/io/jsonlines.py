@@ -14,7 +14,7 @@ from tallybayes.cli.io.stream import Stream
 from tallybayes.cli.terminal.failures import Failure
 from tallybayes.errors import listed
 
-__all__ = ["batches"]
+__all__ = ["batches", "first_keys"]
 
 HINT = ": turn the array into lines (jq -c '.[]')"
 
@@ -36,6 +36,16 @@ def _column(values: list[Any], name: str, path: str, lines: list[int]) -> Any:
     from tallybayes.tables.objects import as_text  # slow to import
 
     return pa.array([None if v is None else as_text(v) for v in values], pa.string())
+
+
+def first_keys(head: bytes) -> list[str]:
+    """The keys of the first row, of the first bytes of a file; nothing where they hold less."""
+    line = head.removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0]
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return []
+    return list(row) if isinstance(row, dict) else []
 
 
 def _rows(path: str, stream: Stream) -> Iterator[tuple[int, int, dict[str, Any]]]:

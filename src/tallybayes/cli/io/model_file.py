@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tallybayes.cli.io.batch import Batch, gathered
+from tallybayes.cli.io.batch import Batch, Labelled, gathered
 from tallybayes.cli.io.cells import MISSING, Kind, Misfit
 from tallybayes.cli.io.foreign import header_hint
-from tallybayes.cli.io.places import need_model
+from tallybayes.cli.io.known_classes import KnownClasses
 from tallybayes.cli.io.source import Source
 from tallybayes.cli.io.targets import need_target
 from tallybayes.cli.terminal.console import Bar
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.cli.terminal.interrupts import need_none, replacement_of
 from tallybayes.errors import ModelFileError, listed
-from tallybayes.estimators.persistence.model_files import load_with_extra, save
+from tallybayes.estimators.persistence.model_files import save
 from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.models.table import TableModel
 from tallybayes.models.weighted_terms import Term
@@ -34,9 +34,11 @@ from tallybayes.persistence.checks import (
     record,
     text,
 )
-from tallybayes.tables.objects import as_text
 
-__all__ = ["Labelled", "ModelFile", "labels_of", "need_labels", "state_of"]
+if TYPE_CHECKING:
+    from tallybayes.cli.arguments.reading import Reading
+
+__all__ = ["ModelFile", "labels_of", "need_labels", "state_of"]
 
 
 STRINGS = either(each(text), each(text, of=tuple))
@@ -61,21 +63,6 @@ def _renamed(own: Any) -> Any:
     if not isinstance(own, dict):
         return own
     return {RENAMED.get(name, name): value for name, value in own.items()}
-
-
-@dataclass(frozen=True, eq=False)
-class Labelled:
-    """Rows and their labels.
-
-    Parameters
-    ----------
-    batch : Batch
-        Of the columns that the model has.
-    labels : array of str (n_rows,)
-    """
-
-    batch: Batch
-    labels: NDArray[Any]
 
 
 def labels_of(source: Source, batch: Batch, target: str) -> tuple[Batch, NDArray[Any]]:
@@ -108,8 +95,8 @@ def state_of(model: TableClassifier) -> TableModel:
 
 
 @dataclass(eq=False)
-class ModelFile:
-    """A model and what has to be known to read data for it.
+class ModelFile(KnownClasses):
+    """A model of tables and what has to be known to read data for it.
 
     Parameters
     ----------
@@ -133,20 +120,20 @@ class ModelFile:
     decimal: str = "."
     missing_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
+    unit: ClassVar = "row"
+
     @classmethod
-    def load(cls, path: str) -> ModelFile:
-        """Reads a file.
+    def of(cls, path: str, model: Any, extra: dict[str, Any]) -> ModelFile:
+        """The model of a file, and what the file holds beside it.
 
         Raises
         ------
-        Failure, ModelFileError, OSError
+        Failure, ModelFileError
         """
-        need_model(path)
-        model, extra = load_with_extra(path)
         if not isinstance(model, TableClassifier):
             raise Failure(
                 f"{path} holds a {type(model).__name__}; the command line works with models of "
-                "tables, such as tallybayes fit makes. Use this one from Python"
+                "tables and of text, such as tallybayes fit makes. Use this one from Python"
             )
         try:
             mine = OWN(_renamed(extra.get("cli", {})), "the command line's part")
@@ -230,29 +217,22 @@ class ModelFile:
         numbers = ["dates" if self.kinds.get(name) == "date" else "numbers"] * held.numbers
         return " and ".join([*numbers, *["strings"] * held.strings])
 
-    @property
-    def classes(self) -> list[str]:
-        """The labels as strings."""
-        return [as_text(c) for c in self.model.classes_.tolist()]
+    def open(self, paths: list[str], reading: Reading) -> Source:
+        """Rows for this model."""
+        return reading.open(paths, self)
 
-    def codes(self, labels: NDArray[Any]) -> NDArray[np.intp]:
-        """The index of each label among the classes, −1 for one that the model does not know."""
-        known = {label: i for i, label in enumerate(self.classes)}
-        return np.fromiter((known.get(v, -1) for v in labels.tolist()), np.intp, len(labels))
+    def proba(self, batch: Batch) -> NDArray[np.float64]:
+        """The probability of each class, (n_rows, n_classes)."""
+        found: NDArray[np.float64] = self.model.predict_proba(batch.table)
+        return found
 
-    def own_labels(self, labels: NDArray[Any]) -> NDArray[Any]:
-        """Labels in the type that the model has them in; new ones are as they come."""
-        classes = self.model.classes_
-        if classes.dtype.kind in "OUT":
-            return labels
-        known = dict(zip(self.classes, classes.tolist(), strict=True))
-        for label in labels.tolist():
-            if label not in known:
-                raise Failure(
-                    f"the label {label!r} is new, and this model's labels are of the type "
-                    f"{classes.dtype} ({listed(known)}): add it from Python"
-                )
-        return np.array([known[label] for label in labels.tolist()], dtype=classes.dtype)
+    def learn(self, rows: Labelled) -> None:
+        """Counts rows in addition."""
+        self.model.partial_fit(rows.batch.table, self.own_labels(rows.labels))
+
+    def forget(self, rows: Labelled) -> None:
+        """Takes rows away that were counted."""
+        self.model.forget(rows.batch.table, self.own_labels(rows.labels))
 
     def batches(
         self, source: Source, bar: Bar, what: str, also: str | None, learning: bool = False

@@ -45,12 +45,10 @@ def need_model(path: str) -> None:
 
 
 def need_data(path: str) -> None:
-    """Raises where a data file is not there; - is standard input."""
+    """Raises where a file or folder of data is not there; - is standard input."""
     if path == "-":
         return
     need_local(path)
-    if Path(path).is_dir():
-        raise Failure(f"{path} is a directory: name a file in it")
     Path(path).stat()
 
 

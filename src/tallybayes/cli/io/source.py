@@ -58,6 +58,8 @@ class Source:
         Whether rows without a label are left out; by default they are an error.
     """
 
+    has_names = False  # rows have numbers
+
     def __init__(
         self,
         path: str,
@@ -78,6 +80,7 @@ class Source:
         self._delimiter, self._encoding = delimiter, encoding
         self._dialect: delimited.Dialect | None = None
         self._columns: list[str] = []
+        self._first_keys: list[str] = []
         self.first_strings: dict[str, tuple[int, str]] = {}
         self._stream: Stream | None = Stream(path)
         self.skip_unlabelled, self.unlabelled = skip_unlabelled, 0
@@ -101,6 +104,7 @@ class Source:
             self._dialect = delimited.dialect_of(self.name, head, self._delimiter, self._encoding)
         elif self.format == "jsonl":
             need_text(self.name, head)
+            self._first_keys = jsonlines.first_keys(head)
         elif self.once:
             raise Failure(
                 f"{self.name} can be read only once, which {self.format} does not allow: save it "
@@ -115,6 +119,11 @@ class Source:
         if self.format in ("parquet", "arrow"):
             return columnar.names(self.path, self.format)
         return None
+
+    @property
+    def first_keys(self) -> list[str]:
+        """The keys of the first row of JSON lines; nothing where it is longer than a first look."""
+        return self._first_keys
 
     @property
     def nameless(self) -> bool:

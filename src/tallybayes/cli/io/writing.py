@@ -28,9 +28,9 @@ __all__ = ["Writer", "writing"]
 
 
 class Writer(Protocol):
-    """Takes predictions, in order."""
+    """Takes predictions, in order: columns of strings, and of probabilities beside them."""
 
-    def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None: ...
+    def write(self, strings: list[list[str]], proba: NDArray[np.float64] | None) -> None: ...
 
     def close(self) -> None: ...
 
@@ -64,6 +64,10 @@ class _Csv(_ByLine):
             include_header=False, delimiter=delimiter, quoting_style="none"
         )
 
+    def _spelt_all(self, column: list[str]) -> list[str]:
+        spelt = {text: self._spelt(text) for text in set(column)}
+        return [spelt[text] for text in column]
+
     def _put(self, rows: Iterable[Iterable[Any]]) -> None:
         text = io.StringIO()
         out = csv.writer(text, delimiter=self._delimiter, lineterminator="\n")
@@ -73,15 +77,15 @@ class _Csv(_ByLine):
         self._file.write(text.getvalue().encode())
         self._file.flush()
 
-    def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None:
+    def write(self, strings: list[list[str]], proba: NDArray[np.float64] | None) -> None:
         if self._spelt is not str:
-            spelt = {label: self._spelt(label) for label in set(labels)}
-            labels = [spelt[label] for label in labels]
-        if any(c in label for label in set(labels) for c in f'{self._delimiter}"\r\n'):
-            self._put(zip(labels, strict=True) if proba is None else _beside(labels, proba))
+            strings = [self._spelt_all(column) for column in strings]
+        some = set().union(*strings)
+        if any(c in text for text in some for c in f'{self._delimiter}"\r\n'):
+            self._put(_rows(strings, proba))
             return
         self._put([])
-        table = pa.table(_columns(labels, proba), names=self._columns)
+        table = pa.table(_columns(strings, proba), names=self._columns)
         pc_csv.write_csv(table, self._file, self._plain)  # Arrow writes numbers ten times as fast
         self._file.flush()
 
@@ -90,9 +94,8 @@ class _JsonLines(_ByLine):
     def __init__(self, file: IO[bytes], columns: list[str]) -> None:
         self._file, self._columns = file, columns
 
-    def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None:
-        rows = [[v] for v in labels] if proba is None else _beside(labels, proba)
-        for row in rows:
+    def write(self, strings: list[list[str]], proba: NDArray[np.float64] | None) -> None:
+        for row in _rows(strings, proba):
             line = _json_line(self._columns, row)
             self._file.write(line.encode() + b"\n")
         self._file.flush()
@@ -105,9 +108,8 @@ class _Document(_ByLine):
         self._file, self._columns, self._rows = file, columns, 0
         self._head = b'{"command": "predict", "predictions": ['  # written with the first rows
 
-    def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None:
-        rows = [[v] for v in labels] if proba is None else _beside(labels, proba)
-        for row in rows:
+    def write(self, strings: list[list[str]], proba: NDArray[np.float64] | None) -> None:
+        for row in _rows(strings, proba):
             line = _json_line(self._columns, row)
             self._file.write((b",\n" if self._rows else self._head + b"\n") + line.encode())
             self._rows += 1
@@ -119,16 +121,16 @@ class _Document(_ByLine):
 
 
 class _Columnar(Writer):
-    def __init__(self, file: IO[bytes], columns: list[str], parquet: bool) -> None:
+    def __init__(self, file: IO[bytes], columns: list[str], n_strings: int, parquet: bool) -> None:
         self._schema = pa.schema(
-            [(n, pa.float64() if i else pa.string()) for i, n in enumerate(columns)]
+            [(n, pa.string() if i < n_strings else pa.float64()) for i, n in enumerate(columns)]
         )
         self._out = (
             pq.ParquetWriter(file, self._schema) if parquet else pa.ipc.new_file(file, self._schema)
         )
 
-    def write(self, labels: list[str], proba: NDArray[np.float64] | None) -> None:
-        self._out.write_table(pa.table(_columns(labels, proba), schema=self._schema))
+    def write(self, strings: list[list[str]], proba: NDArray[np.float64] | None) -> None:
+        self._out.write_table(pa.table(_columns(strings, proba), schema=self._schema))
 
     def close(self) -> None:
         self._out.close()
@@ -143,17 +145,25 @@ def _json_line(columns: list[str], row: list[Any]) -> str:
     return json_safe(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False))
 
 
-def _columns(labels: list[str], proba: NDArray[np.float64] | None) -> list[Any]:
-    columns = [pa.array(labels, pa.string())]
+def _columns(strings: list[list[str]], proba: NDArray[np.float64] | None) -> list[Any]:
+    columns = [pa.array(column, pa.string()) for column in strings]
     return columns + ([] if proba is None else [pa.array(p) for p in np.ascontiguousarray(proba.T)])
 
 
-def _beside(labels: list[str], proba: NDArray[np.float64]) -> Iterator[list[Any]]:
-    return ([label, *p] for label, p in zip(labels, proba.tolist(), strict=True))
+def _rows(strings: list[list[str]], proba: NDArray[np.float64] | None) -> Iterator[list[Any]]:
+    rows = zip(*strings, strict=True)
+    if proba is None:
+        return (list(row) for row in rows)
+    return ([*row, *p] for row, p in zip(rows, proba.tolist(), strict=True))
 
 
 def _writer(
-    file: IO[bytes], path: str, columns: list[str], document: bool, spelt: Callable[[str], str]
+    file: IO[bytes],
+    path: str,
+    columns: list[str],
+    n_strings: int,
+    document: bool,
+    spelt: Callable[[str], str],
 ) -> Writer:
     if document:
         return _Document(file, columns)
@@ -162,13 +172,18 @@ def _writer(
     if kind == "jsonl":
         return _JsonLines(file, columns)
     if kind in ("parquet", "arrow"):
-        return _Columnar(file, columns, kind == "parquet")
+        return _Columnar(file, columns, n_strings, kind == "parquet")
     return _Csv(file, columns, "\t" if suffix == ".tsv" else ",", spelt)
 
 
 @contextmanager
 def writing(
-    path: str, columns: list[str], document: bool = False, *, safe: bool = False
+    path: str,
+    columns: list[str],
+    n_strings: int = 1,
+    document: bool = False,
+    *,
+    safe: bool = False,
 ) -> Iterator[Writer]:
     """A writer to a file, which is there whole or not at all, or to standard output ("-").
 
@@ -177,7 +192,10 @@ def writing(
     path : str
         Its suffix says the format.
     columns : list of str
-        "prediction", then one a class for probabilities.
+        "prediction", and before it "document" where documents have names; then one a class for
+        probabilities.
+    n_strings : int
+        How many of them hold strings, the first ones.
     document : bool
         One JSON document instead.
     safe : bool
@@ -189,7 +207,7 @@ def writing(
     if path == "-":
         if sys.stdout.isatty():  # a person reads it
             spelt = visible
-        writer = _writer(sys.stdout.buffer, path, columns, document, spelt)
+        writer = _writer(sys.stdout.buffer, path, columns, n_strings, document, spelt)
         with naming_output():
             yield writer
             writer.close()
@@ -199,7 +217,7 @@ def writing(
             f"-o {path}: the suffix gives the format: .csv, .tsv, .jsonl, .parquet or .arrow", USAGE
         )
     with replacing(path, replacement_of(path)) as file:
-        writer = _writer(file, path, columns, document, spelt)
+        writer = _writer(file, path, columns, n_strings, document, spelt)
         try:
             yield writer
         except BaseException:

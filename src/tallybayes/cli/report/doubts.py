@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.io.source import Source
@@ -15,6 +16,10 @@ from tallybayes.cli.io.strays import MAX_STRAYS, null_options, quoted
 from tallybayes.cli.terminal.console import note, number_of
 from tallybayes.errors import listed
 from tallybayes.tally import GridCounts
+
+if TYPE_CHECKING:
+    from tallybayes.cli.io.document_file import DocumentFile
+    from tallybayes.cli.io.documents.source import DocumentSource
 
 __all__ = ["note_doubts", "note_new_classes", "note_stale", "note_unlabelled"]
 
@@ -61,10 +66,10 @@ def note_doubts(file: ModelFile, source: Source) -> None:
         )
 
 
-def note_unlabelled(source: Source) -> None:
-    """Says how many rows were left out because they have no label."""
+def note_unlabelled(source: Source | DocumentSource, unit: str = "row") -> None:
+    """Says how many rows or documents were left out because they have no label."""
     if source.unlabelled:
-        rows = number_of(source.unlabelled, "row")
+        rows = number_of(source.unlabelled, unit)
         note(f"note: {source.name}: {rows} without a label left out")
 
 
@@ -79,17 +84,19 @@ def note_stale(file: ModelFile, path: str) -> None:
         )
 
 
-def note_new_classes(file: ModelFile, before: list[str]) -> None:
+def note_new_classes(file: ModelFile | DocumentFile, before: list[str]) -> None:
     """Says which classes came with the rows that were added."""
     rows = dict(zip(file.classes, file.class_rows.tolist(), strict=True))
     new = [
-        f"{name!r} ({number_of(rows[name], 'row')})" for name in file.classes if name not in before
+        f"{name!r} ({number_of(rows[name], file.unit)})"
+        for name in file.classes
+        if name not in before
     ]
     if new:
         what = "class is" if len(new) == 1 else "classes are"
         note(
             f"warning: the {what} new to the model: {listed(new, 10)}. Correct the data if that is "
-            "a misspelling: tallybayes forget takes the rows away again"
+            f"a misspelling: tallybayes forget takes the {file.unit}s away again"
         )
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.cli.arguments.options import Reading
 from tallybayes.cli.io.batch import Batch
 from tallybayes.cli.io.cells import value_of
 from tallybayes.cli.io.model_file import ModelFile
@@ -20,10 +19,8 @@ MOST = 25  # columns that are shown
 WIDEST = 30  # letters of a value
 
 
-def explain(model: str, data: str, row: int, reading: Reading, json: bool) -> None:
+def explain(file: ModelFile, source: Source, row: int, json: bool) -> None:
     """Explains one row, to people or to machines."""
-    file = ModelFile.load(model)
-    source = reading.open(data, file)
     batch = _row(file, source, row)
     with source.locating(batch):
         explanation = file.model.explain(batch.table)
@@ -54,7 +51,7 @@ def _row(file: ModelFile, source: Source, row: int) -> Batch:
     seen = 0
     with progress() as bar:
         for batch in file.batches(source, bar, "looking for the row", None):
-            seen = batch.first + batch.table.num_rows
+            seen = batch.first + batch.n_rows
             if row < seen:
                 return Batch(batch.table.slice(row - batch.first, 1), row)
     raise Failure(

@@ -25,10 +25,12 @@ class Figures:
     classes : list of str
     measured_on : str
         What the rows are, for people.
+    unit : str
+        "row" or "document".
     """
 
-    def __init__(self, classes: list[str], measured_on: str) -> None:
-        self.classes = classes
+    def __init__(self, classes: list[str], measured_on: str, unit: str = "row") -> None:
+        self.classes, self.unit = classes, unit
         self.measured_on = measured_on
         self.rows = 0
         self.confusion = np.zeros((len(classes) + 1, len(classes)), dtype=np.int64)
@@ -104,7 +106,7 @@ class Figures:
             else ("infinite", "")
         )
         numbers = table(
-            f"Quality ({self.measured_on}, {number_of(self.rows, 'row')})",
+            f"Quality ({self.measured_on}, {number_of(self.rows, self.unit)})",
             ["measure", ">this model", "std. error", f">always {name!r}"],
             [
                 ["accuracy", f"{self.accuracy:.2%}", f"± {accuracy_error:.2%}", f"{share:.2%}"],
@@ -112,14 +114,14 @@ class Figures:
             ],
         )
         remarks = [
-            "accuracy: the share of rows whose most probable class is the true one",
+            f"accuracy: the share of {self.unit}s whose most probable class is the true one",
             "log-loss: the mean of -ln(probability of the true class); 0 is perfect",
-            "* when each row is given the shares of the classes as its probabilities",
+            f"* when each {self.unit} is given the shares of the classes as its probabilities",
         ]
         if self.unknown:
             remarks.append(
-                f"{self.unknown:,} rows have a class that the model does not know: they count as "
-                "errors and make the log-loss infinite"
+                f"{number_of(self.unknown, self.unit)} of a class that the model does not know: "
+                "errors, and an infinite log-loss"
             )
         dim = [line(remark, "dim") for remark in remarks]
         return [numbers, *dim, line(), self._confusion_table()]
@@ -129,7 +131,7 @@ class Figures:
             wrong = [c for c in self._confusions() if c[0] != c[1]]
             wrong.sort(key=lambda c: -c[2])
             found = [(a, p, f"{n:,}") for a, p, n in wrong[:10]]
-            return table("Most frequent errors", ["true", "predicted", ">rows"], found)
+            return table("Most frequent errors", ["true", "predicted", f">{self.unit}s"], found)
         names = [*self.classes, UNKNOWN][: len(self.classes) + bool(self.unknown)]
         rows = []
         for i, name in enumerate(names):
@@ -141,7 +143,7 @@ class Figures:
             right = f"{self.confusion[i, i] / total:.1%}" if i < len(self.classes) and total else ""
             rows.append([name, *cells, right])
         heads = ["true \\ predicted", *(f">{c}" for c in self.classes), ">correct"]
-        return table("Confusion matrix (rows)", heads, rows)
+        return table(f"Confusion matrix ({self.unit}s)", heads, rows)
 
 
 class FiguresOfFit(Figures):

@@ -21,10 +21,9 @@ MOST = 20  # levels or bins of a table that is shown
 WIDEST = 6  # classes
 
 
-def show(model: str, tables: bool, show_all: bool, json: bool) -> None:
+def show(file: ModelFile, model: str, tables: bool, show_all: bool, json: bool) -> None:
     """Shows columns, classes and options, and with `tables` each column's parameters; the first and
     most informative of them, or all."""
-    file = ModelFile.load(model)
     informative = most_informative(file)
     settings = {k: v for k, v in file.model.get_params().items() if k != "columns"}
     parts = file.table.parts

@@ -25,7 +25,18 @@ from rich.text import Text as StyledText
 from tallybayes.cli.terminal.escapes import json_safe, one_line, visible
 from tallybayes.cli.terminal.failures import naming_output
 
-__all__ = ["Bar", "cut", "document", "line", "note", "number_of", "progress", "say", "table"]
+__all__ = [
+    "Bar",
+    "cut",
+    "document",
+    "line",
+    "note",
+    "number_of",
+    "pieces",
+    "progress",
+    "say",
+    "table",
+]
 
 MIN_WIDTH = 30  # letters; a terminal that reports less is assumed to have this
 MAX_CELL = 60  # letters of a name in a table
@@ -45,6 +56,11 @@ def number_of(amount: float, what: str) -> str:
 def line(text: str = "", style: str = "") -> StyledText:
     """A line, or a cell of a table, in a style."""
     return StyledText(visible(text), style=style)
+
+
+def pieces(parts: Iterable[tuple[str, str]]) -> StyledText:
+    """A line of several pieces, each a string and its style."""
+    return StyledText.assemble(*((visible(text), style) for text, style in parts))
 
 
 def say(*items: Any) -> None:
@@ -168,7 +184,7 @@ class Progressing(Protocol):
     """Some rows of a file: what a progress bar asks of them."""
 
     @property
-    def table(self) -> Any: ...
+    def n_rows(self) -> int: ...
 
     @property
     def done(self) -> float | None: ...
@@ -183,7 +199,9 @@ class Bar:
     def __init__(self, shown: Progress | None) -> None:
         self._shown = shown
 
-    def over(self, batches: Iterable[RowsOfFile], what: str) -> Iterator[RowsOfFile]:
+    def over(
+        self, batches: Iterable[RowsOfFile], what: str, unit: str = "row"
+    ) -> Iterator[RowsOfFile]:
         """The batches, with the bar moving as they are used."""
         if self._shown is None:
             yield from batches
@@ -192,9 +210,9 @@ class Bar:
         rows = 0
         for batch in batches:
             yield batch
-            rows += batch.table.num_rows
+            rows += batch.n_rows
             total = None if batch.done is None else 1.0
-            text = f"{what}, {number_of(rows, 'row')}"
+            text = f"{what}, {number_of(rows, unit)}"
             self._shown.update(task, total=total, completed=batch.done or 0.0, description=text)
         self._shown.remove_task(task)
 

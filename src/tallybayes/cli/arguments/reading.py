@@ -1,0 +1,288 @@
+"""How data files are read, as the options of a command say.
+
+This module is imported for every ``--help``; what is slow to import comes when a file is opened.
+"""
+
+from __future__ import annotations
+
+import codecs
+import functools
+import inspect
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
+
+import typer
+
+from tallybayes.cli.io.sniffing import Format, only_character
+from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
+from tallybayes.errors import listed
+
+if TYPE_CHECKING:
+    from tallybayes.cli.io.document_file import DocumentFile
+    from tallybayes.cli.io.documents.source import DocumentSource
+    from tallybayes.cli.io.model_file import ModelFile
+    from tallybayes.cli.io.source import Source
+
+__all__ = ["TEXT_FORMATS", "Reading", "reads", "reads_labels", "reads_training"]
+
+PANEL = "Reading data"
+TEXT = "Reading text"
+
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHAR",
+        rich_help_panel=PANEL,
+        help="The delimiter of CSV; by default found among , ; tab and |.",
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHAR",
+        rich_help_panel=PANEL,
+        help="The decimal sign of numbers in CSV, . or , (default: that of the model, else a "
+        "point).",
+    ),
+]
+FormatName = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        rich_help_panel=PANEL,
+        help="csv, jsonl, parquet or arrow, and for text mbox or text (a file is a document); by "
+        "default found from the content.",
+    ),
+]
+NullStrings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--null",
+        metavar="TEXT",
+        rich_help_panel=PANEL,
+        help="A string that means missing, besides empty cells, NA, ?, nan and null; NAME=TEXT in "
+        "one column only. May be repeated.",
+        show_default=False,
+    ),
+]
+NoUsualNulls = Annotated[
+    bool,
+    typer.Option(
+        "--only-null",
+        metavar="",
+        rich_help_panel=PANEL,
+        help="Only empty cells and the strings of --null mean missing: NA, ?, nan and null do not.",
+    ),
+]
+SkipUnlabelled = Annotated[
+    bool,
+    typer.Option(
+        "--skip-unlabelled",
+        metavar="",
+        rich_help_panel=PANEL,
+        help="Leave out rows without a label, and count them; by default they are an error.",
+    ),
+]
+Encoding = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        rich_help_panel=PANEL,
+        help="The encoding of CSV and of documents, such as latin-1 or gb18030.",
+    ),
+]
+TextColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--text",
+        metavar="COL",
+        rich_help_panel=TEXT,
+        help="The column of documents, if its name differs from that in the model.",
+    ),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        metavar="LABEL",
+        rich_help_panel=TEXT,
+        help="Every document of DATA has this label.",
+    ),
+]
+Block = Annotated[int | None, typer.Option("--block", min=64, hidden=True, help="Bytes at a time.")]
+
+FORMATS = ("csv", "jsonl", "parquet", "arrow")
+TEXT_FORMATS = ("mbox", "text")
+OF_LABELS = ("skip_unlabelled", "label")  # options for where labels are read
+OF_MODELS = ("text", "label")  # and for where a model says what is expected
+
+
+class Reading:
+    """How files are read, as the options say.
+
+    Raises
+    ------
+    Failure
+        With the code for usage, for an option that cannot be.
+    """
+
+    def __init__(
+        self,
+        delimiter: Delimiter = None,
+        decimal: Decimal = None,
+        format: FormatName = None,
+        null: NullStrings = None,
+        only_null: NoUsualNulls = False,
+        encoding: Encoding = "utf-8",
+        block: Block = None,
+        text: TextColumn = None,
+        skip_unlabelled: SkipUnlabelled = False,
+        label: Label = None,
+    ) -> None:
+        known = (*FORMATS, *TEXT_FORMATS)
+        if format is not None and format not in known:
+            raise Failure(f"--format {format!r} is not one of {listed(known)}", USAGE)
+        if decimal is not None and decimal not in (".", ","):
+            raise Failure(f"--decimal {decimal!r} is neither . nor ,", USAGE)
+        try:
+            codecs.lookup(encoding)
+        except LookupError:
+            raise Failure(f"--encoding {encoding!r} is not known", USAGE) from None
+        self.delimiter = None if delimiter is None else only_character(delimiter)
+        if decimal == "," and self.delimiter == ",":
+            raise Failure("--decimal , and --delimiter , cannot be distinguished", USAGE)
+        self.decimal = decimal
+        self.format = format
+        self.text, self.label = text, label
+        self.only_null, self.skip_unlabelled = only_null, skip_unlabelled
+        self.null, self.null_of = _null_strings(null or [])
+        self.encoding, self.block = encoding, block
+
+    def open(self, paths: list[str], file: ModelFile | None = None) -> Source:
+        """A data file with these options; what they leave open is as it was for the model."""
+        from tallybayes.cli.io.cells import MISSING
+        from tallybayes.cli.io.source import BLOCK, Source
+
+        missing, decimal = (MISSING, ".") if file is None else (file.missing, file.decimal)
+        missing_of = {} if file is None else dict(file.missing_of)
+        if self.only_null:
+            missing, missing_of = ("",), {}
+        for name, strings in self.null_of.items():
+            missing_of[name] = tuple(dict.fromkeys([*missing_of.get(name, ()), *strings]))
+        source = Source(
+            self._one_table(paths),
+            format=cast("Format | None", self.format),
+            delimiter=self.delimiter,
+            missing=tuple(dict.fromkeys([*missing, *self.null])),
+            missing_of=missing_of,
+            skip_unlabelled=self.skip_unlabelled,
+            decimal=decimal if self.decimal is None else self.decimal,
+            encoding=self.encoding,
+            block=BLOCK if self.block is None else self.block,
+        )
+        header = source.header
+        for name in self.null_of if header is not None else ():
+            if header is not None and name not in header:
+                raise Failure(
+                    f"--null names the column {name!r}, which {source.name} does not have; its "
+                    f"columns are {listed(header)}.{suggestion(name, header)}"
+                )
+        return source
+
+    def _one_table(self, paths: list[str]) -> str:
+        """The only file that is given; what is for text only is refused."""
+        for option, value in (("--text", self.text), ("--label", self.label)):
+            if value is not None:
+                raise Failure(
+                    f"{option} is for models of text, and this is one of tables: omit it", USAGE
+                )
+        if self.format in TEXT_FORMATS:
+            raise Failure(
+                f"--format {self.format} is for models of text; rows are {listed(FORMATS)}", USAGE
+            )
+        if len(paths) > 1:
+            raise Failure(
+                f"rows come from one file, and {len(paths)} are given: join them, or run the "
+                "command on each",
+                USAGE,
+            )
+        if os.path.isdir(paths[0]):
+            raise Failure(f"{paths[0]} is a directory: name a file in it")
+        return paths[0]
+
+    def open_documents(
+        self, paths: list[str], file: DocumentFile | None = None, target: str | None = None
+    ) -> DocumentSource:
+        """Documents with these options; what they leave open is as it was for the model, whose
+        labels are in `target` if there is none."""
+        from tallybayes.cli.io.documents.opening import Wanted, open_documents
+
+        wanted = Wanted(
+            encoding=self.encoding,
+            format=self.format,
+            delimiter=self.delimiter,
+            column=self.text or (file.column if file is not None else None),
+            target=target if file is None else file.target,
+            from_rows=file is not None and file.column is not None,
+            label=self.label,
+            skip_unlabelled=self.skip_unlabelled,
+            block=self.block,
+        )
+        return open_documents(paths, wanted)
+
+
+def _null_strings(given: list[str]) -> tuple[list[str], dict[str, list[str]]]:
+    """The strings for all columns, and those for one, by its name; the last "=" parts them."""
+    everywhere: list[str] = []
+    by_column: dict[str, list[str]] = {}
+    for text in given:
+        name, _, value = text.rpartition("=")
+        if name:
+            by_column.setdefault(name, []).append(value)
+        else:
+            everywhere.append(text)
+    return everywhere, by_column
+
+
+def _need_files(given: dict[str, Any]) -> None:
+    """Raises where a file that a command is given is not there, or is not of its kind."""
+    from tallybayes.cli.io.places import need_data, need_model
+
+    if "model" in given:
+        need_model(given["model"])
+    for path in given.get("data", ()):
+        need_data(path)
+
+
+def reads_labels(run: Callable[..., None]) -> Callable[..., None]:
+    """A command that reads rows or documents with labels, for a model."""
+    return reads(run, without=())
+
+
+def reads_training(run: Callable[..., None]) -> Callable[..., None]:
+    """A command that reads rows or documents with labels, without a model."""
+    return reads(run, without=OF_MODELS)
+
+
+def reads(run: Callable[..., None], *, without: tuple[str, ...] = OF_LABELS) -> Callable[..., None]:
+    """A command that reads data: its parameter `reading` becomes the options of Reading."""
+    hints = get_type_hints(run, include_extras=True)
+    more = get_type_hints(Reading.__init__, include_extras=True)
+    own = list(inspect.signature(run).parameters.values())
+    options = list(inspect.signature(Reading.__init__).parameters.values())[1:]
+    options = [p for p in options if p.name not in without]
+    names = [p.name for p in options]
+    parameters = [p.replace(annotation=hints[p.name]) for p in own if p.name != "reading"]
+    parameters += [p.replace(annotation=more[p.name]) for p in options]
+
+    @functools.wraps(run)
+    def command(**given: Any) -> None:
+        reading = Reading(**{name: given.pop(name) for name in names})
+        _need_files(given)
+        run(**given, reading=reading)
+
+    command.__dict__["__signature__"] = inspect.Signature(parameters)
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    return command

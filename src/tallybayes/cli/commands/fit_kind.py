@@ -1,0 +1,162 @@
+"""Which kind of model ``fit`` makes of its input: of documents one of text, of rows one of tables.
+
+What is wrong with options and files is known here, before anything slow is imported.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from tallybayes.cli.arguments.class_weights import class_weight_of
+from tallybayes.cli.arguments.fit_options import FitOptions
+from tallybayes.cli.arguments.reading import TEXT_FORMATS, Reading
+from tallybayes.cli.io.documents.opening import Wanted, kind_of_input
+from tallybayes.cli.io.places import need_data, need_place
+from tallybayes.cli.terminal.failures import USAGE, Failure
+
+if TYPE_CHECKING:
+    from tallybayes.cli.io.source import Source
+
+__all__ = ["fit_of_its_kind"]
+
+
+def fit_of_its_kind(given: FitOptions, reading: Reading) -> None:
+    """Trains a model of text or of tables."""
+    if "-" in given.train and given.test == "-":
+        raise Failure("standard input cannot be both TRAIN and --test: give a file", USAGE)
+    kinds = {kind_of_input(path, Wanted(format=reading.format)) for path in given.train}
+    if kinds & {"folder", "mailbox"} or reading.format in TEXT_FORMATS:
+        _fit_documents(given, reading)
+    else:
+        _fit_rows(given, reading)
+
+
+def _need_files(given: FitOptions, path: str) -> None:
+    for data in (*given.train, *([given.test] if given.test else [])):
+        need_data(data)
+    need_place(path)
+
+
+def _fit_rows(given: FitOptions, reading: Reading) -> None:
+    """Trains on rows: on a column of documents, or on a table."""
+    families: dict[str, Any] = {}
+    text_columns: list[str] = []
+    if given.column:
+        from tallybayes.cli.arguments.families import column_families, is_text
+
+        families = column_families(given.column)
+        text_columns = [name for name, family in families.items() if is_text(family)]
+    settings = {} if text_columns else given.table_settings()
+    weights = None if text_columns else class_weight_of(given.class_weight)
+    if given.target is None:
+        raise Failure("Missing option '--target' / '-t': the label's column", USAGE)
+    if not given.plain:
+        _need_levels(given.column, families)
+    path = given.model_path
+    _need_files(given, path)
+    from tallybayes.cli.io.stream import read_once
+    from tallybayes.cli.io.targets import need_columns
+
+    source = reading.open(given.train)
+    if source.header is not None:
+        need_columns(source, given.target, families, source.header)
+    table = given.plain or any(_has_parameters(text) for text in given.column)
+    if text_columns and not table and _is_alone(source, text_columns, given.target, families):
+        _fit_column(given, reading, source, text_columns[0], families)
+        return
+    if text_columns:  # a column of text beside others is one family among them
+        settings, weights = given.table_settings(), class_weight_of(given.class_weight)
+    if given.test is not None and not read_once(given.test):
+        reading.open([given.test])
+    from tallybayes.cli.commands.training import FitRequest, fit
+
+    request = FitRequest(
+        given.target,
+        path,
+        families,
+        given.plain,
+        settings,
+        weights,
+        given.test,
+        given.estimate,
+        given.json,
+    )
+    fit(request, source, reading)
+
+
+def _fit_documents(given: FitOptions, reading: Reading) -> None:
+    """Trains on a folder or on mailboxes."""
+    settings = given.text_settings()
+    if given.column:
+        raise Failure("--column is for rows, and this is a folder or a mailbox: omit it", USAGE)
+    path = given.model_path
+    _need_files(given, path)
+    source = reading.open_documents(given.train, target=given.target)
+    if given.target is not None and not source.takes_target:
+        raise Failure(
+            "--target is for rows and mailboxes: the classes of a folder are its folders", USAGE
+        )
+    from tallybayes.cli.commands.text_training import TextFit, fit
+
+    fit(
+        TextFit(path, given.target, None, settings, given.test, given.estimate, given.json),
+        source,
+        reading,
+    )
+
+
+def _fit_column(
+    given: FitOptions, reading: Reading, source: Source, column: str, families: dict[str, Any]
+) -> None:
+    """Trains on a column of documents."""
+    settings = given.text_settings()
+    from tallybayes.cli.commands.text_training import TextFit, fit
+    from tallybayes.cli.io.documents.opening import BLOCK
+    from tallybayes.cli.io.documents.rows import DocumentRows
+
+    source.block = reading.block or BLOCK
+    left_out = {name for name, family in families.items() if family is None}
+    documents = DocumentRows(source, column, given.target, None, alone=left_out)
+    request = TextFit(
+        given.model_path,
+        given.target,
+        column,
+        settings,
+        given.test,
+        given.estimate,
+        given.json,
+    )
+    fit(request, documents, reading)
+
+
+def _has_parameters(column: str) -> bool:
+    """Whether a column is declared as text with parameters, which are those of the family of
+    tables."""
+    return re.search(r"=\s*text\s*\(", column) is not None
+
+
+def _is_alone(
+    source: Source, text_columns: list[str], target: str, families: dict[str, Any]
+) -> bool:
+    """Whether a column of text is the only one that is read."""
+    columns = source.header if source.header is not None else source.first_keys
+    known = (target, text_columns[0])
+    return all(name in known or families.get(name, "auto") is None for name in columns)
+
+
+def _need_levels(column: list[str], families: dict[str, Any]) -> None:
+    """Raises where a column is declared as something that a weighted model does not read."""
+    if not families:
+        return
+    from tallybayes.families import Bernoulli, Categorical
+
+    for text, (name, family) in zip(column, families.items(), strict=True):
+        plain = family in (None, Categorical(levels=getattr(family, "levels", None)), Bernoulli())
+        if not plain and getattr(family, "reads", "") != "documents":
+            raise Failure(
+                f"--column {text!r} is for --plain: a weighted model reads numbers as cells and "
+                f"smooths levels as it sees fit; it takes {name}=categorical, {name}=text "
+                f"and {name}=none",
+                USAGE,
+            )

@@ -1,0 +1,123 @@
+"""Learning a model of text, as much of it at a time as memory should hold."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.cli.io.documents.source import DocumentBatch, DocumentSource
+from tallybayes.cli.terminal.console import Bar
+from tallybayes.cli.terminal.failures import Failure
+from tallybayes.engines.sampling import row_hashes
+from tallybayes.errors import StaleWarning
+from tallybayes.estimators.text.text_nb import TextNB
+
+__all__ = ["WHOLE", "DocumentSample", "learned"]
+
+BATCH = 1 << 24  # letters that are counted at a time
+WHOLE = 1 << 28  # letters of the documents that weights are learned on, at most
+
+
+class DocumentSample:
+    """A fair sample of documents: those whose number has a hash below a bound, which is halved when
+    they have too many letters; so batches do not matter, nor any period in the data.
+
+    Parameters
+    ----------
+    most : int
+        Letters.
+    """
+
+    def __init__(self, most: int = WHOLE) -> None:
+        self.most = most
+        self.strings: list[str] = []
+        self.labels: list[str] = []
+        self._marks: list[NDArray[np.uint64]] = []
+        self._letters = 0
+        self._bound = np.uint64(2**64 - 1)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all documents are in it."""
+        return bool(self._bound == np.uint64(2**64 - 1))
+
+    def add(self, batch: DocumentBatch) -> None:
+        """Takes those documents of a batch that are in the sample."""
+        numbers = np.arange(batch.first, batch.first + batch.n_rows).astype(np.uint64)
+        marks = row_hashes(numbers)
+        kept = np.flatnonzero(marks <= self._bound).tolist()
+        strings, labels = batch.strings, batch.labels
+        self.strings += [strings[i] for i in kept]
+        self.labels += [labels[i] for i in kept]
+        self._letters += sum(len(strings[i]) for i in kept)
+        self._marks.append(marks[kept])
+        while self._letters > self.most and len(self.strings) > 1:
+            self._halve()
+
+    def _halve(self) -> None:
+        self._bound >>= np.uint64(1)
+        marks = np.concatenate(self._marks)
+        kept = np.flatnonzero(marks <= self._bound).tolist()
+        self.strings = [self.strings[i] for i in kept]
+        self.labels = [self.labels[i] for i in kept]
+        self._letters = sum(map(len, self.strings))
+        self._marks = [marks[kept]]
+
+
+def learned(
+    source: DocumentSource, settings: dict[str, Any], bar: Bar, target: str | None
+) -> TextNB:
+    """A model of all documents of a source.
+
+    Up to :data:`WHOLE` letters it is what ``TextNB(**settings).fit`` makes of them. Of more, all
+    are counted, batch by batch, and weights and ridge are learned on a fair sample.
+    """
+    sample = DocumentSample()
+    batches = bar.over(source.batches(BATCH, labelled=True, target=target), "reading", "document")
+    before: list[DocumentBatch] = []
+    for batch in batches:
+        before.append(batch)
+        sample.add(batch)
+        if not sample.whole:
+            break
+    else:
+        _need_two_classes(source, sample.labels)
+        with bar.during("learning weights"):
+            return TextNB(**settings).fit(sample.strings, np.array(sample.labels, dtype=np.str_))
+    return _in_batches(source, settings, bar, sample, before, batches)
+
+
+def _in_batches(
+    source: DocumentSource,
+    settings: dict[str, Any],
+    bar: Bar,
+    sample: DocumentSample,
+    before: list[DocumentBatch],
+    rest: Iterator[DocumentBatch],
+) -> TextNB:
+    model = TextNB(**{**settings, "ridge": False})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StaleWarning)  # weights are learned at the end
+        while before:
+            batch = before.pop(0)
+            model.partial_fit(batch.strings, np.array(batch.labels, dtype=np.str_))
+        for batch in rest:
+            model.partial_fit(batch.strings, np.array(batch.labels, dtype=np.str_))
+            sample.add(batch)
+    _need_two_classes(source, model.classes_.tolist())
+    model.set_params(ridge=settings.get("ridge", True))
+    with bar.during("learning weights"):
+        return model.reweight(sample.strings, np.array(sample.labels, dtype=np.str_))
+
+
+def _need_two_classes(source: DocumentSource, labels: list[str]) -> None:
+    found = sorted(set(labels))
+    if len(found) < 2:
+        raise Failure(
+            f"{source.name} has documents of one class only, {found[0]!r}, and a model needs two: "
+            f"{source.other_classes(found[0])}"
+        )

@@ -1,0 +1,82 @@
+"""Training a model of text, and what its learning says of how good it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tallybayes.cli.arguments.reading import Reading
+from tallybayes.cli.commands.scoring import figures_of
+from tallybayes.cli.commands.text_learning import learned
+from tallybayes.cli.io.document_file import DocumentFile
+from tallybayes.cli.io.documents.source import DocumentSource
+from tallybayes.cli.io.locking import alone
+from tallybayes.cli.report.doubts import note_unlabelled
+from tallybayes.cli.report.text.quality import class_table, description, quality_table
+from tallybayes.cli.report.text.showing import content_of
+from tallybayes.cli.report.text.top_terms import top_terms_tables
+from tallybayes.cli.terminal.console import document, line, number_of, progress, say
+
+__all__ = ["TextFit", "fit"]
+
+
+@dataclass(frozen=True)
+class TextFit:
+    """What the command line asks of a fit.
+
+    Parameters
+    ----------
+    output : str
+    target : str or None
+        The column or header of the labels.
+    column : str or None
+        Of the documents, where these are rows.
+    settings : dict
+        Of the model.
+    test : str or None
+        Documents to measure on.
+    estimate : bool
+        Whether to say how good the model is, without a test file.
+    json : bool
+    """
+
+    output: str
+    target: str | None
+    column: str | None
+    settings: dict[str, Any]
+    test: str | None
+    estimate: bool
+    json: bool
+
+
+def fit(request: TextFit, source: DocumentSource, reading: Reading) -> None:
+    """Trains, saves, measures, and reports."""
+    with progress() as bar:
+        model = learned(source, request.settings, bar, None)
+        file = DocumentFile(model, request.target, request.column)
+        with alone(request.output):
+            file.save(request.output)
+    note_unlabelled(source, file.unit)
+    if not request.json:
+        counted = number_of(file.rows, "document")
+        text = f"{counted} counted; the model is in {request.output}"
+        say(class_table(file, False), line(description(file), "dim"), line(text, "bold"), line())
+    measured = None
+    if request.test is not None:
+        test = reading.open_documents([request.test], file)
+        with progress() as bar:
+            measured = figures_of(file, test, bar, f"test {request.test}")
+        note_unlabelled(test, file.unit)
+    if request.json:
+        content = content_of(file, request.output)
+        if measured is not None:
+            content["estimate"] = measured.document()
+        elif not request.estimate:
+            content["estimate"] = None
+        document("fit", content | {"rows_without_label": source.unlabelled})
+        return
+    if measured is not None:
+        say(*measured.tables())
+    elif request.estimate:
+        say(*quality_table(file))
+    say(*top_terms_tables(file, False))

@@ -1,0 +1,1 @@
+"""Documents for the command line: folders of files, mailboxes, single files and columns of text."""

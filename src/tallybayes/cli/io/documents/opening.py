@@ -1,0 +1,131 @@
+"""What documents come from: a folder, mailboxes, rows, or files of one document each."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+
+from tallybayes.cli.io.sniffing import FORMATS, Format
+from tallybayes.cli.terminal.failures import USAGE, Failure
+
+if TYPE_CHECKING:
+    from tallybayes.cli.io.documents.source import DocumentSource
+
+__all__ = ["Wanted", "kind_of_input", "open_documents"]
+
+Kind = Literal["folder", "mailbox", "rows", "file"]
+
+BLOCK = 1 << 24  # bytes of rows that are parsed at a time: a row of CSV fits into it
+MAILBOXES = (".mbox", ".mbx")
+BEGIN = b"From "  # of a mailbox
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How documents are read.
+
+    Parameters
+    ----------
+    encoding : str
+    format : str or None
+        As --format says.
+    delimiter : str or None
+    column : str or None
+        Of rows, with the documents.
+    target : str or None
+        The column, or the header of messages, with the labels.
+    from_rows : bool
+        Whether the model has learned from rows: `target` is then a column and no header, and
+        standard input holds rows.
+    label : str or None
+        Of all documents.
+    skip_unlabelled : bool
+    block : int or None
+        Bytes of rows that are parsed at a time.
+    alone : set of str, optional
+        The columns that rows may have beside documents and labels; any by default.
+    """
+
+    encoding: str = "utf-8"
+    format: str | None = None
+    delimiter: str | None = None
+    column: str | None = None
+    target: str | None = None
+    from_rows: bool = False
+    label: str | None = None
+    skip_unlabelled: bool = False
+    block: int | None = None
+    alone: set[str] | None = None
+
+
+def kind_of_input(path: str, wanted: Wanted) -> Kind:
+    """What a path is: by --format, then by its first bytes, then by its suffix."""
+    if path != "-" and os.path.isdir(path):
+        return "folder"
+    if wanted.format is not None:
+        named: dict[str, Kind] = {"mbox": "mailbox", "text": "file"}
+        return named.get(wanted.format, "rows")
+    if path == "-":
+        return "rows" if wanted.from_rows else "file"
+    suffix = Path(path.removesuffix(".gz")).suffix.lower()
+    if suffix in MAILBOXES or _begins(path):
+        return "mailbox"
+    return "rows" if suffix in FORMATS and suffix != ".txt" else "file"
+
+
+def _begins(path: str) -> bool:
+    """Whether a file begins as a mailbox does; a pipe is not looked at."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(len(BEGIN)) == BEGIN
+
+
+def open_documents(paths: list[str], wanted: Wanted) -> DocumentSource:
+    """The documents of one folder, one file of rows, or of mailboxes or files.
+
+    Raises
+    ------
+    Failure
+        With the code for usage, for inputs that cannot be read together.
+    """
+    kinds = {kind_of_input(path, wanted) for path in paths}
+    kind = kinds.pop()
+    if kinds or (len(paths) > 1 and kind in ("folder", "rows")):
+        raise Failure(
+            "documents come from one folder, from one file of rows, from mailboxes, or from files "
+            f"of one document each, and {len(paths)} inputs of another mix are given: run the "
+            "command on each",
+            USAGE,
+        )
+    given = (wanted.encoding, wanted.label, wanted.skip_unlabelled)
+    if kind == "folder":
+        from tallybayes.cli.io.documents.folder import Folder
+
+        return Folder(paths[0], *given)
+    if kind == "mailbox":
+        from tallybayes.cli.io.documents.mailboxes import Mailboxes
+
+        return Mailboxes(paths, None if wanted.from_rows else wanted.target, *given)
+    if kind == "file":
+        from tallybayes.cli.io.documents.folder import Files
+
+        return Files(paths, *given)
+    return _rows(paths[0], wanted)
+
+
+def _rows(path: str, wanted: Wanted) -> DocumentSource:
+    from tallybayes.cli.io.documents.rows import DocumentRows
+    from tallybayes.cli.io.source import Source
+
+    source = Source(
+        path,
+        format=cast("Format | None", wanted.format),
+        delimiter=wanted.delimiter,
+        encoding=wanted.encoding,
+        block=wanted.block or BLOCK,
+        skip_unlabelled=wanted.skip_unlabelled,
+    )
+    return DocumentRows(source, wanted.column, wanted.target, wanted.label, wanted.alone)

@@ -1,0 +1,44 @@
+"""The classes of a model of any kind, as the command line has labels: strings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.cli.terminal.failures import Failure
+from tallybayes.errors import listed
+from tallybayes.tables.objects import as_text
+
+__all__ = ["KnownClasses"]
+
+
+class KnownClasses:
+    """What model files of all kinds know of their labels."""
+
+    model: Any
+
+    @property
+    def classes(self) -> list[str]:
+        """The labels as strings."""
+        return [as_text(c) for c in self.model.classes_.tolist()]
+
+    def codes(self, labels: NDArray[Any]) -> NDArray[np.intp]:
+        """The index of each label among the classes, −1 for one that the model does not know."""
+        known = {label: i for i, label in enumerate(self.classes)}
+        return np.fromiter((known.get(v, -1) for v in labels.tolist()), np.intp, len(labels))
+
+    def own_labels(self, labels: NDArray[Any]) -> NDArray[Any]:
+        """Labels in the type that the model has them in; new ones are as they come."""
+        classes = self.model.classes_
+        if classes.dtype.kind in "OUT":
+            return labels
+        known = dict(zip(self.classes, classes.tolist(), strict=True))
+        for label in labels.tolist():
+            if label not in known:
+                raise Failure(
+                    f"the label {label!r} is new, and this model's labels are of the type "
+                    f"{classes.dtype} ({listed(known)}): add it from Python"
+                )
+        return np.array([known[label] for label in labels.tolist()], dtype=classes.dtype)

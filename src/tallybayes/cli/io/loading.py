@@ -1,0 +1,34 @@
+"""Any model file: the one place where the command line sees what kind of model it holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tallybayes.cli.io.places import need_model
+from tallybayes.estimators.persistence.model_files import load_with_extra
+from tallybayes.estimators.registry import form_of_class
+
+if TYPE_CHECKING:
+    from tallybayes.cli.io.document_file import DocumentFile
+    from tallybayes.cli.io.model_file import ModelFile
+
+__all__ = ["load"]
+
+
+def load(path: str) -> ModelFile | DocumentFile:
+    """Reads a model file.
+
+    Raises
+    ------
+    Failure, ModelFileError, OSError
+    """
+    need_model(path)
+    model, extra = load_with_extra(path)
+    form = form_of_class(type(model))
+    if form is not None and form.of_documents:
+        from tallybayes.cli.io.document_file import DocumentFile
+
+        return DocumentFile.of(path, model, extra)
+    from tallybayes.cli.io.model_file import ModelFile
+
+    return ModelFile.of(path, model, extra)

@@ -1,0 +1,122 @@
+"""Why a document got its class: its telling words, marked in the text."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from tallybayes.cli.io.document_file import DocumentFile
+from tallybayes.cli.io.documents.source import Document, DocumentSource
+from tallybayes.cli.report.text.marked import marked_lines, shared_spans, telling_words
+from tallybayes.cli.terminal.console import cut, document, line, number_of, progress, say, table
+from tallybayes.cli.terminal.failures import USAGE, Failure
+from tallybayes.inspection.documents import DocumentExplanation
+
+__all__ = ["explain"]
+
+MOST = 15  # terms that are shown
+WIDEST = 30  # letters of a term
+
+
+def explain(file: DocumentFile, source: DocumentSource, row: int | None, json: bool) -> None:
+    """Explains one document, to people or to machines."""
+    found = _document(file, source, row)
+    explanation = file.model.explain_one(found.text)
+    if json:
+        _as_json(file, found, explanation)
+    else:
+        _say(file, source.where(found), explanation)
+
+
+def _document(file: DocumentFile, source: DocumentSource, row: int | None) -> Document:
+    """The document of this number, or the only one."""
+    seen = 0
+    found = None
+    with progress() as bar:
+        for batch in file.batches(source, bar, "looking for the document", None):
+            if row is None and seen + batch.n_rows > 1:
+                raise Failure(
+                    f"{source.name} has several documents: name one by --row N, from 0 on", USAGE
+                )
+            wanted = row or 0
+            if wanted < batch.first + batch.n_rows:
+                found = batch.documents[wanted - batch.first]
+                if row is not None:
+                    break
+            seen = batch.first + batch.n_rows
+    if found is None:
+        raise Failure(
+            f"{source.name} has {number_of(seen, 'document')}, from 0 to {seen - 1:,}: there is no "
+            f"document {row}"
+        )
+    return found
+
+
+def _as_json(file: DocumentFile, found: Document, explanation: DocumentExplanation) -> None:
+    classes = file.classes
+    by_class = [dict(zip(classes, c, strict=True)) for c in explanation.contributions.tolist()]
+    content: dict[str, Any] = {
+        "document": found.name or None,
+        "row": found.number,
+        "prediction": classes[int(explanation.probabilities.argmax())],
+        "probability": dict(zip(classes, explanation.probabilities.tolist(), strict=True)),
+        "unit": "nats",
+        "base": dict(zip(classes, explanation.base.tolist(), strict=True)),
+        "terms": [
+            {"term": term, "contribution": shares}
+            for term, shares in zip(explanation.terms, by_class, strict=True)
+        ],
+    }
+    document("explain", content)
+
+
+def _say(file: DocumentFile, where: str, explanation: DocumentExplanation) -> None:
+    names, proba = file.classes, explanation.probabilities
+    order = np.argsort(-proba, kind="stable").tolist()
+    best, other = names[order[0]], names[order[min(1, len(order) - 1)]]
+    say(line(f"{where}: predicted {best}, probability {proba[order[0]]:.1%}", "bold"))
+    if len(order) > 1:
+        shown = ", ".join(f"{names[k]} {proba[k]:.1%}" for k in order[1:5])
+        more = f" and {len(order) - 5} more" if len(order) > 5 else ""
+        say(line(f"Other classes: {shown}{more}"))
+    colours = sys.stdout.isatty()
+    words = telling_words(explanation.document, shared_spans(explanation))
+    say(line(), *marked_lines(explanation.document, words, colours), line())
+    say(line(_legend(best, other, colours), "dim"), line())
+    say(table(f"Evidence for {best} over {other}", *_evidence(explanation, order), chart=True))
+    hidden = len(explanation.terms) - MOST
+    if hidden > 0:
+        say(line(f"{hidden:,} terms with less influence are summed (--json has all)", "dim"))
+    say(line("+1 nat multiplies the odds of the two classes by 2.7.", "dim"))
+
+
+def _legend(best: str, other: str, colours: bool) -> str:
+    if colours:
+        return f"green: speaks for {best}; red: for {other}; the bolder, the more"
+    return (
+        f"[+nats] speaks for {best}, [-nats] for {other}; a term's nats are divided among its words"
+    )
+
+
+def _evidence(
+    explanation: DocumentExplanation, order: list[int]
+) -> tuple[list[str], list[list[Any]]]:
+    """The head and the rows of the table of terms."""
+    best, other = order[0], order[min(1, len(order) - 1)]
+    values = explanation.for_label.tolist()
+    prior = float(explanation.base[best] - explanation.base[other])
+    rows = [("(intercept)", prior)]
+    rows += [(str(t), v) for t, v in zip(explanation.terms[:MOST], values[:MOST], strict=True)]
+    if len(values) > MOST:
+        rows.append((f"{len(values) - MOST:,} more terms", sum(values[MOST:])))
+    widest = max((abs(nats) for _, nats in rows if np.isfinite(nats)), default=0.0) or 1.0
+    lines: list[list[Any]] = []
+    for term, nats in rows:
+        size = round(12 * min(abs(nats), widest) / widest)
+        bar = " " * 12 + "│" + "█" * size if nats > 0 else " " * (12 - size) + "█" * size + "│"
+        cell = line(bar, "green" if nats > 0 else "red")
+        lines.append([cut(term, WIDEST), f"{nats:+.3f}", cell])
+    lines.append(["sum", f"{prior + sum(values):+.3f}", ""])
+    return ["term", ">nats", ""], lines

@@ -1,0 +1,130 @@
+"""A document with its telling words marked: in colour on a terminal, else by numbers in brackets.
+
+A term, such as a pair of words, adds its nats where it stands; where it stands several times or
+runs over several words, these share them. So the marks of all words add up to what the terms add.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from itertools import islice
+from typing import Any, NamedTuple
+
+from tallybayes.cli.terminal.console import pieces
+from tallybayes.inspection.documents import DocumentExplanation
+from tallybayes.tokens import CJK
+
+__all__ = ["Word", "marked_lines", "shared_spans", "telling_words"]
+
+WORD = re.compile(CJK)
+MOST_TERMS = 400  # that are looked for in the document, those that tell most
+LEAST = 0.05  # of the strongest word's nats, from which on a word is marked
+SHADES = ("", "bold ", "bold reverse ")  # of the strength of a word
+STEPS = (0.2, 0.6)  # of the strongest word's nats, from which on the next shade is taken
+ENDS = "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+MOST_LINES = 40  # of a document that are shown
+LONGEST = 2_000  # letters of a line that are shown
+
+
+class Word(NamedTuple):
+    """A word of a document, by the place of its first letter and of the one after the last, and
+    what it adds for the predicted class, in nats."""
+
+    begin: int
+    end: int
+    nats: float
+
+
+def telling_words(text: str, spans: list[tuple[int, int, float]]) -> list[Word]:
+    """The words of a document with their shares of the terms that run over them.
+
+    Parameters
+    ----------
+    text : str
+    spans : list of (int, int, float)
+        Where terms stand, and the nats of each; several spans of one term have its nats divided
+        among them already.
+    """
+    words = [Word(*match.span(), 0.0) for match in WORD.finditer(text)]
+    begins = [word.begin for word in words]
+    nats = [0.0] * len(words)
+    for begin, end, value in spans:
+        first = max(0, bisect_right(begins, begin) - 1)
+        touched = []
+        for i in range(first, len(words)):
+            if words[i].begin >= end:
+                break
+            if words[i].end > begin:
+                touched.append(i)
+        for i in touched:
+            nats[i] += value / len(touched)
+    return [word._replace(nats=value) for word, value in zip(words, nats, strict=True)]
+
+
+def marked_lines(text: str, words: list[Word], colours: bool) -> list[Any]:
+    """The lines of a document; of a long one those with the strongest words, and "…" between.
+
+    Parameters
+    ----------
+    text : str
+    words : list of Word
+        In their order.
+    colours : bool
+        Whether words are marked by colour, else by numbers.
+    """
+    strongest = max((abs(word.nats) for word in words), default=0.0)
+    lines: list[list[tuple[str, str]]] = []
+    weights: list[float] = []
+    at = i = 0
+    for piece in text.splitlines(keepends=True):
+        place, end = at, at + min(len(piece), LONGEST)
+        line, weight = [], 0.0
+        while i < len(words) and words[i].begin < at + len(piece):
+            word, i = words[i], i + 1
+            if word.end > end or abs(word.nats) < max(LEAST * strongest, 1e-9):
+                continue
+            line.append((_plain(text[place : word.begin]), ""))
+            line.append(_marked(text[word.begin : word.end], word.nats, strongest, colours))
+            weight, place = max(weight, abs(word.nats)), word.end
+        line.append((_plain(text[place:end]) + " …" * (len(piece) > LONGEST), ""))
+        lines.append(line)
+        weights.append(weight)
+        at += len(piece)
+    return [pieces(line) for line in _cut(lines, weights)]
+
+
+def _plain(text: str) -> str:
+    """Text between the words, without line ends; tabs are spaces."""
+    return text.rstrip(ENDS).replace("\t", "    ")
+
+
+def _marked(text: str, nats: float, strongest: float, colours: bool) -> tuple[str, str]:
+    if not colours:
+        return f"{text}[{nats:+.2f}]", ""
+    shade = SHADES[bisect_right(STEPS, abs(nats) / strongest)]
+    return text, f"{shade}{'green' if nats > 0 else 'red'}"
+
+
+def _cut(lines: list[list[tuple[str, str]]], weights: list[float]) -> list[list[tuple[str, str]]]:
+    """At most so many lines: the ones with the strongest words, in their order."""
+    order = sorted(range(len(lines)), key=lambda i: (-weights[i], i))
+    shown = []
+    last = -1
+    for i in sorted(order[:MOST_LINES]):
+        shown += [[("…", "dim")]] * (i != last + 1)
+        shown.append(lines[i])
+        last = i
+    return shown + [[("…", "dim")]] * (last != len(lines) - 1)
+
+
+def shared_spans(explanation: DocumentExplanation) -> list[tuple[int, int, float]]:
+    """Where the terms that tell most stand, the nats of each divided among its places."""
+    found = []
+    pairs = zip(explanation.terms, explanation.for_label.tolist(), strict=True)
+    for term, nats in islice(pairs, MOST_TERMS):
+        if isinstance(term, str) and math.isfinite(nats):
+            places = explanation.places(term)
+            found += [(*place, nats / len(places)) for place in places]
+    return found

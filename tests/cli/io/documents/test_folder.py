@@ -1,0 +1,105 @@
+"""Folders of documents: classes, nested and hidden files, and files that are no text."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from tallybayes.cli.io.documents.folder import Files, Folder
+from tallybayes.cli.io.documents.source import Document
+from tallybayes.cli.terminal.failures import Failure
+
+
+def put(root, **files):
+    for name, content in files.items():
+        path = root / name.replace("__", "/").replace("_txt", ".txt")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def read(folder, labelled=True, **options):
+    source = Folder(str(folder), options.pop("encoding", "utf-8"), None, False)
+    found = [d for b in source.batches(1, labelled=labelled) for d in b.documents]
+    return [(d.text, d.label, d.name.removeprefix(f"{folder}/")) for d in found]
+
+
+def test_files_are_read_in_the_order_of_names_with_their_folder_as_label(tmp_path, capsys):
+    put(tmp_path, b__2_txt=b"two", b__deep__er__1_txt=b"one", a__x=b"\xef\xbb\xbfx", README=b"no")
+    put(tmp_path, a__nothing_txt=b"")
+    (tmp_path / "a" / ".hidden").write_bytes(b"\xff")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "b" / "again").symlink_to(tmp_path / "b")
+    expected = [("", "a", "a/nothing.txt"), ("x", "a", "a/x")]
+    expected += [("two", "b", "b/2.txt"), ("one", "b", "b/deep/er/1.txt")]
+    assert read(tmp_path) == expected
+    notes = capsys.readouterr().err
+    assert "no files in empty" in notes
+    assert "1 file beside the folders" in notes
+    names = [name for _, _, name in read(tmp_path, labelled=False)]
+    assert sorted(names) == sorted(["README", *(name for _, _, name in expected)])
+
+
+def test_what_has_been_read_is_counted_in_bytes(tmp_path):
+    put(tmp_path, a__1=b"x" * 30, b__2=b"y" * 10)
+    source = Folder(str(tmp_path), "utf-8", None, False)
+    assert [b.done for b in source.batches(1, labelled=True)] == [0.75, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        (gzip.compress(b"text"), "gzip-compressed"),
+        (b"PK\x03\x04rest", "zip archive"),
+        (b"%PDF-1.7", "pdftotext"),
+        (bytes(range(256)), "binary file"),
+        ("für".encode("utf-16"), "--encoding utf-16"),
+        ("first\nfür".encode("latin-1"), "line 2, byte 0xfc"),
+    ],
+)
+def test_a_file_that_is_no_text_is_named(tmp_path, content, part):
+    put(tmp_path, a__1=b"fine", b__2=content)
+    with pytest.raises(Failure, match=r"b/2 is ") as error:
+        read(tmp_path)
+    assert part in str(error.value)
+
+
+def test_other_encodings_are_read_where_they_are_named(tmp_path):
+    put(tmp_path, a__1="für".encode("latin-1"), b__2=b"stray \0 among " + b"many letters " * 9)
+    assert [text[:3] for text, _, _ in read(tmp_path, encoding="latin-1")] == ["für", "str"]
+
+
+@pytest.mark.parametrize(
+    ("files", "part"),
+    [
+        ({}, "has no documents"),
+        ({"1_txt": b"x"}, "no folders of classes: move the files"),
+        ({"spam.mbox": b"From x"}, "give the mailboxes themselves"),
+        ({"t.csv": b"a,b"}, "name a file in it, such as t.csv"),
+    ],
+)
+def test_a_folder_without_classes_says_what_to_do(tmp_path, files, part):
+    put(tmp_path, **files)
+    with pytest.raises(Failure, match=part):
+        read(tmp_path)
+
+
+def test_documents_without_a_label_are_refused_or_left_out(tmp_path):
+    put(tmp_path, one_txt=b"x", two_txt=b"y")
+    paths = [str(tmp_path / "one.txt"), str(tmp_path / "two.txt")]
+    with pytest.raises(Failure, match=r"one.txt has no label: it is one document"):
+        list(Files(paths, "utf-8", None, False).batches(9, labelled=True))
+    with pytest.raises(Failure, match="none of its 2 documents has a label"):
+        list(Files(paths, "utf-8", None, True).batches(9, labelled=True))
+    batch = next(Files(paths, "utf-8", "ham", False).batches(9, labelled=True))
+    assert batch.labels == ["ham", "ham"]
+
+
+def test_errors_about_a_document_name_its_file(tmp_path):
+    put(tmp_path, a__1=b"x", b__2=b"y")
+    source = Folder(str(tmp_path), "utf-8", None, False)
+    batch = next(source.batches(9))
+    assert isinstance(batch.documents[0], Document)
+    with pytest.raises(Failure, match="b/2: document 1 is odd"), source.locating(batch):
+        raise ValueError("document 1 is odd")
