@@ -1,1 +1,1 @@
-"""Text: counting documents beside scikit-learn's CountVectorizer."""
+"""Text: counting, classifying, and learning with few labels, beside scikit-learn."""

@@ -11,6 +11,7 @@ from typing import Any
 from benchmarks.machine import OtherWork, machine_record
 from benchmarks.text.counting import counting_page
 from benchmarks.text.sets import sets_page
+from benchmarks.text.unlabelled import unlabelled_page
 
 __all__ = ["PARTS", "main"]
 
@@ -19,6 +20,7 @@ RESULTS = Path(__file__).resolve().parents[1] / "results"
 PARTS: dict[str, Callable[..., tuple[Any, bool]]] = {
     "counting": counting_page,
     "sets": sets_page,
+    "unlabelled": unlabelled_page,
 }
 """Each part of the benchmark, and what measures it: a page, and whether the answers were right."""
 
