@@ -41,7 +41,7 @@ def summary_of(
         f"{n_columns} columns{_and_pairs(n_pairs)}.",
         _quality(figures),
     ]
-    if not speaking:
+    if not speaking and not now.score.text_parts:
         lines.append(f"{NOTHING}: every prediction is the most frequent class.")
     if figures.log_loss_increase is not None:
         lines.append(
@@ -58,6 +58,13 @@ def summary_of(
         )
     if len(speaking) > most:
         lines.append(f"     … and {len(speaking) - most} more.")
+    if weighting.text is not None:
+        text = weighting.text
+        figures_of_text = zip(text.names, text.apart.tolist(), text.weights.tolist(), strict=True)
+        each = [
+            f"{name}: {apart:.2f} (weight {weight:.2f})" for name, apart, weight in figures_of_text
+        ]
+        lines.append(f"Text, by the same measure: {listed(each, most)}.")
     silent = []
     for t in order:
         if t < n_columns and weighting.apart[t] < LEAST:

@@ -60,7 +60,7 @@ def warn_of_rows(now: WeightingNow, classes: NDArray[Any], rows: Array, n_column
             f"{deciding[0]}=none",
             LeakWarning,
         )
-    if n_columns and not len(now.score.speaking):
+    if n_columns and not len(now.score.speaking) and not now.score.text_parts:
         warn_user(
             f"no column of {n_columns} predicts the class better than chance on "
             f"{total:g} rows: every prediction is by the shares of the classes",

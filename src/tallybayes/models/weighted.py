@@ -12,6 +12,7 @@ from scipy.special import softmax
 from tallybayes.models.column_families import ColumnReading
 from tallybayes.models.table import Chosen, Contributions, TableModel
 from tallybayes.models.weighted_terms import Term, columns_read, terms_of
+from tallybayes.models.weighted_text import ScoreWithText, TextColumns, text_columns_of
 from tallybayes.models.weighting import PartNow, Weighting, WeightingNow, apply_weighting
 from tallybayes.tables import Table
 from tallybayes.tally import ClassCounts
@@ -44,7 +45,21 @@ class WeightedModel(TableModel):
         weighting = self.chosen.weighting
         if weighting is None or not self.tally.classes.count.any():
             return None
-        return apply_weighting(weighting, self.tally_read, self.log_prior)
+        return self.with_text_columns(
+            apply_weighting(weighting, self.tally_read, self.log_prior), weighting
+        )
+
+    def with_text_columns(self, now: WeightingNow, weighting: Weighting) -> WeightingNow:
+        """A weighting under the counts as they are, with the score of columns of text."""
+        if weighting.text is None:
+            return now
+        score, text_columns = now.score, self.text_columns(weighting.unit)
+        of_cells = score.columns, score.pairs, score.tables, score.offset
+        return replace(now, score=ScoreWithText(*of_cells, text_columns, weighting.text))
+
+    def text_columns(self, unit: float) -> TextColumns:
+        """What columns of text say; a row of weight `unit` is an effective one."""
+        return self.once("text_columns", lambda: text_columns_of(self, unit))
 
     def hold(self, weighting: Weighting, now: WeightingNow) -> None:
         """Predicts by other weights; `now` is what they say under the counts as they are."""
@@ -105,6 +120,8 @@ class WeightedModel(TableModel):
         """What each term, a column or a pair of columns, adds to the score of each class."""
         weighting, score = self.chosen.weighting, self.score
         names = [] if weighting is None else weighting.names
+        if isinstance(score, ScoreWithText):
+            names = [*names, *score.text_columns.parts]
         return Contributions(score.offset.copy(), score.contributions(x), names)
 
     def corrected(self, log_proba: Array) -> Array:
@@ -124,6 +141,8 @@ class WeightedModel(TableModel):
         taken = in_effective_rows(weight[out], weighting.unit)
         change = _change(now, np.ascontiguousarray(cells[:, out]), own[out], taken)
         found[np.ix_(out, now.present)] += change
+        if isinstance(now.score, ScoreWithText):
+            found[out] += now.score.change_without(x.take(out), own[out], weight[out])
         return found
 
 

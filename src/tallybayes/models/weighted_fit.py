@@ -27,6 +27,7 @@ from tallybayes.weighted.fit.learning import learn
 from tallybayes.weighted.fit.options import FitOptions
 from tallybayes.weighted.fit.prior_mixing import mixed, prior_share
 from tallybayes.weighted.fit.prune import simplified
+from tallybayes.weighted.fit.text_weights import learn_text_weights
 from tallybayes.weighted.rows import sampled, thinned
 from tallybayes.weighted.terms.learning_rows import LearningRows, canonical
 
@@ -79,34 +80,52 @@ def learned_weighting(
     classes = in_effective_rows(counts[present], unit)
     held = held_columns(taken(model.tally_read, present), unit)
     out = left_out(model, held, float(classes.sum()))
-    columns = [cells_of(name, held, classes) for name in model.names if name not in out]
-    rows = _learning_rows(columns, x, np.searchsorted(present, own), weight, unit, len(present))
+    used = held.keys() - out
+    columns = [cells_of(name, held, classes) for name in model.names if name in used]
+    codes = np.searchsorted(present, own)
+    rows, was = _learning_rows(columns, x, codes, weight, unit, len(present))
     learned = learn(columns, rows, classes, options)
     mixed_in = prior_share(float(classes.sum()))
-    figures, confused = _figures(learned, rows, unit, classes, mixed_in)
+    log_prior = _log_prior(model, prior_is_given, present)
+    text, shift, judged = None, learned.offset - log_prior, learned
+    if (text_columns := model.text_columns(unit)).parts:
+        ranks = [rank[was] for rank in text_columns.ranks(x)]
+        judges = was[np.lexsort((*ranks, rows.weight, rows.content()))][learned.tested]
+        said = text_columns.without(x.take(judges), own[judges], weight[judges])[:, present]
+        text, more, log_proba = learn_text_weights(
+            list(text_columns.parts),
+            said,
+            learned.log_proba,
+            rows.y[learned.tested],
+            rows.weight[learned.tested],
+        )
+        shift = text.cells * learned.offset + more - log_prior
+        judged = replace(learned, log_proba=log_proba, gained=np.zeros(len(log_proba)))
+    figures, confused = _figures(judged, rows, unit, classes, mixed_in)
     weighting = Weighting(
         learned=without_rows(learned),
         classes=model.schema.classes[present],
-        shift=learned.offset - _log_prior(model, prior_is_given, present),
+        shift=shift,
         apart=np.zeros(0),
         figures=figures,
         confused=confused,
         out=out,
         unit=unit,
         prior_share=mixed_in,
+        text=text,
     )
     return _measured(weighting, model, rows)
 
 
 def _learning_rows(
     columns: list[ColumnCells], x: Table, codes: Index, weight: Array, unit: float, n_classes: int
-) -> LearningRows:
-    """The rows as cells, in canonical order."""
+) -> tuple[LearningRows, Index]:
+    """The rows as cells, in canonical order, and where each was."""
     cells = np.empty((len(columns), x.n_rows), dtype=np.int32)
     for j, column in enumerate(columns):
         cells[j] = column.codes(x.columns.get(column.name, Empty(x.n_rows)))
     y, effective = codes.astype(np.int32), in_effective_rows(weight, unit)
-    return canonical(LearningRows(cells, y, effective, n_classes), columns)[0]
+    return canonical(LearningRows(cells, y, effective, n_classes), columns)
 
 
 def simplified_weighting(
@@ -124,6 +143,11 @@ def simplified_weighting(
     before, now = model.chosen.weighting, model.now
     assert before is not None
     assert now is not None
+    if before.text is not None:
+        raise ValueError(
+            f"column {before.text.names[0]!r} is read as text, and simplify(…) weighs tables of "
+            "cells against each other: leave the text out with columns={…: None}, or keep the model"
+        )
     kept = np.flatnonzero(weight > 0.0)
     x, own, weight = x.take(kept), own[kept], weight[kept]
     known = np.flatnonzero(are_among(model.schema.classes, before.classes))
@@ -170,6 +194,7 @@ def _measured(
     """The weighting with how far each of its terms separates the classes, on average over the rows
     or a sample, in nats; and what it says under the model's counts."""
     now = apply_weighting(weighting, model.tally_read, model.log_prior)
+    now = model.with_text_columns(now, weighting)
     some, weight = sampled(rows.y, rows.weight, rows.n_classes, MOST_APART)
     cells = rows.cells if len(some) == rows.n else np.ascontiguousarray(rows.cells[:, some])
     total, apart = weight.sum(), np.zeros(len(now.score.tables))

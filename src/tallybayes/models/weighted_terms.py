@@ -49,6 +49,8 @@ def left_out(model: TableModel, held: HeldColumns, rows: float) -> dict[str, str
     for name in model.names:
         if model.reading.declared.left_out(name):
             out[name] = "declared"
+        elif name in model.reading.declared.analyzers:
+            continue
         elif name not in held:
             out[name] = "no value was seen"
         else:
@@ -112,11 +114,13 @@ def columns_read(model: TableModel, now: WeightingNow | None) -> list[ColumnRead
     learned: dict[str, int] = {}
     if weighting is not None:
         learned = {c.name: j for j, c in enumerate(weighting.learned.columns)}
-    found = []
+    found, of_text_columns = [], _text_columns_read(now, weighting)
     for name in model.names:
         kind = _kind(holds.get(name))
         if model.reading.declared.left_out(name):
             found.append(ColumnReading(name, "anything", "left out", "declared", None))
+        elif name in of_text_columns:
+            found.append(of_text_columns[name])
         elif weighting is None or name not in learned:
             why = "no weights are learned yet" if weighting is None else "came after the weights"
             if kind == "nothing yet":
@@ -137,6 +141,25 @@ def columns_read(model: TableModel, now: WeightingNow | None) -> list[ColumnRead
                 ColumnReading(name, kind, family, why, term, brief=brief, is_usual=is_usual)
             )
     return found
+
+
+def _text_columns_read(
+    now: WeightingNow | None, weighting: Weighting | None
+) -> dict[str, ColumnReading]:
+    """Columns of text that have a weight."""
+    if now is None or weighting is None or weighting.text is None:
+        return {}
+    weight = dict(zip(weighting.text.names, weighting.text.weights.tolist(), strict=True))
+    return {
+        name: ColumnReading(
+            name,
+            "text",
+            f"{part.likelihood.in_schema}, weight {weight[name]:.2f}",
+            "weighed by leave-one-out",
+            part,
+        )
+        for name, part in now.score.text_parts.items()
+    }
 
 
 def _kind(held: Held | None) -> str:

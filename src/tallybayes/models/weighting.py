@@ -13,6 +13,7 @@ from tallybayes.tally import TableTally
 from tallybayes.weighted.cells.columns import ColumnCells
 from tallybayes.weighted.cells.counts import counted_again, held_columns, in_effective_rows
 from tallybayes.weighted.fit.learned import Averaged, Learned
+from tallybayes.weighted.fit.text_weights import TextWeights
 from tallybayes.weighted.terms.column_tables import ColumnTable
 from tallybayes.weighted.terms.joined_pairs import JoinedPair
 from tallybayes.weighted.terms.pair_terms import PairCells, PairTerm
@@ -87,6 +88,8 @@ class Weighting:
         The weight of an effective row, in which counts were and are read.
     prior_share : float
         ε, the share of the class prior in each prediction; 0 in files of before there was one.
+    text : TextWeights, optional
+        Of a model with columns of text.
     """
 
     learned: Averaged
@@ -98,6 +101,7 @@ class Weighting:
     out: dict[str, str]
     unit: float = 1.0
     prior_share: float = 0.0
+    text: TextWeights | None = None
 
     @property
     def names(self) -> list[str]:
@@ -211,6 +215,10 @@ def apply_weighting(weighting: Weighting, tally: TableTally, log_prior: Array) -
     pairs = [_with_levels(pair, columns) for pair in averaged.pairs]
     shift = np.zeros(n)
     shift[at] = weighting.shift
+    if weighting.text is not None:
+        beta = weighting.text.cells
+        terms = [beta * term for term in terms]
+        parts = [part._replace(by_class=beta * part.by_class) for part in parts]
     return WeightingNow(
         columns=columns,
         present=present,

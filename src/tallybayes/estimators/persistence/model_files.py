@@ -339,4 +339,9 @@ def _restore_weighting(model: WeightedModel, weighting: Any) -> None:
             kind in held or "grid" in held,
             f"weights of {column.name!r} are of what is counted of it",
         )
+    if weighting.text is not None:
+        analyzers = model.reading.declared.analyzers
+        for name in weighting.text.names:
+            fits = name in analyzers and "terms" in holds.get(name, {"terms"})
+            need(fits, f"weights of {name!r} are of what is counted of it")
     model.chosen = replace(model.chosen, weighting=weighting)

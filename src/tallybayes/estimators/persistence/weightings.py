@@ -28,6 +28,7 @@ from tallybayes.persistence.checks import (
 )
 from tallybayes.weighted.cells.columns import ColumnCells
 from tallybayes.weighted.fit.learned import Averaged, Learned
+from tallybayes.weighted.fit.text_weights import TextWeights
 from tallybayes.weighted.terms.column_tables import TableChoice
 from tallybayes.weighted.terms.pair_terms import PairTerm
 from tallybayes.weighted.terms.term_scores import Weights
@@ -73,6 +74,9 @@ def plain_weighting(weighting: Weighting) -> tuple[dict[str, Any], Arrays]:
         "columns": [[column.name, column.levels] for column in learned.columns],
         "parts": parts,
     }
+    if weighting.text is not None:
+        held = asdict(weighting.text)
+        header["text"] = {**held, **{name: held[name].tolist() for name in ("weights", "apart")}}
     return header, arrays
 
 
@@ -140,18 +144,25 @@ PART: dict[str, Check] = {
     "choices": each(CHOICE),
     "pairs": each(anything),
 }
+TEXT = {
+    "names": unique(each(text)),
+    "weights": each(number(0.0)),
+    "cells": number(0.0),
+    "apart": each(number(0.0)),
+}
 WHOLE: dict[str, Check] = {
     "classes": labels,
     "figures": FIGURES,
     "out": mapping(text, text),
     "unit": number(above=0.0),
     "prior_share": number(0.0),
+    "text": optional(record(TEXT)),
     "duplicates": mapping(whole(), whole()),
     "nearly": mapping(whole(), whole()),
     "columns": each(anything),
 }
-HEADER = record({**WHOLE, "parts": each(record(PART))})
-ONE_LEARNING = record({**WHOLE, **PART}, {"unit": 1.0, "prior_share": 0.0})
+HEADER = record({**WHOLE, "parts": each(record(PART))}, {"text": None})
+ONE_LEARNING = record({**WHOLE, **PART}, {"unit": 1.0, "prior_share": 0.0, "text": None})
 """Of files before models were averages; those of 0.1.0 had no unit, and took weights as rows."""
 
 
@@ -198,6 +209,20 @@ def _column(given: Any, held: _Held, j: int, n_classes: int) -> ColumnCells:
     n_cells = len(levels or []) + (0 if edges is None else len(edges) + 1) + 1
     counts = np.zeros((n_cells, n_classes))
     return ColumnCells(name=name, counts=counts, edges=edges, levels=levels)
+
+
+def _text(held: dict[str, Any] | None) -> TextWeights | None:
+    """The weights of columns of text."""
+    if held is None:
+        return None
+    weights, apart = (np.array(held[name], dtype=np.float64) for name in ("weights", "apart"))
+    need(
+        len(held["names"]) == len(weights) == len(apart) > 0,
+        "weighting.text has a weight for each column",
+    )
+    for values in (weights, apart, np.array([held["cells"]])):
+        need(bool((values <= LARGEST).all()), "weighting.text has weights that a fit can give")
+    return TextWeights(names=held["names"], weights=weights, cells=held["cells"], apart=apart)
 
 
 def _pair(
@@ -272,6 +297,7 @@ def restored_weighting(given: Any, arrays: Arrays) -> Weighting:
         out=header["out"],
         unit=header["unit"],
         prior_share=header["prior_share"],
+        text=_text(header["text"]),
     )
 
 

@@ -204,6 +204,8 @@ class WeightedNaiveBayes(TableClassifier):
     def _reading(self, what: Declared) -> Reading:
         declared: dict[Any, Any] = {**what.families, **what.groups}
         for name, family in declared.items():
+            if family is not None and family.reads == "documents":
+                continue
             plain = type(family) in (Categorical, Bernoulli) or family is None
             given = [
                 field
@@ -215,7 +217,8 @@ class WeightedNaiveBayes(TableClassifier):
                 raise ValueError(
                     f"columns= gives {name!r} the family {family!r}, but WeightedNaiveBayes reads "
                     f"a column as {why if not plain else 'levels whose smoothing it chooses'}: "
-                    "declare Categorical(levels=…), Bernoulli(), or None to leave a column out; "
+                    "declare Categorical(levels=…), Bernoulli(), Text(), or None to leave a column "
+                    "out; "
                     "NaiveBayes takes any family"
                 )
         return Reading(what, 1.0, "mean", "ignore", "level")
@@ -466,6 +469,12 @@ class WeightedNaiveBayes(TableClassifier):
             "term": weighting.names,
             "weight": weighting.learned.weights.terms.copy(),
         }
+        text = weighting.text
+        if text is not None:
+            held["term"] = [*weighting.names, *text.names]
+            held["weight"] = np.append(text.cells * held["weight"], text.weights)
+            more = np.tile(text.weights, (len(by_class), 1))
+            by_class = np.concatenate([text.cells * by_class, more], axis=1)
         if len(weighting.classes) > 2:
             for label, weight in zip(weighting.classes.tolist(), by_class, strict=True):
                 name = str(label)
@@ -507,6 +516,8 @@ class WeightedNaiveBayes(TableClassifier):
         for pair, apart in zip(weighting.pairs, weighting.apart[n_columns:], strict=True):
             for name in pair:
                 found[name] += 0.5 * float(apart)
+        if weighting.text is not None:
+            found |= zip(weighting.text.names, weighting.text.apart.tolist(), strict=True)
         return np.array(list(found.values()))
 
     @property

@@ -67,7 +67,7 @@ def learn(
     elif rows.n < LEAST * PARTS:
         options = replace(options, parts=1)
     p = classes / classes.sum()
-    if rows.n_classes == 1:
+    if rows.n_classes == 1 or not columns:
         return Averaged.of_one(nothing_learned(columns, p, rows.n))
     if rows.keys is not None:
         return _of_any_columns(columns, rows, p, options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,11 @@ class WeightedScore:
                 self.fallback,
                 get_num_threads(),
             )
+
+    @property
+    def text_parts(self) -> dict[str, Any]:
+        """Columns of text, which add to the score beside the tables of cells."""
+        return {}
 
     def cells(self, x: Table) -> Cells:
         """The cell of each row in each column, int32 (n_columns, n_rows); −1 for what no cell
