@@ -52,6 +52,7 @@ nb::tuple counted(Starts indptr, Codes terms, Codes codes, std::optional<InArray
                   i64 n_terms, i64 n_classes) {
     const i64 n = need_starts(indptr, terms.shape(0));
     need(static_cast<i64>(codes.shape(0)) == n, "rows differ");
+    need(n_terms >= 0 && n_classes >= 0, "there are no negative numbers of terms or classes");
     need(!weights || static_cast<i64>(weights->shape(0)) == n, "weights differ");
     CountedTerms found;
     {
@@ -148,6 +149,7 @@ nb::tuple tfidf(Starts indptr, Codes terms, InArray<float, 1> values, Codes colu
                 InArray<double, 1> idf, i64 columns) {
     const DocumentRows x = rows_of(indptr, terms, values, column.shape(0));
     need(idf.shape(0) == column.shape(0), "terms differ");
+    need(columns >= 0, "there is no negative number of columns");
     need(within(column.data(), column.shape(0), -1, columns), "a column is out of range");
     std::vector<i64> start(static_cast<std::size_t>(columns) + 1, 0);
     std::vector<i32> documents;

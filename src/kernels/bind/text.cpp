@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "bind/arrays.hpp"
+#include "bind/given.hpp"
 #include "bind/modules.hpp"
 #include "bind/text_documents.hpp"
 #include "text/lookup.hpp"
@@ -113,19 +114,61 @@ std::unique_ptr<CountedRows> hash_documents(const TextRules& rules, const nb::li
     return out;
 }
 
+// A vocabulary and how far it is: documents are added, then terms sorted, then columns given once.
+class Growing {
+public:
+    Growing(const TextRules& rules, std::vector<std::string> stop_words)
+        : vocabulary_(rules, std::move(stop_words)) {}
+
+    std::size_t rows() const { return vocabulary_.rows(); }
+
+    i64 add(const TextDocuments& documents, int threads) {
+        need(state_ == State::growing, "documents are added before the terms are sorted");
+        state_ = State::refused;  // unless all are read
+        const i64 fault = fault_number(vocabulary_.add(documents.views, threads));
+        if (fault < 0) state_ = State::growing;
+        return fault;
+    }
+
+    SortedTerms sorted() {
+        need(state_ == State::growing, "terms are sorted once, of documents that were all read");
+        state_ = State::sorted;
+        return vocabulary_.sorted();
+    }
+
+    std::vector<i64> row_ends(InVector<i32> column, int threads) {
+        need(state_ == State::sorted, "columns are given once, after the terms are sorted");
+        need(static_cast<i64>(column.shape(0)) == static_cast<i64>(vocabulary_.sorted_terms()),
+             "column differs from the sorted terms");
+        state_ = State::written;
+        end_ = vocabulary_.row_ends(column.data(), threads);
+        return end_;
+    }
+
+    template <class T>
+    void write(InVector<i64> end, OutVector<i32> indices, OutVector<T> counts, i64 columns,
+               int threads) const {
+        need(state_ == State::written, "rows are written after columns are given");
+        need(end.shape(0) == end_.size() && std::equal(end_.begin(), end_.end(), end.data()),
+             "end is not what row_ends returned");
+        need(static_cast<i64>(indices.shape(0)) == end_.back(), "indices differ from the entries");
+        need(static_cast<i64>(counts.shape(0)) == end_.back(), "counts differ from the entries");
+        need(columns >= 0, "there is no negative number of columns");
+        nb::gil_scoped_release release;
+        vocabulary_.write(end_.data(), indices.data(), counts.data(), columns, threads);
+    }
+
+private:
+    enum class State { growing, refused, sorted, written };
+    GrowingVocabulary vocabulary_;
+    State state_ = State::growing;
+    std::vector<i64> end_;
+};
+
 template <class T>
-void bind_writes(nb::class_<GrowingVocabulary>& growing, nb::class_<CountedRows>& counted) {
-    growing.def(
-        "write",
-        [](const GrowingVocabulary& v, InVector<i64> end, OutVector<i32> indices, OutVector<T> counts,
-           i64 columns, int threads) {
-            need(end, 0, static_cast<i64>(v.rows()) + 1, "end");
-            need(indices, 0, end.data()[v.rows()], "indices");
-            need(counts, 0, end.data()[v.rows()], "counts");
-            nb::gil_scoped_release release;
-            v.write(end.data(), indices.data(), counts.data(), columns, threads);
-        },
-        "end"_a, "indices"_a.noconvert(), "counts"_a.noconvert(), "columns"_a, "threads"_a);
+void bind_writes(nb::class_<Growing>& growing, nb::class_<CountedRows>& counted) {
+    growing.def("write", &Growing::write<T>, "end"_a, "indices"_a.noconvert(),
+                "counts"_a.noconvert(), "columns"_a, "threads"_a);
     counted.def(
         "write",
         [](const CountedRows& c, OutVector<i32> indices, OutVector<T> counts, int threads) {
@@ -160,24 +203,24 @@ void bind_text(nb::module_& m) {
         .def_ro("refused", &TextDocuments::refused)
         .def("__len__", [](const TextDocuments& d) { return d.views.size(); });
 
-    nb::class_<GrowingVocabulary> growing(m, "GrowingVocabulary");
+    nb::class_<Growing> growing(m, "GrowingVocabulary");
     growing
         .def(
             "__init__",
-            [](GrowingVocabulary* v, const TextRules& rules, const nb::list& stop_words) {
-                new (v) GrowingVocabulary(rules, strings_of(stop_words));
+            [](Growing* v, const TextRules& rules, const nb::list& stop_words) {
+                new (v) Growing(rules, strings_of(stop_words));
             },
             "rules"_a, "stop_words"_a, nb::keep_alive<1, 2>())
-        .def("__len__", &GrowingVocabulary::rows)
+        .def("__len__", &Growing::rows)
         .def(
             "add",
-            [](GrowingVocabulary& v, const TextDocuments& documents, int threads) {
+            [](Growing& v, const TextDocuments& documents, int threads) {
                 nb::gil_scoped_release release;
-                return fault_number(v.add(documents.views, threads));
+                return v.add(documents, threads);
             },
             "documents"_a, "threads"_a)
         .def("sorted",
-             [](GrowingVocabulary& v) {
+             [](Growing& v) {
                  SortedTerms terms;
                  {
                      nb::gil_scoped_release release;
@@ -189,12 +232,11 @@ void bind_text(nb::module_& m) {
              })
         .def(
             "row_ends",
-            [](GrowingVocabulary& v, InVector<i32> column, int threads) {
-                need(column, 0, static_cast<i64>(v.sorted_terms()), "column");
+            [](Growing& v, InVector<i32> column, int threads) {
                 std::vector<i64> end;
                 {
                     nb::gil_scoped_release release;
-                    end = v.row_ends(column.data(), threads);
+                    end = v.row_ends(column, threads);
                 }
                 return as_array(std::move(end));
             },

@@ -56,18 +56,19 @@ struct PackedTable {
 inline void sum_document(const DocumentRows& x, i64 i, i32 own, const RatioTable& table,
                          const PackedTable& packed, double* sum) {
     const i64 K = table.classes, last = x.indptr[i + 1];
+    const PackedPair* pairs = packed.pairs.get();  // null where there are none
     for (i64 p = x.indptr[i]; p < last; ++p) {
         if (p + 2 * AHEAD < last) __builtin_prefetch(&packed.terms[x.terms[p + 2 * AHEAD]]);
         if (p + AHEAD < last) {
             const PackedTerm& next = packed.terms[x.terms[p + AHEAD]];
-            __builtin_prefetch(&packed.pairs[next.start]);
+            __builtin_prefetch(pairs + next.start);
         }
         const PackedTerm& term = packed.terms[x.terms[p]];
         if (term.bin < 0) continue;
         const double tf = static_cast<double>(x.values[p]);
         double* into = sum + term.bin * K;
         add_scaled(into, table.expected + term.row * K, -tf, K);
-        const PackedPair* pair = &packed.pairs[term.start];
+        const PackedPair* pair = pairs + term.start;
         for (i32 q = 0; q < term.pairs; ++q)
             into[pair[q].k] += tf * (pair[q].k == own ? pair[q].own : pair[q].ratio);
     }

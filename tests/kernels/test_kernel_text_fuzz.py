@@ -1,0 +1,255 @@
+"""Random bytes, options and calls for the kernels of text and documents: whatever comes is counted
+or refused by an exception, and ``make sanitize`` sees what a wrong read or write would do."""
+
+from __future__ import annotations
+
+import contextlib
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tallybayes import _kernels
+from tallybayes.tokens import MARKS, WORDS, compiled_rules
+
+OPTIONS = list(
+    product(
+        [("word", WORDS), ("word", MARKS), ("cjk", None), ("char", None), ("char_wb", None)],
+        [True, False],
+        [None, "ascii", "unicode"],
+        [(1, 1), (1, 2), (2, 3), (1, 7), (5, 2**31 - 1)],
+    )
+)
+SPICE = (
+    "aZ_0 \0\x1c\x85\xa0'.:ΣσςİIıßẞȺé\u0301\u00ad\u200dK가一々ー𠀀😀🏽\U0010ffff ﷺﬁ\n\t".encode()
+)
+REFUSED = (ValueError, IndexError, TypeError, AttributeError, MemoryError)
+DTYPES = [np.int64, np.int32, np.float64, np.float32]
+
+
+def some_bytes(rng):
+    """A document: nothing, noise, words, hostile letters, or these with bytes exchanged or cut."""
+    kind = rng.integers(6)
+    if kind == 0:
+        return b""
+    if kind == 1:
+        return rng.bytes(int(rng.integers(1, 80)))
+    words = b" ".join(b"w%d" % i for i in rng.zipf(1.5, int(rng.integers(1, 60))))
+    data = bytearray([words, SPICE, SPICE * 3, words + SPICE][rng.integers(4)])
+    if kind > 3:
+        for _ in range(rng.integers(1, 5)):
+            data[rng.integers(len(data))] = rng.integers(256)
+        data = data[: rng.integers(len(data) + 1)]
+    return bytes(data)
+
+
+def some_documents(rng, valid_only=False):
+    found = [some_bytes(rng) for _ in range(rng.integers(0, 9))]
+    if rng.random() < 0.7 or valid_only:
+        found = [d.decode("utf-8", "ignore") for d in found]
+    elif rng.random() < 0.2:
+        found.append([None, 3, "\ud800", float("nan"), [b"x"]][rng.integers(5)])
+    return found
+
+
+def given_to_kernel(rng, documents):
+    """Documents as a list, or sliced out of a column of Arrow with missing values."""
+    if documents and all(isinstance(d, str) for d in documents) and rng.random() < 0.3:
+        kind = [pa.string(), pa.large_string(), pa.string_view()][rng.integers(3)]
+        column = pa.array(["before", None, *documents, "after"], kind)
+        column = column[int(rng.integers(3)) :]
+        return _kernels.TextDocuments.from_arrow(
+            pa.chunked_array([column]).__arrow_c_stream__(None)
+        )
+    return _kernels.TextDocuments(documents)
+
+
+def is_utf8(document):
+    try:
+        return isinstance(document, str) or bool(document.decode() or True)
+    except UnicodeDecodeError:
+        return False
+
+
+def rows_of(counted, rng):
+    end = counted.row_ends()
+    indices = np.empty(end[-1], dtype=np.int32)
+    counts = np.empty(end[-1], dtype=DTYPES[rng.integers(4)])
+    counted.write(indices, counts, int(rng.integers(1, 4)))
+    return end, indices, counts
+
+
+def grow(rng, rules, stop_words):
+    """A vocabulary of some batches, in the order of calls that is meant."""
+    growing = _kernels.GrowingVocabulary(rules, stop_words)
+    for _ in range(rng.integers(1, 4)):
+        documents = [d for d in some_documents(rng) if isinstance(d, str | bytes)]
+        documents = [d for d in documents if d != "\ud800"]
+        fault = growing.add(_kernels.TextDocuments(documents), int(rng.integers(1, 4)))
+        valid = [is_utf8(d) for d in documents]
+        assert fault == (-1 if all(valid) else valid.index(False))
+        if fault >= 0:
+            with pytest.raises(ValueError, match="all read"):
+                growing.sorted()
+            return None
+    text, end, held, occurrences = growing.sorted()
+    terms = _kernels.decode_terms(text, end)
+    assert terms == sorted(set(terms))
+    column = np.arange(len(terms), dtype=np.int32)
+    column[rng.random(len(terms)) < rng.random()] = -1
+    ends = growing.row_ends(column, int(rng.integers(1, 4)))
+    indices = np.empty(ends[-1], dtype=np.int32)
+    counts = np.empty(ends[-1], dtype=np.int64)
+    growing.write(ends, indices, counts, len(terms), int(rng.integers(1, 4)))
+    kept = column >= 0
+    assert np.bincount(indices, minlength=len(terms))[kept].tolist() == held[kept].tolist()
+    assert counts.sum() == occurrences[kept].sum()
+    return text, end
+
+
+def misuse(rng, rules):
+    """Calls of a vocabulary in any order, with arrays of any size."""
+    growing = _kernels.GrowingVocabulary(rules, [some_bytes(rng)])
+    ends = np.zeros(1, dtype=np.int64)
+    for call in rng.integers(0, 4, 6).tolist():
+        size = int(rng.integers(0, 12))
+        try:
+            if call == 0:
+                growing.add(given_to_kernel(rng, some_documents(rng)), 2)
+            elif call == 1:
+                growing.sorted()
+            elif call == 2:
+                column = rng.integers(-2, 99, size).astype(np.int32)
+                ends = growing.row_ends(column, 2)
+            else:
+                room = int(ends[-1]) if rng.random() < 0.5 else size
+                shifted = ends + rng.integers(0, 2, len(ends))
+                indices, counts = np.empty(room, np.int32), np.empty(room, np.float32)
+                growing.write(shifted, indices, counts, size - 1, 2)
+        except REFUSED:
+            pass
+
+
+def rules_of(option):
+    (analyzer, pattern), lower, strip, ngrams = option
+    return compiled_rules(
+        analyzer, pattern, lowercase=lower, strip_accents=strip, ngram_range=ngrams
+    )
+
+
+def text_round(rng, rules):
+    stop_words = [some_bytes(rng)[:9] for _ in range(rng.integers(0, 4))]
+    found = grow(rng, rules, stop_words)
+    misuse(rng, rules)
+    documents = some_documents(rng)
+    try:
+        texts = given_to_kernel(rng, documents)
+        if texts.refused >= 0:
+            return
+        rules.fold(texts)
+    except REFUSED:
+        pass
+    else:
+        rows_of(_kernels.hash_documents(rules, stop_words, int(rng.integers(1, 50)), texts, 2), rng)
+    text, end = found if found is not None else (np.zeros(0, np.uint8), np.zeros(1, np.int64))
+    if rng.random() < 0.3:  # terms of any bytes, or outside them
+        text = np.frombuffer(some_bytes(rng), np.uint8)
+        end = rng.integers(-1, len(text) + 2, rng.integers(0, 7)).astype(np.int64)
+        end = np.sort(end) if rng.random() < 0.8 else end
+    with contextlib.suppress(REFUSED):
+        _kernels.decode_terms(text, end)
+    try:
+        vocabulary = _kernels.GivenVocabulary(rules, stop_words, text, end)
+        counted = vocabulary.count(given_to_kernel(rng, some_documents(rng)), 2)
+        if counted.fault < 0:
+            _, indices, _ = rows_of(counted, rng)
+            assert (indices < max(1, len(end) - 1)).all()
+    except REFUSED:
+        pass
+
+
+def bent(rng, array):
+    """An array, now and then with one number changed, one more, or one less."""
+    if rng.random() > 0.15:
+        return array
+    array = array.copy()
+    flat = array.reshape(-1)
+    if rng.random() < 0.5 and flat.size:
+        flat[rng.integers(flat.size)] = rng.choice([-2, -1, 0, 1, 7, 100])
+        return array
+    return flat[:-1].copy() if rng.random() < 0.5 else np.append(flat, flat[:1])
+
+
+def documents_round(rng):
+    n, d, k = (int(v) for v in rng.integers(0, 9, 3))
+    sizes = rng.integers(0, 6, n) * (d > 0)
+    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    terms = rng.integers(0, max(1, d), indptr[-1]).astype(np.int32)
+    values = rng.random(len(terms)).astype(np.float32)
+    y = rng.integers(0, max(1, k), n).astype(np.int32)
+
+    def attempt(call, *arrays):
+        arrays = [bent(rng, a) if isinstance(a, np.ndarray) else a for a in arrays]
+        try:
+            return call(*arrays)
+        except REFUSED:
+            return None
+
+    weights = rng.normal(size=n) if rng.random() < 0.5 else None
+    some = [int(v) for v in (d + rng.integers(-1, 2), k + rng.integers(-1, 2))]
+    attempt(_kernels.count_terms, indptr, terms, y, weights, *some)
+    held = np.sort(rng.random((d, k)) < 0.5, axis=1)
+    start = np.concatenate([[0], np.cumsum(held.sum(axis=1))]).astype(np.int64)
+    classes = np.nonzero(held)[1].astype(np.int32)
+    pair, own = rng.normal(size=(2, len(classes)))
+    expected = rng.normal(size=(3, k))
+    row = rng.integers(0, 3, d).astype(np.int32)
+    bins = rng.integers(-1, 4, d).astype(np.int8)
+    has = rng.random() < 0.5
+    attempt(
+        _kernels.document_sums,
+        *(indptr, terms, values, y if has else None, start, classes, pair, own if has else None),
+        *(expected, row, bins, np.empty((n, k, 4)), 2),
+    )
+    weighted = values.astype(np.float64)
+    attempt(_kernels.sum_terms, indptr, terms, y, weights, weighted, start, classes, k)
+    attempt(
+        _kernels.document_sums_without,
+        *(indptr, terms, values, y, rng.random(n), start, classes, np.abs(pair), rng.random(d)),
+        *(np.abs(bins), rng.random(k), 0.1, int(rng.integers(0, 4)), np.empty((n, k, 4)), 2),
+    )
+    column = rng.integers(-1, 3, d).astype(np.int32)
+    idf = rng.random(d)
+    found = attempt(_kernels.tfidf_columns, indptr, terms, values, column, idf, rng.integers(-1, 5))
+    if found is not None:
+        columns = len(found[0]) - 1
+        D = rng.random((n, 2)).astype(np.float32)
+        attempt(_kernels.gram_times, *found, D, np.empty_like(D), 2)
+        U = np.empty((columns, 2), dtype=np.float32)
+        attempt(_kernels.columns_times, *found, D, U, 2)
+    u = rng.random((3, 1 if k == 2 and has else k)).astype(np.float32)
+    scorer = attempt(
+        _kernels.DocumentScorer,
+        *(start, classes, pair, expected, row, column, idf, u, rng.normal(size=k)),
+        *(float(rng.normal()), float(rng.random())),
+    )
+    if scorer is not None:
+        attempt(scorer.joint, indptr, terms, values, np.empty((n, k)), 2)
+        attempt(scorer.contributions, indptr, terms, values, np.empty((len(terms), k)))
+
+
+@pytest.mark.parametrize("part", range(5))
+def test_any_text_is_counted_or_refused(part):
+    for number, option in enumerate(OPTIONS[part::5]):
+        rng = np.random.default_rng([part, number])
+        rules = rules_of(option)
+        for _ in range(4):
+            text_round(rng, rules)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_arrays_of_documents_are_summed_or_refused(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(150):
+        documents_round(rng)
