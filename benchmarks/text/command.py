@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import OtherWork, machine_record
+from benchmarks.text.columns import columns_page
 from benchmarks.text.counting import counting_page
 from benchmarks.text.sets import sets_page
 from benchmarks.text.unlabelled import unlabelled_page
@@ -18,6 +19,7 @@ __all__ = ["PARTS", "main"]
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 
 PARTS: dict[str, Callable[..., tuple[Any, bool]]] = {
+    "columns": columns_page,
     "counting": counting_page,
     "sets": sets_page,
     "unlabelled": unlabelled_page,
