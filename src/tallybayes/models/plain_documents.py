@@ -67,7 +67,7 @@ class LinearScorer:
         idf: Array | None,
     ) -> None:
         self.numbers, self.intercept = numbers, numbers.base + log_prior
-        self._transforms, self._fixed, self._idf = transforms, fixed, idf
+        self._transforms, self._fixed, self.idf = transforms, fixed, idf
         shape = tally.n_terms, tally.n_classes
         self._pairs = sp.csr_array((numbers.pair, tally.classes, tally.start), shape=shape)
 
@@ -76,7 +76,7 @@ class LinearScorer:
         if self._transforms is None:
             return np.ones(len(documents.terms))
         found = self._transforms.values(documents, self._fixed)
-        return found if self._idf is None else found * self._idf[documents.terms]
+        return found if self.idf is None else found * self.idf[documents.terms]
 
     def joint(self, documents: Documents) -> Array:
         """The score of each class, in nats, float64 (n_documents, n_classes)."""
@@ -300,22 +300,21 @@ class PlainDocuments:
     def of_one_occurrence(self, k: int) -> Array:
         """What one occurrence of each term adds to the score of a class, above the mean of all, in
         nats, float64 (n_terms,)."""
-        tally, numbers = self.tally, self.scorer.numbers
+        tally, scorer = self.tally, self.scorer
+        numbers = scorer.numbers
         own = np.where(tally.classes == k, numbers.pair, 0.0)
         found = tally.by_term(own - numbers.pair / tally.n_classes)
         found += numbers.each[k] - numbers.each.mean()
         found += numbers.row * (numbers.read[k] - numbers.read.mean())
+        if self.learner.summed is None:
+            return found
         n = tally.n_terms
         one = Documents(
             np.arange(n + 1), np.arange(n, dtype=np.int32), np.ones(n, dtype=np.int32), n
         )
         plain = self.learner.transforms._replace(length_normalize=False)
-        if self.learner.summed is None:
-            return found
         values: Array = plain.values(one, self._fixed_idf)
-        if self.learner.transforms.idf and self.fixed is None:
-            values *= inverse_document_frequency(tally.frequency, float(tally.documents.sum()))
-        return found * values
+        return found * (values if scorer.idf is None else values * scorer.idf)
 
     def equals(self, other: Any) -> bool:
         """Whether another model reads the same counts in the same way."""

@@ -223,7 +223,7 @@ class TextNB(DocumentClassifier):
             if not kept.all():
                 self._model = self._part_labelled(learner, X, kept, labels, sample_weight)
                 return self
-        tally, rows, _ = self._counted(learner, X, y, sample_weight)
+        tally, rows = self._counted(learner, X, y, sample_weight)
         self._model = learner.fitted(tally, *rows)
         return self
 
@@ -290,9 +290,14 @@ class TextNB(DocumentClassifier):
         return DocumentCounter(options)
 
     def _counted(
-        self, learner: TextLearner | TextModel, X: Any, y: Any, sample_weight: Any
-    ) -> tuple[TermCounts, CountedRows, NDArray[Any]]:
-        """The tally of documents, them as rows of its terms, and their classes."""
+        self,
+        learner: TextLearner | TextModel,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        among: ArrayLike | None = None,
+    ) -> tuple[TermCounts, CountedRows]:
+        """The tally of documents, and them as rows of its terms; classes are some of `among`."""
         need_documents(X)
         if self.unlabelled is not None:
             need_labels(y, "this call")
@@ -304,8 +309,10 @@ class TextNB(DocumentClassifier):
             labels, weights, documents = labels[kept], weights[kept], documents.take(kept)
             terms, documents = of_own_terms(terms, documents)
         classes, codes = labels_and_codes(labels)
+        if among is not None:
+            codes_of(classes, np.unique(label_array(among)))
         tally = learner.counted(terms, classes, documents, codes, weights)
-        return tally, CountedRows(documents, codes, weights), classes
+        return tally, CountedRows(documents, codes, weights)
 
     def _recount(self, tally: TermCounts) -> None:
         """Gives the model other counts; a ridge of other classes is dropped, with a warning."""
@@ -350,20 +357,15 @@ class TextNB(DocumentClassifier):
         self
             The estimator itself.
         """
-        learner: TextLearner | TextModel
         if self.__sklearn_is_fitted__():
-            learner = self._model
-        else:
-            self._validate_params()
-            self._counter = self._new_counter(X)
-            learner = self._learner()
-        tally, rows, labels = self._counted(learner, X, y, sample_weight)
-        if classes is not None:
-            codes_of(labels, np.unique(label_array(classes)))
-        if self.__sklearn_is_fitted__():
+            tally, _ = self._counted(self._model, X, y, sample_weight, classes)
             self._recount(self._model.tally + tally)
-        else:
-            self._model = self._learner().fitted(tally, *rows)
+            return self
+        self._validate_params()
+        self._counter = self._new_counter(X)
+        learner = self._learner()
+        tally, rows = self._counted(learner, X, y, sample_weight, classes)
+        self._model = learner.fitted(tally, *rows)
         return self
 
     @learning
