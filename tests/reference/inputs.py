@@ -8,6 +8,7 @@ from scipy import sparse
 from tallybayes import _kernels
 from tallybayes.tally import Moments
 from tallybayes.tally.moments import ROUNDING, VANISHING, origin_of
+from tallybayes.tally.term_arrays import term_array
 
 FLOATS = [np.float32, np.float64]
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
@@ -56,3 +57,12 @@ def moments_of(x, own, weight, n_classes):
     tally.add_weight(n[:, None], rest[:, None])
     _kernels.moments_dense(x, codes, weight, tally.origin, *tally.sums, 1)
     return tally.totals, tally.pooled().totals, tally.origin, VANISHING, ROUNDING
+
+
+def word_rows(documents):
+    """The terms of documents that are sets of words, in order, and the documents as rows of them:
+    terms, indptr and places."""
+    terms = sorted(set().union(*documents))
+    places = [sorted(terms.index(word) for word in words) for words in documents]
+    indptr = np.concatenate([[0], np.cumsum([len(p) for p in places])]).astype(np.int64)
+    return term_array(terms), indptr, np.array([p for one in places for p in one], dtype=np.int32)

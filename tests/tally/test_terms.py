@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reference.inputs import word_rows
 from tallybayes.errors import IncompatibleTallies, NegativeTally
 from tallybayes.tally import TermCounts
 from tallybayes.tally.term_arrays import places_of_terms, term_array, terms_ascend, union_of_terms
@@ -23,14 +24,13 @@ whole = st.integers(-3, 3).map(float)
 
 def counted(some, weights=None):
     """The tally of documents that are pairs of a set of words and a label."""
-    terms = sorted(set().union(*(words for words, _ in some)))
     labels = sorted({label for _, label in some})
-    places = [sorted(terms.index(word) for word in words) for words, _ in some]
+    terms, indptr, places = word_rows([words for words, _ in some])
     return TermCounts.counted(
-        term_array(terms),
+        terms,
         np.array(labels, dtype="U2"),
-        np.concatenate([[0], np.cumsum([len(p) for p in places])]).astype(np.int64),
-        np.array([place for some in places for place in some], dtype=np.int32),
+        indptr,
+        places,
         np.array([labels.index(label) for _, label in some], dtype=np.int32),
         weights,
     )

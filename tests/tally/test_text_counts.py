@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reference.inputs import word_rows
 from tallybayes.tally import TextCounts
-from tallybayes.tally.term_arrays import term_array
 from tallybayes.testing import laws
 
 WORDS = ["", "a", "ab", "b", "straße", "語"]
@@ -17,12 +17,8 @@ whole = st.integers(-3, 3).map(float)
 
 def counted(some, n_classes=3):
     """The tally of documents that are pairs of a set of words and a class."""
-    terms = sorted(set().union(*(words for words, _ in some)))
-    places = [sorted(terms.index(word) for word in words) for words, _ in some]
     return TextCounts.counted(
-        term_array(terms),
-        np.concatenate([[0], np.cumsum([len(p) for p in places])]).astype(np.int64),
-        np.array([place for one in places for place in one], dtype=np.int32),
+        *word_rows([words for words, _ in some]),
         np.array([k for _, k in some], dtype=np.int32),
         n_classes,
     )
