@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from tallybayes.models.text_model import TextModel
+from tallybayes.models.documents.contract import TextModel
 from tallybayes.tokens.rows import Documents
 
 __all__ = ["DocumentExplanation", "explain_document", "top_terms"]

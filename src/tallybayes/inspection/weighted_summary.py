@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tallybayes.errors import listed
 from tallybayes.inspection.frames import frame
-from tallybayes.models.weighted_terms import cells_in_words, copy_of
+from tallybayes.models.weighted.terms import cells_in_words, copy_of
 from tallybayes.models.weighting import Figures, Weighting, WeightingNow
 from tallybayes.weighted.terms.scorer import WeightedScore
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from tallybayes.errors import IncompatibleTallies
-from tallybayes.models.column_declarations import Declared
-from tallybayes.models.mixed_columns import Held
+from tallybayes.models.columns.declarations import Declared
+from tallybayes.models.columns.mixed import Held
 from tallybayes.models.table import TableModel
 from tallybayes.tally import GridCounts
 

@@ -12,17 +12,17 @@ from tallybayes.engines.memory.table_score import TableScore
 from tallybayes.families.selection.choice import ReadAs
 from tallybayes.models.base import Model
 from tallybayes.models.calibration import Calibration
-from tallybayes.models.column_families import (
+from tallybayes.models.columns.families import (
     ColumnReading,
     Reading,
     choices_fit,
     choose_columns,
     read_columns,
 )
+from tallybayes.models.columns.mixed import Held, as_read, held_values, values_of_columns
+from tallybayes.models.columns.rows import Names, rows_to_score
 from tallybayes.models.data_warnings.odd_values import Watched
 from tallybayes.models.equality import same
-from tallybayes.models.mixed_columns import Held, as_read, held_values, values_of_columns
-from tallybayes.models.table_columns import Names, rows_to_score
 from tallybayes.models.weighting import Weighting
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally

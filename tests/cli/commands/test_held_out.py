@@ -9,7 +9,7 @@ import pytest
 
 from tallybayes import load
 from tallybayes.cli.commands import counting, held_out
-from tallybayes.models import weighted_fit as weighted_learning
+from tallybayes.models.weighted import fit as weighted_learning
 from tallybayes.weighted.fit.learning import learn
 from tallybayes.weighted.rows import fold_of
 

@@ -16,7 +16,7 @@ import pytest
 from estimators.averaged_models import averaged, learnings
 from tallybayes import NaiveBayes, WeightedNaiveBayes, leave_one_out, load
 from tallybayes.estimators.persistence.weightings import plain_weighting, restored_weighting
-from tallybayes.models import weighted_fit as weighted_learning
+from tallybayes.models.weighted import fit as weighted_learning
 from tallybayes.persistence.checks import Unfit
 from tallybayes.weighted.fit.learning import learn
 

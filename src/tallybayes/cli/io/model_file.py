@@ -23,7 +23,7 @@ from tallybayes.errors import ModelFileError, listed
 from tallybayes.estimators.persistence.model_files import save
 from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.models.table import TableModel
-from tallybayes.models.weighted_terms import Term
+from tallybayes.models.weighted.terms import Term
 from tallybayes.persistence.checks import (
     Unfit,
     each,

@@ -12,7 +12,7 @@ from tallybayes.cli.io.model_file import ModelFile, state_of
 from tallybayes.cli.io.source import Source
 from tallybayes.cli.terminal.console import note
 from tallybayes.estimators.tables.base import TableClassifier
-from tallybayes.models.mixed_columns import Held
+from tallybayes.models.columns.mixed import Held
 from tallybayes.schema import Schema
 
 __all__ = [

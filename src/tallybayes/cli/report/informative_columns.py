@@ -19,7 +19,7 @@ from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.families import Categorical
 from tallybayes.families.lookup.bins import quantile_bins
 from tallybayes.families.lookup.leave_one_out import law_likelihood
-from tallybayes.models.mixed_columns import values_of_columns
+from tallybayes.models.columns.mixed import values_of_columns
 from tallybayes.tally import GridCounts, LevelCounts, RowWeights
 
 __all__ = ["MEASURE", "Informative", "measure_of", "missing_shares", "most_informative"]

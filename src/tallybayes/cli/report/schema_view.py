@@ -10,7 +10,7 @@ from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.report.informative_columns import Informative, missing_shares
 from tallybayes.cli.terminal.console import cut, line, table
 from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
-from tallybayes.models.weighted_terms import weights_of
+from tallybayes.models.weighted.terms import weights_of
 
 __all__ = ["MAX_ROWS", "class_table", "columns_document", "columns_table", "informative_table"]
 

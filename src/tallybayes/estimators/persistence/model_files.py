@@ -26,7 +26,7 @@ from tallybayes.estimators.registry import Form, form_of_class, form_of_name
 from tallybayes.models.array import ArrayModel
 from tallybayes.models.base import Model
 from tallybayes.models.table import TableModel
-from tallybayes.models.weighted import WeightedModel
+from tallybayes.models.weighted.model import WeightedModel
 from tallybayes.persistence.checks import (
     Unfit,
     anything,

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from tallybayes.estimators.persistence.parameters import constructed, field_values, plain, restored
 from tallybayes.models.calibration import Calibration, Isotonic, Temperature
-from tallybayes.models.column_declarations import (
+from tallybayes.models.columns.declarations import (
     Declared,
     need_family,
 )
-from tallybayes.models.column_families import Reading
-from tallybayes.models.declared_counts import need_two_levels
+from tallybayes.models.columns.declared_counts import need_two_levels
+from tallybayes.models.columns.families import Reading
+from tallybayes.models.columns.rows import Names
 from tallybayes.models.table import Chosen, TableModel
-from tallybayes.models.table_columns import Names
 from tallybayes.persistence.checks import (
     anything,
     each,

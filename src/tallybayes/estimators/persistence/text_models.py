@@ -20,10 +20,10 @@ from tallybayes.estimators.persistence.term_arrays import (
     term_counts,
 )
 from tallybayes.families.text.ratios import BINS
-from tallybayes.models.documents import DocumentModel, spelling_of
-from tallybayes.models.plain_documents import EVENTS, PlainDocuments, PlainLearner
-from tallybayes.models.term_values import FixedIdf, Transforms
-from tallybayes.models.text_model import TextModel
+from tallybayes.models.documents.contract import TextModel
+from tallybayes.models.documents.plain import EVENTS, PlainDocuments, PlainLearner
+from tallybayes.models.documents.term_values import FixedIdf, Transforms
+from tallybayes.models.documents.weighted import DocumentModel, spelling_of
 from tallybayes.persistence.checks import (
     Check,
     anything,

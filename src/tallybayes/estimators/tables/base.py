@@ -29,14 +29,11 @@ from tallybayes.inspection.frames import frame
 from tallybayes.models.base import Model, joined_declared
 from tallybayes.models.calibration import Isotonic
 from tallybayes.models.class_weights import need_same_class_weights, weighted
-from tallybayes.models.column_declarations import Declared, declared, names_declared
-from tallybayes.models.column_families import Reading
-from tallybayes.models.data_warnings.odd_values import warn_of_odd_values
-from tallybayes.models.declared_counts import check_counts
-from tallybayes.models.merge_rules import need_same_declarations
-from tallybayes.models.mixed_columns import warn_of_mixed
-from tallybayes.models.table import Chosen, TableModel
-from tallybayes.models.table_columns import (
+from tallybayes.models.columns.declarations import Declared, declared, names_declared
+from tallybayes.models.columns.declared_counts import check_counts
+from tallybayes.models.columns.families import Reading
+from tallybayes.models.columns.mixed import warn_of_mixed
+from tallybayes.models.columns.rows import (
     Names,
     RowsToCount,
     as_scored,
@@ -46,6 +43,9 @@ from tallybayes.models.table_columns import (
     warn_of_unknown_keys,
     warn_of_unseen,
 )
+from tallybayes.models.data_warnings.odd_values import warn_of_odd_values
+from tallybayes.models.merge_rules import need_same_declarations
+from tallybayes.models.table import Chosen, TableModel
 from tallybayes.schema import Schema
 from tallybayes.tables import Table, read_table
 from tallybayes.tally import TableTally

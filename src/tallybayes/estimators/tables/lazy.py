@@ -24,12 +24,12 @@ from tallybayes.estimators.base import class_prior_of
 from tallybayes.estimators.labels import label_array, labels_and_codes
 from tallybayes.families.selection.choice import UNDECLARED
 from tallybayes.inspection.explanation import Explanation, explanation_of
-from tallybayes.models.column_declarations import Declared, declared, names_declared
-from tallybayes.models.column_families import Reading
+from tallybayes.models.columns.declarations import Declared, declared, names_declared
+from tallybayes.models.columns.families import Reading
+from tallybayes.models.columns.mixed import Held
+from tallybayes.models.columns.rows import Names, rows_to_score
 from tallybayes.models.data_warnings.odd_values import Watched, warn_of_odd_values
-from tallybayes.models.mixed_columns import Held
 from tallybayes.models.table import TableModel
-from tallybayes.models.table_columns import Names, rows_to_score
 from tallybayes.parameters import Unseen
 from tallybayes.tables import Column, Numbers, Strings, Table, read_table
 from tallybayes.tally import TableTally

@@ -15,8 +15,8 @@ from tallybayes.estimators.tables.calibrated import Calibrated, Criterion
 from tallybayes.families.priors.dirichlet import Estimate
 from tallybayes.inspection.importances import column_importances, column_tables
 from tallybayes.models.calibration import Method
-from tallybayes.models.column_declarations import Declared
-from tallybayes.models.column_families import Reading
+from tallybayes.models.columns.declarations import Declared
+from tallybayes.models.columns.families import Reading
 from tallybayes.parameters import Unseen
 
 __all__ = ["NaiveBayes"]

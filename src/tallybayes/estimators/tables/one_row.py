@@ -17,8 +17,8 @@ from tallybayes.engines.groups import Group, cross_group, level_group, number_gr
 from tallybayes.engines.memory.table_score import TableScore
 from tallybayes.engines.memory.tables import text_group
 from tallybayes.estimators.labels import label_array, labels_and_codes, read_labels, sorted_labels
-from tallybayes.models.column_declarations import Declared
-from tallybayes.models.mixed_columns import Held, held_values
+from tallybayes.models.columns.declarations import Declared
+from tallybayes.models.columns.mixed import Held, held_values
 from tallybayes.schema import Columns, Kind, Schema
 from tallybayes.tables.objects import as_scalar, as_text
 from tallybayes.tally import (

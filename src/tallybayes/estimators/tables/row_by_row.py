@@ -20,10 +20,10 @@ from tallybayes.estimators.tables.one_row import (
     row_scorer,
 )
 from tallybayes.models.class_weights import ClassWeights, by_label
-from tallybayes.models.column_declarations import Declared, names_declared
+from tallybayes.models.columns.declarations import Declared, names_declared
+from tallybayes.models.columns.rows import Names, warn_of_unknown_keys
 from tallybayes.models.live import Outgrown, live_score
 from tallybayes.models.table import TableModel
-from tallybayes.models.table_columns import Names, warn_of_unknown_keys
 from tallybayes.scoring import warn_ruled_out
 from tallybayes.tally import TableTally
 

@@ -24,14 +24,14 @@ from tallybayes.inspection.explanation import Explanation, explanation_of
 from tallybayes.inspection.frames import frame
 from tallybayes.inspection.weighted_summary import summary_of, term_frame
 from tallybayes.inspection.weighted_warnings import warn_of_rows
-from tallybayes.models.column_declarations import Declared
-from tallybayes.models.column_families import Reading
+from tallybayes.models.columns.declarations import Declared
+from tallybayes.models.columns.families import Reading
 from tallybayes.models.table import Chosen
-from tallybayes.models.weighted import WeightedModel
-from tallybayes.models.weighted_fit import (
+from tallybayes.models.weighted.fit import (
     learned_weighting,
     simplified_weighting,
 )
+from tallybayes.models.weighted.model import WeightedModel
 from tallybayes.models.weighting import Weighting
 from tallybayes.tables import Numbers, Table
 from tallybayes.weighted.fit.options import FitOptions

@@ -13,7 +13,7 @@ from tallybayes._kernels import GivenVocabulary, TextRules
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.estimators.text.count_vectorizer import CountVectorizer
 from tallybayes.estimators.text.term_rules import rules_of
-from tallybayes.models.documents import Spelling, spelling_of
+from tallybayes.models.documents.weighted import Spelling, spelling_of
 from tallybayes.tally import TermCounts
 from tallybayes.tally.term_arrays import term_array
 from tallybayes.tokens import count_given, count_hashed

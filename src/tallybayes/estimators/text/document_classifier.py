@@ -23,7 +23,7 @@ from tallybayes.estimators.text.given_documents import (
 )
 from tallybayes.estimators.text.unlabelled_documents import need_labels
 from tallybayes.inspection.documents import DocumentExplanation, explain_document, top_terms
-from tallybayes.models.text_model import TextModel
+from tallybayes.models.documents.contract import TextModel
 from tallybayes.tally import TermCounts
 from tallybayes.tokens.rows import Documents
 

@@ -23,11 +23,11 @@ from tallybayes.estimators.text.given_documents import (
     weights_of,
 )
 from tallybayes.estimators.text.unlabelled_documents import need_labels, split_labels
-from tallybayes.models.documents import WeightedLearner
-from tallybayes.models.part_labelled import softly_counted, with_unlabelled_of
-from tallybayes.models.plain_documents import EVENTS, PlainLearner
-from tallybayes.models.term_values import Transforms
-from tallybayes.models.text_model import TextLearner, TextModel
+from tallybayes.models.documents.contract import TextLearner, TextModel
+from tallybayes.models.documents.part_labelled import softly_counted, with_unlabelled_of
+from tallybayes.models.documents.plain import EVENTS, PlainLearner
+from tallybayes.models.documents.term_values import Transforms
+from tallybayes.models.documents.weighted import WeightedLearner
 from tallybayes.tally import TermCounts
 from tallybayes.tokens import MARKS
 

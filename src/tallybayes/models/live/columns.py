@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.models.columns.mixed import A_NUMBER
 from tallybayes.models.live.cells import LiveCells, Touched
-from tallybayes.models.mixed_columns import A_NUMBER
 from tallybayes.tables.objects import as_scalar, as_text
 
 __all__ = ["Outgrown", "Together", "columns_together", "live_column"]

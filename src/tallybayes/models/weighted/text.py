@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes.engines.memory.score_kinds import text_part
 from tallybayes.families.contract.column_family import Context
-from tallybayes.models.column_declarations import Declared
+from tallybayes.models.columns.declarations import Declared
 from tallybayes.models.table import TableModel
 from tallybayes.tables import Empty, Strings, Table
 from tallybayes.tally import UNIT_ROWS, TextCounts

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tallybayes.errors import UnseenLevel, UnseenWarning, warn_user
-from tallybayes.models.column_declarations import Declared
-from tallybayes.models.mixed_columns import Held, levels_asked
+from tallybayes.models.columns.declarations import Declared
+from tallybayes.models.columns.mixed import Held, levels_asked
 from tallybayes.schema import Schema
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import number_of_text, strings_of

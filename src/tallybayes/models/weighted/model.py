@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from tallybayes.models.column_families import ColumnReading
+from tallybayes.models.columns.families import ColumnReading
 from tallybayes.models.table import Chosen, Contributions, TableModel
-from tallybayes.models.weighted_terms import Term, columns_read, terms_of
-from tallybayes.models.weighted_text import ScoreWithText, TextColumns, text_columns_of
+from tallybayes.models.weighted.terms import Term, columns_read, terms_of
+from tallybayes.models.weighted.text import ScoreWithText, TextColumns, text_columns_of
 from tallybayes.models.weighting import PartNow, Weighting, WeightingNow, apply_weighting
 from tallybayes.tables import Table
 from tallybayes.tally import ClassCounts

@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.models.documents import DocumentModel, WeightedLearner, orders_of, term_table
-from tallybayes.models.text_model import TextModel
+from tallybayes.models.documents.contract import TextModel
+from tallybayes.models.documents.weighted import (
+    DocumentModel,
+    WeightedLearner,
+    orders_of,
+    term_table,
+)
 from tallybayes.tally import TermCounts
 from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.documents.part_labelled import PartLabelled

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from tallybayes.errors import FamilyWarning, warn_user
-from tallybayes.models.column_declarations import Declared
+from tallybayes.models.columns.declarations import Declared
 from tallybayes.models.data_warnings.tiny_columns import tiny_columns, warn_of_tiny
 from tallybayes.tally import GridCounts, Moments, TableTally
 

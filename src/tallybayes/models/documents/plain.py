@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from tallybayes.errors import IncompatibleTallies
-from tallybayes.models.events import (
+from tallybayes.models.documents.events import (
     Bernoulli,
     Coefficients,
     Complement,
@@ -20,8 +20,8 @@ from tallybayes.models.events import (
     Multinomial,
     Sums,
 )
-from tallybayes.models.left_out_documents import left_out_blocks, prior_without
-from tallybayes.models.term_values import FixedIdf, Transforms, inverse_document_frequency
+from tallybayes.models.documents.left_out import left_out_blocks, prior_without
+from tallybayes.models.documents.term_values import FixedIdf, Transforms, inverse_document_frequency
 from tallybayes.tally import TermCounts
 from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.documents.held_out import DocumentFigures

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.models.column_families import ColumnReading
+from tallybayes.models.columns.families import ColumnReading
+from tallybayes.models.columns.mixed import Held
 from tallybayes.models.data_warnings.identifiers import is_identifier, warn_of_identifier
-from tallybayes.models.mixed_columns import Held
 from tallybayes.models.table import TableModel
 from tallybayes.models.weighting import Weighting, WeightingNow
 from tallybayes.parameters import Description

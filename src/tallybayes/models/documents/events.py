@@ -23,7 +23,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.models.left_out_documents import LeftOut
+from tallybayes.models.documents.left_out import LeftOut
 
 __all__ = ["Bernoulli", "Coefficients", "Complement", "Event", "Multinomial", "Sums"]
 

@@ -27,9 +27,9 @@ from tallybayes.families.selection.choice import (
     choose,
     read_each_as,
 )
-from tallybayes.models.column_declarations import Declared
+from tallybayes.models.columns.declarations import Declared
+from tallybayes.models.columns.mixed import A_NUMBER
 from tallybayes.models.data_warnings.identifiers import is_identifier, warn_of_identifier
-from tallybayes.models.mixed_columns import A_NUMBER
 from tallybayes.parameters import Unseen
 from tallybayes.tally import GridCounts, LevelCounts, Moments, TableTally, TextCounts
 from tallybayes.tally.base import RESIDUE

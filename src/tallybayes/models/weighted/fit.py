@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from tallybayes.labels import are_among
 from tallybayes.leaving_out import posterior_without
-from tallybayes.models.weighted import WeightedModel
-from tallybayes.models.weighted_terms import left_out
+from tallybayes.models.weighted.model import WeightedModel
+from tallybayes.models.weighted.terms import left_out
 from tallybayes.models.weighting import (
     Figures,
     Weighting,

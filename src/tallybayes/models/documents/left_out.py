@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.models.term_values import (
+from tallybayes.models.documents.term_values import (
     Transforms,
     inverse_document_frequency,
     length_normalized,

@@ -1,0 +1,1 @@
+"""Weighted models: what was learned on rows, and how it scores."""
