@@ -32,6 +32,7 @@ __all__ = [
     "RuledOutWarning",
     "SlowTokensWarning",
     "SmoothingWarning",
+    "SourceError",
     "StaleWarning",
     "TallyWarning",
     "UnderflowWarning",
@@ -136,6 +137,10 @@ class NegativeTally(ValueError):
     ) -> None:
         super().__init__(message)
         self.label, self.column = label, column
+
+
+class SourceError(ValueError):
+    """A source of rows cannot be read: what it is, where in it, and what to do."""
 
 
 class UnseenLevel(ValueError):

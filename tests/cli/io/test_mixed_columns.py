@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tallybayes import NaiveBayes, WeightedNaiveBayes, load
-from tallybayes.cli.io.batch import stacked
-from tallybayes.cli.io.cells import Spelling, cells, first_text, value_of
+from tallybayes.sources.batch import stacked
+from tallybayes.sources.cells import Spelling, cells, first_text, value_of
 
 ROWS = 600
 PLACES = {"first": 0, "middle": 311, "last": ROWS - 1}

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tallybayes.cli.io.cells import Misfit, Spelling, cells, kind_of
+from tallybayes.sources.cells import Misfit, Spelling, cells, kind_of
 
 ALL = [
     "comma.csv",
@@ -245,7 +245,7 @@ def test_the_delimiter_is_found(run, tmp_path, delimiter):
 def test_utf_16_is_named_with_the_option_that_reads_it(run, tmp_path):
     (tmp_path / "t.csv").write_text("x,y\n1,a\n2,b\n", "utf-16")
     words = ("fit", "--plain", "t.csv", "--target", "y")
-    assert "add --encoding utf-16" in run(*words, code=1).line
+    assert "--encoding utf-16" in run(*words, code=1).line
     assert run(*words, "--encoding", "utf-16", "--json").document["rows"] == 2.0
 
 

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
 import typer
 
-from tallybayes.cli.io.sniffing import Format, only_character
+from tallybayes.cli.terminal import interrupts
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
+from tallybayes.sources.sniffing import Format
 
 if TYPE_CHECKING:
     from tallybayes.cli.io.document_file import DocumentFile
     from tallybayes.cli.io.documents.source import DocumentSource
     from tallybayes.cli.io.model_file import ModelFile
-    from tallybayes.cli.io.source import Source
+    from tallybayes.sources.data_file import DataFile
 
 __all__ = ["TEXT_FORMATS", "Reading", "reads", "reads_labels", "reads_training"]
 
@@ -119,6 +120,15 @@ OF_LABELS = ("skip_unlabelled", "label")  # options for where labels are read
 OF_MODELS = ("text", "label")  # and for where a model says what is expected
 
 
+def only_character(delimiter: str) -> str:
+    """A delimiter as a person types it: one character, or "tab"."""
+    named = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+    delimiter = named.get(delimiter.lower(), delimiter)
+    if len(delimiter) != 1 or ord(delimiter) > 127 or delimiter in '"\r\n':
+        raise Failure(f"--delimiter {delimiter!r} is not one ASCII character, nor tab", USAGE)
+    return delimiter
+
+
 class Reading:
     """How files are read, as the options say.
 
@@ -160,18 +170,19 @@ class Reading:
         self.null, self.null_of = _null_strings(null or [])
         self.encoding, self.block = encoding, block
 
-    def open(self, paths: list[str], file: ModelFile | None = None) -> Source:
+    def open(self, paths: list[str], file: ModelFile | None = None) -> DataFile:
         """A data file with these options; what they leave open is as it was for the model."""
-        from tallybayes.cli.io.cells import MISSING
-        from tallybayes.cli.io.source import BLOCK, Source
+        from tallybayes.sources.cells import MISSING
+        from tallybayes.sources.data_file import BLOCK, DataFile
 
+        interrupts.keep_from_arrow()
         missing, decimal = (MISSING, ".") if file is None else (file.missing, file.decimal)
         missing_of = {} if file is None else dict(file.missing_of)
         if self.only_null:
             missing, missing_of = ("",), {}
         for name, strings in self.null_of.items():
             missing_of[name] = tuple(dict.fromkeys([*missing_of.get(name, ()), *strings]))
-        source = Source(
+        source = DataFile(
             self._one_table(paths),
             format=cast("Format | None", self.format),
             delimiter=self.delimiter,

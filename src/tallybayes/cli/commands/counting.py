@@ -11,10 +11,7 @@ import pyarrow as pa
 
 from tallybayes.cli.arguments.class_weights import ClassWeight
 from tallybayes.cli.commands.sampling import SAMPLE, WEIGHTED_SAMPLE, Sample
-from tallybayes.cli.io.batch import Batch, Labelled, gathered
-from tallybayes.cli.io.cells import Kind, Misfit
 from tallybayes.cli.io.model_file import ModelFile, labels_of, need_labels
-from tallybayes.cli.io.source import Source
 from tallybayes.cli.io.strays import need_finite
 from tallybayes.cli.io.targets import need_columns
 from tallybayes.cli.terminal.console import Bar, note
@@ -23,6 +20,9 @@ from tallybayes.errors import StaleWarning
 from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.estimators.tables.naive_bayes import NaiveBayes
 from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
+from tallybayes.sources.batch import Batch, Labelled, gathered
+from tallybayes.sources.cells import Kind, Misfit
+from tallybayes.sources.data_file import DataFile
 
 __all__ = ["Counting"]
 
@@ -35,7 +35,7 @@ class Counting:
 
     Parameters
     ----------
-    source : Source
+    source : DataFile
     target : str
     families : dict
         Declared families; None leaves the column out.
@@ -47,7 +47,7 @@ class Counting:
         By which the counts of all rows are multiplied at the end.
     """
 
-    source: Source
+    source: DataFile
     target: str
     families: dict[str, Any]
     plain: bool

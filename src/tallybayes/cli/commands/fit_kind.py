@@ -16,7 +16,7 @@ from tallybayes.cli.io.places import need_data, need_place
 from tallybayes.cli.terminal.failures import USAGE, Failure
 
 if TYPE_CHECKING:
-    from tallybayes.cli.io.source import Source
+    from tallybayes.sources.data_file import DataFile
 
 __all__ = ["fit_of_its_kind"]
 
@@ -55,8 +55,8 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
         _need_levels(given.column, families)
     path = given.model_path
     _need_files(given, path)
-    from tallybayes.cli.io.stream import read_once
     from tallybayes.cli.io.targets import need_columns
+    from tallybayes.sources.stream import read_once
 
     source = reading.open(given.train)
     if source.header is not None:
@@ -107,7 +107,7 @@ def _fit_documents(given: FitOptions, reading: Reading) -> None:
 
 
 def _fit_column(
-    given: FitOptions, reading: Reading, source: Source, column: str, families: dict[str, Any]
+    given: FitOptions, reading: Reading, source: DataFile, column: str, families: dict[str, Any]
 ) -> None:
     """Trains on a column of documents."""
     settings = given.text_settings()
@@ -137,7 +137,7 @@ def _has_parameters(column: str) -> bool:
 
 
 def _is_alone(
-    source: Source, text_columns: list[str], target: str, families: dict[str, Any]
+    source: DataFile, text_columns: list[str], target: str, families: dict[str, Any]
 ) -> bool:
     """Whether a column of text is the only one that is read."""
     columns = source.header if source.header is not None else source.first_keys

@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 from tallybayes.cli.arguments.reading import Reading
 from tallybayes.cli.commands.kinds import kind_of, loaded
-from tallybayes.cli.io.batch import Labelled
 from tallybayes.cli.io.locking import alone
 from tallybayes.cli.io.places import need_place
 from tallybayes.cli.report.doubts import note_new_classes, note_unlabelled
 from tallybayes.cli.terminal.console import document, line, number_of, progress, say
 from tallybayes.cli.terminal.failures import Failure
 from tallybayes.errors import NegativeTally
+from tallybayes.sources.batch import Labelled
 
 __all__ = ["learn"]
 

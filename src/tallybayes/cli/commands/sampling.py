@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tallybayes.cli.io.batch import Labelled, stacked
 from tallybayes.engines.sampling import row_hashes
+from tallybayes.sources.batch import Labelled, stacked
 
 __all__ = ["SAMPLE", "WEIGHTED_SAMPLE", "Sample"]
 

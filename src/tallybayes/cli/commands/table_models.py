@@ -7,13 +7,13 @@ from typing import Any
 from tallybayes.cli.commands.model_kind import Kind
 from tallybayes.cli.commands.sampling import WEIGHTED_SAMPLE, Sample
 from tallybayes.cli.io.model_file import ModelFile
-from tallybayes.cli.io.source import Source
 from tallybayes.cli.io.strays import need_finite, note_strays, strings_beside_numbers
 from tallybayes.cli.report.doubts import note_stale
 from tallybayes.cli.terminal.console import Bar, note
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.estimators.tables.calibrated import Calibrated
 from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
+from tallybayes.sources.data_file import DataFile
 
 __all__ = ["TableModels"]
 
@@ -23,7 +23,7 @@ OPEN = {None, "number or date"}  # kinds of columns without a value so far
 class TableModels(Kind):
     """Models of tables."""
 
-    def explain(self, file: ModelFile, source: Source, row: int | None, json: bool) -> None:
+    def explain(self, file: ModelFile, source: DataFile, row: int | None, json: bool) -> None:
         from tallybayes.cli.report.explaining import explain
 
         if row is None:
@@ -45,7 +45,7 @@ class TableModels(Kind):
             raise Failure(f"--parts is for weighted models, and {path} is a plain one", USAGE)
 
     def reweight(
-        self, file: ModelFile, source: Source, bar: Bar, target: str | None, parts: Any
+        self, file: ModelFile, source: DataFile, bar: Bar, target: str | None, parts: Any
     ) -> int:
         if parts is not None:
             file.model.set_params(parts=parts)
@@ -87,10 +87,10 @@ class TableModels(Kind):
     def before_learning(self, file: ModelFile) -> Any:
         return strings_beside_numbers(file.model)
 
-    def need_sound(self, file: ModelFile, source: Source) -> None:
+    def need_sound(self, file: ModelFile, source: DataFile) -> None:
         need_finite(file.model, source)
 
-    def after_learning(self, file: ModelFile, source: Source, before: Any) -> None:
+    def after_learning(self, file: ModelFile, source: DataFile, before: Any) -> None:
         note_strays(file, source, known=before)
 
     def note_stale(self, file: ModelFile, path: str) -> None:

@@ -12,7 +12,6 @@ from tallybayes.cli.commands.held_out import held_out_figures
 from tallybayes.cli.commands.scoring import figures_of, figures_of_fit
 from tallybayes.cli.io.locking import alone
 from tallybayes.cli.io.model_file import ModelFile
-from tallybayes.cli.io.source import Source
 from tallybayes.cli.io.strays import note_strays
 from tallybayes.cli.report.doubts import note_doubts, note_unlabelled
 from tallybayes.cli.report.figures import Figures
@@ -25,6 +24,7 @@ from tallybayes.cli.report.schema_view import (
 )
 from tallybayes.cli.terminal.console import document, line, note, number_of, progress, say
 from tallybayes.inspection.weighted_summary import NOTHING
+from tallybayes.sources.data_file import DataFile
 
 __all__ = ["FitRequest", "fit"]
 
@@ -62,7 +62,7 @@ class FitRequest:
     json: bool
 
 
-def fit(request: FitRequest, source: Source, reading: Reading) -> None:
+def fit(request: FitRequest, source: DataFile, reading: Reading) -> None:
     """Trains, saves, measures, and reports."""
     path = request.output
     counting = Counting(
@@ -107,7 +107,7 @@ def fit(request: FitRequest, source: Source, reading: Reading) -> None:
 
 def _document(
     request: FitRequest,
-    source: Source,
+    source: DataFile,
     file: ModelFile,
     figures: Figures | None,
     informative: list[Informative],

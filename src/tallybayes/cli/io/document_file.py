@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.cli.io.batch import Labelled
 from tallybayes.cli.io.documents.source import DocumentBatch, DocumentSource
 from tallybayes.cli.io.known_classes import KnownClasses
 from tallybayes.cli.terminal.console import Bar
@@ -18,6 +17,7 @@ from tallybayes.errors import ModelFileError
 from tallybayes.estimators.persistence.model_files import save
 from tallybayes.estimators.text.text_nb import TextNB
 from tallybayes.persistence.checks import Unfit, optional, record, text
+from tallybayes.sources.batch import Labelled
 
 if TYPE_CHECKING:
     from tallybayes.cli.arguments.reading import Reading

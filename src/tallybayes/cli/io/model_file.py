@@ -10,11 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tallybayes.cli.io.batch import Batch, Labelled, gathered
-from tallybayes.cli.io.cells import MISSING, Kind, Misfit
-from tallybayes.cli.io.foreign import header_hint
 from tallybayes.cli.io.known_classes import KnownClasses
-from tallybayes.cli.io.source import Source
 from tallybayes.cli.io.targets import need_target
 from tallybayes.cli.terminal.console import Bar
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
@@ -34,6 +30,10 @@ from tallybayes.persistence.checks import (
     record,
     text,
 )
+from tallybayes.sources.batch import Batch, Labelled, gathered
+from tallybayes.sources.cells import MISSING, Kind, Misfit
+from tallybayes.sources.data_file import DataFile
+from tallybayes.sources.foreign import header_hint
 
 if TYPE_CHECKING:
     from tallybayes.cli.arguments.reading import Reading
@@ -65,7 +65,7 @@ def _renamed(own: Any) -> Any:
     return {RENAMED.get(name, name): value for name, value in own.items()}
 
 
-def labels_of(source: Source, batch: Batch, target: str) -> tuple[Batch, NDArray[Any]]:
+def labels_of(source: DataFile, batch: Batch, target: str) -> tuple[Batch, NDArray[Any]]:
     """The labels as strings, and the rows that have one; others are an error, or are left out."""
     column = batch.table.column(target).cast(pa.string())
     if column.null_count:
@@ -81,7 +81,7 @@ def labels_of(source: Source, batch: Batch, target: str) -> tuple[Batch, NDArray
     return batch, np.array(column.to_pylist(), dtype=np.str_)
 
 
-def need_labels(source: Source, n_rows: int, target: str) -> None:
+def need_labels(source: DataFile, n_rows: int, target: str) -> None:
     """Raises where no row had a label."""
     if not n_rows:
         raise Failure(f"{source.name}: none of its {source.unlabelled:,} rows has a {target!r}")
@@ -217,7 +217,7 @@ class ModelFile(KnownClasses):
         numbers = ["dates" if self.kinds.get(name) == "date" else "numbers"] * held.numbers
         return " and ".join([*numbers, *["strings"] * held.strings])
 
-    def open(self, paths: list[str], reading: Reading) -> Source:
+    def open(self, paths: list[str], reading: Reading) -> DataFile:
         """Rows for this model."""
         return reading.open(paths, self)
 
@@ -235,7 +235,7 @@ class ModelFile(KnownClasses):
         self.model.forget(rows.batch.table, self.own_labels(rows.labels))
 
     def batches(
-        self, source: Source, bar: Bar, what: str, also: str | None, learning: bool = False
+        self, source: DataFile, bar: Bar, what: str, also: str | None, learning: bool = False
     ) -> Iterator[Batch]:
         """Batches with the model's columns, and with the column `also`.
 
@@ -282,7 +282,7 @@ class ModelFile(KnownClasses):
             return "number"
         return kind
 
-    def _need_no_other_spelling(self, source: Source, lacking: list[str]) -> None:
+    def _need_no_other_spelling(self, source: DataFile, lacking: list[str]) -> None:
         """Raises where keys that rows lack stand there in another spelling."""
         unknown = [key for key in source.columns if key not in self.names and key != self.target]
         for name in lacking:
@@ -293,7 +293,7 @@ class ModelFile(KnownClasses):
                 )
 
     def labelled(
-        self, source: Source, bar: Bar, what: str, target: str | None, learning: bool = False
+        self, source: DataFile, bar: Bar, what: str, target: str | None, learning: bool = False
     ) -> Iterator[Labelled]:
         """Batches and their labels."""
         target = target or self.target

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tallybayes.cli.io.foreign import need_local
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.replacing import need_writable
+from tallybayes.sources.foreign import need_local
 
 __all__ = ["is_model", "need_data", "need_folder", "need_model", "need_place"]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from tallybayes.cli.io.foreign import header_hint
-from tallybayes.cli.io.source import Source
 from tallybayes.cli.terminal.failures import Failure, suggestion
 from tallybayes.errors import listed
+from tallybayes.sources.data_file import DataFile
+from tallybayes.sources.foreign import header_hint
 
 __all__ = ["need_columns", "need_target"]
 
 
-def need_target(source: Source, target: str, columns: list[str]) -> None:
+def need_target(source: DataFile, target: str, columns: list[str]) -> None:
     """Raises where the data has no such column."""
     if target not in columns:
         hint = suggestion(target, columns) or _header_hint(source, columns)
@@ -23,16 +23,18 @@ def need_target(source: Source, target: str, columns: list[str]) -> None:
         )
 
 
-def _header_hint(source: Source, columns: list[str]) -> str:
+def _header_hint(source: DataFile, columns: list[str]) -> str:
     return header_hint(columns) if source.format == "csv" else ""
 
 
-def need_columns(source: Source, target: str, families: dict[str, Any], columns: list[str]) -> None:
+def need_columns(
+    source: DataFile, target: str, families: dict[str, Any], columns: list[str]
+) -> None:
     """Raises where the columns of a training file are not those that the options name.
 
     Parameters
     ----------
-    source : Source
+    source : DataFile
     target : str
     families : dict
         By the column's name, as --column gives them.

@@ -18,11 +18,11 @@ import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tallybayes.cli.io.sniffing import FORMATS
 from tallybayes.cli.terminal.escapes import formula_safe, json_safe, visible
 from tallybayes.cli.terminal.failures import USAGE, Failure, naming_output
 from tallybayes.cli.terminal.interrupts import replacement_of
 from tallybayes.replacing import replacing
+from tallybayes.sources.sniffing import FORMATS
 
 __all__ = ["Writer", "writing"]
 

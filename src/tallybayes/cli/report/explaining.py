@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.cli.io.batch import Batch
-from tallybayes.cli.io.cells import value_of
 from tallybayes.cli.io.model_file import ModelFile
-from tallybayes.cli.io.source import Source
 from tallybayes.cli.terminal.console import cut, document, line, number_of, progress, say, table
 from tallybayes.cli.terminal.failures import Failure
+from tallybayes.sources.batch import Batch
+from tallybayes.sources.cells import value_of
+from tallybayes.sources.data_file import DataFile
 
 __all__ = ["explain"]
 
@@ -19,7 +19,7 @@ MOST = 25  # columns that are shown
 WIDEST = 30  # letters of a value
 
 
-def explain(file: ModelFile, source: Source, row: int, json: bool) -> None:
+def explain(file: ModelFile, source: DataFile, row: int, json: bool) -> None:
     """Explains one row, to people or to machines."""
     batch = _row(file, source, row)
     with source.locating(batch):
@@ -46,7 +46,7 @@ def explain(file: ModelFile, source: Source, row: int, json: bool) -> None:
     _say(file, source.place(row), proba, order.tolist(), rows, total)
 
 
-def _row(file: ModelFile, source: Source, row: int) -> Batch:
+def _row(file: ModelFile, source: DataFile, row: int) -> Batch:
     """The row alone."""
     seen = 0
     with progress() as bar:

@@ -7,7 +7,15 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["exit_code", "happened", "install", "message", "need_none", "replacement_of"]
+__all__ = [
+    "exit_code",
+    "happened",
+    "install",
+    "keep_from_arrow",
+    "message",
+    "need_none",
+    "replacement_of",
+]
 
 _seen: int | None = None  # the signal
 _waits = False  # while a file is replaced and that is noted, which belong together
@@ -32,6 +40,13 @@ def install() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _interrupt)
+
+
+def keep_from_arrow() -> None:
+    """Arrow leaves Ctrl-C to Python's own handler."""
+    import pyarrow
+
+    pyarrow.enable_signal_handlers(False)
 
 
 def happened() -> bool:

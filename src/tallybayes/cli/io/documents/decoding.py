@@ -5,8 +5,8 @@ from __future__ import annotations
 import codecs
 import re
 
-from tallybayes.cli.io.foreign import PACKED
 from tallybayes.cli.terminal.failures import Failure
+from tallybayes.sources.foreign import PACKED
 
 __all__ = ["decoded"]
 

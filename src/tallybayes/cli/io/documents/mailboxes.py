@@ -14,8 +14,8 @@ from pathlib import Path
 
 from tallybayes.cli.io.documents.message import header_of, message_of, text_of
 from tallybayes.cli.io.documents.source import Document, DocumentSource
-from tallybayes.cli.io.stream import Stream
 from tallybayes.cli.terminal.failures import Failure
+from tallybayes.sources.stream import Stream
 
 __all__ = ["Mailboxes", "messages", "stem_of"]
 

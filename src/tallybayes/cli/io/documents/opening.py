@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from tallybayes.cli.io.sniffing import FORMATS, Format
+from tallybayes.cli.terminal import interrupts
 from tallybayes.cli.terminal.failures import USAGE, Failure
+from tallybayes.sources.sniffing import FORMATS, Format
 
 if TYPE_CHECKING:
     from tallybayes.cli.io.documents.source import DocumentSource
@@ -118,9 +119,10 @@ def open_documents(paths: list[str], wanted: Wanted) -> DocumentSource:
 
 def _rows(path: str, wanted: Wanted) -> DocumentSource:
     from tallybayes.cli.io.documents.rows import DocumentRows
-    from tallybayes.cli.io.source import Source
+    from tallybayes.sources.data_file import DataFile
 
-    source = Source(
+    interrupts.keep_from_arrow()
+    source = DataFile(
         path,
         format=cast("Format | None", wanted.format),
         delimiter=wanted.delimiter,

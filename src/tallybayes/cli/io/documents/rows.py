@@ -7,13 +7,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from tallybayes.cli.io.batch import Batch
-from tallybayes.cli.io.cells import as_strings
 from tallybayes.cli.io.documents.source import Document, DocumentSource
-from tallybayes.cli.io.source import Source
 from tallybayes.cli.io.targets import need_target
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
+from tallybayes.sources.batch import Batch
+from tallybayes.sources.cells import as_strings
+from tallybayes.sources.data_file import DataFile
 
 __all__ = ["DocumentRows"]
 
@@ -25,7 +25,7 @@ class DocumentRows(DocumentSource):
 
     Parameters
     ----------
-    source : Source
+    source : DataFile
     column : str or None
         Of the documents; None is the only one beside the labels.
     target : str or None
@@ -41,7 +41,7 @@ class DocumentRows(DocumentSource):
 
     def __init__(
         self,
-        source: Source,
+        source: DataFile,
         column: str | None,
         target: str | None,
         label: str | None,

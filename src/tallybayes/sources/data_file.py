@@ -9,9 +9,10 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from tallybayes.cli.io import columnar, delimited, jsonlines
-from tallybayes.cli.io.batch import Batch
-from tallybayes.cli.io.cells import (
+from tallybayes.errors import SourceError
+from tallybayes.sources import columnar, delimited, jsonlines
+from tallybayes.sources.batch import Batch
+from tallybayes.sources.cells import (
     MISSING,
     Kind,
     Misfit,
@@ -21,20 +22,17 @@ from tallybayes.cli.io.cells import (
     first_text,
     settled,
 )
-from tallybayes.cli.io.foreign import need_readable
-from tallybayes.cli.io.sniffing import Format, format_of, need_text
-from tallybayes.cli.io.stream import Stream, read_once
-from tallybayes.cli.terminal.failures import Failure
+from tallybayes.sources.foreign import need_readable
+from tallybayes.sources.sniffing import Format, format_of, need_text
+from tallybayes.sources.stream import Stream, read_once
 
-__all__ = ["BLOCK", "Source"]
-
-pa.enable_signal_handlers(False)  # Python's own handler is enough, and is not lost
+__all__ = ["BLOCK", "DataFile"]
 
 BLOCK = 1 << 20  # bytes that are parsed at a time
 ROW = 64  # bytes that a row of a columnar format is taken to have
 
 
-class Source:
+class DataFile:
     """One input.
 
     Parameters
@@ -106,7 +104,7 @@ class Source:
             need_text(self.name, head)
             self._first_keys = jsonlines.first_keys(head)
         elif self.once:
-            raise Failure(
+            raise SourceError(
                 f"{self.name} can be read only once, which {self.format} does not allow: save it "
                 "to a file first"
             )
@@ -176,7 +174,7 @@ class Source:
         ------
         Misfit
             For a cell that is not of its column's kind; `row` is one of the file.
-        Failure
+        SourceError
             For a file that cannot be read.
         """
         rows = self.unlabelled = 0
@@ -200,7 +198,7 @@ class Source:
                     kinds[name] = "number or text"
                     columns[name] = cells(column, kinds[name], name, spelling)
                 except pa.ArrowException:
-                    raise Failure(
+                    raise SourceError(
                         f"{self.name}: column {name!r} is of the type {column.type}; columns hold "
                         "numbers, strings, booleans or dates. Unpack it or leave it out"
                     ) from None
@@ -214,7 +212,7 @@ class Source:
             rows += batch.table.num_rows
             yield replace(batch, table=pa.table(columns))
         if not rows:
-            raise Failure(f"{self.name} has no rows below the header")
+            raise SourceError(f"{self.name} has no rows below the header")
 
     @property
     def columns(self) -> list[str]:
@@ -240,20 +238,20 @@ class Source:
         where = self.where(row)
         return f"Row {row:,}" + (f" ({where})" if where.startswith("line") else "")
 
-    def misfit(self, misfit: Misfit) -> Failure:
+    def misfit(self, misfit: Misfit) -> SourceError:
         """A cell that does not fit, as an error for a model whose kinds stand."""
-        return Failure(
+        return SourceError(
             f"{self.name}, {self.where(misfit.row)}: column {misfit.column!r} holds "
             f"{misfit.value!r}, which is not a {misfit.kind}, unlike the training data: correct "
             "it, leave it empty, or train with "
-            f"--column {misfit.column}=categorical"
+            f"the column as categorical (--column {misfit.column}=categorical on the command line)"
         )
 
-    def infinite(self, column: str, row: int) -> Failure:
+    def infinite(self, column: str, row: int) -> SourceError:
         """An infinite number, as an error."""
-        return Failure(
+        return SourceError(
             f"{self.name}, {self.where(row)}: column {column!r} is infinite: give a finite number, "
-            "or leave it empty (--null inf reads it as missing)"
+            "or leave it empty (on the command line, --null inf reads it as missing)"
         )
 
     @contextmanager
@@ -265,4 +263,4 @@ class Source:
             found = re.search(r"\brow (\d+)", str(error))
             row = int(batch.numbers[int(found[1])]) if found else 0
             where = f", {self.where(row)}" if found else ""
-            raise Failure(f"{self.name}{where}: {error}") from error
+            raise SourceError(f"{self.name}{where}: {error}") from error

@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.csv as pc_csv
 
-from tallybayes.cli.io.batch import Batch
-from tallybayes.cli.io.sniffing import delimiter_of, need_text
-from tallybayes.cli.io.stream import Stream, read_once
-from tallybayes.cli.terminal.failures import Failure
+from tallybayes.errors import SourceError
+from tallybayes.sources.batch import Batch
+from tallybayes.sources.sniffing import delimiter_of, need_text
+from tallybayes.sources.stream import Stream, read_once
 
 __all__ = ["Dialect", "batches", "dialect_of", "line_of_row"]
 
 csv.field_size_limit(2**31 - 1)
 
-UNEVEN = "correct it, or choose another --delimiter"
+UNEVEN = "correct it, or name the delimiter (--delimiter on the command line)"
 
 
 class Dialect(NamedTuple):
@@ -42,21 +42,21 @@ def dialect_of(path: str, head: bytes, delimiter: str | None, encoding: str) -> 
     text = codecs.getincrementaldecoder(encoding)("replace").decode(head).removeprefix("\ufeff")
     text = text.lstrip("\r\n")
     if "\0" in text:
-        raise Failure(f"{path} is a binary file, or not {encoding} text")
+        raise SourceError(f"{path} is a binary file, or not {encoding} text")
     delimiter = delimiter or delimiter_of(text)
     try:
         header = next(csv.reader(io.StringIO(text), delimiter=delimiter), [])
     except csv.Error as error:
         if "\r" in text and "\n" not in text:
-            raise Failure(
+            raise SourceError(
                 f"{path} has classic Mac line endings (CR alone): convert it with "
                 f"tr '\\r' '\\n' < {path}"
             ) from None
-        raise Failure(f"{path} does not begin with a header line of CSV ({error})") from None
+        raise SourceError(f"{path} does not begin with a header line of CSV ({error})") from None
     named = [name.strip() for name in header if name.strip()]
     for name in named:
         if named.count(name) > 1:
-            raise Failure(f"{path}: two columns are named {name!r}: rename or remove one")
+            raise SourceError(f"{path}: two columns are named {name!r}: rename or remove one")
     # a column without a name, as pandas writes its index, is not read
     header = [name.strip() or f"\0{i}" for i, name in enumerate(header)]
     return Dialect(delimiter, encoding, header, named)
@@ -92,26 +92,26 @@ def batches(path: str, stream: Stream, dialect: Dialect, block: int) -> Iterator
         raise _explained(path, dialect, error) from None
 
 
-def _explained(path: str, dialect: Dialect, error: Exception) -> Failure:
+def _explained(path: str, dialect: Dialect, error: Exception) -> SourceError:
     """A parser's error as one that names the line."""
     message = str(error)
     if "UTF8" in message or isinstance(error, UnicodeError):
-        return Failure(
+        return SourceError(
             f"{path} is not {dialect.encoding} text: name its encoding, such as "
-            "--encoding latin-1 or --encoding gb18030"
+            "latin-1 or gb18030 (--encoding on the command line)"
         )
     found = re.search(r"Expected (\d+) columns, got (\d+)", message)
     if found:
         at = re.search(r"Row #(\d+)", message)
         row = f"row {at[1]} (the header is row 1)" if at else "a row"
         where, advice = _first_uneven(path, dialect) or (row, UNEVEN)
-        return Failure(
+        return SourceError(
             f"{path}, {where} has {found[2]} field(s), but the header has {found[1]} "
             f"(delimiter {dialect.delimiter!r}): {advice}"
         )
     if "straddl" in message or "quote" in message.lower():
-        return Failure(f"{path}: a quoted field does not end, or a row is too long ({message})")
-    return Failure(f"{path}: {message}")
+        return SourceError(f"{path}: a quoted field does not end, or a row is too long ({message})")
+    return SourceError(f"{path}: {message}")
 
 
 def _text(path: str, dialect: Dialect) -> io.TextIOWrapper:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tallybayes.cli.io.cells import joined
+from tallybayes.sources.cells import joined
 
 __all__ = ["Batch", "Labelled", "gathered", "stacked"]
 

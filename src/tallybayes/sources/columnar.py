@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tallybayes.cli.io.batch import Batch
-from tallybayes.cli.io.stream import beginning
-from tallybayes.cli.terminal.failures import Failure
+from tallybayes.errors import SourceError
+from tallybayes.sources.batch import Batch
+from tallybayes.sources.stream import beginning
 
 __all__ = ["arrow", "names", "parquet"]
 
@@ -18,7 +18,7 @@ __all__ = ["arrow", "names", "parquet"]
 def _need_names(path: str, names: list[str]) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise Failure(f"{path}: two columns are named {name!r}: rename or remove one")
+            raise SourceError(f"{path}: two columns are named {name!r}: rename or remove one")
 
 
 def _sliced(parts: Iterable[Any], rows: int, total: int | None) -> Iterator[Batch]:
@@ -41,7 +41,7 @@ def names(path: str, format: str) -> list[str]:
             is_file = beginning(path).startswith(b"ARROW1")
             return list((pa.ipc.open_file if is_file else pa.ipc.open_stream)(file).schema.names)
     except pa.ArrowException as error:
-        raise Failure(
+        raise SourceError(
             f"{path} is a damaged or incomplete {format.title()} file ({error})"
         ) from None
 
@@ -53,7 +53,7 @@ def parquet(path: str, rows: int) -> Iterator[Batch]:
             _need_names(path, file.schema_arrow.names)
             yield from _sliced(file.iter_batches(rows), rows, file.metadata.num_rows)
     except pa.ArrowException as error:
-        raise Failure(f"{path} is a damaged or incomplete Parquet file ({error})") from None
+        raise SourceError(f"{path} is a damaged or incomplete Parquet file ({error})") from None
 
 
 def arrow(path: str, rows: int) -> Iterator[Batch]:
@@ -68,4 +68,4 @@ def arrow(path: str, rows: int) -> Iterator[Batch]:
             _need_names(path, reader.schema.names)
             yield from _sliced(parts, rows, None)
     except pa.ArrowException as error:
-        raise Failure(f"{path} is a damaged or incomplete Arrow file ({error})") from None
+        raise SourceError(f"{path} is a damaged or incomplete Arrow file ({error})") from None

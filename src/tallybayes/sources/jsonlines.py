@@ -9,10 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from tallybayes.cli.io.batch import Batch
-from tallybayes.cli.io.stream import Stream
-from tallybayes.cli.terminal.failures import Failure
-from tallybayes.errors import listed
+from tallybayes.errors import SourceError, listed
+from tallybayes.sources.batch import Batch
+from tallybayes.sources.stream import Stream
 
 __all__ = ["batches", "first_keys"]
 
@@ -25,7 +24,7 @@ def _column(values: list[Any], name: str, path: str, lines: list[int]) -> Any:
     for odd in (dict, list):
         if odd in types:
             at = next(i for i, value in enumerate(values) if type(value) is odd)
-            raise Failure(
+            raise SourceError(
                 f"{path}, line {lines[at]}: {name!r} holds {json.dumps(values[at])[:40]}; columns "
                 f"hold numbers, strings or true/false: unpack it, or leave it out of the file"
             )
@@ -59,13 +58,13 @@ def _rows(path: str, stream: Stream) -> Iterator[tuple[int, int, dict[str, Any]]
             row = json.loads(line)
         except ValueError as error:
             hint = HINT if line.lstrip().startswith(b"[") else ""
-            raise Failure(
+            raise SourceError(
                 f"{path}, line {number} is not valid JSON ({error}): JSON lines hold one object "
                 f"per line{hint}"
             ) from None
         if not isinstance(row, dict):
             hint = HINT if isinstance(row, list) else ": each line has to be one"
-            raise Failure(f"{path}, line {number} is not a JSON object{hint}")
+            raise SourceError(f"{path}, line {number} is not a JSON object{hint}")
         yield number, len(line), row
 
 
@@ -82,7 +81,7 @@ def batches(
     for number, length, row in _rows(path, stream):
         if not any(map(wanted, row)):
             has = f"it has {listed(row, 10)}" if row else "it is empty"
-            raise Failure(f"{path}, line {number} has none of the keys that are read: {has}")
+            raise SourceError(f"{path}, line {number} has none of the keys that are read: {has}")
         rows.append(row)
         lines.append(number)
         size += length

@@ -8,9 +8,9 @@ import io
 from pathlib import Path
 from typing import Literal
 
-from tallybayes.cli.terminal.failures import USAGE, Failure
+from tallybayes.errors import SourceError
 
-__all__ = ["FORMATS", "Format", "delimiter_of", "format_of", "need_text", "only_character"]
+__all__ = ["FORMATS", "Format", "delimiter_of", "format_of", "need_text"]
 
 Format = Literal["csv", "jsonl", "parquet", "arrow"]
 FORMATS: dict[str, Format] = {
@@ -40,7 +40,7 @@ def format_of(path: str, head: bytes) -> Format:
         return "jsonl"
     by_suffix = FORMATS.get(Path(path.removesuffix(".gz")).suffix.lower(), "csv")
     if by_suffix in ("parquet", "arrow"):
-        raise Failure(
+        raise SourceError(
             f"{path} is not a {by_suffix} file, although its name says so, or it is damaged"
         )
     return by_suffix
@@ -49,27 +49,22 @@ def format_of(path: str, head: bytes) -> Format:
 def need_text(path: str, head: bytes) -> None:
     """Raises for an empty file and for one that is not text."""
     if not head.strip():
-        raise Failure(f"{path} is empty: it needs a header line with the column names, and rows")
+        raise SourceError(
+            f"{path} is empty: it needs a header line with the column names, and rows"
+        )
     if b'"tallybayes"' in head[:4096] and b"\x00" in head[:8]:
-        raise Failure(
+        raise SourceError(
             f"{path} is a tallybayes model, but data is expected here: swap the arguments?"
         )
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise Failure(f"{path} is UTF-16 text: add --encoding utf-16")
-    if b"\x00" in head:
-        raise Failure(
-            f"{path} is a binary file of an unknown kind: data is CSV, JSON lines, Parquet or "
-            "Arrow (or text in another encoding: name it by --encoding)"
+        raise SourceError(
+            f"{path} is UTF-16 text: name its encoding (--encoding utf-16 on the command line)"
         )
-
-
-def only_character(delimiter: str) -> str:
-    """A delimiter as a person types it: one character, or "tab"."""
-    named = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
-    delimiter = named.get(delimiter.lower(), delimiter)
-    if len(delimiter) != 1 or ord(delimiter) > 127 or delimiter in '"\r\n':
-        raise Failure(f"--delimiter {delimiter!r} is not one ASCII character, nor tab", USAGE)
-    return delimiter
+    if b"\x00" in head:
+        raise SourceError(
+            f"{path} is a binary file of an unknown kind: data is CSV, JSON lines, Parquet or "
+            "Arrow (or text in another encoding: name that one)"
+        )
 
 
 def delimiter_of(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tallybayes.cli.terminal.failures import Failure
+from tallybayes.errors import SourceError
 
 __all__ = ["PACKED", "header_hint", "need_local", "need_readable"]
 
@@ -40,7 +40,7 @@ def need_local(path: str) -> None:
     if found:
         read = "curl -sL" if found[1].lower() in ("http", "https", "ftp") else "fetch"
         what = f"{read} '{path}' | tallybayes … -" if read != "fetch" else "download it first"
-        raise Failure(f"{path}: URLs are not read: {what}")
+        raise SourceError(f"{path}: URLs are not read: {what}")
 
 
 def need_readable(path: str, head: bytes) -> None:
@@ -54,24 +54,26 @@ def need_readable(path: str, head: bytes) -> None:
     """
     for magic, (name, tool) in PACKED.items():
         if head.startswith(magic):
-            raise Failure(f"{path} is {name}-compressed: {tool} {path} | tallybayes … -")
+            raise SourceError(f"{path} is {name}-compressed: {tool} {path} | tallybayes … -")
     if head.startswith(b"PK\x03\x04"):
-        raise Failure(f"{path} is {_archive(path, head)}")
+        raise SourceError(f"{path} is {_archive(path, head)}")
     if head[8:12] == b"DUCK":
-        raise Failure(f"{path} is a DuckDB database: duckdb -csv {path} 'FROM …' | tallybayes … -")
+        raise SourceError(
+            f"{path} is a DuckDB database: duckdb -csv {path} 'FROM …' | tallybayes … -"
+        )
     if head[257:262] == b"ustar":
-        raise Failure(
+        raise SourceError(
             f"{path} is a tar archive: tar -xOf {path} NAME | tallybayes … -; or "
             "unpack it, and give a folder of documents"
         )
     for magic, what in OTHERS.items():
         if head.startswith(magic):
-            raise Failure(f"{path} is {what.format(path=path)}")
+            raise SourceError(f"{path} is {what.format(path=path)}")
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:64].lower()
     if start.startswith((b"<!doctype html", b"<html")):
-        raise Failure(f"{path} is an HTML page, not the data: download the file it links to")
+        raise SourceError(f"{path} is an HTML page, not the data: download the file it links to")
     if start.startswith(b"<?xml"):
-        raise Failure(f"{path} is XML: convert it to CSV or JSON lines")
+        raise SourceError(f"{path} is XML: convert it to CSV or JSON lines")
 
 
 def _archive(path: str, head: bytes) -> str:

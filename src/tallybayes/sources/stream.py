@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from tallybayes.cli.terminal.failures import Failure
+from tallybayes.errors import SourceError
 
 __all__ = ["HEAD", "Stream", "beginning", "read_once"]
 
@@ -59,7 +59,9 @@ class Stream(io.RawIOBase):
                 self._pending = self._raw.read(HEAD)
             except (OSError, EOFError, zlib.error) as error:
                 self.close()
-                raise Failure(f"{path} is a damaged or incomplete gzip file ({error})") from None
+                raise SourceError(
+                    f"{path} is a damaged or incomplete gzip file ({error})"
+                ) from None
         else:
             self._packed = False
 
