@@ -41,17 +41,21 @@ def get_num_threads() -> int:
     int
         How many threads.
     """
-    global _chosen
     if getattr(_here, "shares", False):
         return 1
-    if _chosen is None:
-        given = os.environ.get("TALLYBAYES_NUM_THREADS")
-        if given is not None:
-            _chosen = _valid(given, "TALLYBAYES_NUM_THREADS")
-        else:
-            import joblib  # a dependency of scikit-learn; it knows affinity and cgroups
+    return _found() if _chosen is None else _chosen
 
-            _chosen = max(1, int(joblib.cpu_count()))
+
+def _found() -> int:
+    """The threads of the environment variable, else of the machine; found out once."""
+    global _chosen
+    given = os.environ.get("TALLYBAYES_NUM_THREADS")
+    if given is not None:
+        _chosen = _valid(given, "TALLYBAYES_NUM_THREADS")
+    else:
+        import joblib  # a dependency of scikit-learn; it knows affinity and cgroups
+
+        _chosen = max(1, int(joblib.cpu_count()))
     return _chosen
 
 

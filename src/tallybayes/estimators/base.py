@@ -17,9 +17,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tallybayes import scoring
 from tallybayes.estimators.array_api import like
-from tallybayes.estimators.labels import codes_of, labels_and_codes, read_labels
+from tallybayes.estimators.labels import codes_of, labels_and_codes, read_labels, read_weights
 from tallybayes.estimators.locked_learning import LOCK
-from tallybayes.estimators.validated_rows import read_weights
 from tallybayes.families import ClassPrior
 from tallybayes.inspection.small_weights import warn_of_light_rows
 from tallybayes.leaving_out import posterior_without
@@ -226,7 +225,7 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weights = weighted(given, class_weight, classes, codes)
         model = self._count_afresh(classes, x, codes, weights)
         model.class_weight = class_weight
-        _ = model.log_prior  # an empty tally has none, and says so now
+        model.prior.need_rows(model.tally.classes)
         smoothing = self._declared_smoothing()
         if weights is not None and smoothing > 0.0:
             warn_of_light_rows(model.tally.classes, smoothing, model.warned)

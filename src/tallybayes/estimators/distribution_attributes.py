@@ -15,7 +15,7 @@ from tallybayes.inspection.frames import LIBRARIES, frame
 from tallybayes.models.array import ArrayModel
 from tallybayes.models.base import Model
 from tallybayes.models.table import TableModel
-from tallybayes.tables.objects import date_of_days
+from tallybayes.tables.values import date_of_days
 
 if TYPE_CHECKING:
     from tallybayes import distributions

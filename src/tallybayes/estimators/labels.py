@@ -1,22 +1,35 @@
-"""Class labels to codes, and back again."""
+"""Reading y and sample_weight: class labels as codes, and the weights of rows."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    assert_all_finite,
+    check_consistent_length,
+    column_or_1d,
+)
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.estimators.array_api import as_numpy
 from tallybayes.labels import are_among, places_among
+from tallybayes.tables import Table
 
-__all__ = ["codes_of", "label_array", "labels_and_codes", "read_labels", "sorted_labels"]
+__all__ = [
+    "codes_of",
+    "label_array",
+    "labels_and_codes",
+    "read_labels",
+    "read_weights",
+    "sorted_labels",
+]
 
 Codes = NDArray[np.int32]
 WIDEST_RANGE = 1 << 22  # whole-number labels are ranked by a table up to this range
@@ -81,7 +94,13 @@ def read_labels(y: Any, x: Any, whose: str) -> NDArray[Any]:
     if len(y) != x.shape[0]:
         _need_as_many(y, x)
     if y.dtype.kind in "fcO":
-        _need_no_missing_values(y)
+        try:
+            assert_all_finite(y, input_name="y")
+        except (
+            ValueError,
+            TypeError,
+        ) as error:
+            _raise_missing(y, error)
     labels: NDArray[Any] = y
     return labels
 
@@ -106,25 +125,22 @@ def _need_as_many(y: NDArray[Any], x: Any) -> None:
         ) from None
 
 
-def _need_no_missing_values(y: NDArray[Any]) -> None:
-    try:
-        assert_all_finite(y, input_name="y")
-    except ValueError as error:
-        missing = np.flatnonzero(y != y)
-        if not missing.size:
-            raise
-        more = f" ({len(missing)} in all)" if len(missing) > 1 else ""
-        raise ValueError(
-            f"Input y contains NaN: row {missing[0]} has no label{more}. Drop such rows from X "
-            "and y"
-        ) from error
-    except TypeError:  # pd.NA does not say whether it differs from itself
+def _raise_missing(y: NDArray[Any], error: ValueError | TypeError) -> NoReturn:
+    """Raises the error that says which label is missing; `error` itself where none is."""
+    if isinstance(error, TypeError):  # pd.NA does not say whether it differs from itself
         found = [i for i, v in enumerate(y.tolist()) if type(v).__name__ == "NAType"]
         if not found:
-            raise
+            raise error
         raise ValueError(
             f"Input y contains NA: row {found[0]} has no label. Drop such rows from X and y"
         ) from None
+    missing = np.flatnonzero(y != y)
+    if not missing.size:
+        raise error
+    more = f" ({len(missing)} in all)" if len(missing) > 1 else ""
+    raise ValueError(
+        f"Input y contains NaN: row {missing[0]} has no label{more}. Drop such rows from X and y"
+    ) from error
 
 
 def sorted_labels(labels: NDArray[Any]) -> NDArray[Any]:
@@ -206,3 +222,19 @@ def codes_of(y: NDArray[Any], classes: NDArray[Any]) -> Codes:
             "classes=[...])."
         )
     return rank.astype(np.int32)[codes]
+
+
+def read_weights(sample_weight: Any, x: Any) -> NDArray[np.float64] | None:
+    """Weights as float64 (n_rows,), or None for weight 1.
+
+    Raises
+    ------
+    ValueError
+        If there is not one finite weight a row.
+    """
+    if sample_weight is None:
+        return None
+    if isinstance(x, Table):  # scikit-learn looks at the number of rows only
+        x = np.broadcast_to(0.0, x.shape)
+    weights = _check_sample_weight(as_numpy(sample_weight), x, dtype=np.float64)
+    return np.ascontiguousarray(weights)

@@ -23,11 +23,9 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 def lock_of(estimator: Any) -> threading.RLock:
     """The lock that learning takes; made when it is first asked for."""
-    held: dict[str, Any] = estimator.__dict__
-    lock = held.get(LOCK)
-    if lock is None:
-        lock = held.setdefault(LOCK, threading.RLock())  # one step: two threads get the same
-    return cast("threading.RLock", lock)
+    held: dict[str, threading.RLock] = estimator.__dict__
+    # set in one step: two threads get the same
+    return held.get(LOCK) or held.setdefault(LOCK, threading.RLock())
 
 
 def twin_of(estimator: Any) -> Any:

@@ -70,6 +70,27 @@ class ClassPrior:
         unit = classes.pooled_row_weight
         return unit * best_alpha(each(lambda alpha: class_evidence(classes.count / unit, alpha)))
 
+    def need_rows(self, classes: ClassCounts) -> None:
+        """Check that there is something to estimate the prior from.
+
+        Parameters
+        ----------
+        classes : ClassCounts
+            The counts of the classes.
+
+        Raises
+        ------
+        ValueError
+            If there are no rows, and the prior is neither smoothed nor given.
+        """
+        if self.given is not None or classes.count.sum() > 0.0:
+            return
+        if not (classes.count + self.strength(classes)).sum() > 0.0:
+            raise ValueError(
+                "the class prior cannot be estimated from no rows (the counts, or weights, sum to "
+                "0): learn some rows, smooth the prior with class_alpha > 0, or give it"
+            )
+
     def log(self, classes: ClassCounts) -> Array:
         """log P(c), float64 (n_classes,), in nats; −inf for a class that cannot occur.
 
@@ -80,14 +101,9 @@ class ClassPrior:
         """
         if self.given is not None:
             return log(self.given)
+        self.need_rows(classes)
         smoothed = classes.count + self.strength(classes)
-        total = smoothed.sum()
-        if not total > 0.0:
-            raise ValueError(
-                "the class prior cannot be estimated from no rows (the counts, or weights, sum to "
-                "0): learn some rows, smooth the prior with class_alpha > 0, or give it"
-            )
-        prior: Array = log(smoothed) - np.log(total)
+        prior: Array = log(smoothed) - np.log(smoothed.sum())
         return prior
 
     def drawn(self, classes: ClassCounts, rng: Any, n: int) -> Array:

@@ -32,7 +32,7 @@ def _column(values: list[Any], name: str, path: str, lines: list[int]) -> Any:
         return pa.array([None if v is None else float(v) for v in values], pa.float64())
     if types == {bool}:
         return pa.array(values, pa.bool_())
-    from tallybayes.tables.objects import as_text  # slow to import
+    from tallybayes.tables.values import as_text  # slow to import
 
     return pa.array([None if v is None else as_text(v) for v in values], pa.string())
 

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tallybayes.tables.arrays import read_array
 from tallybayes.tables.columns import (
     Column,
     Empty,
@@ -18,8 +17,7 @@ from tallybayes.tables.columns import (
     Table,
     whole_numbers,
 )
-from tallybayes.tables.objects import as_text, read_objects
-from tallybayes.tables.strings import read_strings
+from tallybayes.tables.values import as_text, read_array, read_objects, read_strings
 
 __all__ = ["read", "read_batches"]
 

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tallybayes.tables.arrays import read_array
 from tallybayes.tables.columns import Column, Empty, Numbers, Strings, Table, whole_numbers
-from tallybayes.tables.objects import read_objects
-from tallybayes.tables.strings import read_strings
+from tallybayes.tables.values import read_array, read_objects, read_strings
 
 __all__ = ["read"]
 

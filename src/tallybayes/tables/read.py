@@ -1,14 +1,17 @@
-"""Which reader a table needs."""
+"""Which reader a table needs; arrays, nested lists and rows as dicts are read here."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from tallybayes.tables import arrays, records
-from tallybayes.tables.columns import Table
+from tallybayes.tables.columns import Column, Table
+from tallybayes.tables.values import read_array, read_objects
 
 __all__ = ["read_table"]
 
@@ -57,5 +60,79 @@ def read_table(x: Any, threads: int = 1) -> Table:
 
         return arrow.read(x, threads)
     if isinstance(x, list | tuple) and len(x) and isinstance(x[0], dict):
-        return records.read(x)
-    return arrays.read(x)
+        return _records(x)
+    return _array_like(x)
+
+
+def _need_rows(x: Any) -> None:
+    """Raises for what holds a table, or one row of it, but is none."""
+    if isinstance(x, Mapping):
+        whole = any(isinstance(v, list | tuple | np.ndarray) for v in x.values())
+        raise TypeError(
+            "X is a dict of columns: make a table of it, such as pandas.DataFrame(X)"
+            if whole
+            else "X is a dict, a single row: give [X], a list of rows, or a method for one row, "
+            "such as predict_one"
+        )
+    if isinstance(x, str | bytes | PurePath):
+        raise TypeError(
+            f"X is the string {str(x)[:80]!r}: give the table itself; of a file, such as "
+            "pandas.read_csv makes it, or polars.read_parquet"
+        )
+    if isinstance(x, Iterator):
+        raise TypeError(f"X is a {type(x).__name__}, whose end is not known: give list(X)")
+
+
+def _array_like(x: Any) -> Table:
+    """An array-like (n_rows, n_columns).
+
+    Raises
+    ------
+    TypeError
+        If x is a sparse matrix, a dict, a string or an iterator.
+    ValueError
+        If x is not two-dimensional, or complex.
+    """
+    if sparse.issparse(x):
+        raise TypeError(
+            "Sparse data was passed where a table is read: use GaussianNB, MultinomialNB, "
+            "BernoulliNB or CategoricalNB, which take sparse matrices, or use X.toarray()"
+        )
+    _need_rows(x)
+    array = np.asarray(x)
+    if array.dtype.kind in "US" and not isinstance(x, np.ndarray):
+        array = np.asarray(x, dtype=object)  # a list of mixed rows keeps its numbers
+    if array.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {array.ndim}D array instead: X is a table with a row a "
+            "sample. Reshape your data using X.reshape(-1, 1) if it is one column, or "
+            "X.reshape(1, -1) if it is one row."
+        )
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: give real and imaginary parts as two columns")
+    columns = {str(j): read_array(array[:, j], str(j)) for j in range(array.shape[1])}
+    return Table(columns, array.shape[0], False)
+
+
+def _records(rows: Sequence[Mapping[Any, Any]]) -> Table:
+    """Rows as dicts; a key that a row lacks is a missing value.
+
+    Raises
+    ------
+    ValueError
+        If an element is not a dict.
+    """
+    names: dict[Any, None] = {}
+    for i, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise ValueError(
+                f"X is a list of dicts, but element {i} is a {type(row).__name__}: give one dict "
+                "a row"
+            )
+        names.update(dict.fromkeys(row))
+    columns: dict[str, Column] = {
+        str(name): read_objects([row.get(name) for row in rows], str(name)) for name in names
+    }
+    if len(columns) < len(names):
+        raise ValueError("two keys of the rows are the same as text: use strings for keys")
+    return Table(columns, len(rows), True)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tallybayes.cli.terminal.failures import Failure
 from tallybayes.errors import listed
-from tallybayes.tables.objects import as_text
+from tallybayes.tables.values import as_text
 
 __all__ = ["KnownClasses"]
 

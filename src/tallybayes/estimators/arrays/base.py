@@ -12,10 +12,16 @@ from sklearn.utils.validation import assert_all_finite
 
 from tallybayes.engines.memory.arrays import ArrayEngine
 from tallybayes.errors import IncompatibleTallies
+from tallybayes.estimators.arrays.validated_rows import read_rows
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes, read_labels
+from tallybayes.estimators.labels import (
+    codes_of,
+    label_array,
+    labels_and_codes,
+    read_labels,
+    read_weights,
+)
 from tallybayes.estimators.locked_learning import learning, lock_of
-from tallybayes.estimators.validated_rows import read_rows, read_weights
 from tallybayes.inspection.frames import frame
 from tallybayes.models.array import ArrayModel
 from tallybayes.models.base import joined_declared

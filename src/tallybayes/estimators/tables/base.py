@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -19,11 +18,16 @@ from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.array_api import as_numpy
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes, read_labels
+from tallybayes.estimators.labels import (
+    codes_of,
+    label_array,
+    labels_and_codes,
+    read_labels,
+    read_weights,
+)
 from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.tables.one_row import as_row
 from tallybayes.estimators.tables.row_by_row import RowByRow
-from tallybayes.estimators.validated_rows import read_weights
 from tallybayes.inspection.explanation import Explanation, explanation_of
 from tallybayes.inspection.frames import frame
 from tallybayes.models.base import Model, joined_declared
@@ -37,13 +41,13 @@ from tallybayes.models.columns.rows import (
     Names,
     RowsToCount,
     as_scored,
+    first_rows,
     rows_to_count,
     rows_to_forget,
     rows_to_score,
-    warn_of_unknown_keys,
-    warn_of_unseen,
 )
 from tallybayes.models.data_warnings.odd_values import warn_of_odd_values
+from tallybayes.models.data_warnings.unseen import warn_of_unknown_keys, warn_of_unseen
 from tallybayes.models.merge_rules import need_same_declarations
 from tallybayes.models.table import Chosen, TableModel
 from tallybayes.schema import Schema
@@ -166,8 +170,8 @@ class TableClassifier(RowByRow):
         else:
             what = declared(self.columns, names)
         seen = Names(names, frozenset(names_declared(self.columns) if records else names))
-        rows = rows_to_count(table, seen, names, {}, what, records=records)
-        return replace(rows, has_names=records or hasattr(names_of_frame, "feature_names_in_"))
+        has_names = records or hasattr(names_of_frame, "feature_names_in_")
+        return first_rows(table, seen, what, has_names=has_names)
 
     @property
     def n_features_in_(self) -> int:

@@ -20,7 +20,7 @@ from tallybayes.estimators.labels import label_array, labels_and_codes, read_lab
 from tallybayes.models.columns.declarations import Declared
 from tallybayes.models.columns.mixed import Held, held_values
 from tallybayes.schema import Columns, Kind, Schema
-from tallybayes.tables.objects import as_scalar, as_text
+from tallybayes.tables.values import as_scalar, as_text
 from tallybayes.tally import (
     ClassCounts,
     CrossMoments,

@@ -21,7 +21,8 @@ from tallybayes.estimators.tables.one_row import (
 )
 from tallybayes.models.class_weights import ClassWeights, by_label
 from tallybayes.models.columns.declarations import Declared, names_declared
-from tallybayes.models.columns.rows import Names, warn_of_unknown_keys
+from tallybayes.models.columns.rows import Names
+from tallybayes.models.data_warnings.unseen import warn_of_unknown_keys
 from tallybayes.models.live import Outgrown, live_score
 from tallybayes.models.table import TableModel
 from tallybayes.scoring import warn_ruled_out

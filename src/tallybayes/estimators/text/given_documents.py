@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.errors import NegativeTally
-from tallybayes.estimators.labels import read_labels
-from tallybayes.estimators.validated_rows import read_weights
+from tallybayes.estimators.labels import read_labels, read_weights
 from tallybayes.tally.terms import SLACK
 from tallybayes.tokens.rows import Documents
 

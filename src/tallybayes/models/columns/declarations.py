@@ -13,7 +13,7 @@ import numpy as np
 from tallybayes.families.registry import family_names, family_of_name, is_family
 from tallybayes.schema import Kind
 from tallybayes.tables import Empty, Table
-from tallybayes.tables.objects import as_text
+from tallybayes.tables.values import as_text
 from tallybayes.tokens.analyzer import Analyzer
 
 __all__ = [
@@ -92,7 +92,7 @@ class Declared:
         """With the families that types give to the table's columns, but for those that are declared
         by name or `counted` already."""
         families: dict[str, Any] = {}
-        for name, column in table.columns.items() if self.by_type else ():
+        for name, column in table.columns.items():
             settled = name in self.families or name in self.grouped or name in counted
             if settled or isinstance(column, Empty):
                 continue
@@ -280,6 +280,8 @@ def declared(columns: Any, names: list[str]) -> Declared:
         For a column that the table does not have, one that is in two groups, or something that is
         not a family.
     """
+    if isinstance(columns, str):  # "auto"
+        return Declared({}, {})
     by_type: list[tuple[tuple[str, ...], Any]] = []
     by_name: dict[str, Any] = {}
     groups: dict[tuple[str, ...], Any] = {}

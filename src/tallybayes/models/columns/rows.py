@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from tallybayes.errors import UnseenLevel, UnseenWarning, warn_user
+from tallybayes.errors import UnseenLevel
 from tallybayes.models.columns.declarations import Declared
 from tallybayes.models.columns.mixed import Held, levels_asked
-from tallybayes.schema import Schema
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import number_of_text, strings_of
-from tallybayes.tables.objects import WITH_DATES, days_of_text
+from tallybayes.tables.values import WITH_DATES, days_of_text
 
 __all__ = [
     "Names",
     "RowsToCount",
     "as_scored",
+    "first_rows",
     "rows_to_count",
     "rows_to_forget",
     "rows_to_score",
-    "warn_of_unknown_keys",
-    "warn_of_unseen",
 ]
 
-ENOUGH = 20  # rows, of which some should have a level that was seen
-MOST_LEVELS = 50  # of a column whose levels should be known
 DATED = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -142,6 +138,28 @@ def _as_scored(name: str, column: Column, held: Held | None, what: Declared) -> 
     return column
 
 
+def first_rows(table: Table, names: Names, what: Declared, *, has_names: bool) -> RowsToCount:
+    """All columns of the rows that a model begins with, as they are counted.
+
+    Parameters
+    ----------
+    table : Table
+    names : Names
+        The table's columns, and those that are declared besides.
+    what : Declared
+    has_names : bool
+        Whether the names are strings.
+    """
+    if what.by_type:
+        what = what.resolved(table)
+    columns = {
+        name: as_counted(name, table.columns.get(name, Empty(table.n_rows)), {}, what)
+        for name in names.seen
+        if not what.left_out(name)
+    }
+    return RowsToCount(columns, table.n_rows, table.named, names, what, has_names)
+
+
 def rows_to_count(
     table: Table,
     names: Names,
@@ -151,8 +169,8 @@ def rows_to_count(
     *,
     records: bool,
 ) -> RowsToCount:
-    """All columns as they are counted, those that the model does not have yet too: merging parts
-    would keep them.
+    """All columns of further rows as they are counted, those that the model does not have yet too:
+    merging parts would keep them.
 
     Parameters
     ----------
@@ -201,67 +219,6 @@ def rows_to_forget(
             column = numbers_in(name, column, beside=True, strings=levels.get(name, ()))
         columns[name] = column
     return Table(columns, x.n_rows, x.named)
-
-
-def warn_of_unknown_keys(
-    rows: Sequence[Mapping[Any, Any]], names: Iterable[str], warned: set[Hashable]
-) -> None:
-    """Warns of a row of which no key is a column that the model has seen: it adds nothing."""
-    known = set(names)
-    for i, row in enumerate(rows):
-        if row and known.isdisjoint(map(str, row)):
-            warn_user(
-                f"row {i}: none of its keys is a column of the model, {_some(list(map(str, row)))} "
-                f"against {_some(list(names))}. Its prediction is the class prior",
-                UnseenWarning,
-                warned=warned,
-                about="keys",
-            )
-            return
-
-
-def warn_of_unseen(table: Table, schema: Schema, learned: float, warned: set[Hashable]) -> None:
-    """Warns of columns of few levels in which no row has one that was seen: they may be of another
-    kind, or written in another way.
-
-    Parameters
-    ----------
-    table : Table
-        As :func:`rows_to_score` makes it.
-    schema : Schema
-    learned : float
-        Rows that were counted.
-    warned : set
-        What the model has warned of already; see :func:`~tallybayes.errors.warn_user`.
-    """
-    if table.n_rows < ENOUGH:
-        return
-    most = min(MOST_LEVELS, learned / 2)  # of more, new ones are not a surprise
-    for group in schema.groups:
-        for name, seen in zip(group.names or [], group.levels or [], strict=False):
-            column = table.columns.get(name)
-            if not isinstance(column, Strings) or not 0 < len(seen) <= most:
-                continue
-            first = {column.levels[code] for code in column.codes[:ENOUGH] if code >= 0}
-            given = _levels_of(column) if first.isdisjoint(seen) else first
-            if len(given) and given.isdisjoint(seen):
-                warn_user(
-                    f"column {name!r}: none of its levels in {table.n_rows} rows was seen in "
-                    f"training, {_some(sorted(given))} against {_some(list(seen))}. If that is not "
-                    "as it should be, give the column as it was given then",
-                    UnseenWarning,
-                    warned=warned,
-                    about=name,
-                )
-
-
-def _levels_of(column: Strings) -> set[str]:
-    """The levels that rows have."""
-    return {column.levels[code] for code in np.unique(column.codes) if code >= 0}
-
-
-def _some(levels: list[str]) -> str:
-    return ", ".join(map(repr, levels[:3])) + (", …" if len(levels) > 3 else "")
 
 
 def _arranged(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes.models.columns.mixed import A_NUMBER
 from tallybayes.models.live.cells import LiveCells, Touched
-from tallybayes.tables.objects import as_scalar, as_text
+from tallybayes.tables.values import as_scalar, as_text
 
 __all__ = ["Outgrown", "Together", "columns_together", "live_column"]
 

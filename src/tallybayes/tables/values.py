@@ -1,16 +1,21 @@
-"""A column of Python objects: what each of them is decides what the column is."""
+"""One column from its values: of an array, of strings in Arrow's buffers, or Python objects.
+
+pandas, polars and pyarrow keep strings in such buffers. What each object is decides what a column
+of objects is.
+"""
 
 from __future__ import annotations
 
 import datetime
 import decimal
 import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _kernels
 from tallybayes.tables.columns import (
     EXACT,
     LARGEST,
@@ -31,7 +36,9 @@ __all__ = [
     "date_of_days",
     "days_of",
     "days_of_text",
+    "read_array",
     "read_objects",
+    "read_strings",
 ]
 
 WITH_DATES = "mixed with dates"
@@ -247,3 +254,45 @@ def _strings(objects: list[Any], missing: list[bool], what: str) -> Strings:
         count=len(objects),
     )
     return Strings(codes, list(rank), what)
+
+
+def read_array(values: NDArray[Any], name: str) -> Column:
+    """One column of an array."""
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    kind = values.dtype.kind
+    if kind == "b":
+        return Strings(values.astype(np.int32), ["False", "True"], "boolean")
+    if kind in "iu":
+        return Numbers(values, "integer")
+    if kind == "f":
+        return Numbers(values if values.dtype.itemsize in (4, 8) else values.astype(float), "float")
+    if kind == "M":
+        seconds = values.astype("datetime64[us]").astype(np.float64) / 1e6
+        return Numbers(np.where(np.isnat(values), np.nan, seconds / 86400.0), "date")
+    if kind == "m":
+        return Numbers(values / np.timedelta64(1, "s"), "float")
+    return read_objects(values, name)
+
+
+def read_strings(columns: Mapping[str, Any], threads: int) -> dict[str, Column]:
+    """Columns of strings by name, as Strings; Empty where no row has a string.
+
+    Parameters
+    ----------
+    columns : mapping of str to object with ``__arrow_c_stream__``
+        Strings of any layout that Arrow knows.
+    threads : int
+        Columns that are read at a time.
+
+    Returns
+    -------
+    dict of str to Strings or Empty
+        Levels are in order of appearance.
+    """
+    streams = [column.__arrow_c_stream__() for column in columns.values()]
+    read = _kernels.encode_strings(streams, threads)
+    return {
+        name: Strings(codes, levels, "text") if levels else Empty(len(codes))
+        for name, (codes, levels) in zip(columns, read, strict=True)
+    }

@@ -8,14 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
 from tallybayes.engines.memory.arrays import readable
 from tallybayes.estimators.array_api import as_numpy
-from tallybayes.tables import Table
 
-__all__ = ["read_rows", "read_weights"]
+__all__ = ["read_rows"]
 
 PLAIN = frozenset("dfbhilqBHILQ?")
 
@@ -94,19 +92,3 @@ def _is_number(value: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
-
-
-def read_weights(sample_weight: Any, x: Any) -> NDArray[np.float64] | None:
-    """Weights as float64 (n_rows,), or None for weight 1.
-
-    Raises
-    ------
-    ValueError
-        If there is not one finite weight a row.
-    """
-    if sample_weight is None:
-        return None
-    if isinstance(x, Table):  # scikit-learn looks at the number of rows only
-        x = np.broadcast_to(0.0, x.shape)
-    weights = _check_sample_weight(as_numpy(sample_weight), x, dtype=np.float64)
-    return np.ascontiguousarray(weights)
