@@ -8,9 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference.weighted import cells_of, mixed
 
-from tallybayes.weighted.cells.counts import in_effective_rows
-from tallybayes.weighted.rows import row_keys, salted, sampled, thinned, twin_folds
-from tallybayes.weighted.terms.learning_rows import LearningRows, canonical
+from tallybayes.weighted.cells.columns import in_effective_rows
+from tallybayes.weighted.rows import (
+    LearningRows,
+    canonical,
+    row_keys,
+    salted,
+    sampled,
+    thinned,
+    twin_folds,
+)
 
 rows = given(
     seed=st.integers(0, 2**32 - 1),

@@ -10,13 +10,16 @@ from numpy.typing import NDArray
 
 from tallybayes.labels import places_among
 from tallybayes.tally import TableTally
-from tallybayes.weighted.cells.columns import ColumnCells
-from tallybayes.weighted.cells.counts import counted_again, held_columns, in_effective_rows
+from tallybayes.weighted.cells.columns import (
+    ColumnCells,
+    counted_again,
+    held_columns,
+    in_effective_rows,
+)
 from tallybayes.weighted.fit.learned import Averaged, Learned
 from tallybayes.weighted.fit.text_weights import TextWeights
 from tallybayes.weighted.terms.column_tables import ColumnTable
-from tallybayes.weighted.terms.joined_pairs import JoinedPair
-from tallybayes.weighted.terms.pair_terms import PairCells, PairTerm
+from tallybayes.weighted.terms.pair_terms import JoinedPair, PairCells, PairTerm
 from tallybayes.weighted.terms.scorer import WeightedScore
 
 __all__ = [

@@ -1,21 +1,28 @@
-"""Rows as cells: hashes that follow what a row is, fair samples and folds, and equal columns.
+"""The rows that weights are learned on, as cells: in canonical order, sampled, and in folds.
 
-A hash is a pseudo-random number of a row's cells and label, wherever the row stands; samples and
-folds of rows in the order of their hashes do not depend on the order in which they came.
+Rows and columns are read in a canonical order, so that what is learned does not depend on the given
+one. Each row has a key, a hash of its cells and its label: sums of floating-point numbers, samples
+and folds follow the keys. Equal rows ("twins") have equal keys and stand side by side.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.sampling import FACTORS, finalized
+from tallybayes.weighted.cells.columns import ColumnCells
 
 __all__ = [
+    "LEAST",
+    "LearningRows",
     "by_class",
+    "canonical",
+    "counted_in",
     "distinct",
     "fold_of",
     "row_keys",
@@ -37,6 +44,8 @@ NONE = 1 << 33  # the cell of what is in none
 OF_A_CLASS = 50  # rows that a class keeps, if it has them
 SMALL = 1 << 16  # numbers below it are sorted without comparisons
 LOOKED = 1000  # rows that distinguish most columns
+BY_CHANCE = 0.05  # rows of a content
+LEAST = 1e-9  # of a smoothed count that rounding has left at or below zero
 
 
 # ---- hashes --------------------------------------------------------------------------------------
@@ -210,3 +219,114 @@ def distinct(cells: Cells, names: list[str]) -> tuple[list[int], dict[int, int]]
         else:
             duplicates[j] = same
     return sorted(kept, key=names.__getitem__), duplicates
+
+
+@dataclass(frozen=True, eq=False)
+class LearningRows:
+    """Rows as cells.
+
+    Parameters
+    ----------
+    cells : int32 array (n_columns, n_rows)
+    y : int32 array (n_rows,)
+    weight : float64 array (n_rows,)
+        In effective rows. A row is left out whole, whatever it weighs; one of weight 0 is none.
+    n_classes : int
+    keys : uint64 array (n_rows,), optional
+        A hash of each row's cells and label, which samples and folds follow; see `canonical`.
+    """
+
+    cells: Cells
+    y: Cells
+    weight: Array
+    n_classes: int
+    keys: NDArray[np.uint64] | None = None
+
+    @property
+    def n(self) -> int:
+        return len(self.y)
+
+    @property
+    def removed(self) -> Array:
+        """What leaving a row out takes from a count: all of it."""
+        return self.weight
+
+    def take(self, rows: NDArray[np.intp]) -> LearningRows:
+        """Some rows."""
+        return LearningRows(
+            np.take(self.cells, rows, axis=1),
+            self.y[rows],
+            self.weight[rows],
+            self.n_classes,
+            None if self.keys is None else self.keys[rows],
+        )
+
+    def among(self, columns: list[int]) -> LearningRows:
+        """The same rows in some columns, in this order; the keys are of these alone."""
+        if columns == list(range(len(self.cells))):
+            return self
+        some = replace(self, cells=np.ascontiguousarray(self.cells[columns]), keys=None)
+        return replace(some, keys=some.content())
+
+    def content(self) -> NDArray[np.uint64]:
+        """The keys of the rows."""
+        return row_keys(list(self.cells), self.y) if self.keys is None else self.keys
+
+    def folds(self, folds: int, salt: int) -> NDArray[np.intp]:
+        """The fold of each row; see `twin_folds`."""
+        keys = self.content()
+        if self._alike_by_chance(keys):
+            keys = keys + salted(np.arange(self.n, dtype=np.uint64), salt)
+        return twin_folds(keys, self.y, self.n_classes, folds, salt)
+
+    def _alike_by_chance(self, keys: NDArray[np.uint64]) -> bool:
+        """Whether equal rows are not copies, as columns distinguish so few rows: of n rows whose
+        columns had nothing to do with each other, n / exp(Σ H) would have a given content, H the
+        entropy of a column. In few columns that is more than one in twenty, and to hold all rows
+        of a content out would leave other rows in than there are."""
+        room = np.log(self.n / BY_CHANCE)
+        for cells in self.cells:
+            share = np.bincount(cells[cells >= 0]) / self.n
+            share = share[share > 0.0]
+            room += float(share @ np.log(share))
+            if room < 0.0:
+                return False
+        return len(np.unique(keys)) < len(keys)
+
+
+def counted_in(columns: list[ColumnCells], rows: LearningRows) -> list[ColumnCells]:
+    """The same columns with the counts of these rows."""
+    found = []
+    for column, cells in zip(columns, rows.cells, strict=True):
+        known = cells >= 0
+        at = cells[known] * rows.n_classes + rows.y[known]
+        counts = np.zeros((column.n_cells, rows.n_classes))
+        counts += np.bincount(at, rows.weight[known], counts.size).reshape(counts.shape)
+        found.append(replace(column, counts=counts))
+    return found
+
+
+def canonical(rows: LearningRows, columns: list[ColumnCells]) -> tuple[LearningRows, Index]:
+    """Rows in their canonical order: by their keys, twins by their weights.
+
+    Parameters
+    ----------
+    rows : LearningRows
+    columns : list of ColumnCells
+        Theirs, in any order: it does not change the keys.
+
+    Returns
+    -------
+    LearningRows
+    index array (n_rows,)
+        Where each was.
+    """
+    kept, _ = distinct(rows.cells, [column.name for column in columns])
+    keys = row_keys([rows.cells[j] for j in kept], rows.y)
+    alike = bool((rows.weight == rows.weight[:1]).all())
+    order = np.argsort(keys) if alike else np.lexsort((rows.weight, keys))
+    cells = np.empty_like(rows.cells)
+    for column, into in zip(rows.cells, cells, strict=True):
+        np.take(column, order, out=into)
+    found = LearningRows(cells, rows.y[order], rows.weight[order], rows.n_classes, keys[order])
+    return found, order

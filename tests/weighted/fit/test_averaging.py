@@ -13,7 +13,7 @@ from tallybayes import get_num_threads, set_num_threads
 from tallybayes.engines.threads import in_threads, on_one_thread
 from tallybayes.tables import read_table
 from tallybayes.weighted.fit import averaging, learning
-from tallybayes.weighted.fit.corrected_cells import CorrectionPath
+from tallybayes.weighted.fit.cell_offsets import CorrectionPath
 from tallybayes.weighted.fit.learning import learn
 from tallybayes.weighted.fit.options import FitOptions
 

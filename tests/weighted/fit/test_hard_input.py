@@ -12,8 +12,8 @@ from tests.reference.weighted import cells_of, loss, mixed, proba, term_tables
 from tallybayes.tables import read_table
 from tallybayes.weighted.fit.learning import learn
 from tallybayes.weighted.fit.options import FitOptions
+from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.terms.column_tables import NULL_TERM
-from tallybayes.weighted.terms.learning_rows import LearningRows
 
 
 def numbers(n, d, seed=0):

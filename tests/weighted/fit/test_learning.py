@@ -14,10 +14,8 @@ from tallybayes.weighted.cells.columns import ColumnCells, coarse, equal_frequen
 from tallybayes.weighted.fit import stagewise as rounds
 from tallybayes.weighted.fit.learning import learn
 from tallybayes.weighted.fit.options import FitOptions
-from tallybayes.weighted.terms.column_tables import column_table
-from tallybayes.weighted.terms.learning_rows import column_values
-from tallybayes.weighted.terms.leave_one_out import rows_taken_out
-from tallybayes.weighted.terms.row_scores import log_normalised
+from tallybayes.weighted.terms.column_tables import column_table, column_values
+from tallybayes.weighted.terms.term_scores import log_normalised, rows_taken_out
 
 
 def test_labels_weigh_alike():

@@ -16,7 +16,7 @@ from tallybayes.weighted.fit.shrinkage import (
     too_many_columns,
 )
 from tallybayes.weighted.terms.column_tables import column_table
-from tallybayes.weighted.terms.row_scores import log_normalised
+from tallybayes.weighted.terms.term_scores import log_normalised
 
 
 def wide(n, d, telling, seed=0):

@@ -10,8 +10,8 @@ from scipy.linalg import LinAlgError
 
 from tallybayes.weighted.optim import class_weights as by_class
 from tallybayes.weighted.optim import newton
-from tallybayes.weighted.optim.cholesky import Cholesky
 from tallybayes.weighted.optim.class_weights import class_weights
+from tallybayes.weighted.optim.descent import Cholesky
 from tallybayes.weighted.optim.loss import Loss
 from tallybayes.weighted.optim.newton import penalty_takes, shared_weights
 from tallybayes.weighted.terms.term_scores import Terms, Weights

@@ -12,7 +12,7 @@ from tallybayes import get_num_threads, set_num_threads
 from tallybayes.weighted.fit.learning import learn
 from tallybayes.weighted.fit.options import FitOptions
 from tallybayes.weighted.rows import sampled
-from tallybayes.weighted.terms.row_scores import log_normalised
+from tallybayes.weighted.terms.term_scores import log_normalised
 
 PLAIN = FitOptions(polish=False, penalty=1.0)
 

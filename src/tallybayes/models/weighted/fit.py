@@ -20,16 +20,14 @@ from tallybayes.models.weighting import (
     without_rows,
 )
 from tallybayes.tables import Empty, Table
-from tallybayes.weighted.cells.columns import ColumnCells
-from tallybayes.weighted.cells.counts import cells_of, held_columns, in_effective_rows
+from tallybayes.weighted.cells.columns import ColumnCells, cells_of, held_columns, in_effective_rows
 from tallybayes.weighted.fit.learned import Averaged
 from tallybayes.weighted.fit.learning import learn
 from tallybayes.weighted.fit.options import FitOptions
-from tallybayes.weighted.fit.prior_mixing import mixed, prior_share
 from tallybayes.weighted.fit.prune import simplified
+from tallybayes.weighted.fit.shrinkage import mixed, prior_share
 from tallybayes.weighted.fit.text_weights import learn_text_weights
-from tallybayes.weighted.rows import sampled, thinned
-from tallybayes.weighted.terms.learning_rows import LearningRows, canonical
+from tallybayes.weighted.rows import LearningRows, canonical, sampled, thinned
 
 __all__ = ["learned_weighting", "simplified_weighting"]
 

@@ -16,13 +16,12 @@ from tallybayes.models.weighted.text import ScoreWithText, TextColumns, text_col
 from tallybayes.models.weighting import PartNow, Weighting, WeightingNow, apply_weighting
 from tallybayes.tables import Table
 from tallybayes.tally import ClassCounts
-from tallybayes.weighted.cells.counts import in_effective_rows
+from tallybayes.weighted.cells.columns import in_effective_rows
 from tallybayes.weighted.cells.neighbours import neighbours_moved
-from tallybayes.weighted.fit.prior_mixing import mixed
-from tallybayes.weighted.terms.learning_rows import LEAST, LearningRows
-from tallybayes.weighted.terms.leave_one_out import rows_taken_out
+from tallybayes.weighted.fit.shrinkage import mixed
+from tallybayes.weighted.rows import LEAST, LearningRows
 from tallybayes.weighted.terms.scorer import WeightedScore
-from tallybayes.weighted.terms.term_scores import Weights
+from tallybayes.weighted.terms.term_scores import Weights, rows_taken_out
 
 __all__ = ["WeightedModel"]
 

@@ -14,7 +14,7 @@ from tallybayes.models.table import TableModel
 from tallybayes.models.weighting import Weighting, WeightingNow
 from tallybayes.parameters import Description
 from tallybayes.weighted.cells.columns import ColumnCells
-from tallybayes.weighted.cells.counts import Held as HeldColumns
+from tallybayes.weighted.cells.columns import Held as HeldColumns
 from tallybayes.weighted.terms.column_tables import NULL_TERM
 from tallybayes.weighted.terms.scorer import WeightedScore
 

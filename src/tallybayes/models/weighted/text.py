@@ -14,8 +14,7 @@ from tallybayes.models.columns.declarations import Declared
 from tallybayes.models.table import TableModel
 from tallybayes.tables import Empty, Strings, Table
 from tallybayes.tally import UNIT_ROWS, TextCounts
-from tallybayes.weighted.cells.columns import ColumnCells
-from tallybayes.weighted.cells.counts import in_effective_rows
+from tallybayes.weighted.cells.columns import ColumnCells, in_effective_rows
 from tallybayes.weighted.fit.text_weights import TextWeights
 from tallybayes.weighted.terms.pair_terms import PairCells
 from tallybayes.weighted.terms.scorer import WeightedScore

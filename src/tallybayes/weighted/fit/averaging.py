@@ -31,13 +31,13 @@ from numpy.typing import NDArray
 
 from tallybayes.engines.threads import in_threads
 from tallybayes.weighted.cells.columns import ColumnCells
-from tallybayes.weighted.fit.corrected_cells import CorrectionPath
+from tallybayes.weighted.fit.cell_offsets import CorrectionPath
 from tallybayes.weighted.fit.learned import Averaged, nothing_learned
 from tallybayes.weighted.fit.options import FitOptions
 from tallybayes.weighted.fit.parts import Part, PartFit
 from tallybayes.weighted.fit.shrinkage import STRICTER, shrunk, too_many_columns
-from tallybayes.weighted.terms.learning_rows import LearningRows
-from tallybayes.weighted.terms.row_scores import log_normalised
+from tallybayes.weighted.rows import LearningRows
+from tallybayes.weighted.terms.term_scores import log_normalised
 
 __all__ = ["PARTS", "averaged"]
 

@@ -15,8 +15,7 @@ from tallybayes.weighted.terms.column_tables import (
     TableChoice,
     column_table,
 )
-from tallybayes.weighted.terms.joined_pairs import JoinedPair, joined_pairs
-from tallybayes.weighted.terms.pair_terms import PairTerm
+from tallybayes.weighted.terms.pair_terms import JoinedPair, PairTerm, joined_pairs
 from tallybayes.weighted.terms.term_scores import Weights
 
 __all__ = ["Averaged", "Learned", "nothing_learned", "tables_of"]

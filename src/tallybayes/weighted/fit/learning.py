@@ -24,9 +24,8 @@ from tallybayes.weighted.fit.shrinkage import (
     too_many_columns,
 )
 from tallybayes.weighted.fit.stagewise import Rounds
-from tallybayes.weighted.rows import distinct, thinned
-from tallybayes.weighted.terms.learning_rows import LearningRows, canonical
-from tallybayes.weighted.terms.screening import column_tables
+from tallybayes.weighted.rows import LearningRows, canonical, distinct, thinned
+from tallybayes.weighted.terms.column_tables import column_tables
 
 __all__ = ["learn"]
 

@@ -9,16 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.weighted.cells.columns import ColumnCells, coarse
-from tallybayes.weighted.fit.cell_offsets import CorrectedRows, added
-from tallybayes.weighted.fit.corrected_cells import CorrectedCells, CorrectionPath
+from tallybayes.weighted.fit.cell_offsets import (
+    CorrectedCells,
+    CorrectedRows,
+    CorrectionPath,
+    added,
+)
 from tallybayes.weighted.fit.learned import Learned
 from tallybayes.weighted.fit.options import FitOptions
 from tallybayes.weighted.fit.shrinkage import min_column_gain, too_many_columns
 from tallybayes.weighted.fit.stagewise import Rounds
-from tallybayes.weighted.rows import thinned
-from tallybayes.weighted.terms.column_tables import NULL_TERM
-from tallybayes.weighted.terms.learning_rows import LearningRows, counted_in
-from tallybayes.weighted.terms.screening import column_tables, screened
+from tallybayes.weighted.rows import LearningRows, counted_in, thinned
+from tallybayes.weighted.terms.column_tables import NULL_TERM, column_tables, screened
 
 __all__ = ["Part", "PartFit"]
 

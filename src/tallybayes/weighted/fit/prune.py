@@ -16,10 +16,9 @@ from threadpoolctl import threadpool_limits
 
 from tallybayes.weighted.fit.learned import Learned, tables_of
 from tallybayes.weighted.optim.weights import learn_weights
+from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.terms.column_tables import column_table
-from tallybayes.weighted.terms.learning_rows import LearningRows
-from tallybayes.weighted.terms.leave_one_out import rows_taken_out
-from tallybayes.weighted.terms.term_scores import Terms, Weights, scores_of
+from tallybayes.weighted.terms.term_scores import Terms, Weights, rows_taken_out, scores_of
 
 __all__ = ["simplified"]
 

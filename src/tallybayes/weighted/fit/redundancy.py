@@ -21,9 +21,8 @@ from tallybayes.weighted.fit.learned import Learned
 from tallybayes.weighted.fit.options import FitOptions
 from tallybayes.weighted.fit.shrinkage import min_column_gain
 from tallybayes.weighted.fit.stagewise import Rounds
-from tallybayes.weighted.terms.column_tables import ColumnTable
-from tallybayes.weighted.terms.learning_rows import LearningRows
-from tallybayes.weighted.terms.screening import column_tables, screened
+from tallybayes.weighted.rows import LearningRows
+from tallybayes.weighted.terms.column_tables import ColumnTable, column_tables, screened
 
 __all__ = ["best_of_copies", "fit_representatives", "near_copies", "represented"]
 

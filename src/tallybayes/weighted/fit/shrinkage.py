@@ -6,6 +6,12 @@ whole model has to exceed what as many columns of noise would gain. With many co
 is optimistically biased: a column selected because it separates these rows still separates them
 with any one row taken out. There the whole fit is repeated without each fifth of the rows, and the
 rows held out choose how much a column has to gain to be used, and the shrinkage factor.
+
+Nothing is impossible: the class prior has a small share in every prediction.
+
+    P'(k | x) = (1 − ε)·P(k | x) + ε·p_k,    ε = ½ / (n + ½)
+
+n rows say of no class that it cannot be; half a row that is still to come keeps P' off 0 and 1.
 """
 
 from __future__ import annotations
@@ -19,14 +25,16 @@ from numpy.typing import NDArray
 
 from tallybayes.weighted.cells.columns import ColumnCells
 from tallybayes.weighted.fit.learned import Learned
-from tallybayes.weighted.terms.learning_rows import LearningRows, counted_in
-from tallybayes.weighted.terms.row_scores import log_normalised
+from tallybayes.weighted.rows import LearningRows, counted_in
 from tallybayes.weighted.terms.scorer import WeightedScore
+from tallybayes.weighted.terms.term_scores import log_normalised
 
 __all__ = [
     "HeldOutShrinkage",
     "held_out_shrinkage",
     "min_column_gain",
+    "mixed",
+    "prior_share",
     "shrinkage_factor",
     "shrunk",
     "too_many_columns",
@@ -43,6 +51,8 @@ SALT = 3  # of the folds
 STRICTER = (0.0, 2.0, 4.0, 6.0)  # nats that a column has to gain beyond the minimum
 FACTORS = np.linspace(0.0, 1.0, 21)
 MIN_GAIN = 3.0  # nats that the shrunk model has to gain on rows held out
+UNSEEN = 0.5  # rows
+MOST = float(np.nextafter(1.0, 0.0))  # 1 − ε·(1 − p) may round to 1
 
 
 def min_column_gain(n_columns: int, n_rows: float) -> float:
@@ -166,3 +176,25 @@ def _loss(scores: Array, rows: LearningRows) -> float:
     """Log-loss of the rows, in nats."""
     own = log_normalised(scores)[np.arange(rows.n), rows.y]
     return -float(rows.weight @ own)
+
+
+def prior_share(n_rows: float) -> float:
+    """ε, of so many effective rows."""
+    return UNSEEN / (n_rows + UNSEEN)
+
+
+def mixed(proba: Array, prior: Array, share: float) -> Array:
+    """P', float64 (n_rows, n_classes), in the place of P; below 1, and above 0 where the prior is.
+
+    Parameters
+    ----------
+    proba : float64 array (n_rows, n_classes)
+        P.
+    prior : float64 array (n_classes,) or (n_rows, n_classes)
+        p.
+    share : float
+        ε.
+    """
+    proba *= 1.0 - share
+    proba += share * prior
+    return np.minimum(proba, MOST, out=proba)

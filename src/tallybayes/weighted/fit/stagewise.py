@@ -13,21 +13,26 @@ from tallybayes.weighted.fit.cell_offsets import (
     ALL_FOLDS,
     FOLDS,
     SALT,
+    CorrectedCells,
     Correction,
     correction,
     stops_early,
 )
-from tallybayes.weighted.fit.corrected_cells import CorrectedCells
 from tallybayes.weighted.fit.learned import Learned
 from tallybayes.weighted.fit.options import FitOptions
 from tallybayes.weighted.optim.weights import learn_weights
-from tallybayes.weighted.rows import sampled
-from tallybayes.weighted.terms.column_tables import NULL_TERM, ColumnTable
-from tallybayes.weighted.terms.learning_rows import LearningRows, column_values
+from tallybayes.weighted.rows import LearningRows, sampled
+from tallybayes.weighted.terms.column_tables import NULL_TERM, ColumnTable, column_values
 from tallybayes.weighted.terms.pair_search import Pairs
 from tallybayes.weighted.terms.pair_terms import PairTerm, pair_values
-from tallybayes.weighted.terms.row_scores import RowScores, log_normalised
-from tallybayes.weighted.terms.term_scores import Terms, Weights, scores_of, shares_of
+from tallybayes.weighted.terms.term_scores import (
+    RowScores,
+    Terms,
+    Weights,
+    log_normalised,
+    scores_of,
+    shares_of,
+)
 
 __all__ = ["Rounds"]
 

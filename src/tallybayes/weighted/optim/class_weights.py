@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError
 
-from tallybayes.weighted.optim.cholesky import Cholesky
-from tallybayes.weighted.optim.lbfgs import Inverse, descend
+from tallybayes.weighted.optim.descent import Cholesky, Inverse, descend
 from tallybayes.weighted.optim.loss import Loss
 from tallybayes.weighted.terms.term_scores import Weights
 

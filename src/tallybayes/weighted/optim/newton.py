@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from tallybayes.weighted.optim.cholesky import Cholesky
-from tallybayes.weighted.optim.lbfgs import HALVINGS, NOISE
+from tallybayes.weighted.optim.descent import HALVINGS, NOISE, Cholesky
 from tallybayes.weighted.optim.loss import CENTRE, Loss
 from tallybayes.weighted.terms.term_scores import Weights
 

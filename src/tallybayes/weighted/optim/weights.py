@@ -13,8 +13,7 @@ from tallybayes.engines.threads import get_num_threads
 from tallybayes.weighted.optim.class_weights import Curvature, class_weights
 from tallybayes.weighted.optim.loss import CENTRE, Loss
 from tallybayes.weighted.optim.newton import penalty_takes, shared_weights
-from tallybayes.weighted.rows import thinned
-from tallybayes.weighted.terms.learning_rows import LearningRows
+from tallybayes.weighted.rows import LearningRows, thinned
 from tallybayes.weighted.terms.term_scores import Terms, Weights, scores_of
 
 __all__ = ["Weights", "learn_weights"]

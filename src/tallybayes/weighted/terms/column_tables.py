@@ -18,16 +18,27 @@ from numpy.typing import NDArray
 
 from tallybayes.weighted.cells.columns import ColumnCells
 from tallybayes.weighted.cells.neighbours import into_neighbours, over_neighbours
+from tallybayes.weighted.rows import LEAST, LearningRows
 
-__all__ = ["NULL_TERM", "ColumnTable", "TableChoice", "column_table"]
+__all__ = [
+    "NULL_TERM",
+    "ColumnTable",
+    "TableChoice",
+    "column_table",
+    "column_tables",
+    "column_values",
+    "row_weights",
+    "screened",
+]
 
 Array = NDArray[np.float64]
+Cells = NDArray[np.int32]
 
 STRENGTHS = 0.25 * 2.0 ** np.arange(12)
 WIDTHS = (2.0, 4.0, 8.0, 16.0)  # in cells
 RANK_WIDTHS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)  # in shares of the rows
 KINDS = (("none", 1.0), *(("cells", w) for w in WIDTHS), *(("rank", w) for w in RANK_WIDTHS))
-LEAST = 1e-300
+SMALLEST = 1e-300
 AT_ONCE = 1_000_000  # log-ratios that are compared at once
 
 
@@ -132,7 +143,7 @@ def _best(cells: ColumnCells, p: Array, row_weight: Array) -> tuple[float, Table
 def _at_least(counts: Array, prior: Array) -> Array:
     """Counts (n_kinds, n) with each prior (n, n_strengths), above 0: (n, n_strengths, n_kinds)."""
     found = counts.T[:, None] + prior[:, :, None]
-    return np.maximum(found, LEAST, out=found)
+    return np.maximum(found, SMALLEST, out=found)
 
 
 def _summed(logs: Array, weight: Array) -> Array:
@@ -172,3 +183,102 @@ def column_table(
     smoothed = counts + a * p
     full = np.log(smoothed / (counts.sum(axis=1, keepdims=True) + a) / p)
     return ColumnTable(full, smoothed, choice, gain)
+
+
+def column_tables(columns: list[ColumnCells], p: Array, rows: LearningRows) -> list[ColumnTable]:
+    """The tables of columns, with the smoothing that leave-one-out prefers; see `column_table`.
+
+    Parameters
+    ----------
+    columns : list of ColumnCells
+        With the counts of `rows`.
+    p : float64 array (n_classes,)
+        Shares of the classes.
+    rows : LearningRows
+    """
+    weights = row_weights(rows, [column.n_cells for column in columns])
+    return [
+        column_table(column, p, row_weight=weight)
+        for column, weight in zip(columns, weights, strict=True)
+    ]
+
+
+def screened(
+    columns: list[ColumnCells], tables: list[ColumnTable], p: Array, min_gain: float
+) -> list[ColumnTable]:
+    """The same tables, with null terms for columns that gain less than `min_gain` nats."""
+    return [
+        table if table.gain >= min_gain else column_table(column, p, NULL_TERM)
+        for column, table in zip(columns, tables, strict=True)
+    ]
+
+
+def row_weights(rows: LearningRows, sizes: list[int]) -> list[Array]:
+    """What leaving a row out takes from a count: what the rows of a cell and class weigh, averaged
+    over their weight, Σw² / Σw. Leave-one-out by counts alone needs no more of the weights.
+
+    Parameters
+    ----------
+    rows : LearningRows
+    sizes : list of int
+        Cells of each column.
+
+    Returns
+    -------
+    list of float64 arrays (n_cells, n_classes), or (n_classes,) where the rows of a class weigh
+    alike
+    """
+    y, w, n_classes = rows.y, rows.weight, rows.n_classes
+    of_class = np.ones(n_classes)
+    of_class[y] = w
+    if (w == of_class[y]).all():
+        return [of_class] * len(sizes)
+    of_class = _mean_weight(y, w, n_classes, np.ones(n_classes))
+    found = []
+    for size, cells in zip(sizes, rows.cells, strict=True):
+        at = (cells + 1) * np.intp(n_classes) + y  # the first cell is that of −1
+        usual = np.tile(of_class, size + 1)
+        found.append(_mean_weight(at, w, len(usual), usual).reshape(-1, n_classes)[1:])
+    return found
+
+
+def _mean_weight(of: NDArray[np.integer], w: Array, size: int, usual: Array) -> Array:
+    """Σw² / Σw of the rows of each of so many groups, or what is usual."""
+    total = np.bincount(of, w, size)
+    mean = np.bincount(of, w * w, size) / np.where(total > 0.0, total, 1.0)
+    return np.where(total > 0.0, mean, usual)
+
+
+def column_values(
+    table: ColumnTable, cells: Cells, y: Cells, removed: Array, share: Array
+) -> NDArray[np.float32]:
+    """What a column says of each row with the row taken out, centred over classes, float32
+    (n_classes, n_rows); 0 where the cell is −1.
+
+    Only the count of the row's own class differs from the table: m, which all classes have in
+    common, is lost in the centring.
+
+    Parameters
+    ----------
+    table : ColumnTable
+    cells, y : int32 arrays (n_rows,)
+    removed : float64 array (n_rows,)
+    share : float64 array (n_classes,)
+        p.
+    """
+    n_classes = len(share)
+    full = np.log(np.maximum(table.smoothed, LEAST) / share)
+    if full.size * n_classes <= len(y) and (removed == 1.0).all() and (cells >= 0).all():
+        said = np.repeat(full[:, None], n_classes, axis=1)  # by cell and class of the row
+        every = np.arange(n_classes)
+        said[:, every, every] = np.log(np.maximum(table.smoothed - 1.0, LEAST) / share)
+        said -= said.mean(axis=2, keepdims=True)
+        by_class = said.reshape(-1, n_classes).T.astype(np.float32)
+        return np.take(by_class, cells * n_classes + y, axis=1)
+    index = np.arange(len(y))
+    values = full[cells]
+    own = table.smoothed[cells, y] - removed
+    values[index, y] = np.log(np.maximum(own, LEAST) / share[y])
+    values -= values.mean(axis=1, keepdims=True)
+    values[cells < 0] = 0.0
+    return np.ascontiguousarray(values.T.astype(np.float32))

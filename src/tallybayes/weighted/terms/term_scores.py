@@ -1,16 +1,36 @@
-"""What the terms of a model say of the learning rows, and the scores that weights make of it."""
+"""What the terms of a model say of the learning rows, each taken out, and the scores that weights
+make of it: from values that are kept, or recomputed from tables.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Terms", "Weights", "scores_of", "shares_of"]
+from tallybayes import _kernels
+from tallybayes.engines.threads import get_num_threads
+from tallybayes.weighted.rows import LEAST, LearningRows
+from tallybayes.weighted.terms.column_tables import ColumnTable
+from tallybayes.weighted.terms.pair_terms import CountedPair, PairTerm
+
+__all__ = [
+    "RowScores",
+    "Terms",
+    "Weights",
+    "log_normalised",
+    "rows_taken_out",
+    "scores_of",
+    "shares_of",
+]
 
 Array = NDArray[np.float64]
 Values = NDArray[np.float32]
+
+CHUNK = 1 << 17  # rows times classes that are scored at a time
+FEWEST = 8192  # rows, as logarithms of tables are made each time
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,3 +137,127 @@ def shares_of(scores: Array) -> Array:
     np.exp(shares, out=shares)
     shares /= shares.sum(axis=0)
     return shares
+
+
+def log_normalised(scores: Array) -> Array:
+    """Log-probabilities of scores (n_rows, n_classes)."""
+    logs = scores.copy()
+    _kernels.normalise(logs, np.zeros(scores.shape[1]), False, None, get_num_threads())
+    return logs
+
+
+class RowScores:
+    """The terms of a model on all rows.
+
+    Parameters
+    ----------
+    rows : LearningRows
+    share : float64 array (n_classes,)
+        p.
+    tables : list of ColumnTable
+    """
+
+    def __init__(self, rows: LearningRows, share: Array, tables: list[ColumnTable]) -> None:
+        self.rows, self.share, self.tables = rows, share, tables
+        self.pairs: list[CountedPair] = []
+
+    def scores(self, weights: Weights) -> Array:
+        """S, float64 (n_rows, n_classes)."""
+        scores = np.empty((self.rows.n, self.rows.n_classes))
+        for part, found in self._chunks(weights):
+            scores[part] = found
+        return scores
+
+    def _chunks(self, weights: Weights) -> Iterator[tuple[slice, Array]]:
+        """Some rows and their scores, so many at a time that these stay at hand."""
+        offset, n_classes = np.log(self.share) + weights.offsets, self.rows.n_classes
+        by_class = np.ascontiguousarray(weights.by_class().T)
+        step = max(FEWEST, CHUNK // n_classes)
+        for begin in range(0, self.rows.n, step):
+            part = slice(begin, min(begin + step, self.rows.n))
+            scores = np.tile(offset, (part.stop - begin, 1))
+            self._add(part, by_class, scores)
+            yield part, scores
+
+    def _add(self, part: slice, by_class: Array, into: Array) -> None:
+        """Adds what terms with these weights say of some rows to their scores."""
+        y, removed = self.rows.y[part], self.rows.removed[part]
+        cells, threads = self.rows.cells[:, part], get_num_threads()
+        for t, table in enumerate(self.tables):
+            codes, w = cells[t], by_class[t]
+            _kernels.add_column(
+                codes, y, removed, table.smoothed, self.share, LEAST, w, into, threads
+            )
+        for pair, w in zip(self.pairs, by_class[len(self.tables) :], strict=True):
+            codes, proba = pair.term.codes(cells), pair.proba[part]
+            _kernels.add_pair(
+                codes, y, removed, proba, pair.C, pair.E, pair.prior, w, into, threads
+            )
+
+    def values(self, term: int) -> Values:
+        """What a term says of the rows, centred over classes, float32 (n_classes, n_rows)."""
+        d = len(self.tables)
+        n_terms = d + len(self.pairs)
+        alone = np.zeros((n_terms, self.rows.n_classes))
+        alone[term] = 1.0
+        scores = np.zeros((self.rows.n, self.rows.n_classes))
+        self._add(slice(0, self.rows.n), alone, scores)
+        return np.ascontiguousarray(scores.T.astype(np.float32))
+
+    def proba(self, weights: Weights) -> Values:
+        """P, float32 (n_rows, n_classes)."""
+        proba = np.empty((self.rows.n, self.rows.n_classes), dtype=np.float32)
+        for part, scores in self._chunks(weights):
+            _kernels.normalise(scores, np.zeros(scores.shape[1]), True, None, get_num_threads())
+            proba[part] = scores
+        return proba
+
+
+def rows_taken_out(
+    tables: list[ColumnTable],
+    pairs: list[PairTerm],
+    rounds: list[Weights],
+    rows: LearningRows,
+    share: Array,
+) -> RowScores:
+    """The terms of a model on rows that were learned, for any weights.
+
+    What is expected of a row in a pair is said by the terms and weights that there were when the
+    pair was taken, the row taken out of them, too: so the rounds of learning are gone through
+    again.
+
+    Parameters
+    ----------
+    tables : list of ColumnTable
+    pairs : list of PairTerm
+        By round.
+    rounds : list of Weights
+        When each round of pairs was taken.
+    rows : LearningRows
+        Rows of weight 0 are not taken out.
+    share : float64 array (n_classes,)
+        p.
+    """
+    scores = RowScores(rows, share, tables)
+    nothing = np.zeros(len(share))
+    for place, weights in enumerate(rounds):
+        proba = scores.proba(weights)
+        for pair in (pair for pair in pairs if pair.round == place):
+            there = _expected_there(pair, rows, proba)
+            scores.pairs.append(CountedPair(pair, pair.counted, pair.expected, nothing, there))
+    return scores
+
+
+def _expected_there(pair: PairTerm, rows: LearningRows, proba: Values) -> Values:
+    """P, as far as the expected counts of each row's cell hold it.
+
+    A fit without a part of the rows has counted this part with P as it was then. P of a row that is
+    heavy for its cells differs from that where the row is taken out of the columns, too, and more
+    might be taken than is expected. Half of the least expected count stays: an empty cell has it.
+    """
+    expected = pair.expected[pair.codes(rows.cells)]
+    taken = np.maximum(rows.removed, np.finfo(np.float64).tiny)[:, None]
+    with np.errstate(over="ignore"):
+        most = (expected - 0.5 * pair.expected.min()) / taken
+    bounded: Values = np.minimum(proba, most).astype(np.float32)
+    return bounded

@@ -1,7 +1,9 @@
-"""Descent on a convex function of many parameters: L-BFGS with a preconditioner.
+"""Descent on a convex function of many parameters, and the linear systems that it solves.
 
-J. Nocedal and S. Wright, Numerical Optimization, 2nd edition, algorithm 7.4, where the initial
-matrix is an approximate inverse of the Hessian, made again every few steps.
+L-BFGS with a preconditioner: J. Nocedal and S. Wright, Numerical Optimization, 2nd edition,
+algorithm 7.4, where the initial matrix is an approximate inverse of the Hessian, made again every
+few steps. For systems of few unknowns LAPACK is called directly: most of the time of
+`scipy.linalg.cho_solve` is spent on finding out what its arguments are.
 """
 
 from __future__ import annotations
@@ -10,9 +12,16 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import LinAlgError
 from scipy.linalg.blas import daxpy
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
-__all__ = ["HALVINGS", "NOISE", "descend"]
+__all__ = [
+    "HALVINGS",
+    "NOISE",
+    "Cholesky",
+    "descend",
+]
 
 Array = NDArray[np.float64]
 Objective = Callable[[Array], tuple[float, Array]]
@@ -90,3 +99,38 @@ def descend(
             pairs = [*pairs[1 - MEMORY :], (s, y, curvature)]
         at, value, gradient = there, lower, steeper
     return at
+
+
+class Cholesky:
+    """The Cholesky factor of a matrix.
+
+    Parameters
+    ----------
+    matrix : float64 array (n, n)
+        Symmetric.
+
+    Raises
+    ------
+    LinAlgError
+        If it is not positive definite.
+    """
+
+    def __init__(self, matrix: Array) -> None:
+        self._factor, info = dpotrf(matrix, lower=0, clean=1)
+        if info != 0:
+            raise LinAlgError(f"a Cholesky factor needs a positive definite matrix, got {info=}")
+
+    def solve(self, b: Array) -> Array:
+        """x of A·x = b, float64 (n,)."""
+        if not len(b):
+            return b
+        x, _ = dpotrs(self._factor, b, lower=0)
+        found: Array = x.ravel()
+        return found
+
+    def inverse(self) -> Array:
+        """A⁻¹."""
+        upper, _ = dpotri(self._factor, lower=0)  # 0 below, as the factor is
+        whole: Array = upper + upper.T
+        np.fill_diagonal(whole, upper.diagonal())
+        return whole
