@@ -225,10 +225,10 @@ class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weights = weighted(given, class_weight, classes, codes)
         model = self._count_afresh(classes, x, codes, weights)
         model.class_weight = class_weight
-        model.prior.need_rows(model.tally.classes)
-        smoothing = self._declared_smoothing()
-        if weights is not None and smoothing > 0.0:
-            warn_of_light_rows(model.tally.classes, smoothing, model.warned)
+        if weights is not None:  # they may all be 0
+            model.prior.need_rows(model.tally.classes)
+            if (smoothing := self._declared_smoothing()) > 0.0:
+                warn_of_light_rows(model.tally.classes, smoothing, model.warned)
         return self
 
     def _class_weight_to_learn(self) -> ClassWeights:

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy.linalg import LinAlgError
 
 from tallybayes.weighted.optim import class_weights as by_class
-from tallybayes.weighted.optim import newton
+from tallybayes.weighted.optim import weights as shared
 from tallybayes.weighted.optim.class_weights import class_weights
 from tallybayes.weighted.optim.descent import Cholesky
 from tallybayes.weighted.optim.loss import Loss
-from tallybayes.weighted.optim.newton import penalty_takes, shared_weights
+from tallybayes.weighted.optim.weights import penalty_takes, shared_weights
 from tallybayes.weighted.terms.term_scores import Terms, Weights
 
 shapes = given(
@@ -103,8 +103,8 @@ def test_a_hessian_of_some_rows_leads_to_the_same_weights(seed, n, d, n_classes,
     loss, start = loss_of(seed, n, d, n_classes, scale)
     whole = shared_weights(loss, start, steps=100, worth=1e-6)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(newton, "ENOUGH", 5)
-        patch.setattr(newton, "OF_A_WEIGHT", 0)
+        patch.setattr(shared, "ENOUGH", 5)
+        patch.setattr(shared, "OF_A_WEIGHT", 0)
         found = shared_weights(loss, start, steps=100, worth=1e-6)
         near = shared_weights(loss, start, steps=200, worth=0.1)
     losses = [loss.shared(np.concatenate([f.terms, f.offsets]))[0] for f in (whole, found, near)]

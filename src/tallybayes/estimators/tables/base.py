@@ -30,6 +30,7 @@ from tallybayes.estimators.tables.one_row import as_row
 from tallybayes.estimators.tables.row_by_row import RowByRow
 from tallybayes.inspection.explanation import Explanation, explanation_of
 from tallybayes.inspection.frames import frame
+from tallybayes.labels import places_among
 from tallybayes.models.base import Model, joined_declared
 from tallybayes.models.calibration import Isotonic
 from tallybayes.models.class_weights import need_same_class_weights, weighted
@@ -212,8 +213,8 @@ class TableClassifier(RowByRow):
         self, x: RowsToCount, known: NDArray[Any], codes: NDArray[np.int32], weights: Any
     ) -> None:
         """Chooses what is chosen on rows, on the first ones; `codes` are of the classes `known`."""
-        model = self._fitted()
-        own = codes_of(known, model.schema.classes).astype(np.intp)[codes]
+        model = self._model
+        own = places_among(known, model.schema.classes)[codes]
         table: Table = x
         if (
             weights is not None and not weights.all()

@@ -244,7 +244,8 @@ class WeightedNaiveBayes(TableClassifier):
         return True
 
     def _choose(self, x: Table, own: NDArray[np.intp], weight: Array | None) -> None:
-        model = self._weighted()
+        model = self._model
+        assert isinstance(model, WeightedModel)
         weight = weights_to_choose_on("weights are learned", model, own, weight)
         kept = np.flatnonzero(weight > 0.0)
         if len(kept) < len(own):

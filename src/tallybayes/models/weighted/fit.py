@@ -15,7 +15,6 @@ from tallybayes.models.weighting import (
     Figures,
     Weighting,
     WeightingNow,
-    apply_weighting,
     taken,
     without_rows,
 )
@@ -86,7 +85,8 @@ def learned_weighting(
     mixed_in = prior_share(float(classes.sum()))
     log_prior = _log_prior(model, prior_is_given, present)
     text, shift, judged = None, learned.offset - log_prior, learned
-    if (text_columns := model.text_columns(unit)).parts:
+    if model.has_text:
+        text_columns = model.text_columns(unit)
         ranks = [rank[was] for rank in text_columns.ranks(x)]
         judges = was[np.lexsort((*ranks, rows.weight, rows.content()))][learned.tested]
         said = text_columns.without(x.take(judges), own[judges], weight[judges])[:, present]
@@ -191,8 +191,7 @@ def _measured(
 ) -> tuple[Weighting, WeightingNow]:
     """The weighting with how far each of its terms separates the classes, on average over the rows
     or a sample, in nats; and what it says under the model's counts."""
-    now = apply_weighting(weighting, model.tally_read, model.log_prior)
-    now = model.with_text_columns(now, weighting)
+    now = model.under_counts(weighting)
     some, weight = sampled(rows.y, rows.weight, rows.n_classes, MOST_APART)
     cells = rows.cells if len(some) == rows.n else np.ascontiguousarray(rows.cells[:, some])
     total, apart = weight.sum(), np.zeros(len(now.score.tables))

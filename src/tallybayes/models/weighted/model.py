@@ -15,7 +15,7 @@ from tallybayes.models.weighted.terms import Term, columns_read, terms_of
 from tallybayes.models.weighted.text import ScoreWithText, TextColumns, text_columns_of
 from tallybayes.models.weighting import PartNow, Weighting, WeightingNow, apply_weighting
 from tallybayes.tables import Table
-from tallybayes.tally import ClassCounts
+from tallybayes.tally import ClassCounts, TextCounts
 from tallybayes.weighted.cells.columns import in_effective_rows
 from tallybayes.weighted.cells.neighbours import neighbours_moved
 from tallybayes.weighted.fit.shrinkage import mixed
@@ -44,17 +44,21 @@ class WeightedModel(TableModel):
         weighting = self.chosen.weighting
         if weighting is None or not self.tally.classes.count.any():
             return None
-        return self.with_text_columns(
-            apply_weighting(weighting, self.tally_read, self.log_prior), weighting
-        )
+        return self.under_counts(weighting)
 
-    def with_text_columns(self, now: WeightingNow, weighting: Weighting) -> WeightingNow:
+    def under_counts(self, weighting: Weighting) -> WeightingNow:
         """A weighting under the counts as they are, with the score of columns of text."""
-        if weighting.text is None:
-            return now
-        score, text_columns = now.score, self.text_columns(weighting.unit)
-        of_cells = score.columns, score.pairs, score.tables, score.offset
-        return replace(now, score=ScoreWithText(*of_cells, text_columns, weighting.text))
+        now = apply_weighting(weighting, self.tally_read, self.log_prior)
+        if weighting.text is not None:
+            score, text_columns = now.score, self.text_columns(weighting.unit)
+            of_cells = score.columns, score.pairs, score.tables, score.offset
+            now = replace(now, score=ScoreWithText(*of_cells, text_columns, weighting.text))
+        return now
+
+    @property
+    def has_text(self) -> bool:
+        """Whether there are columns of text with values."""
+        return any(isinstance(group, TextCounts) for group in self.tally.groups)
 
     def text_columns(self, unit: float) -> TextColumns:
         """What columns of text say; a row of weight `unit` is an effective one."""

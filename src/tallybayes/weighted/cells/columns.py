@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,26 +94,20 @@ class ColumnCells:
         strings = column.strings if isinstance(column, Mixed) else column
         numbers = column.numbers if isinstance(column, Mixed) else column
         if isinstance(numbers, Numbers):
-            codes = self._codes_of(np.require(numbers.values, requirements="A"))
+            values = np.require(numbers.values, requirements="A")
+            if self.edges is None:  # the column has levels only
+                absent = np.isnan(np.asarray(values, dtype=np.float64))
+                codes[:] = np.where(absent, missing_cell, -1)
+            else:  # what is beyond all edges is in the last cell, NaN in that of missing values
+                _kernels.bin_entries(values[:, None], self.starts, codes, get_num_threads())
+                codes -= 1
+                np.minimum(codes, self.n_numbers - 1, out=codes)
+                codes[codes < 0] = missing_cell
         if isinstance(strings, Strings):
             at = {level: i for i, level in enumerate(self.levels or [], start=self.n_numbers)}
             rank = [*(at.get(level, -1) for level in strings.levels), missing_cell]
             of_strings = np.array(rank, dtype=np.int32)[strings.codes]
             codes = np.where(strings.codes < 0, codes, of_strings)
-        return codes
-
-    def _codes_of(self, values: NDArray[Any]) -> Cells:
-        """The cell of each number; what is beyond all edges is in the last one, NaN in the missing
-        value."""
-        codes = np.empty(len(values), dtype=np.int32)
-        missing_cell = self.n_cells - 1
-        if self.edges is None:  # the column has levels only
-            codes[:] = np.where(np.isnan(np.asarray(values, dtype=np.float64)), missing_cell, -1)
-            return codes
-        _kernels.bin_entries(values[:, None], self.starts, codes, get_num_threads())
-        codes -= 1
-        np.minimum(codes, self.n_numbers - 1, out=codes)
-        codes[codes < 0] = missing_cell
         return codes
 
 

@@ -107,31 +107,22 @@ class Rounds:
             some = (self.counted, self.index), (self.rest.rows, self.others)
             self._all_rows = [replace(rows, weight=weight[index]) for rows, index in some]
 
-    def learn_weights(self, start: Weights | None) -> Weights:
-        """Weights of the terms there are, near enough to choose pairs by. γ is chosen again where
-        the terms are twice as many."""
-        due = len(self.terms) >= GROWN * self._validated
+    def learn_weights(self, start: Weights | None, penalty: float | None = None) -> Weights:
+        """Weights of the terms there are: near enough to choose pairs by, or, under a penalty that
+        is given, final. γ is chosen again where the terms are twice as many."""
+        final = penalty is not None
+        due = not final and len(self.terms) >= GROWN * self._validated
         if due:
             self._validated = len(self.terms)
-        return self._learn_weights(start, self.options.penalty, nearly=True, validated=due)
-
-    def _learn_weights(
-        self,
-        start: Weights | None,
-        penalty: float | None,
-        *,
-        nearly: bool,
-        validated: bool = True,
-    ) -> Weights:
         return learn_weights(
             self.terms,
             self.sample,
             start,
             np.log(self.p),
             by_class=self.by_class,
-            penalty=penalty,
-            nearly=nearly,
-            validated=validated,
+            penalty=penalty if final else self.options.penalty,
+            nearly=not final,
+            validated=due,
         )
 
     def sample_scores(self) -> Array:
@@ -232,7 +223,7 @@ class Rounds:
     def fitted(self) -> tuple[Learned, Array]:
         """The terms there are with their weights, which predict no row yet; and S of all rows,
         float64 (n_rows, n_classes)."""
-        self.weights = self._learn_weights(self.weights, self.weights.scale, nearly=False)
+        self.weights = self.learn_weights(self.weights, self.weights.scale)
         tables, weights = self.rest.tables, self.weights
         weights.terms[: len(tables)][self.is_null] = 0.0
         weights.deviations[:, : len(tables)][:, self.is_null] = 0.0
