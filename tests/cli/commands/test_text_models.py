@@ -11,7 +11,7 @@ import pytest
 
 import tallybayes
 from tallybayes import TextNB
-from tallybayes.cli.commands import text_learning
+from tallybayes.cli.commands.training import text_learning
 
 SPAM = [f"cheap pills now, offer {i}: buy, buy!" for i in range(12)]
 HAM = [f"lunch at noon with team {i}? see you" for i in range(12)]

@@ -21,7 +21,7 @@ def run(
 ) -> None:
     """Measure a model on rows, or documents, with labels."""
     need_output()
-    from tallybayes.cli.commands.scoring import figures_of
+    from tallybayes.cli.commands.training.scoring import figures_of
     from tallybayes.cli.io.loading import load
     from tallybayes.cli.report.doubts import note_unlabelled
     from tallybayes.cli.terminal.console import document, progress, say

@@ -33,7 +33,7 @@ def run(
     Of text, one document: which of its words tell the class, marked in the text.
     """
     need_output()
-    from tallybayes.cli.commands.kinds import kind_of, loaded
+    from tallybayes.cli.commands.kinds.files import kind_of, loaded
 
     file = loaded(model)
     kind_of(file).explain(file, file.open(data, reading), row, json)

@@ -180,6 +180,6 @@ def run(
         ngrams=ngrams,
         n_features=n_features,
     )
-    from tallybayes.cli.commands.fit_kind import fit_of_its_kind
+    from tallybayes.cli.commands.training.fit_kind import fit_of_its_kind
 
     fit_of_its_kind(given, reading)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import filecmp
 import os
 
-from tallybayes.cli.commands.kinds import kind_of, loaded
+from tallybayes.cli.commands.kinds.files import kind_of, loaded
 from tallybayes.cli.io.locking import alone
 from tallybayes.cli.terminal.console import document, line, note, number_of, say
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tallybayes.cli.arguments.reading import Reading
-from tallybayes.cli.commands.kinds import kind_of, loaded
+from tallybayes.cli.commands.kinds.files import kind_of, loaded
 from tallybayes.cli.io.locking import alone
 from tallybayes.cli.io.places import need_place
 from tallybayes.cli.report.doubts import note_unlabelled

@@ -36,7 +36,7 @@ def run(
     from tallybayes.cli.io.places import need_model
 
     need_model(model)
-    from tallybayes.cli.commands.kinds import kind_of, loaded
+    from tallybayes.cli.commands.kinds.files import kind_of, loaded
 
     file = loaded(model)
     kind_of(file).show(file, model, tables, show_all, json)

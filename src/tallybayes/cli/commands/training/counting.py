@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from tallybayes.cli.arguments.class_weights import ClassWeight
-from tallybayes.cli.commands.sampling import SAMPLE, WEIGHTED_SAMPLE, Sample
+from tallybayes.cli.commands.training.sampling import SAMPLE, WEIGHTED_SAMPLE, Sample
 from tallybayes.cli.io.model_file import ModelFile, labels_of, need_labels
 from tallybayes.cli.io.strays import need_finite
 from tallybayes.cli.io.targets import need_columns

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tallybayes.cli.arguments.reading import Reading
-from tallybayes.cli.commands.scoring import figures_of
-from tallybayes.cli.commands.text_learning import learned
+from tallybayes.cli.commands.training.scoring import figures_of
+from tallybayes.cli.commands.training.text_learning import learned
 from tallybayes.cli.io.document_file import DocumentFile
 from tallybayes.cli.io.documents.source import DocumentSource
 from tallybayes.cli.io.locking import alone

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.cli.commands.sampling import Sample
+from tallybayes.cli.commands.training.sampling import Sample
 from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.report.figures import Figures, FiguresOfFit
 from tallybayes.cli.terminal.console import Bar

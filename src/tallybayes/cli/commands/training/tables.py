@@ -7,9 +7,9 @@ from typing import Any
 
 from tallybayes.cli.arguments.class_weights import ClassWeight
 from tallybayes.cli.arguments.reading import Reading
-from tallybayes.cli.commands.counting import Counting
-from tallybayes.cli.commands.held_out import held_out_figures
-from tallybayes.cli.commands.scoring import figures_of, figures_of_fit
+from tallybayes.cli.commands.training.counting import Counting
+from tallybayes.cli.commands.training.held_out import held_out_figures
+from tallybayes.cli.commands.training.scoring import figures_of, figures_of_fit
 from tallybayes.cli.io.locking import alone
 from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.io.strays import note_strays

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tallybayes.cli.commands.model_kind import Kind
+from tallybayes.cli.commands.kinds.contract import Kind
 from tallybayes.cli.io.loading import load
 from tallybayes.cli.terminal.failures import Failure
 
@@ -14,10 +14,10 @@ __all__ = ["kind_of", "loaded"]
 def kind_of(file: Any) -> Kind:
     """What commands do for a model file."""
     if file.unit == "document":
-        from tallybayes.cli.commands.text_models import TextModels
+        from tallybayes.cli.commands.kinds.text import TextModels
 
         return TextModels()
-    from tallybayes.cli.commands.table_models import TableModels
+    from tallybayes.cli.commands.kinds.tables import TableModels
 
     return TableModels()
 

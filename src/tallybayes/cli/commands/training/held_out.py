@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.cli.commands.sampling import Sample
+from tallybayes.cli.commands.training.sampling import Sample
 from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.report.figures import Figures
 from tallybayes.cli.terminal.console import Bar

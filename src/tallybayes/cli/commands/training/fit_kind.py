@@ -69,7 +69,7 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
         settings, weights = given.table_settings(), class_weight_of(given.class_weight)
     if given.test is not None and not read_once(given.test):
         reading.open([given.test])
-    from tallybayes.cli.commands.training import FitRequest, fit
+    from tallybayes.cli.commands.training.tables import FitRequest, fit
 
     request = FitRequest(
         given.target,
@@ -97,7 +97,7 @@ def _fit_documents(given: FitOptions, reading: Reading) -> None:
         raise Failure(
             "--target is for rows and mailboxes: the classes of a folder are its folders", USAGE
         )
-    from tallybayes.cli.commands.text_training import TextFit, fit
+    from tallybayes.cli.commands.training.text import TextFit, fit
 
     fit(
         TextFit(path, given.target, None, settings, given.test, given.estimate, given.json),
@@ -111,7 +111,7 @@ def _fit_column(
 ) -> None:
     """Trains on a column of documents."""
     settings = given.text_settings()
-    from tallybayes.cli.commands.text_training import TextFit, fit
+    from tallybayes.cli.commands.training.text import TextFit, fit
     from tallybayes.cli.io.documents.opening import BLOCK
     from tallybayes.cli.io.documents.rows import DocumentRows
 

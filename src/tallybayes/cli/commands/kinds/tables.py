@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tallybayes.cli.commands.model_kind import Kind
-from tallybayes.cli.commands.sampling import WEIGHTED_SAMPLE, Sample
+from tallybayes.cli.commands.kinds.contract import Kind
+from tallybayes.cli.commands.training.sampling import WEIGHTED_SAMPLE, Sample
 from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.io.strays import need_finite, note_strays, strings_beside_numbers
 from tallybayes.cli.report.doubts import note_stale

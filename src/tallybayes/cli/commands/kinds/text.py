@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tallybayes.cli.commands.model_kind import Kind
-from tallybayes.cli.commands.text_learning import DocumentSample
+from tallybayes.cli.commands.kinds.contract import Kind
+from tallybayes.cli.commands.training.text_learning import DocumentSample
 from tallybayes.cli.io.document_file import DocumentFile
 from tallybayes.cli.io.documents.source import DocumentSource
 from tallybayes.cli.terminal.console import Bar, note

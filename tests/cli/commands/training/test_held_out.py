@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tallybayes import load
-from tallybayes.cli.commands import counting, held_out
+from tallybayes.cli.commands.training import counting, held_out
 from tallybayes.models.weighted import fit as weighted_learning
 from tallybayes.weighted.fit.learning import learn
 from tallybayes.weighted.rows import fold_of

@@ -1,0 +1,1 @@
+"""What commands do differently for each kind of model."""
