@@ -7,20 +7,38 @@ folder of its own, and a line in the registry.
 from __future__ import annotations
 
 import importlib.util
+import tempfile
+from pathlib import Path
 
 import duckdb
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
 
 from tallybayes.engines.contract import JointCells, Labels
 from tallybayes.engines.groups import joint_cells, merged_tables
 from tallybayes.engines.memory.engine import MemoryEngine
 from tallybayes.engines.registry import engine_named
 from tallybayes.engines.sampling import sampled_rows
+from tallybayes.sources.streams import Batches
 from tallybayes.tables import read_table
 
-ENGINES = ["memory", "pandas", "duckdb", "duckdb view", "sheets"]
+ENGINES = [
+    "memory",
+    "pandas",
+    "duckdb",
+    "duckdb view",
+    "sheets",
+    "batches",
+    "parquet",
+    "row groups",
+    "arrow files",
+    "lazy frame",
+    "dataset",
+]
 
 
 class Sheet:
@@ -90,6 +108,8 @@ def source_of(engine: str, table: pa.Table):
         return engine_named("memory"), frame_of(table)
     if engine == "sheets":
         return Sheets(), Sheet(table, 3)
+    if engine in STREAMS:
+        return engine_named("stream"), STREAMS[engine](table)
     connection = duckdb.connect()
     if engine == "duckdb":
         connection.register("given", table)
@@ -99,6 +119,59 @@ def source_of(engine: str, table: pa.Table):
     connection.execute('CREATE VIEW "a view" AS SELECT * FROM stored')
     duck = engine_named("duckdb")
     return duck, duck.open("a view", connection)
+
+
+# ---- sources that are read part by part ----------------------------------------------------------
+_folders = tempfile.TemporaryDirectory()
+
+
+def _folder() -> Path:
+    return Path(tempfile.mkdtemp(dir=_folders.name))
+
+
+def _halves(table: pa.Table) -> list[pa.Table]:
+    middle = table.num_rows // 2
+    return [table.slice(0, middle), table.slice(middle)]
+
+
+def _batches(table: pa.Table):
+    return Batches(table.schema, lambda: table.to_batches(max_chunksize=7), "batches", False)
+
+
+def _parquet(table: pa.Table):
+    folder = _folder()
+    for i, half in enumerate(_halves(table)):
+        pq.write_table(half, folder / f"{i}.parquet")
+    return folder
+
+
+def _row_groups(table: pa.Table):
+    path = _folder() / "one.parquet"
+    pq.write_table(table, path, row_group_size=max(1, table.num_rows // 3))
+    return str(path)
+
+
+def _arrow_files(table: pa.Table):
+    folder = _folder()
+    paths = [folder / "a.arrow", folder / "b.feather"]
+    for path, half in zip(paths, _halves(table), strict=True):
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(half)
+    return paths
+
+
+def _dataset(table: pa.Table):
+    return pyarrow.dataset.dataset(_halves(table))
+
+
+STREAMS = {
+    "batches": _batches,
+    "parquet": _parquet,
+    "row groups": _row_groups,
+    "arrow files": _arrow_files,
+    "lazy frame": lambda table: pl.from_arrow(table).lazy(),
+    "dataset": _dataset,
+}
 
 
 def frame_of(table: pa.Table) -> pd.DataFrame:

@@ -7,6 +7,7 @@ import sys
 import duckdb
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -31,7 +32,9 @@ def test_each_source_has_its_engine():
     assert engine_of(pa.table(ROWS)).name == "memory"
     assert engine_of([{"a": "x"}]).name == "memory"
     assert engine_of(duckdb.sql("SELECT 1 AS a")).name == "duckdb"
-    assert engine_of("a table", otherwise="duckdb").name == "duckdb"
+    assert engine_of("a table", "duckdb", ("memory", "stream")).name == "duckdb"
+    assert engine_of("a file.csv").name == "stream"
+    assert engine_of(pl.LazyFrame(ROWS)).name == "stream"
 
 
 def test_an_engine_from_outside_is_found_and_answers_questions(sheets):
@@ -52,7 +55,9 @@ def test_an_engine_that_was_taken_away_is_not_asked(sheets):
 
 
 def test_names_are_told():
-    with pytest.raises(ValueError, match="no engine 'spark'; engines are 'duckdb', 'memory'"):
+    with pytest.raises(
+        ValueError, match="no engine 'spark'; engines are 'duckdb', 'stream', 'memory'"
+    ):
         engine_named("spark")
     with pytest.raises(ValueError, match="'memory' is that of an engine of tallybayes"):
         register_engine("memory", Sheets())

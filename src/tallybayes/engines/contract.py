@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.schema import Columns, Kind
+from tallybayes.sources.contract import SourceColumn
 from tallybayes.tables import Table
 from tallybayes.tally import ClassCounts, TableTally, Tally
 
@@ -125,25 +126,6 @@ class Labels(NamedTuple):
 
 
 # ---- what comes back -----------------------------------------------------------------------------
-@dataclass(frozen=True)
-class SourceColumn:
-    """A column of a source.
-
-    Parameters
-    ----------
-    name : str
-    kind : str or None
-        "text", "category", "boolean", "integer", "float", "decimal", "date" or "mixed", as the
-        readers of tables call it; None for a type that is not a scalar.
-    type : str
-        Its type as the source calls it, for messages.
-    """
-
-    name: str
-    kind: str | None
-    type: str
-
-
 @dataclass(frozen=True, eq=False)
 class JointCells:
     """How often values of several columns occur together, by class.

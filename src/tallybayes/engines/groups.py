@@ -23,6 +23,7 @@ __all__ = [
     "need_rows_and_labels",
     "number_groups",
     "raise_infinite",
+    "raise_no_rows",
     "raise_too_large",
     "raise_undeclared",
     "some_levels_group",
@@ -121,14 +122,17 @@ def class_array(labels: Iterable[Any]) -> NDArray[Any]:
 def need_rows_and_labels(n_rows: float, missing: float, target: str) -> None:
     """Raise ValueError if there are no rows, or if `missing` rows have no label."""
     if not n_rows:
-        raise ValueError(
-            "there is no evidence: the source, with the conditions of where=, has no rows"
-        )
+        raise_no_rows()
     if missing:
         raise ValueError(
             f"{missing:g} rows of the evidence have no label in the target column {target!r}: fill "
             "them, or leave them out with where="
         )
+
+
+def raise_no_rows() -> NoReturn:
+    """Raises the ValueError for a source without rows."""
+    raise ValueError("there is no evidence: the source, with the conditions of where=, has no rows")
 
 
 def raise_undeclared(name: str, level: Any, declared: Sequence[str]) -> NoReturn:

@@ -7,6 +7,7 @@ library that it needs when it reads one.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -18,6 +19,7 @@ __all__ = ["ENGINES", "engine_named", "engine_of", "register_engine"]
 
 ENGINES = {
     "duckdb": "tallybayes.engines.sql.engine:DuckDBEngine",
+    "stream": "tallybayes.engines.stream.engine:StreamEngine",
     "memory": "tallybayes.engines.memory.engine:MemoryEngine",
 }
 """By name, where each engine is. The first that reads a source is taken; memory, the last, reads
@@ -68,10 +70,13 @@ def engine_named(name: str) -> Engine:
     return _own(name)
 
 
-def engine_of(source: Any, otherwise: str = "memory") -> Engine:
-    """The engine for a source: the first that reads it, else the one named `otherwise`."""
+def engine_of(
+    source: Any, otherwise: str = "memory", passing: Collection[str] = ("memory",)
+) -> Engine:
+    """The engine for a source: the first that reads it, but for those in `passing`; else the one
+    named `otherwise`."""
     if not isinstance(source, Table):  # which is rows in memory
         for name in [*_registered, *ENGINES]:
-            if name != "memory" and engine_named(name).reads(source):
+            if name not in passing and engine_named(name).reads(source):
                 return engine_named(name)
     return engine_named(otherwise)

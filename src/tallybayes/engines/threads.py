@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import SupportsInt, TypeVar
 
-__all__ = ["get_num_threads", "in_threads", "on_one_thread", "set_num_threads"]
+__all__ = ["get_num_threads", "in_order", "in_threads", "on_one_thread", "set_num_threads"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -89,6 +90,32 @@ def in_threads(do: Callable[[T], R], each: Iterable[T]) -> list[R]:
 
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(alone, items))
+
+
+def in_order(do: Callable[[T], R], each: Iterable[T]) -> Iterator[R]:
+    """What `do` returns for each, in their order, several at a time and each on one thread. No more
+    are taken from `each`, nor held, than there are threads, and one."""
+    threads = get_num_threads()
+    if threads < 2:
+        yield from map(do, each)
+        return
+
+    def alone(item: T) -> R:
+        _here.shares = True
+        return do(item)
+
+    waiting: deque[Future[R]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for item in each:
+                waiting.append(pool.submit(alone, item))
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 @contextmanager

@@ -21,20 +21,19 @@ from tallybayes.engines.contract import (
 )
 from tallybayes.engines.groups import (
     Group,
-    class_array,
     joint_cells,
-    need_rows_and_labels,
     raise_undeclared,
     some_levels_group,
 )
+from tallybayes.engines.memory.labels import labels_of
 from tallybayes.engines.memory.tables import collect_table
 from tallybayes.engines.sampling import sampled_rows
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table, read_table
-from tallybayes.tables.columns import number_of_text, strings_of, values_of
+from tallybayes.tables.columns import number_of_text, strings_of
 from tallybayes.tally import LevelCounts, TableTally
 
-__all__ = ["MemoryEngine"]
+__all__ = ["MemoryEngine", "only_asked"]
 
 Array = NDArray[np.float64]
 
@@ -75,7 +74,7 @@ class MemoryEngine:
         if isinstance(target, str):
             asked = what.columns or ()
             need_columns([*asked, *(n for names in what.together for n in names)], [*table.columns])
-            labels = _labels(table, target, what.weight)
+            labels = labels_of(table, target, what.weight)
             others = {k: c for k, c in table.columns.items() if k not in (target, what.weight)}
             table = replace(table, columns=others)
         else:
@@ -90,7 +89,7 @@ class MemoryEngine:
             }
             table = replace(table, columns=columns)
         tally = collect_table(table, *labels, what.together)
-        return tally if how is None else _only_asked(tally, how)
+        return tally if how is None else only_asked(tally, how)
 
     def sample(self, source: Any, n: int) -> Table:
         table = _table(source)
@@ -105,7 +104,7 @@ class MemoryEngine:
     ) -> JointCells:
         table = _table(source)
         need_columns(list(columns), list(table.columns))
-        labels = _labels(table, target, weight)
+        labels = labels_of(table, target, weight)
         n = len(labels.classes)
         if not columns:
             return joint_cells(labels.classes, {})
@@ -123,36 +122,6 @@ class MemoryEngine:
     # ---- scoring -------------------------------------------------------------------------------
     def score(self, model: RowScorer, source: Any) -> Array:
         return model.joint_of(_table(source))
-
-
-def _labels(table: Table, target: str, weight: str | None) -> Labels:
-    """The classes of the rows, from a column of levels or numbers, and their weights."""
-    need_columns([target], list(table.columns), "target")
-    column = table.columns[target]
-    if isinstance(column, Mixed) or (isinstance(column, Numbers) and column.what == "date"):
-        raise ValueError(
-            f"the target column {target!r} holds {column.what} values; labels are strings, "
-            "booleans or numbers: cast the column to one of them"
-        )
-    values: list[Any] = values_of(column)
-    if column.n_rows and isinstance(column, Strings) and column.what == "boolean":
-        values = [None if value is None else value == "True" for value in values]
-    elif isinstance(column, Numbers) and column.what == "integer":
-        values = [None if value is None else int(value) for value in values]
-    need_rows_and_labels(len(values), values.count(None), target)
-    classes = class_array(set(values))
-    at = {label: k for k, label in enumerate(classes.tolist())}
-    codes = np.array([at[value] for value in values], dtype=np.int32)
-    return Labels(classes, codes, None if weight is None else _weights(table, weight))
-
-
-def _weights(table: Table, name: str) -> Array:
-    need_columns([name], list(table.columns), "weight")
-    column = table.columns[name]
-    values = column.values if isinstance(column, Numbers) else np.full(table.n_rows, np.nan)
-    if not np.isfinite(values).all():
-        raise ValueError(f"the weight column {name!r} has to hold a finite number in every row")
-    return np.ascontiguousarray(values, dtype=np.float64)
 
 
 def _as_asked(name: str, column: Column, how: CountLevels | CountNumbers | None) -> Column:
@@ -192,7 +161,7 @@ def _numbers_of(name: str, column: Strings | Mixed) -> Numbers:
     return Numbers(numbers, "float")
 
 
-def _only_asked(tally: TableTally, how: Mapping[str, CountLevels | CountNumbers]) -> TableTally:
+def only_asked(tally: TableTally, how: Mapping[str, CountLevels | CountNumbers]) -> TableTally:
     """A tally without the levels and the grids that were not asked for."""
     pairs = list(_groups_asked(tally, how))
     schema = replace(tally.schema, groups=tuple(columns for columns, _ in pairs))

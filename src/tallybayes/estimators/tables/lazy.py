@@ -201,7 +201,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._families = {} if self.columns is None else self.columns
         names_declared(self._families)  # raises for what is not a family
         self._where = _condition(self.where)
-        self._engine = engine_of(self.source, otherwise="duckdb")  # reads frames and files, too
+        self._engine = engine_of(self.source, "duckdb", ("memory", "stream"))
         self._opened = self._engine.open(self.source, self.connection)
         self._last: tuple[TableModel, str] | None = None
         self._warned: set[Hashable] = set()

@@ -1,0 +1,227 @@
+"""The engine for sources that are read part by part: each part is counted in memory, and the
+tallies are merged in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.engines.contract import (
+    Counting,
+    CountLevels,
+    JointCells,
+    Labels,
+    RowScorer,
+    SourceColumn,
+    need_columns,
+)
+from tallybayes.engines.groups import joint_cells, merged_tables, raise_no_rows
+from tallybayes.engines.memory.engine import MemoryEngine, only_asked
+from tallybayes.engines.sampling import row_hashes
+from tallybayes.engines.stream.labels import with_labels_read
+from tallybayes.engines.threads import in_order
+from tallybayes.schema import Columns
+from tallybayes.sources import Part, ReadAgain, Source, is_source, source_of
+from tallybayes.tables import Empty, Table
+from tallybayes.tables.stacked import stacked
+from tallybayes.tally import TableTally
+
+__all__ = ["StreamEngine"]
+
+Array = NDArray[np.float64]
+R = TypeVar("R")
+
+
+class StreamEngine:
+    """Counts and scores rows part by part, several parts at a time; see
+    :class:`tallybayes.engines.contract.Engine`. No more than a few parts are in memory."""
+
+    name = "stream"
+
+    def __init__(self) -> None:
+        self._each = MemoryEngine()
+
+    def reads(self, source: Any) -> bool:
+        return is_source(source)
+
+    def open(self, source: Any, connection: Any = None) -> Source:
+        if connection is not None:
+            raise ValueError("files and batches have no connection: leave connection= out")
+        return source_of(source)
+
+    def columns(self, source: Any) -> dict[str, SourceColumn]:
+        return source_of(source).columns()
+
+    # ---- counting ------------------------------------------------------------------------------
+    def collect(self, what: Counting, source: Any, target: str | Labels) -> TableTally:
+        source = source_of(source)
+        if not isinstance(target, str):
+            raise ValueError(
+                f"{source.name} is read part by part, so that labels cannot be matched with rows: "
+                "name the target, a column of the source"
+            )
+        how = what.columns
+        each = what
+        names: list[str] | None = None
+        as_written = {target}
+        if how is not None:  # levels that are not asked for are known when all are counted
+            each = replace(what, columns={n: _whole(asked) for n, asked in how.items()})
+            grouped = [name for group in what.together for name in group]
+            names = list(dict.fromkeys([*how, *grouped, target, *_given(what.weight)]))
+            as_written |= {n for n, asked in how.items() if isinstance(asked, CountLevels)}
+        found = list(source.columns())
+        need_columns([target], found, "target")
+        need_columns(_given(what.weight), found, "weight")
+        need_columns(names or (), found)
+        counted = _restarted(lambda: self._counted(source, each, target, names, as_written))
+        if not counted:
+            raise_no_rows()
+        if False in counted:
+            counted[False] = with_labels_read(counted[False])
+        tally = _in_order_of(found, reduce(merged_tables, counted.values()))
+        return tally if how is None else only_asked(tally, how)
+
+    def _counted(
+        self,
+        source: Source,
+        what: Counting,
+        target: str,
+        names: list[str] | None,
+        as_written: Collection[str],
+    ) -> dict[bool, TableTally]:
+        """The tallies of the rows that have types, and of those that have none."""
+
+        def count(table: Table, typed: bool) -> tuple[bool, TableTally]:
+            return typed, self._each.collect(what, table, target)
+
+        found: dict[bool, TableTally] = {}
+        for typed, tally in _over(source, count, names, as_written):
+            found[typed] = merged_tables(found[typed], tally) if typed in found else tally
+        return found
+
+    def count_together(
+        self,
+        columns: Mapping[str, Array | None],
+        source: Any,
+        target: str,
+        weight: str | None = None,
+    ) -> JointCells:
+        source = source_of(source)
+        names = list(dict.fromkeys([*columns, target, *_given(weight)]))
+        as_written = {target, *(name for name, edges in columns.items() if edges is None)}
+
+        def count(table: Table, _: bool) -> JointCells:
+            return self._each.count_together(columns, table, target, weight)
+
+        parts = _restarted(lambda: list(_over(source, count, names, as_written)))
+        if not parts:
+            raise_no_rows()
+        classes = np.unique(np.concatenate([part.classes for part in parts]))
+        counts: dict[tuple[str | int | None, ...], Array] = {}
+        for part in parts:
+            at = np.searchsorted(classes, part.classes)
+            for cell, mine in zip(part.cells, part.counts.T, strict=True):
+                counts.setdefault(cell, np.zeros(len(classes)))[at] += mine
+        return joint_cells(classes, counts)
+
+    # ---- rows ----------------------------------------------------------------------------------
+    def sample(self, source: Any, n: int) -> Table:
+        source = source_of(source)
+        kept = _restarted(lambda: _sampled(_over(source, lambda table, _: table), n))
+        return stacked(kept) if kept else _nothing(source)
+
+    def score(self, model: RowScorer, source: Any) -> Array:
+        source = source_of(source)
+        parts = _restarted(lambda: list(_over(source, lambda table, _: model.joint_of(table))))
+        return np.concatenate(parts or [model.joint_of(_nothing(source))])
+
+
+def _restarted(do: Callable[[], R]) -> R:
+    """What `do` returns when no row shows any more that rows before it were read wrongly."""
+    while True:
+        try:
+            return do()
+        except ReadAgain:
+            continue
+
+
+def _nothing(source: Source) -> Table:
+    """No row of a source's columns."""
+    return Table({name: Empty(0) for name in source.columns()}, 0, True)
+
+
+def _sampled(tables: Iterable[Table], n: int) -> list[Table]:
+    """The rows of the n smallest hashes, in their order."""
+    kept: list[tuple[Table, NDArray[np.uint64]]] = []
+    first = held = 0
+    bound = np.uint64(2**64 - 1)
+
+    def keep() -> None:
+        """Lets go of rows that n others precede."""
+        nonlocal kept, held, bound
+        hashes = np.concatenate([marks for _, marks in kept])
+        bound = np.partition(hashes, n - 1)[n - 1]
+        each = [(table, marks, np.flatnonzero(marks <= bound)) for table, marks in kept]
+        kept = [(table.take(rows), marks[rows]) for table, marks, rows in each if rows.size]
+        held = n
+
+    for table in tables:
+        marks = row_hashes(np.arange(first, first + table.n_rows, dtype=np.uint64))
+        first += table.n_rows
+        rows = np.flatnonzero(marks <= bound)
+        kept.append((table.take(rows), marks[rows]))
+        held += len(rows)
+        if held > 2 * n:
+            keep()
+    if held > n:
+        keep()
+    return [table for table, _ in kept]
+
+
+def _in_order_of(columns: list[str], tally: TableTally) -> TableTally:
+    """A tally whose columns are in this order, and groups of several after them: parts begin with
+    the columns in which they have a value."""
+    place = {name: i for i, name in enumerate(columns)}
+
+    def of_group(columns: Columns) -> int:
+        names = columns.names or ()
+        return place.get(names[0], len(place)) if len(names) == 1 else len(place)
+
+    pairs = sorted(
+        zip(tally.schema.groups, tally.groups, strict=True), key=lambda pair: of_group(pair[0])
+    )
+    schema = replace(tally.schema, groups=tuple(columns for columns, _ in pairs))
+    return TableTally(schema, tally.classes, tuple(group for _, group in pairs))
+
+
+def _given(name: str | None) -> list[str]:
+    return [] if name is None else [name]
+
+
+def _whole(asked: Any) -> Any:
+    """All levels, where only some are asked for."""
+    return (
+        replace(asked, only=None) if isinstance(asked, CountLevels) and not asked.closed else asked
+    )
+
+
+def _over(
+    source: Source,
+    do: Callable[[Table, bool], R],
+    names: Sequence[str] | None = None,
+    as_written: Collection[str] = (),
+) -> Iterator[R]:
+    """What `do` returns for each part that has rows, and whether they have types, in order."""
+
+    def of_part(part: Part) -> R | None:
+        table = part.read()
+        return do(table, part.typed) if table.n_rows else None
+
+    for result in in_order(of_part, source.parts(names, as_written)):
+        if result is not None:
+            yield result

@@ -1,0 +1,87 @@
+"""What a source of rows is: its columns, and its rows in parts that fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from tallybayes.tables import Table
+
+__all__ = ["CELLS", "Part", "ReadAgain", "Source", "SourceColumn"]
+
+CELLS = 1 << 23
+"""Values that a part holds at most, where the source leaves a choice: some 64 MB of numbers."""
+
+
+@dataclass(frozen=True)
+class SourceColumn:
+    """A column of a source.
+
+    Parameters
+    ----------
+    name : str
+    kind : str or None
+        "text", "category", "boolean", "integer", "float", "decimal", "date" or "mixed", as the
+        readers of tables call it; None for a type that is not a scalar.
+    type : str
+        Its type as the source calls it, for messages.
+    """
+
+    name: str
+    kind: str | None
+    type: str
+
+
+class Part(NamedTuple):
+    """Some rows that follow each other.
+
+    Parameters
+    ----------
+    read : callable () -> Table
+        Reads them, on whatever thread; called once at most.
+    where : str
+        What holds them, for messages: a file, or a part of one.
+    typed : bool
+        Whether columns have types. Text has none: what its labels are, all of them say.
+    """
+
+    read: Callable[[], Table]
+    where: str
+    typed: bool = True
+
+
+class Source(Protocol):
+    """Rows that are read part by part, as often as they are asked for unless `once`.
+
+    Every method raises :class:`~tallybayes.errors.SourceError` where the source cannot be read.
+    """
+
+    name: str
+    once: bool
+
+    def columns(self) -> dict[str, SourceColumn]:
+        """The columns by name; no row is read unless only rows say what there is."""
+
+    def parts(
+        self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
+    ) -> Iterator[Part]:
+        """The rows in their order.
+
+        Parameters
+        ----------
+        names : sequence of str, optional
+            The columns that are read; None: all that hold scalars.
+        as_written : collection of str
+            Columns whose values, where they have no types, are strings as they are written.
+
+        Raises
+        ------
+        ReadAgain
+            Where a later row shows that rows before it were read wrongly: the next call reads them
+            rightly.
+        """
+
+
+class ReadAgain(Exception):
+    """Rows that were read have to be read again, from the first on."""

@@ -1,0 +1,100 @@
+"""Paths, folders and patterns as sources."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from tallybayes.errors import SourceError
+from tallybayes.sources.contract import Source
+from tallybayes.sources.faults import explained
+from tallybayes.sources.foreign import need_local, need_readable
+from tallybayes.sources.several import Several
+from tallybayes.sources.sniffing import FORMATS, format_of
+from tallybayes.sources.stream import Stream
+
+__all__ = ["files_of", "source_of_paths"]
+
+
+def files_of(path: str) -> list[str]:
+    """The files that a path, a folder or a pattern stands for, sorted by name.
+
+    Of a folder, and of those in it, files whose names end as data does; hidden files, and those
+    whose names begin with an underscore, are left out, as writers of data sets have it.
+
+    Raises
+    ------
+    SourceError
+        If there is none.
+    """
+    need_local(path)
+    if os.path.isdir(path):
+        return _files_in(Path(path))
+    if os.path.exists(path) or not glob.has_magic(path):
+        return [path]
+    found = sorted(name for name in glob.glob(path, recursive=True) if os.path.isfile(name))
+    if not found:
+        raise SourceError(f"no file matches the pattern {path!r}")
+    return found
+
+
+def _suffix(name: str) -> str:
+    return Path(name.removesuffix(".gz")).suffix.lower()
+
+
+def _files_in(folder: Path) -> list[str]:
+    found: list[str] = []
+    for path in sorted(folder.rglob("*")):
+        inner = path.relative_to(folder).parts
+        if any(name.startswith((".", "_")) for name in inner) or _suffix(path.name) not in FORMATS:
+            continue
+        partitions = [name for name in inner[:-1] if "=" in name]
+        if partitions:
+            raise SourceError(
+                f"{folder} is partitioned by the names of folders, such as {partitions[0]!r}: give "
+                "pyarrow.dataset.dataset(folder, partitioning='hive'), which reads them as columns"
+            )
+        if path.is_file():
+            found.append(str(path))
+    if not found:
+        raise SourceError(
+            f"{folder} is a folder without data: no name in it ends in {', '.join(FORMATS)}"
+        )
+    return found
+
+
+def source_of_paths(paths: Sequence[str]) -> Source:
+    """Files, folders and patterns as one source.
+
+    Raises
+    ------
+    SourceError
+        If there is no file, or one cannot be read or has other columns than the first.
+    """
+    names = [name for path in paths for name in files_of(path)]
+    if not names:
+        raise SourceError("the list of paths is empty: name at least one file")
+    sources = [_source_of_file(name) for name in names]
+    return sources[0] if len(sources) == 1 else Several(sources, f"{len(names)} files")
+
+
+def _source_of_file(path: str) -> Source:
+    with explained(path, "data"):
+        stream = Stream(path)
+        with closing(stream):
+            need_readable(path, stream.head)
+            format = format_of(path, stream.head)
+    if format == "parquet":
+        from tallybayes.sources.parquet import ParquetFile
+
+        return ParquetFile(path)
+    if format == "arrow":
+        from tallybayes.sources.streams import ArrowFile
+
+        return ArrowFile(path)
+    from tallybayes.sources.text_file import TextFile
+
+    return TextFile(path)

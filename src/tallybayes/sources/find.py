@@ -1,0 +1,86 @@
+"""What is a source of rows, and which one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from tallybayes.sources.contract import Source
+
+__all__ = ["is_source", "source_of"]
+
+
+def _is(x: Any, library: str, name: str) -> bool:
+    """Whether x is an instance of library.name, without importing the library."""
+    module = sys.modules.get(library)
+    return module is not None and hasattr(module, name) and isinstance(x, getattr(module, name))
+
+
+def _has_contract(x: Any) -> bool:
+    """Whether x's class has the methods of a source; attributes of frames may be their columns."""
+    return all(callable(getattr(type(x), name, None)) for name in ("columns", "parts"))
+
+
+def _are_paths(x: Any) -> bool:
+    if isinstance(x, str | os.PathLike):
+        return True
+    return (
+        isinstance(x, list | tuple) and bool(x) and all(isinstance(p, str | os.PathLike) for p in x)
+    )
+
+
+def is_source(x: Any) -> bool:
+    """Whether x is read part by part: paths, readers and iterators of record batches, datasets,
+    polars' lazy frames, and what has the contract itself. No row is read, nothing imported."""
+    return (
+        _are_paths(x)
+        or _is(x, "polars", "LazyFrame")
+        or _is(x, "pyarrow.dataset", "Dataset")
+        or isinstance(x, Iterator)
+        or (hasattr(x, "__arrow_c_stream__") and not hasattr(x, "__len__"))
+        or _has_contract(x)
+    )
+
+
+def source_of(x: Any) -> Source:
+    """The source that x is.
+
+    Parameters
+    ----------
+    x : path, folder, pattern or list of them; pyarrow.RecordBatchReader or another object with
+        ``__arrow_c_stream__``; iterator of record batches; pyarrow.dataset.Dataset;
+        polars.LazyFrame; or Source
+
+    Raises
+    ------
+    SourceError
+        If it cannot be read.
+    TypeError
+        If it is none of these.
+    """
+    if _has_contract(x):
+        source: Source = x
+        return source
+    if _are_paths(x):
+        from tallybayes.sources.files import source_of_paths
+
+        given = [x] if isinstance(x, str | os.PathLike) else x
+        return source_of_paths([os.fspath(path) for path in given])
+    if _is(x, "polars", "LazyFrame"):
+        from tallybayes.sources.lazy_frame import LazyFrame
+
+        return LazyFrame(x)
+    from tallybayes.sources.streams import Batches
+
+    if _is(x, "pyarrow.dataset", "Dataset"):
+        return Batches.of_dataset(x)
+    if hasattr(x, "__arrow_c_stream__"):
+        return Batches.of_reader(x)
+    if isinstance(x, Iterator):
+        return Batches.of_iterator(x)
+    raise TypeError(
+        "a source of rows is a path, a reader or iterator of record batches, a dataset or a "
+        f"LazyFrame; got a {type(x).__name__}"
+    )

@@ -1,0 +1,96 @@
+"""Parquet files, a row group or a piece of one at a time; strings stay the codes that they are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tallybayes.sources.arrow_types import columns_of, is_text, names_read
+from tallybayes.sources.contract import CELLS, Part, SourceColumn
+from tallybayes.sources.faults import explained
+from tallybayes.tables import Strings, Table, arrow
+
+__all__ = ["ParquetFile"]
+
+
+class ParquetFile:
+    """One Parquet file.
+
+    Parameters
+    ----------
+    path : str
+    filesystem : pyarrow.fs.FileSystem, optional
+        Where the path is; by default this machine's.
+
+    Raises
+    ------
+    SourceError
+        If it is not a whole Parquet file.
+    """
+
+    once = False
+
+    def __init__(self, path: str, filesystem: Any = None) -> None:
+        self.name, self._path, self._filesystem = path, path, filesystem
+        with self._explained(), self._opened() as file:
+            self._metadata, self.schema = file.metadata, file.schema_arrow
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows the file says it has."""
+        return int(self._metadata.num_rows)
+
+    def columns(self) -> dict[str, SourceColumn]:
+        return columns_of(self.schema)
+
+    def parts(
+        self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
+    ) -> Iterator[Part]:
+        wanted = names_read(self.schema, names, self.name)
+        most = max(1, CELLS // max(1, len(wanted)))
+        for group in range(self._metadata.num_row_groups):
+            if self._metadata.row_group(group).num_rows <= most:
+                yield Part(partial(self._group, group, wanted), self.name)
+            else:  # decoded piece by piece, one after the other
+                yield from self._pieces(group, wanted, most)
+
+    def _opened(self, strings: Sequence[str] = (), metadata: Any = None) -> Any:
+        return pq.ParquetFile(
+            self._path,
+            metadata=metadata,
+            read_dictionary=list(strings),
+            filesystem=self._filesystem,
+            pre_buffer=False,
+        )
+
+    def _again(self, names: Sequence[str]) -> Any:
+        """The file for one reader: columns of strings come as codes."""
+        strings = [name for name in names if is_text(self.schema.field(name).type)]
+        return self._opened(strings, self._metadata)
+
+    def _group(self, group: int, names: list[str]) -> Table:
+        with self._explained(), self._again(names) as file:
+            return self._table(file.read_row_group(group, names, use_threads=False))
+
+    def _pieces(self, group: int, names: list[str], rows: int) -> Iterator[Part]:
+        with self._explained(), self._again(names) as file:
+            for batch in file.iter_batches(rows, [group], names, use_threads=False):
+                yield Part(partial(self._table, pa.Table.from_batches([batch])), self.name)
+
+    def _table(self, rows: Any) -> Table:
+        table = arrow.read(rows)
+        columns = {
+            name: replace(column, what="text")
+            if isinstance(column, Strings) and is_text(self.schema.field(name).type)
+            else column
+            for name, column in table.columns.items()
+        }
+        return replace(table, columns=columns)
+
+    def _explained(self) -> Any:
+        return explained(self.name, "Parquet")

@@ -1,0 +1,62 @@
+"""Several files, one below the other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from tallybayes.errors import SourceError, listed
+from tallybayes.sources.contract import Part, Source, SourceColumn
+
+__all__ = ["Several"]
+
+
+class Several:
+    """Sources with the same columns, in whatever order.
+
+    A column may be of another type in another of them: numbers and strings are then counted beside
+    each other, as in a column of a table.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+        At least one.
+    name : str
+
+    Raises
+    ------
+    SourceError
+        If one lacks a column, or has one more.
+    """
+
+    def __init__(self, sources: Sequence[Source], name: str) -> None:
+        self.name, self._sources = name, list(sources)
+        self.once = any(source.once for source in sources)
+        first = self._sources[0]
+        self._columns = first.columns()
+        for source in self._sources[1:]:
+            _need_alike(self._columns, first.name, source.columns(), source.name)
+
+    def columns(self) -> dict[str, SourceColumn]:
+        return self._columns
+
+    def parts(
+        self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
+    ) -> Iterator[Part]:
+        for source in self._sources:
+            yield from source.parts(names, as_written)
+
+
+def _need_alike(first: dict[str, Any], name: str, other: dict[str, Any], its: str) -> None:
+    lacking = [column for column in first if column not in other]
+    more = [column for column in other if column not in first]
+    if lacking:
+        raise SourceError(
+            f"{its} lacks {listed(map(repr, lacking), 5)}, which {name} has: add the column, with "
+            "missing values where nothing is known, or leave the file out"
+        )
+    if more:
+        raise SourceError(
+            f"{its} has {listed(map(repr, more), 5)}, which {name} lacks: add the column there, "
+            "with missing values where nothing is known, or leave the file out"
+        )

@@ -1,0 +1,149 @@
+"""Rows that come in record batches: Arrow files, readers and iterators of batches, datasets, and
+whatever else has an Arrow stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+
+from tallybayes.errors import SourceError
+from tallybayes.sources.arrow_types import columns_of, names_read
+from tallybayes.sources.contract import CELLS, Part, SourceColumn
+from tallybayes.sources.faults import explained
+from tallybayes.tables import arrow
+
+__all__ = ["ArrowFile", "Batches", "gathered"]
+
+
+def gathered(batches: Iterable[Any], cells: int = CELLS >> 3) -> Iterator[Any]:
+    """Record batches as tables of at least so many values, but for the last: each part that is
+    counted costs something by itself."""
+    waiting: list[Any] = []
+    held = 0
+    for batch in batches:
+        waiting.append(batch)
+        held += batch.num_rows * max(1, batch.num_columns)
+        if held >= cells:
+            yield pa.Table.from_batches(waiting)
+            waiting, held = [], 0
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _parts(batches: Iterable[Any], names: list[str], where: str) -> Iterator[Part]:
+    rows = (batch.select(names) for batch in batches)
+    for table in gathered(rows):
+        yield Part(partial(arrow.read, table), where)
+
+
+class Batches:
+    """Record batches that come one after the other.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+    batches : callable () -> iterable of pyarrow.RecordBatch
+        All of them, in the rows' order.
+    name : str
+        What messages call it.
+    once : bool
+        Whether they come only once.
+    """
+
+    def __init__(
+        self, schema: Any, batches: Callable[[], Iterable[Any]], name: str, once: bool
+    ) -> None:
+        self.schema, self._batches, self.name, self.once = schema, batches, name, once
+        self._begun = False
+
+    @classmethod
+    def of_reader(cls, given: Any) -> Batches:
+        """A ``pyarrow.RecordBatchReader``, or anything with an Arrow stream that is not a table."""
+        reader = (
+            given if hasattr(given, "read_next_batch") else pa.RecordBatchReader.from_stream(given)
+        )
+        return cls(reader.schema, lambda: reader, f"the {type(given).__name__}", True)
+
+    @classmethod
+    def of_iterator(cls, given: Iterator[Any]) -> Batches:
+        """An iterator of record batches or tables, all of one schema."""
+        first = next(given, None)
+        if first is None:
+            raise SourceError("the iterator has no record batch: give one at least, if empty")
+        if not isinstance(first, pa.RecordBatch | pa.Table):
+            raise SourceError(
+                f"an iterator of record batches is read, but it gives a {type(first).__name__}: "
+                "make them with pyarrow.RecordBatch.from_pandas, or give a frame"
+            )
+        each = chain.from_iterable(
+            item.to_batches() if isinstance(item, pa.Table) else [item]
+            for item in chain([first], given)
+        )
+        return cls(first.schema, lambda: each, "the record batches", True)
+
+    @classmethod
+    def of_dataset(cls, dataset: Any) -> Batches:
+        """A ``pyarrow.dataset.Dataset``."""
+        return cls(dataset.schema, dataset.to_batches, "the dataset", False)
+
+    def columns(self) -> dict[str, SourceColumn]:
+        return columns_of(self.schema)
+
+    def parts(
+        self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
+    ) -> Iterator[Part]:
+        if self.once and self._begun:
+            raise SourceError(
+                f"{self.name} has been read, which it can be only once: give what can be read again"
+            )
+        self._begun = True
+        wanted = names_read(self.schema, names, self.name)
+        with explained(self.name, "Arrow"):
+            yield from _parts(self._batches(), wanted, self.name)
+
+
+class ArrowFile:
+    """An Arrow file or stream on the disk, or Feather.
+
+    Parameters
+    ----------
+    path : str
+    filesystem : pyarrow.fs.FileSystem, optional
+        Where the path is; by default this machine's.
+    """
+
+    once = False
+
+    def __init__(self, path: str, filesystem: Any = None) -> None:
+        self.name, self._path, self._filesystem = path, path, filesystem
+        with explained(path, "Arrow"), self._opened() as file:
+            self.schema = self._reader(file)[0]
+
+    def _opened(self) -> Any:
+        if self._filesystem is None:
+            return pa.memory_map(self._path)
+        return self._filesystem.open_input_file(self._path)
+
+    @staticmethod
+    def _reader(file: Any) -> tuple[Any, Iterator[Any]]:
+        head = file.read(6)
+        file.seek(0)
+        if head == b"ARROW1":
+            reader = pa.ipc.open_file(file)
+            return reader.schema, (reader.get_batch(i) for i in range(reader.num_record_batches))
+        stream = pa.ipc.open_stream(file)
+        return stream.schema, iter(stream)
+
+    def columns(self) -> dict[str, SourceColumn]:
+        return columns_of(self.schema)
+
+    def parts(
+        self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
+    ) -> Iterator[Part]:
+        wanted = names_read(self.schema, names, self.name)
+        with explained(self.name, "Arrow"), self._opened() as file:
+            yield from _parts(self._reader(file)[1], wanted, self.name)

@@ -1,0 +1,205 @@
+"""Files, folders, patterns, readers and lazy frames as sources: what is read, what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import os
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tallybayes.engines.contract import Counting, CountLevels
+from tallybayes.engines.memory.engine import MemoryEngine
+from tallybayes.engines.stream.engine import StreamEngine
+from tallybayes.errors import LeftOutWarning, SourceError
+from tallybayes.sources import is_source, source_of
+from tallybayes.sources.files import source_of_paths
+
+ROWS = pa.table({"a": ["x", "z", "x", None], "n": [1.0, None, 3.0, 4.0], "y": [1, 0, 1, 1]})
+CSV = "a,n,y\nx,1,1\nz,,0\nx,3,1\n,4,1\n"
+JSONL = '{"a":"x","n":1,"y":1}\n{"a":"z","y":0}\n{"a":"x","n":3,"y":1}\n{"a":null,"n":4,"y":1}\n'
+
+
+def collected(source, what=None):
+    return StreamEngine().collect(what or Counting(), source, "y")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The same rows in every format."""
+    pq.write_table(ROWS, tmp_path / "t.parquet")
+    path = str(tmp_path / "t.arrow")
+    with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, ROWS.schema) as writer:
+        writer.write_table(ROWS)
+    (tmp_path / "t.csv").write_text(CSV)
+    (tmp_path / "t.tsv").write_text(CSV.replace(",", "\t"))
+    (tmp_path / "t.jsonl").write_text(JSONL)
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(CSV.encode()))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.csv", "t.tsv", "t.jsonl", "t.csv.gz"])
+def test_every_format_gives_the_same_tally(folder, name):
+    assert collected(folder / name) == MemoryEngine().collect(Counting(), ROWS, "y")
+
+
+def test_folders_patterns_and_lists_are_their_files_in_order(folder):
+    (folder / "_hidden.csv").write_text("nothing")
+    (folder / ".crc").mkdir()
+    (folder / ".crc" / "t.csv").write_text("nothing")
+    (folder / "notes.md").write_text("nothing")
+    six = MemoryEngine().collect(Counting(), pa.concat_tables([ROWS] * 6), "y")
+    assert collected(folder) == six
+    assert collected(str(folder / "t.*")) == six
+    two = MemoryEngine().collect(Counting(), pa.concat_tables([ROWS] * 2), "y")
+    assert collected([folder / "t.csv", str(folder / "t.parquet")]) == two
+
+
+def test_readers_and_iterators_are_read_once(folder):
+    expected = MemoryEngine().collect(Counting(), ROWS, "y")
+    reader = source_of(pa.RecordBatchReader.from_batches(ROWS.schema, ROWS.to_batches()))
+    assert collected(reader) == expected
+    with pytest.raises(SourceError, match="only once"):
+        collected(reader)
+    assert collected(batch for batch in ROWS.to_batches(max_chunksize=1)) == expected
+    assert collected(iter([ROWS])) == expected
+
+
+def test_what_is_a_source():
+    for source in ("t.csv", ["a.csv", "b.csv"], pl.LazyFrame({"a": [1]}), iter([])):
+        assert is_source(source)
+    for other in (
+        ROWS,
+        pl.DataFrame({"a": [1]}),
+        ROWS.to_pandas(),
+        [{"a": 1}],
+        np.eye(2),
+        [[1, 2]],
+    ):
+        assert not is_source(other)
+    with pytest.raises(TypeError, match="got a int"):
+        source_of(3)
+
+
+# ---- cells ---------------------------------------------------------------------------------------
+def test_labels_of_text_are_what_all_of_them_are(tmp_path):
+    for cells, classes in {
+        ("1", "0", "10", "2"): [0, 1, 2, 10],
+        ("1", "0", "-3"): [-3, 0, 1],
+        ("true", "FALSE"): [False, True],
+        ("01", "1"): ["01", "1"],
+        ("1", "one"): ["1", "one"],
+    }.items():
+        path = tmp_path / "t.csv"
+        path.write_text("x,y\n" + "".join(f"{i},{cell}\n" for i, cell in enumerate(cells)))
+        tally = collected(path)
+        assert tally.schema.classes.tolist() == classes
+        assert tally.classes.count.tolist() == [1.0] * len(classes)
+        for k, label in enumerate(classes):  # each keeps its own rows
+            own = [i for i, cell in enumerate(cells) if str(label).lower() == cell.lower()]
+            moments = tally.groups[0]
+            assert moments.s1_hi[k, 0] + tally.schema.groups[0].origin[0] == own[0]
+
+
+def test_declared_levels_are_as_they_are_written(tmp_path):
+    (tmp_path / "t.csv").write_text("zip,y\n01234,a\n1234,b\n")
+    declared = collected(tmp_path / "t.csv", Counting({"zip": CountLevels()}))
+    assert declared.schema.groups[0].levels[0].tolist() == ["01234", "1234"]
+    read = collected(tmp_path / "t.csv")
+    assert [group.kind for group in read.schema.groups] == ["moments", "grid"]
+
+
+def test_a_column_of_dates_that_holds_something_else_is_read_again(tmp_path):
+    rows = [f"2020-01-{1 + i % 28:02},{'ab'[i % 2]}" for i in range(3000)]
+    (tmp_path / "t.csv").write_text("\n".join(["day,y", *rows, "never,a"]))
+    source = source_of(tmp_path / "t.csv")
+    source._open.keywords["block"] = 1000
+    tally = collected(source)
+    assert tally.schema.groups[0].kind == "levels"
+    assert "never" in tally.schema.groups[0].levels[0].tolist()
+    assert tally.classes.count.sum() == 3001
+
+
+def test_numbers_in_one_file_and_strings_in_another_are_both_counted(tmp_path):
+    pq.write_table(pa.table({"x": [1.0, 2.0], "y": [0, 1]}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"x": ["u", None], "y": [0, 1]}), tmp_path / "b.parquet")
+    assert [g.kind for g in collected(tmp_path).schema.groups] == ["moments", "grid", "levels"]
+
+
+def test_nested_columns_are_left_out_and_said_so(tmp_path):
+    table = ROWS.append_column("tags", pa.array([["p"], [], None, ["q", "r"]]))
+    pq.write_table(table, tmp_path / "t.parquet")
+    with pytest.warns(LeftOutWarning, match=r"'tags' is of the type list<.*>"):
+        assert collected(tmp_path) == MemoryEngine().collect(Counting(), ROWS, "y")
+    with pytest.raises(SourceError, match=r"'tags'.*unpack it or leave it out"):
+        collected(tmp_path, Counting({"tags": CountLevels()}))
+
+
+# ---- what cannot be read -------------------------------------------------------------------------
+def test_what_cannot_be_read_is_named(folder, tmp_path):
+    whole = (folder / "t.parquet").read_bytes()
+    several = tmp_path / "several"
+    several.mkdir()
+    pq.write_table(ROWS, several / "1.parquet")
+    (several / "2.parquet").write_bytes(whole[:-20])
+    with pytest.raises(SourceError, match=r"2\.parquet is a damaged or incomplete Parquet"):
+        collected(several)
+    (several / "2.parquet").write_bytes(b"PAR1" + b"\0" * 50)
+    with pytest.raises(SourceError, match=r"2\.parquet is a damaged"):
+        collected(several)
+    for source, message in (
+        (tmp_path / "none.csv", r"none\.csv: there is no such file"),
+        (str(tmp_path / "*.orc"), r"no file matches the pattern '.*\*\.orc'"),
+        ([], "list of paths is empty"),
+        (tmp_path / "several" / "empty", "there is no such file"),
+        ("https://example.org/t.csv", "URLs are not read"),
+        (iter([]), "no record batch"),
+        (iter([3]), "gives a int"),
+    ):
+        with pytest.raises(SourceError, match=message):
+            collected(source) if source != [] else source_of_paths([])
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(SourceError, match="folder without data"):
+        collected(empty)
+    if os.geteuid():
+        (folder / "t.csv").chmod(0)
+        with pytest.raises(SourceError, match="no permission"):
+            collected(folder / "t.csv")
+
+
+def test_files_of_other_columns_are_refused(tmp_path):
+    pq.write_table(ROWS, tmp_path / "a.parquet")
+    pq.write_table(ROWS.drop_columns(["a"]), tmp_path / "b.parquet")
+    with pytest.raises(SourceError, match=r"b\.parquet lacks 'a', which .*a\.parquet has"):
+        collected(tmp_path)
+    more = ROWS.append_column("b", pa.array([1, 2, 3, 4]))
+    pq.write_table(more, tmp_path / "b.parquet")
+    with pytest.raises(SourceError, match=r"b\.parquet has 'b', which .*a\.parquet lacks"):
+        collected(tmp_path)
+
+
+def test_folders_that_are_partitions_are_pointed_out(tmp_path):
+    (tmp_path / "year=2020").mkdir()
+    pq.write_table(ROWS, tmp_path / "year=2020" / "t.parquet")
+    with pytest.raises(SourceError, match=r"partitioned.*'year=2020'.*partitioning='hive'"):
+        collected(tmp_path)
+
+
+def test_missing_labels_columns_and_rows_are_refused(folder):
+    for name in ("t.parquet", "t.csv"):
+        with pytest.raises(ValueError, match="'target'"):
+            StreamEngine().collect(Counting(), folder / name, "target")
+        with pytest.raises(ValueError, match=r"1 rows of the evidence have no label"):
+            StreamEngine().collect(Counting(), folder / name, "a")
+    pq.write_table(ROWS.slice(0, 0), folder / "t.parquet")
+    with pytest.raises(ValueError, match="no rows"):
+        collected(folder / "t.parquet")
+
+
+def test_a_query_that_fails_says_what_polars_says():
+    with pytest.raises(SourceError, match=r"LazyFrame cannot be evaluated.*nothing"):
+        collected(pl.LazyFrame({"y": [1]}).select("nothing"))
