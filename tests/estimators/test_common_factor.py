@@ -104,6 +104,20 @@ def test_families_and_bins_do_not_see_it_under_a_declared_alpha(factor):
 
 
 @factors
+def test_what_is_chosen_among_near_equals_does_not_see_it_through_the_class_prior(factor):
+    """Readings that are nearly equal are decided by the class counts, smoothed by class_alpha."""
+    for seed in (3, 8, 11, 20, 36):
+        rng = np.random.default_rng(seed)
+        y = (rng.random(40) < 0.1).astype(int)
+        y[:2] = 1, 0
+        X = pd.DataFrame({f"c{j}": np.round(rng.exponential(1 + 0.5 * y), 1) for j in range(3)})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", WeightScaleWarning)
+            once, scaled = (NaiveBayes().fit(X, y, np.full(40, f)) for f in (1.0, factor))
+        assert scaled.schema_["family"].tolist() == once.schema_["family"].tolist()
+
+
+@factors
 def test_a_chosen_alpha_is_in_units_of_the_weights(factor):
     X, y, _ = rows()
     for name in ("alpha by evidence", "alpha by leave-one-out", "alpha on rows"):

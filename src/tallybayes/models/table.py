@@ -200,9 +200,14 @@ class TableModel(Model):
         )
 
     def _smoothed_classes(self) -> Array:
-        """Class counts, smoothed as the class prior is."""
-        rows = float(self.tally.classes.count.sum()) or 1.0
-        return np.asarray(np.exp(self.log_prior) * rows)
+        """Class counts, smoothed as the class prior is; a declared class_alpha is in effective rows
+        here, so that a common factor on all weights does not change what is chosen."""
+        counts = self.tally.classes
+        prior, unit = self.prior, counts.row_weights.overall
+        log_prior = self.log_prior
+        if prior.given is None and prior.alpha and unit != 1.0:
+            log_prior = replace(prior, alpha=prior.alpha * unit).log(counts)
+        return np.asarray(np.exp(log_prior) * (float(counts.count.sum()) or 1.0))
 
     @property
     def choices(self) -> dict[str, ReadAs]:

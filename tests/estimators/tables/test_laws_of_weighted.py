@@ -17,7 +17,7 @@ from tallybayes import (
     leave_one_out,
     set_num_threads,
 )
-from tallybayes.testing.edge_tables import edge_tables
+from tallybayes.testing.edge_tables import WEIGHTS, edge_tables
 
 pytestmark = pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")
 law = settings(
@@ -27,6 +27,7 @@ law = settings(
 )
 # the optimum is found to a tolerance that probabilities feel in the seventh place
 CLOSE = {"rtol": 0.0, "atol": 1e-6}
+OF_ROWS = tuple(kind for kind in WEIGHTS if kind != "zeros")  # a row of weight 0 is none
 
 
 def fitted(table, weights=None, order=None):
@@ -40,6 +41,8 @@ def fitted(table, weights=None, order=None):
 @given(table=edge_tables(max_rows=25), data=st.data(), factor=st.sampled_from([2.0, 1000.0, 1e-3]))
 def test_neither_a_common_factor_nor_the_order_of_rows_and_columns_matters(table, data, factor):
     weight = np.ones(len(table)) if table.weights is None else table.weights
+    # beside learned classes one of weight 0 has what the class prior's declared smoothing gives it
+    assume(all(weight[table.labels == label].any() for label in set(table.labels)))
     once, x = fitted(table, weight), table.counted()
     expected = quietly(once.predict_proba, x)
     np.testing.assert_allclose(
@@ -61,8 +64,9 @@ def test_leaving_a_row_out_is_forgetting_it_under_fixed_weights(table, data):
     """Without pairs: forgetting leaves them as they were learned, and here they lose the row.
     Counts in effective rows are rounded to 30 binary digits."""
     x, y, w = table.records(), table.labels, table.weights
+    if w is not None:  # a class of weight 0 is gone once anything is forgotten
+        assume(np.count_nonzero(w) > 1 and all(w[y == label].any() for label in set(y)))
     model = WeightedNaiveBayes(interactions=0).fit(x, y, w)
-    assume(w is None or np.count_nonzero(w) > 1)
     found = leave_one_out(model, x, y, w)
     weight = np.ones(len(y)) if w is None else w
     for i in data.draw(st.sets(st.integers(0, len(y) - 1), min_size=1, max_size=3)):
@@ -92,23 +96,39 @@ def test_what_is_forgotten_was_never_seen(table, data):
     np.testing.assert_allclose(found, expected, **CLOSE)
 
 
+def _can_be_asked(row, known):
+    """Whether each string of a row stands in a column that had strings: among numbers alone it is
+    refused."""
+    with_strings = {name for other in known for name, v in other.items() if isinstance(v, str)}
+    return all(name in with_strings for name, v in row.items() if isinstance(v, str))
+
+
 @law
-@given(table=edge_tables(max_rows=25, min_rows=2), data=st.data())
+@given(table=edge_tables(max_rows=25, min_rows=2, of_weights=OF_ROWS), data=st.data())
 def test_what_came_after_the_weights_and_is_forgotten_was_never_seen(table, data):
     """Classes, levels and columns among it; weights stay as they were learned."""
     rows, before = range(len(table)), data.draw(st.integers(1, len(table) - 1))
-    if table.weights is not None:
-        assume(table.weights[:before].any())
     first, more = np.array(rows[:before]), np.array(rows[before:])
     model = WeightedNaiveBayes().fit(table.records(first), table.labels[first], table.weight(first))
-    x = table.records()
+    x = [row for row in table.records() if _can_be_asked(row, table.records(first))]
+    assume(x)
     classes, expected = model.classes_.tolist(), quietly(model.predict_proba, x)
     model.partial_fit(table.records(more), table.labels[more], sample_weight=table.weight(more))
-    gone = more if table.weights is None else more[table.weights[more] != 0.0]
-    if len(gone):
-        forget(model, table, data.draw(parts_of(gone.tolist())))
+    forget(model, table, data.draw(parts_of(more.tolist())))
     assert model.classes_.tolist() == classes
     np.testing.assert_allclose(quietly(model.predict_proba, x), expected, rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("factor", [2.0, 1000.0, 1e-3])
+def test_where_nothing_could_be_learned_a_common_factor_changes_nothing(factor):
+    x, y = [{"n": float(i)} for i in range(5)], list("nnnns")
+    w = np.array([1.0, 1.0, 1.0, 1.0, 0.0])  # all weight is of one class
+    once, scaled = (WeightedNaiveBayes().fit(x, y, u * w) for u in (1.0, factor))
+    np.testing.assert_allclose(scaled.predict_proba(x), once.predict_proba(x), rtol=1e-9)
+    np.testing.assert_allclose(once.predict_proba(x)[0], [5.0 / 6.0, 1.0 / 6.0])
+    left = [leave_one_out(m, x, y, u * w) for m, u in ((once, 1.0), (scaled, factor))]
+    np.testing.assert_allclose(left[1], left[0], rtol=1e-9)
+    np.testing.assert_allclose(left[0][0], np.log([4.0 / 5.0, 1.0 / 5.0]))
 
 
 def test_a_class_that_came_after_the_weights_goes_with_its_last_row():

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from tallybayes.families.class_prior import PriorWithout
 from tallybayes.models.columns.families import ColumnReading
 from tallybayes.models.table import Chosen, Contributions, TableModel
 from tallybayes.models.weighted.terms import Term, columns_read, terms_of
@@ -64,6 +65,20 @@ class WeightedModel(TableModel):
         """What columns of text say; a row of weight `unit` is an effective one."""
         return self.once("text_columns", lambda: text_columns_of(self, unit))
 
+    def log_prior_without(self, own: NDArray[np.int64], weight: Array) -> PriorWithout:
+        """log P(c) after each row is taken out, as it enters the score."""
+        if self.chosen.weighting is not None:
+            return super().log_prior_without(own, weight)
+        classes = self._effective_classes
+        less = np.minimum(in_effective_rows(weight, self._unit), classes.count[own])
+        return self.prior.log_without(classes, own, less)
+
+    @property
+    def _unit(self) -> float:
+        """The weight of an effective row."""
+        weighting = self.chosen.weighting
+        return self.tally.classes.pooled_row_weight if weighting is None else weighting.unit
+
     def hold(self, weighting: Weighting, now: WeightingNow) -> None:
         """Predicts by other weights; `now` is what they say under the counts as they are."""
         self.chosen = Chosen(weighting=weighting)
@@ -85,8 +100,14 @@ class WeightedModel(TableModel):
     def score(self) -> Any:
         now = self.now
         if now is None:
-            return self.once("score", lambda: WeightedScore([], [], [], self.log_prior))
+            return self.once("score", lambda: WeightedScore([], [], [], self._prior_alone()))
         return now.score
+
+    def _prior_alone(self) -> Array:
+        """log P(c) of effective rows: all that is said where nothing could be learned, so that a
+        common factor of all weights changes nothing."""
+        self.need_classes()
+        return self.prior.log(self._effective_classes)
 
     @property
     def prior_share(self) -> float:
@@ -105,8 +126,7 @@ class WeightedModel(TableModel):
     @property
     def _effective_classes(self) -> ClassCounts:
         """The classes in effective rows, so that a common factor of all weights changes nothing."""
-        assert self.chosen.weighting is not None
-        return ClassCounts(in_effective_rows(self.tally.classes.count, self.chosen.weighting.unit))
+        return ClassCounts(in_effective_rows(self.tally.classes.count, self._unit))
 
     def predicted_without(self, log_proba: Array, own: NDArray[np.int64], weight: Array) -> Array:
         weighting = self.chosen.weighting
