@@ -41,7 +41,7 @@ def main() -> None:
         )
         sys.exit(1)
     except KeyboardInterrupt:
-        print(f"tallybayes: error: {interrupts.message()}", file=sys.stderr)
+        streams.tell(f"tallybayes: error: {interrupts.message()}")
         _leave(interrupts.exit_code())
 
 

@@ -110,7 +110,7 @@ def terminal(tmp_path, monkeypatch):
     """Runs the command line in this process, in a terminal of a width, with standard output there
     or in a file."""
 
-    def run(*words, width=80, out=None):
+    def run(*words, width=80, out=None, code=0):
         ours, theirs = _open_terminal(width)
         pieces = []
         with monkeypatch.context() as patch:
@@ -121,7 +121,7 @@ def terminal(tmp_path, monkeypatch):
             descriptors = (theirs, theirs if out is None else out.fileno(), theirs)
             with _standard_streams(ours, descriptors, pieces), pytest.raises(SystemExit) as done:
                 app([str(word) for word in words])
-        assert not done.value.code
+        assert (done.value.code or 0) == code
         return b"".join(pieces).decode()
 
     return run

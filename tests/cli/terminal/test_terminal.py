@@ -48,6 +48,20 @@ def test_other_reports_are_whole(terminal, run, files, words):
     assert [v for v in shown(terminal(*words), 80) if v] == [v for v in expected if v]
 
 
+@pytest.mark.parametrize("width", [20, 40, 60])
+def test_messages_end_their_lines_between_words(terminal, run, files, width):
+    """On a terminal; for programs each is one line."""
+    run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
+    message = run("update", "m.tally", "comma.csv").err.rstrip()
+    assert "\n" not in message
+    run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
+    lines = shown(terminal("update", "m.tally", "comma.csv", width=width), width)
+    text = " ".join(line for line in lines if line)
+    assert " ".join(message.split()) in text
+    error = shown(terminal("predict", "m.tally", "nothing.csv", width=width, code=1), width)
+    assert " ".join(error).strip() == run("predict", "m.tally", "nothing.csv", code=1).err.strip()
+
+
 def test_predictions_stand_alone_on_a_terminal(terminal, run, files):
     run("fit", "comma.csv", "--target", "buys", "-o", "m.tally", "--no-estimate")
     sent = terminal("predict", "m.tally", "comma.csv")

@@ -22,8 +22,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text as StyledText
 
-from tallybayes.cli.terminal.escapes import json_safe, one_line, visible
+from tallybayes.cli.terminal.escapes import json_safe, visible
 from tallybayes.cli.terminal.failures import naming_output
+from tallybayes.cli.terminal.streams import tell
 
 __all__ = [
     "Bar",
@@ -45,7 +46,7 @@ MIN_WRAPPED = 12  # letters that a column of strings keeps before the table is s
 
 def note(message: str) -> None:
     """A message on standard error."""
-    print(one_line(message), file=sys.stderr)
+    tell(message)
 
 
 def number_of(amount: float, what: str) -> str:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import typer
 
 from tallybayes.cli.terminal import interrupts
-from tallybayes.cli.terminal.escapes import one_line
+from tallybayes.cli.terminal.streams import tell
 
 __all__ = [
     "DATA",
@@ -98,5 +98,5 @@ def report(error: BaseException) -> int:
 
         traceback.print_exception(error)
     message, code = _line(error)
-    print(f"tallybayes: error: {one_line(message)}", file=sys.stderr)
+    tell(f"tallybayes: error: {message}")
     return code
