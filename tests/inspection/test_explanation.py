@@ -41,7 +41,9 @@ def test_it_holds_the_values_of_the_rows(model):
 
 def test_ten_columns_are_printed_most_telling_first():
     model = NaiveBayes().fit(WIDE, Y)
-    lines = str(model.explain(WIDE[:1])).splitlines()
+    explanation = model.explain(WIDE[:1])
+    lines = str(explanation).splitlines()
+    assert repr(explanation) == str(explanation)  # what a console or notebook shows
     told = [line.split()[0] for line in lines]
     assert told[:3] == ["nats", "(prior)", "c3"]
     assert len(lines) == 1 + 1 + 10 + 1 + 1 + 1 + 1

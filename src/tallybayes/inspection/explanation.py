@@ -29,7 +29,7 @@ WIDEST = 40
 """Characters of a name, value or label that are printed."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
     """Scores taken apart: ``base + contributions.sum(axis=2)`` is the joint log-probability.
 
@@ -101,6 +101,8 @@ class Explanation:
         text = _laid_out(left, [labels, *cells])
         hidden = n_classes - len(shown)
         return text + (f"\n{hidden} less probable classes are not shown" if hidden else "")
+
+    __repr__ = __str__
 
     def to_frame(self) -> Any:
         """A frame with the columns row, class, column and contribution (nats); the class prior is

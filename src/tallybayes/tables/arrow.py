@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ def _is_text(kind: Any) -> bool:
     )
 
 
-def _read_column(column: Any, name: str) -> Column:
+def _read_column(column: Any, name: str, left_out: Collection[str] = ()) -> Column:
     kind = column.type
     if pa.types.is_null(kind) or column.null_count == len(column):
         return Empty(len(column))
@@ -57,7 +58,7 @@ def _read_column(column: Any, name: str) -> Column:
         return read_array(column.to_numpy(), name)
     if pa.types.is_struct(kind) and {field.name for field in kind} == {"number", "text"}:
         return _read_both(column, name)
-    return read_objects(column.to_pylist(), name)
+    return read_objects(column.to_pylist(), name, left_out)
 
 
 def _read_both(column: Any, name: str) -> Column:
@@ -89,7 +90,7 @@ def _read_both(column: Any, name: str) -> Column:
     return Mixed(numbers, levels)
 
 
-def read(x: Any, threads: int = 1) -> Table:
+def read(x: Any, threads: int = 1, left_out: Collection[str] = ()) -> Table:
     """Anything with ``__arrow_c_stream__``.
 
     A column of the type struct<number, text>, whose rows have one of the two at most, holds numbers
@@ -113,7 +114,9 @@ def read(x: Any, threads: int = 1) -> Table:
         raise ValueError(f"two columns are named {twice!r}: rename or drop one")
     strings = {name: table.column(name) for name in names if _is_text(table.column(name).type)}
     read = read_strings(strings, threads)
-    columns = {k: read[k] if k in read else _read_column(table.column(k), k) for k in names}
+    columns = {
+        k: read[k] if k in read else _read_column(table.column(k), k, left_out) for k in names
+    }
     return Table(columns, table.num_rows, True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ def _holds_arrow_strings(dtype: Any) -> bool:
     return isinstance(dtype, pd.StringDtype) and dtype.storage.startswith("pyarrow")
 
 
-def _read_column(series: Any, name: str) -> Column:
+def _read_column(series: Any, name: str, left_out: Collection[str]) -> Column:
     dtype = series.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         codes = series.cat.codes.to_numpy().astype(np.int32)
@@ -31,10 +32,10 @@ def _read_column(series: Any, name: str) -> Column:
         return Strings(codes.astype(np.int32), [str(v) for v in levels.tolist()], "text")
     if isinstance(dtype, pd.DatetimeTZDtype):
         series = series.dt.tz_convert("UTC").dt.tz_localize(None)
-        return read_array(series.to_numpy(), name)
+        return read_array(series.to_numpy(), name, left_out)
     if pd.api.types.is_bool_dtype(dtype):
         if isinstance(dtype, np.dtype):
-            return read_array(series.to_numpy(), name)
+            return read_array(series.to_numpy(), name, left_out)
         codes = series.fillna(False).to_numpy(dtype=bool).astype(np.int32)
         codes[series.isna().to_numpy()] = -1
         return Strings(codes, ["False", "True"], "boolean")
@@ -44,8 +45,8 @@ def _read_column(series: Any, name: str) -> Column:
             return whole_numbers(series.to_numpy(dtype=wide, na_value=0), series.isna().to_numpy())
         return Numbers(series.to_numpy(dtype=np.float64, na_value=np.nan), "float")
     if isinstance(dtype, np.dtype):
-        return read_array(series.to_numpy(), name)
-    return read_objects(series.to_numpy(dtype=object), name)
+        return read_array(series.to_numpy(), name, left_out)
+    return read_objects(series.to_numpy(dtype=object), name, left_out)
 
 
 def _all_numbers(dtypes: Any) -> bool:
@@ -54,7 +55,7 @@ def _all_numbers(dtypes: Any) -> bool:
     return len(several) == 1 and isinstance(d := several.pop(), np.dtype) and d.kind in "iuf"
 
 
-def read(frame: Any, threads: int = 1) -> Table:
+def read(frame: Any, threads: int = 1, left_out: Collection[str] = ()) -> Table:
     """A pandas.DataFrame.
 
     Raises
@@ -82,5 +83,5 @@ def read(frame: Any, threads: int = 1) -> Table:
         k: s.array.__arrow_array__() for k, s in series.items() if _holds_arrow_strings(s.dtype)
     }
     read: dict[str, Column] = read_strings(strings, threads)
-    columns = {k: read[k] if k in read else _read_column(s, k) for k, s in series.items()}
+    columns = {k: read[k] if k in read else _read_column(s, k, left_out) for k, s in series.items()}
     return Table(columns, len(frame), True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def _codes(categories: Any) -> Column:
     return Strings(rank[codes], distinct.cast(pl.String).to_list(), "category")
 
 
-def _read_column(series: Any, name: str) -> Column:
+def _read_column(series: Any, name: str, left_out: Collection[str]) -> Column:
     dtype = series.dtype
     if dtype == pl.Null:
         return Empty(len(series))
@@ -50,12 +51,12 @@ def _read_column(series: Any, name: str) -> Column:
         return Numbers(series.dt.total_nanoseconds().cast(pl.Float64).to_numpy() / 1e9, "float")
     if dtype == pl.Time:
         return Numbers(series.cast(pl.Int64).cast(pl.Float64).to_numpy() / 1e9, "float")
-    return read_objects(series.to_list(), name)
+    return read_objects(series.to_list(), name, left_out)
 
 
-def read(frame: Any, threads: int = 1) -> Table:
+def read(frame: Any, threads: int = 1, left_out: Collection[str] = ()) -> Table:
     """A polars.DataFrame."""
     series = {s.name: s for s in frame.get_columns()}
     read = read_strings({k: s for k, s in series.items() if s.dtype == pl.String}, threads)
-    columns = {k: read[k] if k in read else _read_column(s, k) for k, s in series.items()}
+    columns = {k: read[k] if k in read else _read_column(s, k, left_out) for k, s in series.items()}
     return Table(columns, frame.height, True)

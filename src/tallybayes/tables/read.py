@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -22,7 +22,7 @@ def _is(x: Any, library: str, name: str) -> bool:
     return module is not None and isinstance(x, getattr(module, name))
 
 
-def read_table(x: Any, threads: int = 1) -> Table:
+def read_table(x: Any, threads: int = 1, left_out: Collection[str] = ()) -> Table:
     """A table as plain columns.
 
     Parameters
@@ -31,6 +31,8 @@ def read_table(x: Any, threads: int = 1) -> Table:
         array-like (n_rows, n_columns)
     threads : int, default=1
         How many may be used; the table does not depend on it.
+    left_out : collection of str, default=()
+        Columns that may hold what cannot be read: they are empty then.
 
     Returns
     -------
@@ -40,27 +42,27 @@ def read_table(x: Any, threads: int = 1) -> Table:
     Raises
     ------
     ValueError
-        If two columns have one name, a column holds lists or other nested values, or x has no
-        columns.
+        If two columns have one name, a column holds lists or other nested values and is not left
+        out, or x has no columns.
     TypeError
         If x is none of the above.
     """
     if _is(x, "pandas", "DataFrame"):
         from tallybayes.tables import pandas
 
-        return pandas.read(x, threads)
+        return pandas.read(x, threads, left_out)
     if _is(x, "polars", "LazyFrame"):
         raise TypeError("X is a polars LazyFrame: collect() it first")
     if _is(x, "polars", "DataFrame"):
         from tallybayes.tables import polars
 
-        return polars.read(x, threads)
+        return polars.read(x, threads, left_out)
     if hasattr(x, "__arrow_c_stream__") and not isinstance(x, np.ndarray):
         from tallybayes.tables import arrow
 
-        return arrow.read(x, threads)
+        return arrow.read(x, threads, left_out)
     if isinstance(x, list | tuple) and len(x) and isinstance(x[0], dict):
-        return _records(x)
+        return _records(x, left_out)
     return _array_like(x)
 
 
@@ -114,7 +116,7 @@ def _array_like(x: Any) -> Table:
     return Table(columns, array.shape[0], False)
 
 
-def _records(rows: Sequence[Mapping[Any, Any]]) -> Table:
+def _records(rows: Sequence[Mapping[Any, Any]], left_out: Collection[str]) -> Table:
     """Rows as dicts; a key that a row lacks is a missing value.
 
     Raises
@@ -131,7 +133,8 @@ def _records(rows: Sequence[Mapping[Any, Any]]) -> Table:
             )
         names.update(dict.fromkeys(row))
     columns: dict[str, Column] = {
-        str(name): read_objects([row.get(name) for row in rows], str(name)) for name in names
+        str(name): read_objects([row.get(name) for row in rows], str(name), left_out)
+        for name in names
     }
     if len(columns) < len(names):
         raise ValueError("two keys of the rows are the same as text: use strings for keys")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -192,7 +192,22 @@ def as_scalar(value: Any) -> float | str | tuple[float] | None:
     return (_number(value),) if kind == "date" else _number(value)
 
 
-def read_objects(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
+def read_objects(
+    values: Sequence[Any] | NDArray[Any], name: str, left_out: Collection[str] = ()
+) -> Column:
+    """A column of Python objects; where it cannot be read, empty if it is one of those left out.
+
+    Other parameters are those of :func:`read_values`.
+    """
+    try:
+        return read_values(values, name)
+    except ValueError:
+        if name in left_out:
+            return Empty(len(values))
+        raise
+
+
+def read_values(values: Sequence[Any] | NDArray[Any], name: str) -> Column:
     """A column of Python objects.
 
     Durations and times of day are numbers, in seconds; periods are the dates they begin; bytes are
@@ -256,8 +271,8 @@ def _strings(objects: list[Any], missing: list[bool], what: str) -> Strings:
     return Strings(codes, list(rank), what)
 
 
-def read_array(values: NDArray[Any], name: str) -> Column:
-    """One column of an array."""
+def read_array(values: NDArray[Any], name: str, left_out: Collection[str] = ()) -> Column:
+    """One column of an array; `left_out` as in :func:`read_objects`."""
     if not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("="))
     kind = values.dtype.kind
@@ -272,7 +287,7 @@ def read_array(values: NDArray[Any], name: str) -> Column:
         return Numbers(np.where(np.isnat(values), np.nan, seconds / 86400.0), "date")
     if kind == "m":
         return Numbers(values / np.timedelta64(1, "s"), "float")
-    return read_objects(values, name)
+    return read_objects(values, name, left_out)
 
 
 def read_strings(columns: Mapping[str, Any], threads: int) -> dict[str, Column]:

@@ -28,7 +28,7 @@ from estimators.small_table import (
     refused,
     trained,
 )
-from tallybayes import NaiveBayes
+from tallybayes import NaiveBayes, WeightedNaiveBayes
 from tallybayes.families import Binned, Categorical, Gaussian
 
 
@@ -257,3 +257,30 @@ def test_dates_as_texts_for_a_column_of_dates_are_read():
     numbers = NaiveBayes({"day": Gaussian()}).fit(pd.DataFrame({"day": [1, 2, 5, 7]}), list("abab"))
     with pytest.raises(ValueError, match=r"row 0, .*'2020-01-31'.* pandas.to_datetime"):
         numbers.predict(frame.astype(str))
+
+
+@pytest.mark.parametrize("frame", ["dicts", "pandas", "polars", "arrow"])
+@pytest.mark.parametrize("model", [NaiveBayes, WeightedNaiveBayes])
+def test_a_column_that_is_left_out_may_hold_what_cannot_be_read(model, frame):
+    rows = [{"z": [i], "q": {"a": i}, "n": i % 7 + 3.0 * (i % 2)} for i in range(40)]
+    y = [0, 1] * 20
+    x = {
+        "dicts": lambda: rows,
+        "pandas": lambda: pd.DataFrame(rows),
+        "polars": lambda: pl.DataFrame(rows),
+        "arrow": lambda: pa.Table.from_pylist(rows),
+    }[frame]()
+    with pytest.raises(ValueError, match=r"column '[zq]' holds"):
+        model().fit(x, y)
+    with pytest.raises(ValueError, match="column 'q' holds"):
+        model({"z": None}).fit(x, y)
+    fitted = model({"z": None, "q": None}).fit(x, y)
+    numbers = [{"n": row["n"]} for row in rows]
+    expected = model().fit(numbers, y).predict_proba(numbers)
+    np.testing.assert_array_equal(fitted.predict_proba(x), expected)
+    np.testing.assert_allclose(
+        list(fitted.predict_proba_one(rows[0]).values()), expected[0], rtol=1e-12
+    )
+    fitted.partial_fit(x, y).forget(x, y).learn_one(rows[0], 0).forget_one(rows[0], 0)
+    assert fitted.class_count_.tolist() == [20.0, 20.0]
+    assert fitted.schema_["family"].tolist()[:2] == ["left out", "left out"]

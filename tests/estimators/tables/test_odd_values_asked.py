@@ -107,3 +107,21 @@ def test_a_lazy_model_says_so_and_understands_bits(table):
     with pytest.warns(UnseenWarning, match="column 'ill' holds '2'"):
         model.predict([{"calls": 1, "ill": 2}])
     model.predict([{"calls": 1.5, "ill": 2}])
+
+
+@pytest.mark.parametrize("factor", [-0.1, 1.5, np.nan, np.inf, "0.5", None, [0.5]])
+def test_decay_takes_a_number_from_0_to_1(factor):
+    model = NaiveBayes().fit([{"a": "x"}, {"a": "y"}], [0, 1])
+    before = model.class_count_.tolist()
+    with pytest.raises(ValueError, match="decay takes a factor from 0 to 1, got"):
+        model.decay(factor)
+    assert model.class_count_.tolist() == before
+
+
+def test_a_model_without_rows_says_just_that():
+    """And not that the keys of the row that is asked about are unknown."""
+    model = NaiveBayes().fit([{"a": "x"}, {"a": "y"}], [0, 1]).decay(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="holds no rows"):
+            model.predict([{"a": "x"}])

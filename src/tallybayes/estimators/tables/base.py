@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from numbers import Real
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -34,7 +35,12 @@ from tallybayes.labels import places_among
 from tallybayes.models.base import Model, joined_declared
 from tallybayes.models.calibration import Isotonic
 from tallybayes.models.class_weights import need_same_class_weights, weighted
-from tallybayes.models.columns.declarations import Declared, declared, names_declared
+from tallybayes.models.columns.declarations import (
+    Declared,
+    columns_left_out,
+    declared,
+    names_declared,
+)
 from tallybayes.models.columns.declared_counts import check_counts
 from tallybayes.models.columns.families import Reading
 from tallybayes.models.columns.mixed import warn_of_mixed
@@ -110,8 +116,13 @@ class TableClassifier(RowByRow):
         names = list(dict.fromkeys([*names, *names_declared(self.columns)]))
         return names, declared(self.columns, names)
 
-    def _table(self, x: Any) -> Table:
-        table = read_table(as_numpy(x), get_num_threads())
+    def _table(self, x: Any, what: Declared | None = None) -> Table:
+        """Rows as plain columns; one that is declared to be left out may hold anything."""
+        if what is None:
+            left_out = columns_left_out(self.columns)
+        else:
+            left_out = {name for name, family in what.families.items() if family is None}
+        table = read_table(as_numpy(x), get_num_threads(), left_out)
         for size, axis in ((table.n_rows, "sample"), (len(table.columns), "feature")):
             if not size and not (axis == "feature" and table.named and "_model" in self.__dict__):
                 raise ValueError(
@@ -121,7 +132,8 @@ class TableClassifier(RowByRow):
         return table
 
     def _read_rows(self, x: Any, *, learning: bool = False) -> Any:
-        table, model = self._table(x), self._fitted()
+        model = self._fitted()
+        table = self._table(x, model.reading.declared)
         if not table.named:
             _check_n_features(self, np.empty((1, len(table.columns))), reset=False)
         records, what = table.named and isinstance(x, list | tuple), model.reading.declared
@@ -139,7 +151,8 @@ class TableClassifier(RowByRow):
 
     def _rows_to_forget(self, x: Any) -> Table:
         """Rows that were learned, as they were counted."""
-        table, model = self._table(x), self._fitted()
+        model = self._fitted()
+        table = self._table(x, model.reading.declared)
         if not table.named:
             _check_n_features(self, np.empty((1, len(table.columns))), reset=False)
         levels = {
@@ -512,9 +525,9 @@ class TableClassifier(RowByRow):
         Raises
         ------
         ValueError
-            If the factor is not from 0 to 1.
+            If the factor is not a number from 0 to 1.
         """
-        if not 0.0 <= factor <= 1.0:
+        if not (isinstance(factor, Real) and 0.0 <= factor <= 1.0):
             raise ValueError(f"decay takes a factor from 0 to 1, got {factor!r}")
         model = self._fitted()
         scaled = model.tally * float(factor)

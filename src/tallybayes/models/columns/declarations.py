@@ -18,6 +18,7 @@ from tallybayes.tokens.analyzer import Analyzer
 
 __all__ = [
     "Declared",
+    "columns_left_out",
     "declared",
     "names_declared",
     "need_family",
@@ -200,6 +201,13 @@ def names_declared(columns: Any) -> list[str]:
     """The columns that columns= names: in a stream of rows they may yet come."""
     keys = [key for key, _ in _pairs(columns) if _kinds_of(key) is None]
     return [name for key in keys for name in _names_of(key)]
+
+
+def columns_left_out(columns: Any) -> set[str]:
+    """The columns that columns= names to leave them out, whatever they hold."""
+    keys = [(key, family) for key, family in _pairs(columns) if _kinds_of(key) is None]
+    named = {name: family for key, family in keys for name in _names_of(key)}
+    return {name for name, family in named.items() if family is None}
 
 
 def need_family(key: Any, family: Any) -> None:

@@ -22,7 +22,7 @@ def warn_of_unknown_keys(
 ) -> None:
     """Warns of a row of which no key is a column that the model has seen: it adds nothing."""
     known = set(names)
-    for i, row in enumerate(rows):
+    for i, row in enumerate(rows if known else ()):
         if row and known.isdisjoint(map(str, row)):
             warn_user(
                 f"row {i}: none of its keys is a column of the model, {_some(list(map(str, row)))} "
