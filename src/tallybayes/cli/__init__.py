@@ -41,7 +41,9 @@ def main() -> None:
         )
         sys.exit(1)
     except KeyboardInterrupt:
-        streams.tell(f"tallybayes: error: {interrupts.message()}")
+        from tallybayes.cli.terminal.messages import tell
+
+        tell(f"tallybayes: error: {interrupts.message()}")
         _leave(interrupts.exit_code())
 
 

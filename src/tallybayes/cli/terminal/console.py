@@ -24,7 +24,7 @@ from rich.text import Text as StyledText
 
 from tallybayes.cli.terminal.escapes import json_safe, visible
 from tallybayes.cli.terminal.failures import naming_output
-from tallybayes.cli.terminal.streams import tell
+from tallybayes.cli.terminal.messages import tell
 
 __all__ = [
     "Bar",

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import typer
 
 from tallybayes.cli.terminal import interrupts
-from tallybayes.cli.terminal.streams import tell
+from tallybayes.cli.terminal.messages import tell
 
 __all__ = [
     "DATA",

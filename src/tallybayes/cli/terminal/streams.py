@@ -1,15 +1,13 @@
-"""Standard streams: those that the shell has closed (``>&-``), and messages on standard error."""
+"""Standard streams that the shell has closed (``>&-``)."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 
-__all__ = ["need_output", "open_closed", "tell"]
+__all__ = ["need_output", "open_closed"]
 
 STDOUT = 1  # its file descriptor
-NARROWEST = 20  # characters that a line may have on any terminal
 
 _closed: set[int] = set()  # file descriptors that were closed when the process began
 
@@ -42,22 +40,3 @@ def need_output(remedy: str = "") -> None:
         raise Failure(
             f"standard output is closed, so the result would be lost: leave it open{remedy}"
         )
-
-
-def tell(message: str) -> None:
-    """Prints a message on standard error, hidden characters as escapes: one line for programs, and
-    on a terminal lines that end between words."""
-    from tallybayes.cli.terminal.escapes import one_line
-
-    text = one_line(message)
-    if sys.stderr.isatty():
-        import shutil
-        import textwrap
-
-        width = shutil.get_terminal_size().columns
-        with contextlib.suppress(OSError, ValueError):  # that of standard error, not of output
-            width = os.get_terminal_size(sys.stderr.fileno()).columns or width
-        text = textwrap.fill(
-            text, max(width, NARROWEST), break_long_words=False, break_on_hyphens=False
-        )
-    print(text, file=sys.stderr)
