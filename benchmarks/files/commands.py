@@ -55,7 +55,7 @@ SERVER.set_forkserver_preload(
         "tallybayes.cli.app",
         "tallybayes.cli.commands.merging",
         "tallybayes.cli.commands.learning",
-        "tallybayes.cli.commands.training",
+        "tallybayes.cli.commands.training.tables",
         "tallybayes.estimators.persistence.model_files",
     ]
 )

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from tallybayes.labels import are_among
 from tallybayes.leaving_out import posterior_without
+from tallybayes.models.data_warnings.identifiers import is_identifier, warn_of_identifier
 from tallybayes.models.weighted.model import WeightedModel
-from tallybayes.models.weighted.terms import left_out
 from tallybayes.models.weighting import (
     Figures,
     Weighting,
@@ -19,7 +19,13 @@ from tallybayes.models.weighting import (
     without_rows,
 )
 from tallybayes.tables import Empty, Table
-from tallybayes.weighted.cells.columns import ColumnCells, cells_of, held_columns, in_effective_rows
+from tallybayes.weighted.cells.columns import (
+    ColumnCells,
+    Held,
+    cells_of,
+    held_columns,
+    in_effective_rows,
+)
 from tallybayes.weighted.fit.learned import Averaged
 from tallybayes.weighted.fit.learning import learn
 from tallybayes.weighted.fit.options import FitOptions
@@ -76,7 +82,7 @@ def learned_weighting(
     unit = model.tally.classes.pooled_row_weight
     classes = in_effective_rows(counts[present], unit)
     held = held_columns(taken(model.tally_read, present), unit)
-    out = left_out(model, held, float(classes.sum()))
+    out = _left_out(model, held, float(classes.sum()))
     used = held.keys() - out
     columns = [cells_of(name, held, classes) for name in model.names if name in used]
     codes = np.searchsorted(present, own)
@@ -230,3 +236,36 @@ def _figures(
     cases, of = np.unique(np.stack([y, best]), axis=1, return_inverse=True)
     confused = np.vstack([cases, np.bincount(of.ravel(), weight * unit, cases.shape[1])])
     return figures, np.ascontiguousarray(confused.T)
+
+
+def _left_out(model: WeightedModel, held: Held, rows: float) -> dict[str, str]:
+    """The columns that are not learned from, and why.
+
+    Parameters
+    ----------
+    model : WeightedModel
+    held : dict
+        What is counted of each column, in effective rows.
+    rows : float
+        All effective rows.
+    """
+    out: dict[str, str] = {}
+    for name in model.names:
+        if model.reading.declared.left_out(name):
+            out[name] = "declared"
+        elif name in model.reading.declared.analyzers:
+            continue
+        elif name not in held:
+            out[name] = "no value was seen"
+        else:
+            levels, strings, numbers = held[name]
+            counts = held[name].counts
+            if float(counts.sum(axis=0).max(initial=0.0)) == rows:
+                out[name] = "the same in every row"
+                continue
+            declared = name in model.reading.declared.families
+            only_strings = strings is not None and numbers is None and not declared
+            if only_strings and is_identifier(counts, len(levels), len(levels)):
+                out[name] = "all strings are different"
+                warn_of_identifier(name, counts, model.warned)
+    return out

@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 
 from tallybayes.models.columns.families import ColumnReading
 from tallybayes.models.columns.mixed import Held
-from tallybayes.models.data_warnings.identifiers import is_identifier, warn_of_identifier
 from tallybayes.models.table import TableModel
 from tallybayes.models.weighting import Weighting, WeightingNow
 from tallybayes.parameters import Description
 from tallybayes.weighted.cells.columns import ColumnCells
-from tallybayes.weighted.cells.columns import Held as HeldColumns
 from tallybayes.weighted.terms.column_tables import NULL_TERM
 from tallybayes.weighted.terms.scorer import WeightedScore
 
@@ -24,7 +22,6 @@ __all__ = [
     "cells_in_words",
     "columns_read",
     "copy_of",
-    "left_out",
     "terms_of",
     "weights_of",
 ]
@@ -32,39 +29,6 @@ __all__ = [
 Array = NDArray[np.float64]
 
 MISSING = "(missing)"
-
-
-def left_out(model: TableModel, held: HeldColumns, rows: float) -> dict[str, str]:
-    """The columns that are not learned from, and why.
-
-    Parameters
-    ----------
-    model : TableModel
-    held : dict
-        What is counted of each column, in effective rows.
-    rows : float
-        All effective rows.
-    """
-    out: dict[str, str] = {}
-    for name in model.names:
-        if model.reading.declared.left_out(name):
-            out[name] = "declared"
-        elif name in model.reading.declared.analyzers:
-            continue
-        elif name not in held:
-            out[name] = "no value was seen"
-        else:
-            levels, strings, numbers = held[name]
-            counts = held[name].counts
-            if float(counts.sum(axis=0).max(initial=0.0)) == rows:
-                out[name] = "the same in every row"
-                continue
-            declared = name in model.reading.declared.families
-            only_strings = strings is not None and numbers is None and not declared
-            if only_strings and is_identifier(counts, len(levels), len(levels)):
-                out[name] = "all strings are different"
-                warn_of_identifier(name, counts, model.warned)
-    return out
 
 
 @dataclass(frozen=True, eq=False)
