@@ -20,6 +20,7 @@ from tallybayes.models.columns.families import (
     read_columns,
 )
 from tallybayes.models.columns.mixed import Held, as_read, held_values, values_of_columns
+from tallybayes.models.columns.prose import prose_as_terms, prose_columns
 from tallybayes.models.columns.rows import Names, rows_to_score
 from tallybayes.models.data_warnings.odd_values import Watched
 from tallybayes.models.equality import same
@@ -101,6 +102,8 @@ class TableModel(Model):
     with_strings : frozenset of str
         Columns that may be asked with strings though the tally holds only numbers of them: rows
         that are held out had the strings.
+    reads_prose : bool
+        Whether undeclared strings that are prose are read as text.
     made : MadeChoices or None
         The choices of families for this tally, which are kept in copies of the model and in files.
     """
@@ -110,11 +113,13 @@ class TableModel(Model):
     has_names: bool = False
     chosen: Chosen = Chosen()
     with_strings: frozenset[str] = frozenset()
+    reads_prose: bool = True
     made: MadeChoices | None = None
 
     def with_tally(self, tally: TableTally) -> Self:
         twin = self._handed_on(type(self)(tally, self.prior, self.whose))
         twin.seen, twin.has_names = self.seen, self.has_names
+        twin.reads_prose = self.reads_prose
         twin.reading, twin.with_strings = self.reading, self.with_strings
         twin.chosen = self.chosen if tally is self.tally else self.chosen.after_change()
         twin.made = self.made if tally is self.tally else None
@@ -154,8 +159,22 @@ class TableModel(Model):
 
     @property
     def tally_read(self) -> TableTally:
+        """The tally with each column that holds numbers and strings, and each column of prose, as
+        it is read."""
+        return self.once("tally_read", lambda: prose_as_terms(self._one_kind_each, self.prose))
+
+    @property
+    def _one_kind_each(self) -> TableTally:
         """The tally with each column that holds numbers and strings as it is read."""
-        return self.once("tally_read", lambda: as_read(self.tally))
+        return self.once("one_kind_each", lambda: as_read(self.tally))
+
+    @property
+    def prose(self) -> tuple[str, ...]:
+        """The columns of strings that are read as text because they are prose."""
+        return self.once("prose", self._prose) if self.reads_prose else ()
+
+    def _prose(self) -> tuple[str, ...]:
+        return prose_columns(self._one_kind_each, self.reading.declared.families)
 
     @property
     def counted(self) -> dict[str, Held]:

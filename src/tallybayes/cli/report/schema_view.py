@@ -44,7 +44,8 @@ HOW_WEIGHTED = (
     "levels. The weight scales what a column adds to the score of a class."
 )
 HOW = (
-    "Each number column has the family that predicts best by leave-one-out; strings are levels. "
+    "Each number column has the family that predicts best by leave-one-out; strings are levels, or "
+    "text where they are prose. "
     "--column sets another family."
 )
 

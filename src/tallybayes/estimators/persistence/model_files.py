@@ -340,8 +340,10 @@ def _restore_weighting(model: WeightedModel, weighting: Any) -> None:
             f"weights of {column.name!r} are of what is counted of it",
         )
     if weighting.text is not None:
-        analyzers = model.reading.declared.analyzers
+        declared = model.reading.declared
         for name in weighting.text.names:
-            fits = name in analyzers and "terms" in holds.get(name, {"terms"})
+            kind = "terms" if name in declared.analyzers else "levels"  # of prose
+            fits = kind == "terms" or name not in declared.families
+            fits = fits and kind in holds.get(name, {kind})
             need(fits, f"weights of {name!r} are of what is counted of it")
     model.chosen = replace(model.chosen, weighting=weighting)

@@ -388,6 +388,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         names = list(asked)
         model.seen = Names(names, frozenset(names))
         model.reading = Reading(what, float(self.alpha), "mean", self.unseen, self.missing)
+        model.reads_prose = False  # databases count no terms
         self._last = model, getattr(self._opened, "statement", None) or ""
         return model, x
 

@@ -45,7 +45,11 @@ class NaiveBayes(Calibrated, AsDistributions):
         dtype), a tuple of names for a group, ``("w1", "w2"): Multinomial()`` or
         ``("alcohol", "hue"): Gaussian(covariance="full")``, and in a list of pairs a list of names.
         A column's type is that of the first rows in which it has a value. Columns not named are
-        decided for.
+        decided for: numbers have the family that predicts best by leave-one-out, strings are
+        levels, and strings that are prose are read as ``Text()``. Prose are at least 50 strings,
+        nearly all different, of which most are sentences (6 words or more that begin with small
+        letters, or 10 Han, kana or Hangul characters) with words that recur; `schema_` says so,
+        and ``Categorical()`` keeps them levels.
     classes : array-like, optional
         Classes that may occur; others may still come.
     alpha : float or "auto", default=1.0

@@ -29,6 +29,7 @@ from tallybayes.families.selection.choice import (
 )
 from tallybayes.models.columns.declarations import Declared
 from tallybayes.models.columns.mixed import A_NUMBER
+from tallybayes.models.columns.prose import PROSE
 from tallybayes.models.data_warnings.identifiers import is_identifier, warn_of_identifier
 from tallybayes.parameters import Unseen
 from tallybayes.tally import GridCounts, LevelCounts, Moments, TableTally, TextCounts
@@ -317,10 +318,11 @@ class _Reader:
     def _text(self, name: str) -> ColumnReading:
         tally = self.here[(name,), "terms"][1]
         assert isinstance(tally, TextCounts)
-        family = self.declared.families[name]
+        family = self.declared.families.get(name, PROSE)
         likelihood = family.likelihood(tally, self.context)
         part = text_part(name, likelihood, family.terms, len(self.rows))
-        return ColumnReading(name, "text", likelihood.in_schema, "declared", part)
+        why = "declared" if name in self.declared.families else "its strings are prose"
+        return ColumnReading(name, "text", likelihood.in_schema, why, part)
 
     # ---- groups ----------------------------------------------------------------------------------
     def read_group(self, names: tuple[str, ...], family: Any) -> dict[str, ColumnReading]:

@@ -75,6 +75,7 @@ def learned_weighting(
     prior_is_given : bool
         Whether the class prior is not that of the counts.
     """
+    model = model.unlearned()
     counts = model.tally.classes.count
     present = np.flatnonzero(counts > 0.0)
     if len(np.unique(own)) < 2:
@@ -253,7 +254,7 @@ def _left_out(model: WeightedModel, held: Held, rows: float) -> dict[str, str]:
     for name in model.names:
         if model.reading.declared.left_out(name):
             out[name] = "declared"
-        elif name in model.reading.declared.analyzers:
+        elif name in model.reading.declared.analyzers or name in model.prose:
             continue
         elif name not in held:
             out[name] = "no value was seen"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,21 @@ CHUNK = 1 << 17  # rows times classes whose change is found at once
 class WeightedModel(TableModel):
     """The state of a :class:`WeightedNaiveBayes`; see :class:`TableModel`."""
 
+    def _prose(self) -> tuple[str, ...]:
+        """Columns of prose; those that weights were learned for, as they were then."""
+        weighting = self.chosen.weighting
+        if weighting is None:
+            return super()._prose()
+        declared = self.reading.declared.families
+        text = () if weighting.text is None else weighting.text.names
+        return tuple(name for name in text if name not in declared)
+
+    def unlearned(self) -> Self:
+        """The same counts, as they are read before anything is learned on rows."""
+        twin = self.with_tally(self.tally)
+        twin.chosen = Chosen()
+        return twin
+
     @property
     def now(self) -> WeightingNow | None:
         """The weights under the counts as they are; None where nothing could be learned yet."""
@@ -59,7 +74,7 @@ class WeightedModel(TableModel):
     @property
     def has_text(self) -> bool:
         """Whether there are columns of text with values."""
-        return any(isinstance(group, TextCounts) for group in self.tally.groups)
+        return any(isinstance(group, TextCounts) for group in self.tally_read.groups)
 
     def text_columns(self, unit: float) -> TextColumns:
         """What columns of text say; a row of weight `unit` is an effective one."""

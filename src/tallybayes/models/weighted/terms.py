@@ -78,7 +78,7 @@ def columns_read(model: TableModel, now: WeightingNow | None) -> list[ColumnRead
     learned: dict[str, int] = {}
     if weighting is not None:
         learned = {c.name: j for j, c in enumerate(weighting.learned.columns)}
-    found, of_text_columns = [], _text_columns_read(now, weighting)
+    found, of_text_columns = [], _text_columns_read(now, weighting, model.prose)
     for name in model.names:
         kind = _kind(holds.get(name))
         if model.reading.declared.left_out(name):
@@ -108,9 +108,9 @@ def columns_read(model: TableModel, now: WeightingNow | None) -> list[ColumnRead
 
 
 def _text_columns_read(
-    now: WeightingNow | None, weighting: Weighting | None
+    now: WeightingNow | None, weighting: Weighting | None, prose: tuple[str, ...]
 ) -> dict[str, ColumnReading]:
-    """Columns of text that have a weight."""
+    """Columns of text that have a weight; those of `prose` are not declared."""
     if now is None or weighting is None or weighting.text is None:
         return {}
     weight = dict(zip(weighting.text.names, weighting.text.weights.tolist(), strict=True))
@@ -119,7 +119,9 @@ def _text_columns_read(
             name,
             "text",
             f"{part.likelihood.in_schema}, weight {weight[name]:.2f}",
-            "weighed by leave-one-out",
+            "its strings are prose; weighed by leave-one-out"
+            if name in prose
+            else "weighed by leave-one-out",
             part,
         )
         for name, part in now.score.text_parts.items()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tallybayes.engines.memory.score_kinds import text_part
 from tallybayes.families.contract.column_family import Context
 from tallybayes.models.columns.declarations import Declared
+from tallybayes.models.columns.prose import PROSE
 from tallybayes.models.table import TableModel
 from tallybayes.tables import Empty, Strings, Table
 from tallybayes.tally import UNIT_ROWS, TextCounts
@@ -89,12 +90,14 @@ def text_columns_of(model: TableModel, unit: float) -> TextColumns:
     present = np.flatnonzero(counts > 0.0)
     context = Context(counts[present] / unit, 1.0, 1.0, UNIT_ROWS)
     parts: dict[str, Any] = {}
-    for columns, group in zip(model.schema.groups, model.tally.groups, strict=True):
+    tally = model.tally_read
+    for columns, group in zip(tally.schema.groups, tally.groups, strict=True):
         if isinstance(group, TextCounts) and columns.names is not None:
             name = columns.names[0]
+            family = what.families.get(name, PROSE)
             held = _in_effective_rows(group.take(present), unit)
-            likelihood = what.families[name].likelihood(held, context)
-            parts[name] = text_part(name, likelihood, what.analyzers[name], len(present))
+            likelihood = family.likelihood(held, context)
+            parts[name] = text_part(name, likelihood, family.terms, len(present))
     return TextColumns(parts, present, len(counts), unit)
 
 
