@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,8 @@ from tallybayes.weighted.fit import averaging, learning
 from tallybayes.weighted.fit.cell_offsets import CorrectionPath
 from tallybayes.weighted.fit.learning import learn
 from tallybayes.weighted.fit.options import FitOptions
+from tallybayes.weighted.fit.parts import Part
+from tallybayes.weighted.rows import canonical
 
 
 def weak_pairs(n, seed=0):
@@ -109,7 +112,7 @@ def test_all_pairs_that_gain_are_not_tried_where_they_cannot_win(monkeypatch):
     """A model that is less than their price in nats away from telling every row has no use for
     them."""
     tried = []
-    monkeypatch.setattr(averaging, "_with_all_pairs", lambda before: tried.append(before) or [])
+    monkeypatch.setattr(averaging, "with_all_pairs", lambda before: tried.append(before) or [])
     rng = np.random.default_rng(0)
     for least, table in ((False, {"x": rng.normal(size=300)}), (True, {"x": np.arange(300) % 2})):
         y = (table["x"] > 0.5).astype(int) if least else rng.integers(0, 2, 300)
@@ -137,7 +140,7 @@ def test_ridges_end_where_hardly_anything_is_left_to_gain(monkeypatch):
 
 def test_corrections_gain_more_than_a_standard_error(monkeypatch):
     """A gain of a nat over few rows is chance as often as not, and costs more where it is."""
-    found, correct = [], averaging._Way.correct
+    found, correct = [], averaging.Way.correct
 
     def noted(way, *, thoroughly):
         before, loss = way.judge.row_losses(way.log_proba), way.verdict.loss
@@ -146,7 +149,7 @@ def test_corrections_gain_more_than_a_standard_error(monkeypatch):
         if way.ridges:
             found.append((loss - way.verdict.loss) / (change.std() * len(change) ** 0.5))
 
-    monkeypatch.setattr(averaging._Way, "correct", noted)
+    monkeypatch.setattr(averaging.Way, "correct", noted)
     for seed in (2, 6):
         rng = np.random.default_rng(seed)
         y = rng.integers(0, 2, 150)
@@ -179,3 +182,76 @@ def test_of_many_rows_one_part_is_left_out(monkeypatch):
     assert fresh_loss(learned, test, fresh) == pytest.approx(
         fresh_loss(learn(columns, rows, classes, FitOptions(parts=1)), test, fresh), abs=0.03
     )
+
+
+def rule(noise):
+    """All combinations of six columns of three levels, whose label follows a rule, and columns of
+    noise; 500 rows, and the others."""
+    level = np.array(list(product(range(3), repeat=6)))
+    a, b, c, d, e, f = level.T
+    y = ((a + b > 1) & (c * d > 0)).astype(int) + ((e > 0) & (f > 0) & (a > 0))
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(y))
+    table = pd.DataFrame({f"c{j}": [f"v{v}" for v in level[order, j]] for j in range(6)})
+    for j in range(noise):
+        table[f"noise{j}"] = rng.normal(size=len(y))
+    y = y[order]
+    return (table[:500], y[:500]), (table[500:], y[500:])
+
+
+def used(learned):
+    """The columns that have a weight or a pair in any part."""
+    names = [column.name for column in learned.columns]
+    weights, d = learned.weights.terms, len(names)
+    of_pairs = {names[j] for pair in learned.pairs for j in (pair.first, pair.second)}
+    return {name for name, w in zip(names, weights[:d], strict=True) if w > 0.0} | of_pairs
+
+
+@pytest.mark.parametrize("noise", [1, 3])
+def test_noise_beside_a_rule_is_not_used(noise, monkeypatch):
+    """Pairs with noise, and the corrections of its cells, would cost more than what is left."""
+    (table, y), (test, fresh) = rule(noise)
+    learned = learn(*cells_of(table, y))
+    assert used(learned) == {f"c{j}" for j in range(6)}
+    monkeypatch.setattr(averaging, "_without_noise", lambda search, found: found)
+    assert fresh_loss(learned, test, fresh) < 0.8 * fresh_loss(
+        learn(*cells_of(table, y)), test, fresh
+    )
+
+
+def test_columns_that_say_little_alone_stay_where_they_say_much_together():
+    rng = np.random.default_rng(0)
+    yes = rng.integers(0, 2, (400, 4))
+    table = pd.DataFrame(np.where(yes, "t", "f"), columns=list("abcd"))
+    y = (yes[:, 0] ^ yes[:, 1]) + 2 * (yes[:, 2] ^ yes[:, 3])
+    assert used(learn(*cells_of(table, y))) == set("abcd")
+
+
+def test_the_terms_of_all_columns_make_the_scores():
+    """Without pairs a score is the offset, and what each column and its corrections add."""
+    table, y = mixed(300)
+    columns, rows, classes = cells_of(table, y)
+    rows, _ = canonical(rows, columns)
+    kept = rows.folds(3, 1) != 0
+    part = Part(columns, rows, kept, classes / classes.sum(), FitOptions(interactions=0))
+    fit = part.fit()
+    path = fit.path()
+    path.follow(1.0)
+    for one in (fit, fit.corrected(path)):
+        scores = one.scores_of(part.tested)
+        said = sum(scores - one.scores_without(j) for j in range(len(columns)))
+        centred = scores - one.learned.offset - said
+        np.testing.assert_allclose(centred, 0.0, atol=1e-9)
+    assert (np.abs(fit.corrected(path).scores_of(part.tested) - scores) < 1e-12).all()
+
+
+def test_a_pair_is_a_term_of_both_its_columns():
+    (table, _), _ = weak_pairs(400)
+    columns, rows, classes = cells_of(table[["c0", "c1"]], (table["c0"] == table["c1"]).astype(int))
+    rows, _ = canonical(rows, columns)
+    part = Part(columns, rows, rows.folds(3, 1) != 0, classes / classes.sum(), FitOptions())
+    fit = part.fit()
+    assert len(fit.learned.pairs) == 1
+    without = fit.scores_without(0)
+    assert np.ptp(without - without.mean(axis=1, keepdims=True), axis=0).max() < 0.5
+    assert np.ptp(fit.scores_of(part.tested), axis=0).max() > 2.0

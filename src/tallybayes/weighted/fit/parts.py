@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -50,6 +50,8 @@ class Part:
         Nats that a column has to gain beyond the least, to be selected.
     among : iterable of (str, str), optional
         The pairs of columns that may be taken, by name; any unless given.
+    without : collection of int
+        Columns that are not selected.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Part:
         options: FitOptions,
         stricter: float = 0.0,
         among: Iterable[tuple[str, str]] | None = None,
+        without: Collection[int] = (),
     ) -> None:
         self.p, self.options = p, options
         left_out = np.flatnonzero(~kept)
@@ -76,6 +79,7 @@ class Part:
         else:  # a column that adds nothing by itself may be in a pair
             self.selected = list(range(d))
             tables = screened(counted, tables, p, min_gain)
+        self.selected = [j for j in self.selected if j not in without]
         self.rounds = Rounds(
             [counted[j] for j in self.selected],
             [tables[j] for j in self.selected],
@@ -155,6 +159,31 @@ class PartFit:
             return self.scores[index]
         numbered = self.part.rounds.numbered(self.cells, index)
         return self.scores[index] + added(self.corrections, numbered)
+
+    def column_gains(self) -> Array:
+        """What each column gains by itself, in nats, float64 (n_columns,); −inf where it gains too
+        little to be used."""
+        gains = np.full(len(self.part.all_columns), -np.inf)
+        for j, table in zip(self.part.selected, self.part.rounds.rest.tables, strict=True):
+            if table.choice != NULL_TERM:
+                gains[j] = table.gain
+        return gains
+
+    def scores_without(self, column: int) -> Array:
+        """S of the rows left out, corrected, without a column and its pairs."""
+        part, learned = self.part, self.learned
+        scores = self.scores_of(part.tested)
+        if column not in part.selected:
+            return scores
+        j, d = part.selected.index(column), len(learned.columns)
+        pairs = [t for t, pair in enumerate(learned.pairs, d) if j in (pair.first, pair.second)]
+        terms = [j, *pairs]
+        scores = scores - part.rounds.said_of_others(learned.weights, terms, part.tested)
+        if self.cells is not None and self.corrections is not None:
+            numbered = part.rounds.numbered(self.cells, part.tested)
+            numbered[:, [t not in terms for t, _ in self.cells.maps]] = -1
+            scores -= added(self.corrections, numbered)
+        return scores
 
     def result(self) -> Learned:
         """What was learned, of all columns, corrected, with the counts of all rows."""

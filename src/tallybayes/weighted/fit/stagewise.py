@@ -267,6 +267,11 @@ class Rounds:
         d = len(self.columns)
         return cells[t] if t < d else self.rest.pairs[t - d].term.codes(cells)
 
+    def said_of_others(self, weights: Weights, terms: list[int], index: NDArray[np.intp]) -> Array:
+        """What some terms with these weights say of rows that are not in the sample, float64
+        (n_some, n_classes)."""
+        return self.rest.said(weights, terms)[np.searchsorted(self.others, index)]
+
     def numbered(self, cells: CorrectedCells, index: NDArray[np.intp]) -> NDArray[np.int32]:
         """The corrected cells of some rows, (n_some, n_maps); −1 for none."""
         return cells.numbered(self.codes, self.rows.cells, index)

@@ -194,6 +194,15 @@ class RowScores:
                 codes, y, removed, proba, pair.C, pair.E, pair.prior, w, into, threads
             )
 
+    def said(self, weights: Weights, terms: list[int]) -> Array:
+        """What some terms with these weights say of the rows, float64 (n_rows, n_classes)."""
+        n_classes = self.rows.n_classes
+        by_class = np.zeros((len(self.tables) + len(self.pairs), n_classes))
+        by_class[terms] = weights.by_class().T[terms]
+        said = np.zeros((self.rows.n, n_classes))
+        self._add(slice(0, self.rows.n), by_class, said)
+        return said
+
     def values(self, term: int) -> Values:
         """What a term says of the rows, centred over classes, float32 (n_classes, n_rows)."""
         d = len(self.tables)
