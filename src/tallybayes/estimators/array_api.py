@@ -16,14 +16,11 @@ from sklearn.utils._array_api import _convert_to_numpy, get_namespace
 __all__ = ["as_numpy", "like", "model_array"]
 
 
-def _may_be_foreign(x: Any) -> bool:
-    """Whether x may be an array of another library; frames, lists and NumPy's arrays are not."""
-    return hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray)
-
-
 def _library(x: Any) -> Any:
     """The array API namespace of x; None for NumPy, for no array, and where dispatch is off."""
-    if not _may_be_foreign(x) or not get_config()["array_api_dispatch"]:
+    if isinstance(x, np.ndarray) or not hasattr(x, "__dlpack__"):
+        return None
+    if not get_config()["array_api_dispatch"]:
         return None
     try:
         return get_namespace(x)[0]
@@ -33,7 +30,7 @@ def _library(x: Any) -> Any:
 
 def as_numpy(x: Any) -> Any:
     """x, or the same values in NumPy where it is an array that scikit-learn dispatches on."""
-    if not _may_be_foreign(x):
+    if not hasattr(x, "__dlpack__"):  # frames and lists
         return x
     library = _library(x)
     return x if library is None else _convert_to_numpy(x, library)

@@ -35,12 +35,7 @@ from tallybayes.labels import places_among
 from tallybayes.models.base import Model, joined_declared
 from tallybayes.models.calibration import Isotonic
 from tallybayes.models.class_weights import need_same_class_weights, weighted
-from tallybayes.models.columns.declarations import (
-    Declared,
-    columns_left_out,
-    declared,
-    names_declared,
-)
+from tallybayes.models.columns.declarations import Declared, declared, names_declared
 from tallybayes.models.columns.declared_counts import check_counts
 from tallybayes.models.columns.families import Reading
 from tallybayes.models.columns.mixed import warn_of_mixed
@@ -112,17 +107,9 @@ class TableClassifier(RowByRow):
         """Of choices made on rows, those that are asked for; stale where one is lacking."""
 
     # ---- reading rows ----------------------------------------------------------------------------
-    def _declared(self, names: list[str]) -> tuple[list[str], Declared]:
-        names = list(dict.fromkeys([*names, *names_declared(self.columns)]))
-        return names, declared(self.columns, names)
-
-    def _table(self, x: Any, what: Declared | None = None) -> Table:
+    def _table(self, x: Any, what: Declared) -> Table:
         """Rows as plain columns; one that is declared to be left out may hold anything."""
-        if what is None:
-            left_out = columns_left_out(self.columns)
-        else:
-            left_out = {name for name, family in what.families.items() if family is None}
-        table = read_table(as_numpy(x), get_num_threads(), left_out)
+        table = read_table(as_numpy(x), get_num_threads(), what.columns_left_out)
         for size, axis in ((table.n_rows, "sample"), (len(table.columns), "feature")):
             if not size and not (axis == "feature" and table.named and "_model" in self.__dict__):
                 raise ValueError(
@@ -174,15 +161,19 @@ class TableClassifier(RowByRow):
 
     def _first_rows(self, x: Any, *, more_may_come: bool = False) -> RowsToCount:
         """The rows that a model begins with; later dicts may have keys that these do not."""
-        table = self._table(x)
+        what = declared(self.columns)
+        table = self._table(x, what)
         names, records = list(table.columns), table.named and isinstance(x, list | tuple)
         names_of_frame = SimpleNamespace()
         if not records:
             _check_feature_names(names_of_frame, x if hasattr(x, "columns") else None, reset=True)
+        named = [*what.families, *(name for group in what.groups for name in group)]
         if records and more_may_come:
-            names, what = self._declared(names)
-        else:
-            what = declared(self.columns, names)
+            names = list(dict.fromkeys([*names, *names_declared(self.columns)]))
+        elif lacking := [name for name in named if name not in table.columns]:
+            raise ValueError(
+                f"columns= names {lacking[0]!r}, which X does not have; its columns are {names}"
+            )
         seen = Names(names, frozenset(names_declared(self.columns) if records else names))
         has_names = records or hasattr(names_of_frame, "feature_names_in_")
         return first_rows(table, seen, what, has_names=has_names)

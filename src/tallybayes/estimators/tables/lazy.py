@@ -281,7 +281,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if name not in names:
                 why = "is the target" if name == self.target else "the source does not have"
                 raise ValueError(f"columns= names {name!r}, which {why}; it has {names}")
-        what = declared(self._families, names)
+        what = declared(self._families)
         if what.groups:
             _need_family(str(next(iter(what.groups))), next(iter(what.groups.values())))
         columns: dict[str, SourceColumn] = {}

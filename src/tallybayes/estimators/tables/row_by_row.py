@@ -20,7 +20,7 @@ from tallybayes.estimators.tables.one_row import (
     row_scorer,
 )
 from tallybayes.models.class_weights import ClassWeights, by_label
-from tallybayes.models.columns.declarations import Declared, names_declared
+from tallybayes.models.columns.declarations import Declared, declared, names_declared
 from tallybayes.models.columns.rows import Names
 from tallybayes.models.data_warnings.unseen import warn_of_unknown_keys
 from tallybayes.models.live import Outgrown, live_score
@@ -41,10 +41,6 @@ class RowByRow(TallyClassifier):
     classes: Any
 
     columns: Any
-
-    @abstractmethod
-    def _declared(self, names: list[str]) -> tuple[list[str], Declared]:
-        """The columns of a stream that begins with these, and what is declared of them."""
 
     @abstractmethod
     def _hold(
@@ -201,8 +197,9 @@ class RowByRow(TallyClassifier):
         model = self.__dict__.get("_model")
         if model is None:
             self._validate_params()
-            names, what = self._declared([str(name) for name in x])
-            seen = Names(names, frozenset(names_declared(self.columns)))
+            what = declared(self.columns)
+            named = names_declared(self.columns)
+            seen = Names(list(dict.fromkeys([*map(str, x), *named])), frozenset(named))
             schema, classes = None, self.classes
         else:
             seen, what, schema = model.seen, model.reading.declared, model.schema

@@ -18,7 +18,6 @@ from tallybayes.tokens.analyzer import Analyzer
 
 __all__ = [
     "Declared",
-    "columns_left_out",
     "declared",
     "names_declared",
     "need_family",
@@ -123,6 +122,11 @@ class Declared:
     def left_out(self, name: str) -> bool:
         return name in self.families and self.families[name] is None
 
+    @property
+    def columns_left_out(self) -> set[str]:
+        """The columns that are declared to be left out, whatever they hold."""
+        return {name for name, family in self.families.items() if family is None}
+
     def is_text(self, name: str) -> bool:
         return self._reads(name) in ("levels", "documents")
 
@@ -203,13 +207,6 @@ def names_declared(columns: Any) -> list[str]:
     return [name for key in keys for name in _names_of(key)]
 
 
-def columns_left_out(columns: Any) -> set[str]:
-    """The columns that columns= names to leave them out, whatever they hold."""
-    keys = [(key, family) for key, family in _pairs(columns) if _kinds_of(key) is None]
-    named = {name: family for key, family in keys for name in _names_of(key)}
-    return {name for name, family in named.items() if family is None}
-
-
 def need_family(key: Any, family: Any) -> None:
     """Raises ValueError where columns= gives a key something that is not a family for it."""
     if family is None:
@@ -270,7 +267,7 @@ def is_group(family: Any, named: list[str]) -> bool:
     return together and (not family.alone or len(named) > 1)
 
 
-def declared(columns: Any, names: list[str]) -> Declared:
+def declared(columns: Any) -> Declared:
     """Families by column, group and type.
 
     Parameters
@@ -279,14 +276,11 @@ def declared(columns: Any, names: list[str]) -> Declared:
         Keys are a column name, a list or tuple of names, or a type: bool, int, float, str,
         datetime.date, decimal.Decimal, or a dtype. A name overrides a type. A tuple with a family
         of groups is a group; with any other family, each of its columns.
-    names : list of str
-        The table's columns.
 
     Raises
     ------
     ValueError
-        For a column that the table does not have, one that is in two groups, or something that is
-        not a family.
+        For a column that is in two groups, or something that is not a family.
     """
     if isinstance(columns, str):  # "auto"
         return Declared({}, {})
@@ -299,11 +293,6 @@ def declared(columns: Any, names: list[str]) -> Declared:
             by_type.append((kinds, family))
             continue
         named = _names_of(key)
-        for name in named:
-            if name not in names:
-                raise ValueError(
-                    f"columns= names {name!r}, which X does not have; its columns are {names}"
-                )
         if is_group(family, named):
             groups[tuple(named)] = family
             family.check_group(len(named))
