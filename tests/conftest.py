@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from types import ModuleType
 from typing import Any
+
+# The tests' matrices are small: a second thread of BLAS only waits, and costs as much as the first.
+# This is read when NumPy and SciPy are imported, here and in the processes that tests start.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
