@@ -39,6 +39,7 @@ def is_source(x: Any) -> bool:
         or _is(x, "polars", "LazyFrame")
         or _is(x, "pyarrow.dataset", "Dataset")
         or isinstance(x, Iterator)
+        or (hasattr(x, "__arrow_c_stream__") and hasattr(x, "to_arrow_reader"))
         or (hasattr(x, "__arrow_c_stream__") and not hasattr(x, "__len__"))
         or _has_contract(x)
     )
@@ -74,6 +75,8 @@ def source_of(x: Any) -> Source:
         return LazyFrame(x)
     from tallybayes.sources.streams import Batches
 
+    if hasattr(x, "to_arrow_reader"):
+        return Batches.of_relation(x)
     if _is(x, "pyarrow.dataset", "Dataset"):
         return Batches.of_dataset(x)
     if hasattr(x, "__arrow_c_stream__"):

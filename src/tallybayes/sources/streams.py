@@ -18,6 +18,8 @@ from tallybayes.tables import arrow
 
 __all__ = ["ArrowFile", "Batches", "gathered"]
 
+ROWS = 1 << 17  # of a batch that a database gives
+
 
 def gathered(batches: Iterable[Any], cells: int = CELLS >> 3) -> Iterator[Any]:
     """Record batches as tables of at least so many values, but for the last: each part that is
@@ -89,6 +91,12 @@ class Batches:
     def of_dataset(cls, dataset: Any) -> Batches:
         """A ``pyarrow.dataset.Dataset``."""
         return cls(dataset.schema, dataset.to_batches, "the dataset", False)
+
+    @classmethod
+    def of_relation(cls, relation: Any) -> Batches:
+        """A relation of DuckDB, evaluated each time that it is read."""
+        schema = relation.limit(0).to_arrow_reader(1).schema
+        return cls(schema, lambda: relation.to_arrow_reader(ROWS), "the relation", False)
 
     def columns(self) -> dict[str, SourceColumn]:
         return columns_of(self.schema)

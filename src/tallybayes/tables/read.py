@@ -47,6 +47,8 @@ def read_table(x: Any, threads: int = 1, left_out: Collection[str] = ()) -> Tabl
     TypeError
         If x is none of the above.
     """
+    if isinstance(x, Table):
+        return x
     if _is(x, "pandas", "DataFrame"):
         from tallybayes.tables import pandas
 

@@ -27,6 +27,8 @@ from tallybayes.estimators.labels import (
     read_weights,
 )
 from tallybayes.estimators.locked_learning import learning
+from tallybayes.estimators.tables.declared_classes import labels_named, with_classes
+from tallybayes.estimators.tables.from_sources import FromSources
 from tallybayes.estimators.tables.one_row import as_row
 from tallybayes.estimators.tables.row_by_row import RowByRow
 from tallybayes.inspection.explanation import Explanation, explanation_of
@@ -61,25 +63,12 @@ __all__ = ["TableClassifier"]
 Array = NDArray[np.float64]
 
 
-def _with_classes(tally: TableTally, classes: Any) -> TableTally:
-    """A tally with classes that may occur, beside its own."""
-    if classes is None:
-        return tally
-    more = _labels_named(classes)
-    return tally.aligned(tally.schema.join(Schema(more, (), by_name=True)))
-
-
-def _labels_named(classes: Any) -> NDArray[Any]:
-    """The labels that ``classes=`` names, sorted."""
-    return labels_and_codes(label_array(classes).ravel())[0]
-
-
 def _columns_of(schema: Schema) -> set[str]:
     """The columns that have a tally."""
     return {name for group in schema.groups for name in group.names or ()}
 
 
-class TableClassifier(RowByRow):
+class TableClassifier(RowByRow, FromSources):
     """Base of the classifiers of tables. Not for direct use."""
 
     columns: Any
@@ -255,9 +244,9 @@ class TableClassifier(RowByRow):
         self, tally: TableTally, seen: Names, what: Declared, *, has_names: bool
     ) -> TableModel:
         """Starts a model with a tally."""
-        tally = _with_classes(tally, self.classes)
+        tally = with_classes(tally, self.classes)
         if isinstance(self.class_prior, Mapping):  # it declares the classes that it names
-            tally = _with_classes(tally, list(self.class_prior))
+            tally = with_classes(tally, list(self.class_prior))
         prior = self._class_prior(tally.schema.classes)
         model = self._model_type(tally, prior, self._name)
         model.seen, model.has_names = seen, has_names
@@ -273,15 +262,18 @@ class TableClassifier(RowByRow):
 
         Parameters
         ----------
-        X : table (n_rows, n_columns)
+        X : table (n_rows, n_columns), or source of rows
             pandas, polars or pyarrow table, anything with ``__arrow_c_stream__``, a list of dicts,
-            or an array.
-        y : array-like (n_rows,)
-            Class labels, without missing values.
-        sample_weight : array-like (n_rows,), optional
-            A row of weight w adds w to the counts. What is chosen from counts is chosen in
-            effective rows, (Σw)² / Σw² of them: a common factor does not change it. Declared
-            smoothing is in units of weight.
+            or an array. A source is read part by part, never whole: a path, folder, pattern or list
+            of Parquet, Arrow, CSV or JSON lines files, a ``pyarrow.RecordBatchReader`` or dataset,
+            an iterator of record batches, a ``polars.LazyFrame``, a DuckDB relation.
+        y : array-like (n_rows,) or str
+            Class labels, without missing values; or the column of X that has them, which a source
+            needs. Labels of text files are whole numbers where all are written as such.
+        sample_weight : array-like (n_rows,) or str, optional
+            A row of weight w adds w to the counts; a column of X where y is one. What is chosen
+            from counts is chosen in effective rows, (Σw)² / Σw² of them: a common factor does not
+            change it. Declared smoothing is in units of weight.
 
         Returns
         -------
@@ -294,6 +286,8 @@ class TableClassifier(RowByRow):
             For bad parameters or data; the estimator is then as it was before.
         """
         self.__dict__.pop("_rows", None)  # rows learned before are replaced, too
+        if isinstance(y, str):
+            return self._fit_source(X, y, sample_weight)
         return self._fit_rows(X, y, sample_weight)
 
     @learning
@@ -310,11 +304,11 @@ class TableClassifier(RowByRow):
         ----------
         X : table (n_rows, n_columns)
             As for :meth:`fit`.
-        y : array-like (n_rows,)
-            Class labels.
+        y : array-like (n_rows,) or str
+            Class labels, or the column of X that has them.
         classes : array-like, optional
             Classes that may occur, beside those of y.
-        sample_weight : array-like (n_rows,), optional
+        sample_weight : array-like (n_rows,) or str, optional
             How much each row counts; 1 by default.
 
         Returns
@@ -331,6 +325,13 @@ class TableClassifier(RowByRow):
             self._take_rows()
         first = "_model" not in self.__dict__
         class_weight = self._class_weight_to_learn()
+        if isinstance(y, str):
+            if first:
+                self._fit_source(X, y, sample_weight, classes)
+            else:
+                self._partial_fit_source(X, y, sample_weight, class_weight, classes)
+                self._model.class_weight = class_weight
+            return self._declare(classes)
         if first:
             self._validate_params()
             x = self._first_rows(X, more_may_come=True)
@@ -340,7 +341,7 @@ class TableClassifier(RowByRow):
         known, codes = labels_and_codes(y)
         weights = weighted(read_weights(sample_weight, x), class_weight, known, codes)
         aged = self._aged(weights, len(codes))
-        batch = _with_classes(self._counted(x, known, codes, aged, x.declared), classes)
+        batch = with_classes(self._counted(x, known, codes, aged, x.declared), classes)
         if not first:
             self._add_batch(batch, len(codes), weights, x.names, x.declared)
             self._model.class_weight = class_weight
@@ -351,9 +352,13 @@ class TableClassifier(RowByRow):
             model.class_weight = class_weight
             if self.chooses_on_rows:
                 self._choose_first(x, known, codes, aged)
+        return self._declare(classes)
+
+    def _declare(self, classes: Any) -> Self:
+        """Keeps classes that may occur."""
         if classes is not None:
             model = self._fitted()
-            named = _labels_named(classes)
+            named = labels_named(classes)
             model.declared_classes = joined_declared(model.declared_classes, named)
         return self
 
@@ -442,7 +447,7 @@ class TableClassifier(RowByRow):
 
     def _declared_labels(self) -> NDArray[Any] | None:
         """The classes that were declared, in ``classes=`` of the model or of partial_fit."""
-        mine = None if self.classes is None else _labels_named(self.classes)
+        mine = None if self.classes is None else labels_named(self.classes)
         return joined_declared(mine, self._fitted().declared_classes)
 
     def _take(self, tally: TableTally, seen: Names, what: Declared) -> None:
@@ -468,11 +473,11 @@ class TableClassifier(RowByRow):
 
         Parameters
         ----------
-        X : table (n_rows, n_columns)
+        X : table (n_rows, n_columns), or source of rows
             Rows that were counted.
-        y : array-like (n_rows,)
-            The labels they were counted with.
-        sample_weight : array-like (n_rows,), optional
+        y : array-like (n_rows,) or str
+            The labels they were counted with, or the column of X that has them.
+        sample_weight : array-like (n_rows,) or str, optional
             The weights that the rows were learned with.
 
         Returns
@@ -487,6 +492,9 @@ class TableClassifier(RowByRow):
             of squares can show it. The estimator is then as it was before.
         """
         model = self._fitted()
+        if isinstance(y, str):
+            self._forget_source(X, y, sample_weight)
+            return self
         x = self._rows_to_forget(X)
         y = read_labels(y, x, self._name)
         known, codes = labels_and_codes(y)

@@ -1,0 +1,306 @@
+"""Learning from, and predicting, rows that are read part by part; the label is a column of them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.engines.contract import Labels, need_columns
+from tallybayes.engines.groups import merged_tables
+from tallybayes.engines.memory.labels import labels_of
+from tallybayes.engines.threads import get_num_threads
+from tallybayes.errors import SourceError
+from tallybayes.estimators.array_api import as_numpy
+from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.tables.declared_classes import with_classes
+from tallybayes.estimators.tables.part_by_part import Counted, count_parts, rows_of, tables_of
+from tallybayes.labels import places_among
+from tallybayes.models.class_weights import ClassWeights, by_class, resolved, weighted
+from tallybayes.models.columns.declarations import Declared, declared
+from tallybayes.models.columns.rows import Names, RowsToCount, as_scored, first_rows, rows_to_count
+from tallybayes.models.table import TableModel
+from tallybayes.sources import is_source, source_of
+from tallybayes.tables import Table
+from tallybayes.tally import TableTally
+
+__all__ = ["FromSources"]
+
+Array = NDArray[np.float64]
+
+
+class FromSources(TallyClassifier):
+    """Base of a table classifier whose rows may come from a source. Not for direct use."""
+
+    columns: Any
+    half_life: float | None
+
+    sample_size = 1 << 17
+    """How many rows of a source are looked at, at most, for what is chosen on rows."""
+
+    @property
+    @abstractmethod
+    def chooses_on_rows(self) -> bool:
+        """Whether something is chosen on rows, by `fit`."""
+
+    @abstractmethod
+    def _hold(
+        self, tally: TableTally, seen: Names, what: Declared, *, has_names: bool
+    ) -> TableModel:
+        """Starts a model with a tally."""
+
+    @abstractmethod
+    def _choose(self, x: Table, own: NDArray[np.intp], weight: Array | None) -> None:
+        """Chooses what is chosen on rows."""
+
+    @abstractmethod
+    def _counted(
+        self, table: Table, classes: NDArray[Any], codes: Any, weights: Any, what: Declared
+    ) -> TableTally:
+        """The tally of rows."""
+
+    @abstractmethod
+    def _aged(self, weights: Any, n_rows: int) -> Any:
+        """Weights with the half-life."""
+
+    @abstractmethod
+    def _rows_to_forget(self, x: Any) -> Table:
+        """Rows that were learned, as they were counted."""
+
+    @abstractmethod
+    def _add_batch(
+        self, batch: TableTally, n_rows: int, weights: Any, seen: Names, what: Declared
+    ) -> None:
+        """Merges the tally of rows into the model's."""
+
+    @abstractmethod
+    def _take_rest(self, rest: TableTally, seen: Names, what: Declared, *, action: str) -> None:
+        """Holds what a subtraction has left."""
+
+    # ---- learning --------------------------------------------------------------------------------
+    def _count_source(
+        self,
+        x: Any,
+        target: str,
+        weight: Any,
+        what: Declared,
+        prepare: Callable[[Table], RowsToCount],
+        class_weight: ClassWeights,
+        most: int | None = 0,
+    ) -> Counted:
+        """The tally of a source's rows; see :func:`count_parts`."""
+        if not (weight is None or isinstance(weight, str)):
+            raise ValueError(
+                "sample_weight is the name of a column where y is, as the rows are read part by "
+                f"part; got a {type(weight).__name__}"
+            )
+        source = rows_of(as_numpy(x), get_num_threads(), what.columns_left_out)
+        named = [*what.families, *(name for group in what.groups for name in group)]
+        need_columns(named, list(source.columns()), "column that columns= names:")
+        half_life = self.half_life
+
+        def fading(n_rows: int) -> float:
+            return 1.0 if half_life is None else float(0.5 ** (n_rows / half_life))
+
+        def count(rows: RowsToCount, labels: Labels) -> TableTally:
+            classes, codes, given = labels
+            weights = weighted(given, class_weight, classes, codes)
+            aged = self._aged(weights, len(codes))
+            return self._counted(rows, classes, codes, aged, rows.declared)
+
+        return count_parts(
+            source,
+            target,
+            weight,
+            as_written=[name for name in what.families if what.is_text(name)],
+            left_out=what.columns_left_out,
+            prepare=prepare,
+            count=count,
+            fading=None if half_life is None else fading,
+            most=most,
+        )
+
+    def _fit_source(self, x: Any, target: str, weight: Any, classes: Any = None) -> Self:
+        """Counts the rows of a source in place of those before."""
+        self._validate_params()
+        whole = not is_source(as_numpy(x))  # its rows are in memory, and all are looked at
+        most = 0 if not self.chooses_on_rows else None if whole else self.sample_size
+        what = declared(self.columns)
+        counted = self._count_source(x, target, weight, what, self._first_of_source, {}, most)
+        tally, class_weight = counted.tally, ClassWeights()
+        if self.class_weight is not None:
+            known, count = tally.schema.classes, tally.classes.count
+            class_weight = resolved(self.class_weight, known, count, self._declared_classes())
+            tally = tally.weighted(by_class(class_weight, known))
+        tally = with_classes(tally, classes)
+        tally.need_non_negative("fit with these negative weights")
+        first = counted.first
+        model = self._hold(tally, first.names, first.declared, has_names=True)
+        model.class_weight = class_weight
+        if weight is not None:
+            model.prior.need_rows(model.tally.classes)
+        if self.chooses_on_rows:
+            self._choose_on(counted, class_weight)
+        return self
+
+    def _first_of_source(self, table: Table) -> RowsToCount:
+        names = list(table.columns)
+        seen = Names(names, frozenset(names))
+        return first_rows(table, seen, declared(self.columns), has_names=True)
+
+    def _choose_on(self, counted: Counted, class_weight: ClassWeights) -> None:
+        model, sample = self._fitted(), counted.sample
+        assert isinstance(model, TableModel)
+        own = places_among(sample.labels, model.schema.classes).astype(np.intp)
+        weights = weighted(sample.weights, class_weight, model.schema.classes, own)
+        x = sample.x
+        if weights is not None and not weights.all():
+            kept = np.flatnonzero(weights)
+            x, own, weights = x.take(kept), own[kept], weights[kept]
+        self._choose(as_scored(x, model.holds, model.reading.declared), own, weights)
+
+    def _partial_fit_source(
+        self, x: Any, target: str, weight: Any, class_weight: ClassWeights, classes: Any
+    ) -> None:
+        """Adds the rows of a source to those of the model."""
+        model = self._fitted()
+        assert isinstance(model, TableModel)
+        what = model.reading.declared
+
+        def prepare(table: Table) -> RowsToCount:
+            seen, counted = model.seen, model.counted
+            return rows_to_count(table, seen, model.required, counted, what, records=False)
+
+        counted = self._count_source(x, target, weight, what, prepare, class_weight)
+        first = counted.first
+        batch = with_classes(counted.tally, classes)
+        self._add_batch(batch, counted.n_rows, None, first.names, first.declared)
+
+    def _forget_source(self, x: Any, target: str, weight: Any) -> None:
+        """Takes the rows of a source away."""
+        model = self._fitted()
+        assert isinstance(model, TableModel)
+        what, seen = model.reading.declared, model.seen
+
+        def prepare(table: Table) -> RowsToCount:
+            rows = self._rows_to_forget(table)
+            return RowsToCount(rows.columns, rows.n_rows, True, seen, what)
+
+        counted = self._count_source(x, target, weight, what, prepare, model.class_weight)
+        rest = merged_tables(model.tally, counted.tally * -1.0)
+        self._take_rest(rest, seen, what, action="forget")
+
+    # ---- predicting ------------------------------------------------------------------------------
+    def _parts_to_read(self, x: Any, *more: str) -> Iterator[Table]:
+        """The parts of a source, with the columns that the model reads, and more."""
+        model = self._fitted()
+        assert isinstance(model, TableModel)
+        what = model.reading.declared
+        if not model.has_names:
+            raise ValueError(
+                f"this {self._name} was trained on columns without names, which a source has: give "
+                "the rows as an array"
+            )
+        source = source_of(x)
+        there = source.columns()
+        names = [name for name in model.names if name in there]
+        lacking = [n for n in model.required if n not in there and not what.left_out(n)]
+        if lacking:
+            raise SourceError(
+                f"{source.name} lacks the column(s) {lacking} that the model was trained with; it "
+                f"has {list(there)}"
+            )
+        written = [name for name in [*names, *more] if what.is_text(name) or name in more]
+        return tables_of(source, [*names, *more], written)
+
+    def _over_parts(self, x: Any, do: Callable[[Any], Any]) -> Any:
+        """What `do` returns for the rows of a source, part by part, one below the other."""
+        results = [do(table) for table in self._parts_to_read(x)]
+        if not results:
+            raise ValueError(
+                f"Found array with 0 sample(s): the source has no rows, while a minimum of 1 is "
+                f"required by {self._name}."
+            )
+        return np.concatenate(results)
+
+    def predict(self, X: Any) -> Any:
+        """The most probable class of each row.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns), or source of rows
+            Rows to predict; see `fit`.
+
+        Returns
+        -------
+        array (n_rows,)
+            Labels; of equally probable classes the first.
+
+        Raises
+        ------
+        ValueError
+            If X lacks a column, or a value cannot be read.
+        """
+        if is_source(X):
+            return self._over_parts(X, super().predict)
+        return super().predict(X)
+
+    def predict_joint_log_proba(self, X: Any) -> Any:
+        """log P(c) + log p(x | c), in nats.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns), or source of rows
+            Rows to predict; see `fit`.
+
+        Returns
+        -------
+        array (n_rows, n_classes)
+            −inf where a class rules a row out.
+        """
+        if is_source(X):
+            return self._over_parts(X, super().predict_joint_log_proba)
+        return super().predict_joint_log_proba(X)
+
+    def _posterior(self, X: Any, *, log: bool) -> Array:
+        if is_source(X):
+            posterior: Array = self._over_parts(X, partial(super()._posterior, log=log))
+            return posterior
+        return super()._posterior(X, log=log)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose label is predicted.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns), or source of rows
+            Rows to predict; see `fit`.
+        y : array-like (n_rows,) or str
+            Their labels, or the column of X that has them.
+        sample_weight : array-like (n_rows,) or str, optional
+            How much each row counts, or the column of X that says so; 1 by default.
+
+        Returns
+        -------
+        float
+            The accuracy, by weight.
+        """
+        if not isinstance(y, str):
+            return float(super().score(X, y, sample_weight))
+        known = {str(label): label for label in self.classes_.tolist()}
+        right = total = 0.0
+        more = [y] if sample_weight is None else [y, sample_weight]
+        source = rows_of(as_numpy(X), get_num_threads())
+        for table in self._parts_to_read(source, *more):
+            classes, codes, weights = labels_of(table, y, sample_weight)
+            x = Table({n: c for n, c in table.columns.items() if n not in more}, table.n_rows, True)
+            named = [known.get(label, label) for label in classes.tolist()]  # text has no types
+            labels = [named[code] for code in codes.tolist()]
+            hits = np.array([a == b for a, b in zip(self.predict(x).tolist(), labels, strict=True)])
+            right += float(hits.sum() if weights is None else weights[hits].sum())
+            total += float(len(hits) if weights is None else weights.sum())
+        return right / total

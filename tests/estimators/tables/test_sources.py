@@ -1,0 +1,302 @@
+"""fit(source, "target"): the model of rows that are read part by part is that of the rows as a
+frame."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engines.test_contract import assert_same
+from tallybayes import NaiveBayes, WeightedNaiveBayes
+from tallybayes.errors import NegativeTally, SourceError, UnseenLevel
+from tallybayes.estimators.tables.part_by_part import tables_of
+from tallybayes.families import Categorical, Gaussian, Multinomial, Poisson
+from tallybayes.sources.streams import Batches
+
+MODELS = {
+    "plain": NaiveBayes,
+    "chosen": lambda: NaiveBayes(alpha="auto", calibrate="temperature"),
+    "declared": lambda: NaiveBayes({"n": Gaussian(), "k": Categorical(), str: Categorical()}),
+    "weighted": lambda: WeightedNaiveBayes(parts=1),
+    "balanced": lambda: NaiveBayes(class_weight="balanced"),
+    "faded": lambda: NaiveBayes(half_life=100.0),
+}
+
+
+def rows(n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    return pd.DataFrame(
+        {
+            "a": rng.choice(["x", "z", "été", "q"], n),
+            "n": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n) + y),
+            "k": rng.integers(0, 5, n) + y,
+            "y": y,
+            "w": rng.integers(1, 4, n).astype(float),
+        }
+    )
+
+
+class Pieces(Batches):
+    """Record batches, each of which is a part."""
+
+    def parts(self, names=None, as_written=()):
+        for piece in self._batches():
+            yield from Batches(self.schema, lambda piece=piece: [piece], "pieces", False).parts(
+                names
+            )
+
+
+def batches(frame, size=37):
+    """A source of small parts: record batches are otherwise joined to larger ones."""
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    pieces = table.to_batches(max_chunksize=size)
+
+    class Pieces(Batches):
+        def parts(self, names=None, as_written=()):
+            for piece in pieces:
+                yield from Batches(
+                    table.schema, lambda piece=piece: [piece], "pieces", False
+                ).parts(names)
+
+    return Pieces(table.schema, lambda: pieces, "pieces", False)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return rows()
+
+
+@pytest.fixture(scope="module")
+def folder(frame, tmp_path_factory):
+    """The rows in files."""
+    path = tmp_path_factory.mktemp("sources")
+    frame.to_parquet(path / "t.parquet", row_group_size=50)
+    frame.to_csv(path / "t.csv", index=False)
+    records = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    lines = map(json.dumps, records)
+    (path / "t.jsonl").write_text("\n".join(lines))
+    return path
+
+
+def sources(frame, folder):
+    """The same rows, as what a user may have."""
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    return {
+        "frame": lambda: frame,
+        "parquet": lambda: folder / "t.parquet",
+        "csv": lambda: str(folder / "t.csv"),
+        "json lines": lambda: [folder / "t.jsonl"],
+        "reader": lambda: pa.RecordBatchReader.from_batches(table.schema, table.to_batches()),
+        "iterator": lambda: iter(table.to_batches(max_chunksize=11)),
+        "lazy frame": lambda: pl.scan_parquet(folder / "t.parquet"),
+        "dataset": lambda: pyarrow.dataset.dataset(table),
+        "relation": lambda: duckdb.from_arrow(table),
+        "pieces": lambda: batches(frame),
+    }
+
+
+NAMES = [
+    "frame",
+    "parquet",
+    "csv",
+    "json lines",
+    "reader",
+    "iterator",
+    "lazy frame",
+    "dataset",
+    "relation",
+    "pieces",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_of_a_source_is_that_of_its_frame(name, frame, folder):
+    x = frame.drop(columns=["y"])
+    source = sources(frame, folder)[name]
+    expected = NaiveBayes().fit(x, frame["y"])
+    model = NaiveBayes().fit(source(), "y")
+    assert_same(model.tally_, expected.tally_)
+    assert model.feature_names_in_.tolist() == x.columns.tolist()
+    asked = source() if name != "frame" else x
+    np.testing.assert_allclose(
+        model.predict_proba(asked), expected.predict_proba(x), rtol=1e-9, atol=1e-12
+    )
+    assert model.score(source(), "y") == expected.score(x, frame["y"])
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_what_is_chosen_on_rows_is_the_same(kind, frame, folder):
+    x = frame.drop(columns=["y", "w"])
+    expected = MODELS[kind]().fit(x, frame["y"])
+    small = batches(frame.drop(columns="w"))
+    model = MODELS[kind]().fit(small, "y")
+    np.testing.assert_allclose(
+        model.predict_log_proba(small), expected.predict_log_proba(x), rtol=1e-9, atol=1e-12
+    )
+    assert np.array_equal(model.predict(small), expected.predict(x))
+
+
+def test_weights_are_a_column(frame, folder):
+    x = frame.drop(columns=["y", "w"])
+    expected = NaiveBayes(calibrate="temperature").fit(x, frame["y"], frame["w"])
+    model = NaiveBayes(calibrate="temperature").fit(folder / "t.parquet", "y", sample_weight="w")
+    assert_same(model.tally_, expected.tally_)
+    np.testing.assert_allclose(
+        model.predict_proba(x), expected.predict_proba(x), rtol=1e-9, atol=1e-12
+    )
+    weighted = model.score(folder / "t.parquet", "y", sample_weight="w")
+    assert weighted == pytest.approx(expected.score(x, frame["y"], frame["w"]), rel=1e-12)
+    with pytest.raises(ValueError, match="the name of a column where y is"):
+        NaiveBayes().fit(folder / "t.parquet", "y", sample_weight=frame["w"])
+
+
+def test_rows_are_added_and_forgotten_from_sources(frame, folder):
+    x, y = frame.drop(columns="y"), frame["y"]
+    more = rows(200, seed=1)
+    model = NaiveBayes().fit(x, y)
+    both = NaiveBayes().fit(pd.concat([frame, more]), "y")
+    model.partial_fit(batches(more), "y")
+    assert_same(model.tally_, both.tally_)
+    model.forget(batches(more), "y")
+    np.testing.assert_allclose(
+        model.predict_proba(x), NaiveBayes().fit(x, y).predict_proba(x), rtol=1e-9, atol=1e-12
+    )
+    assert model.class_count_.tolist() == NaiveBayes().fit(x, y).class_count_.tolist()
+    before = model.tally_
+    with pytest.raises(NegativeTally):
+        model.forget(pd.concat([frame, frame]), "y")
+    assert model.tally_ == before
+    first = NaiveBayes().partial_fit(folder / "t.csv", "y", classes=[0, 1, 2, 9])
+    assert first.classes_.tolist() == [0, 1, 2, 9]
+
+
+def test_of_many_rows_a_sample_is_looked_at(monkeypatch, frame):
+    monkeypatch.setattr(WeightedNaiveBayes, "sample_size", 150)
+    source = batches(frame)
+    model = WeightedNaiveBayes(parts=1).fit(source, "y")
+    assert model.class_count_.sum() == len(frame)  # all are counted
+    whole = WeightedNaiveBayes(parts=1).fit(frame.drop(columns="y"), frame["y"])
+    assert not np.array_equal(model.predict_proba(source), whole.predict_proba(source))
+    assert model.score(source, "y") > 0.5
+    other = WeightedNaiveBayes(parts=1).fit(batches(frame, 100), "y")  # parts do not matter
+    assert np.array_equal(model.predict_proba(source), other.predict_proba(source))
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    size=st.integers(1, 60),
+    labels=st.lists(st.sampled_from("ab"), min_size=2, max_size=60),
+    seed=st.integers(0, 99),
+)
+def test_how_the_rows_are_parted_does_not_matter(size, labels, seed):
+    rng = np.random.default_rng(seed)
+    n = len(labels)
+    frame = pd.DataFrame(
+        {
+            "u": rng.choice(np.array(["p", "q", None], dtype=object), n),
+            "v": rng.choice([0.0, 1.5, np.nan, 1e9], n),
+            "y": labels,
+        }
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # constants, few rows
+        expected = NaiveBayes().fit(frame.drop(columns="y"), frame["y"])
+        model = NaiveBayes().fit(batches(frame, size), "y")
+        mine = model.predict_log_proba(frame.drop(columns="y"))
+    theirs = expected.predict_log_proba(frame.drop(columns="y"))
+    np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-9)
+
+
+def test_declared_columns_are_read_as_they_are_declared(folder, tmp_path):
+    (tmp_path / "zip.csv").write_text("zip,n,y\n" + "01234,3,a\n1234,4,b\n" * 20)
+    declared = {"zip": Categorical(), "n": Poisson()}
+    model = NaiveBayes(declared).fit(tmp_path / "zip.csv", "y")
+    assert model.predict(tmp_path / "zip.csv").tolist() == ["a", "b"] * 20
+    assert model.schema_["family"].tolist() == ["categorical, 2 levels", "Poisson"]
+    words = NaiveBayes({("n", "k"): Multinomial()}).fit(
+        pl.LazyFrame({"n": [1, 0] * 9, "k": [0, 2] * 9, "y": [0, 1] * 9}), "y"
+    )
+    assert words.predict(pl.LazyFrame({"n": [3], "k": [0]})).tolist() == [0]
+
+
+def test_columns_that_are_left_out_may_hold_anything(frame):
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    tags = pa.array([["p"]] * len(frame))
+    source = pyarrow.dataset.dataset(table.append_column("tags", tags))
+    model = NaiveBayes({"tags": None, "w": None}).fit(source, "y")
+    expected = NaiveBayes().fit(frame[["a", "n", "k"]], frame["y"])
+    assert_same(model.tally_, expected.tally_)
+    with pytest.raises(ValueError, match=r"no column that columns= names: 'tag'"):
+        NaiveBayes({"tag": None}).fit(source, "y")
+
+
+# ---- what is refused -----------------------------------------------------------------------------
+def test_errors_name_file_column_and_row(frame, folder, tmp_path):
+    bad = frame.copy()
+    bad.loc[420, "k"] = -1
+    bad.to_parquet(tmp_path / "bad.parquet", row_group_size=100)
+    model = NaiveBayes({"k": Poisson()}).fit(frame, "y")
+    before = model.tally_
+    with pytest.raises(ValueError, match=r"bad\.parquet: row 420, column 'k' holds -1"):
+        model.fit(tmp_path / "bad.parquet", "y")
+    with pytest.raises(ValueError, match=r"bad\.parquet: row 420, column 'k' holds -1"):
+        model.fit([folder / "t.parquet", tmp_path / "bad.parquet"], "y")
+    assert model.tally_ == before
+    levels = NaiveBayes({"a": Categorical(levels=["x", "z", "q"])})
+    with pytest.raises(UnseenLevel, match="'été', which is not among"):
+        levels.fit(folder / "t.parquet", "y")
+    with pytest.raises(ValueError, match=r"has no column 'label', the target"):
+        NaiveBayes().fit(folder / "t.csv", "label")
+    with pytest.raises(ValueError, match=r"has no column 'v', the weight"):
+        NaiveBayes().fit(folder / "t.csv", "y", "v")
+    with pytest.raises(ValueError, match=r"rows .* have no label"):
+        NaiveBayes().fit(folder / "t.parquet", "n")
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        NaiveBayes().fit(frame.dropna(), "n")
+    with pytest.raises(ValueError, match="X has no column names"):
+        NaiveBayes().fit(np.eye(3), "y")
+    with pytest.raises(SourceError, match="there is no such file"):
+        NaiveBayes().fit(folder / "none.parquet", "y")
+
+
+def test_predicting_takes_the_columns_that_the_model_has(frame, folder, tmp_path):
+    model = NaiveBayes().fit(frame, "y")
+    expected = model.predict(frame)
+    frame[["w", "k", "n", "a"]].to_parquet(tmp_path / "other_order.parquet")
+    assert np.array_equal(model.predict(tmp_path / "other_order.parquet"), expected)
+    frame[["w", "k", "n"]].to_parquet(tmp_path / "fewer.parquet")
+    with pytest.raises(SourceError, match=r"lacks the column\(s\) \['a'\]"):
+        model.predict(tmp_path / "fewer.parquet")
+    frame[:0].to_parquet(tmp_path / "none.parquet")
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        model.predict(tmp_path / "none.parquet")
+    with pytest.raises(ValueError, match="no rows"):
+        NaiveBayes().fit(tmp_path / "none.parquet", "y")
+    unnamed = NaiveBayes().fit(np.eye(4), [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="trained on columns without names"):
+        unnamed.predict(folder / "t.parquet")
+
+
+def test_no_more_than_a_few_parts_are_held_at_a_time(frame):
+    table, given, taken = pa.Table.from_pandas(frame), [], 0
+
+    def pieces():
+        for piece in table.to_batches(max_chunksize=10):
+            given.append(piece)
+            yield piece
+
+    for _ in tables_of(Pieces(table.schema, pieces, "pieces", False), None, ()):
+        taken += 1
+        assert len(given) <= taken + 8
+    assert taken == 60
