@@ -10,10 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
+from tallybayes.models.columns.text_terms import TextTerms
 from tallybayes.models.documents.contract import TextModel
 from tallybayes.tokens.rows import Documents
 
-__all__ = ["DocumentExplanation", "explain_document", "top_terms"]
+__all__ = [
+    "DocumentExplanation",
+    "explain_document",
+    "explained",
+    "top_terms",
+    "top_terms_of_column",
+]
 
 Array = NDArray[np.float64]
 
@@ -114,15 +121,31 @@ def explain_document(model: TextModel, rows: Documents, document: str) -> Docume
     """
     contributions = model.scorer.contributions(rows)
     base = model.scorer.intercept
-    scores = base + contributions.sum(axis=0)
-    order = np.argsort(-np.abs(_against_next(scores, contributions)), kind="stable")
+    terms = model.tally.terms[rows.terms].tolist()
+    proba = np.exp(log_softmax(base + contributions.sum(axis=0)))
+    return explained(document, terms, contributions, base, model.tally.labels, proba)
+
+
+def explained(
+    document: str,
+    terms: list[Any],
+    contributions: Array,
+    base: Array,
+    classes: NDArray[Any],
+    probabilities: Array,
+) -> DocumentExplanation:
+    """An explanation with its terms in order; parameters are those of
+    :class:`DocumentExplanation`."""
+    with np.errstate(invalid="ignore"):  # classes that are ruled out
+        said = np.abs(_against_next(base + contributions.sum(axis=0), contributions))
+    order = np.argsort(-said, kind="stable")
     return DocumentExplanation(
         document,
-        model.tally.terms[rows.terms[order]].tolist(),
+        [terms[i] for i in order.tolist()],
         contributions[order],
         base,
-        model.tally.labels,
-        np.exp(log_softmax(scores)),
+        classes,
+        probabilities,
     )
 
 
@@ -141,12 +164,43 @@ def top_terms(model: TextModel, label: Any, n: int) -> list[tuple[Any, float]]:
     ValueError
         For a label that is not a class of the model.
     """
-    tally = model.tally
-    places = np.flatnonzero(tally.labels == label)
-    if not places.size:
-        raise ValueError(
-            f"{label!r} is not a class of the model: name one of {tally.labels.tolist()}"
-        )
-    value = model.of_one_occurrence(int(places[0]))
-    best = np.argsort(-value, kind="stable")[:n]
-    return list(zip(tally.terms[best].tolist(), value[best].tolist(), strict=True))
+    place = _place(model.tally.labels, label)
+    return _best(model.tally.terms.tolist(), model.of_one_occurrence(place), n)
+
+
+def top_terms_of_column(
+    text_terms: dict[str, TextTerms], column: str, classes: NDArray[Any], label: Any, n: int
+) -> list[tuple[Any, float]]:
+    """The terms of a column that speak most for a class against all others, of one occurrence in a
+    text of this one term.
+
+    Parameters
+    ----------
+    text_terms : dict of str to TextTerms
+    column : str
+    classes : array (n_classes,)
+    label : label
+    n : int
+
+    Raises
+    ------
+    ValueError
+        For a column that is not read as text, or a label that is not a class of the model.
+    """
+    if column not in text_terms:
+        there = f"the columns of text are {sorted(text_terms)}" if text_terms else "no column is"
+        raise ValueError(f"{column!r} is not read as text; {there}")
+    terms, said = text_terms[column].of_one_occurrence()
+    return _best(terms, said[:, _place(classes, label)], n)
+
+
+def _place(classes: NDArray[Any], label: Any) -> int:
+    found = np.flatnonzero(classes == label)
+    if not found.size:
+        raise ValueError(f"{label!r} is not a class of the model: name one of {classes.tolist()}")
+    return int(found[0])
+
+
+def _best(terms: list[Any], value: Array, n: int) -> list[tuple[Any, float]]:
+    best = np.argsort(-value, kind="stable")[:n].tolist()
+    return [(terms[i], float(value[i])) for i in best]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from tallybayes.inspection.documents import DocumentExplanation, explained
 from tallybayes.inspection.frames import frame
+from tallybayes.models.columns.text_terms import TextTerms
 from tallybayes.models.table import TableModel
 from tallybayes.tables import Table
 from tallybayes.tables.columns import values_of
@@ -24,6 +27,9 @@ SHOWN = 10
 
 SHOWN_CLASSES = 5
 """Classes that are printed; the most probable ones."""
+
+SHOWN_TERMS = 5
+"""Terms of a text that are printed; those that separate the classes most."""
 
 WIDEST = 40
 """Characters of a name, value or label that are printed."""
@@ -45,6 +51,8 @@ class Explanation:
         The rows, as the model reads them.
     probabilities : float64 array (n_rows, n_classes)
         P(c | x), as :meth:`predict_proba` gives it.
+    text_terms : mapping of str to TextTerms
+        The columns of text, and what their terms say.
 
     Attributes
     ----------
@@ -60,6 +68,58 @@ class Explanation:
     columns: list[str]
     table: Table
     probabilities: Array
+    text_terms: Mapping[str, TextTerms]
+
+    def document(self, column: str | None = None, row: int = 0) -> DocumentExplanation:
+        """What each term of a text adds, beside the class prior and the other columns, which are
+        its ``base``.
+
+        Parameters
+        ----------
+        column : str, optional
+            A column of text; the only one by default.
+        row : int, default=0
+            The number of the row.
+
+        Returns
+        -------
+        DocumentExplanation
+            Its contributions add up to what the column adds; a missing text has no terms.
+
+        Raises
+        ------
+        ValueError
+            If no column of text is called so, or none is named and there is not just one.
+        IndexError
+            For a row that there is not.
+        """
+        column = self._text_column(column)
+        n_rows, place = len(self.contributions), self.columns.index(column)
+        if not -n_rows <= row < n_rows:
+            raise IndexError(f"the explanation has {n_rows} rows, from 0 on: there is no row {row}")
+        [text] = values_of(self.table.columns[column].take(np.array([row % n_rows])))
+        document = "" if text is None else str(text)
+        terms, said = self.text_terms[column].of_document(document)
+        others = np.delete(self.contributions[row], place, axis=1).sum(axis=1)
+        return explained(
+            document, terms, said, self.base + others, self.classes, self.probabilities[row]
+        )
+
+    def _text_column(self, column: str | None) -> str:
+        if column is not None and column in self.text_terms:
+            return column
+        if column is None and len(self.text_terms) == 1:
+            return next(iter(self.text_terms))
+        there = (
+            f"the columns of text are {sorted(self.text_terms)}"
+            if self.text_terms
+            else "there is none"
+        )
+        raise ValueError(
+            f"document(…) explains a column of text, and {there}: name one"
+            if column is None
+            else f"{column!r} is not read as text, and {there}: name such a column"
+        )
 
     @property
     def values(self) -> list[dict[str, Any]]:
@@ -90,7 +150,10 @@ class Explanation:
         rest = order[SHOWN:]
         lines = [("(prior)", self.base)]
         names = [_named(name, row) for name in self.columns]
-        lines += [(names[j], share[:, j]) for j in order[:SHOWN].tolist()]
+        for j in order[:SHOWN].tolist():
+            lines.append((names[j], share[:, j]))
+            if self.columns[j] in self.text_terms and len(self.contributions):
+                lines += self._terms_shown(self.columns[j])
         if rest.size:
             lines.append((f"… and {rest.size} more", share[:, rest].sum(axis=1)))
         lines.append(("(sum)", self.base + share.sum(axis=1)))
@@ -103,6 +166,17 @@ class Explanation:
         return text + (f"\n{hidden} less probable classes are not shown" if hidden else "")
 
     __repr__ = __str__
+
+    def _terms_shown(self, column: str) -> list[tuple[str, Array]]:
+        """The terms of the first row's text that separate the classes most, and the rest."""
+        document = self.document(column)
+        said = document.contributions
+        order = np.argsort(-np.ptp(said, axis=1), kind="stable")
+        found = [(f"  {_cut(str(document.terms[i]))}", said[i]) for i in order[:SHOWN_TERMS]]
+        rest = order[SHOWN_TERMS:]
+        if rest.size:
+            found.append((f"  … and {rest.size} more terms", said[rest].sum(axis=0)))
+        return found
 
     def to_frame(self) -> Any:
         """A frame with the columns row, class, column and contribution (nats); the class prior is
@@ -130,7 +204,8 @@ def explanation_of(model: TableModel, x: Table) -> Explanation:
     scores[np.isneginf(scores).all(axis=1)] = model.log_prior
     log_proba = scores - logsumexp(scores, axis=1, keepdims=True)
     proba = model.corrected(log_proba)
-    return Explanation(base, contributions, model.schema.classes, names, x, proba)
+    classes, text_terms = model.schema.classes, model.text_terms
+    return Explanation(base, contributions, classes, names, x, proba, text_terms)
 
 
 def _named(name: str, row: dict[str, Any]) -> str:

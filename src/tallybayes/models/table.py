@@ -22,6 +22,7 @@ from tallybayes.models.columns.families import (
 from tallybayes.models.columns.mixed import Held, as_read, held_values, values_of_columns
 from tallybayes.models.columns.prose import prose_as_terms, prose_columns
 from tallybayes.models.columns.rows import Names, rows_to_score
+from tallybayes.models.columns.text_terms import TextTerms
 from tallybayes.models.data_warnings.odd_values import Watched
 from tallybayes.models.equality import same
 from tallybayes.models.weighting import Weighting
@@ -282,6 +283,13 @@ class TableModel(Model):
             if name in shares:
                 contributions[:, :, j] = shares[name]
         return Contributions(self.log_prior.copy(), contributions, list(self.names))
+
+    @property
+    def text_terms(self) -> dict[str, TextTerms]:
+        """What the terms of each column of text add."""
+        n = len(self.log_prior)
+        text_terms = [part for part in self.score.parts if part.reads_documents]
+        return {part.name: TextTerms(part, 1.0, np.arange(n), n) for part in text_terms}
 
     def corrected(self, log_proba: Array) -> Array:
         """P(c | x) as the model predicts it, (n_rows, n_classes), of what its score says."""

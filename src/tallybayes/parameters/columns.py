@@ -301,6 +301,9 @@ class TermScores(Protocol):
     def at_class_means(self, row_weight: Array) -> Array:
         """What the documents of each class say on average, float64 (n_classes, n_classes)."""
 
+    def ratios_of(self, terms: NDArray[np.intp]) -> Array:
+        """T of some terms, centred over classes, float64 (n_some, n_classes)."""
+
     def telling(self, most: int) -> NDArray[np.intp]:
         """The places of the terms that say most, those first that say most."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 from tallybayes import load
@@ -26,3 +27,28 @@ def test_a_declared_text_is_counted_by_its_terms(run):
     assert run("predict", "t.tally", "t.csv").out.split()[1:3] == ["a", "b"]
     run("update", "t.tally", "t.csv")
     assert load("t.tally").tally_.groups[0].documents.sum() == 8.0
+
+
+def _prose(n: int) -> str:
+    rng = random.Random(0)
+    things, good, bad = ["parcel", "letter", "phone"], ["quick", "perfect"], ["late", "broken"]
+    lines = ["body,n,y"]
+    for i in range(n):
+        words = [*rng.choices(things, k=3), *rng.choices(good if i % 2 else bad, k=3)]
+        lines.append(f"{' '.join(rng.sample(words, 6))} {rng.random()},{i % 5},{'ab'[i % 2]}")
+    return "\n".join([*lines, ""])
+
+
+def test_prose_is_found_and_its_words_are_explained(run):
+    Path("p.csv").write_text(_prose(80), encoding="utf-8")
+    out = run("fit", "--plain", "p.csv", "--target", "y", "--no-estimate").out
+    assert "its strings are prose" in out
+    out = run("explain", "p.tally", "p.csv", "--row", 1).out
+    assert "Words of 'body'" in out
+    assert "(the rest)" in out
+    found = run("explain", "p.tally", "p.csv", "--row", 1, "--json").document
+    [body] = [c for c in found["columns"] if c["column"] == "body"]
+    for label, nats in body["contribution"].items():
+        assert abs(sum(t["contribution"][label] for t in body["terms"]) - nats) < 1e-5
+    run("fit", "--plain", "p.csv", "--target", "y", "--column", "body=categorical", "--no-estimate")
+    assert "Words of" not in run("explain", "p.tally", "p.csv", "--row", 1).out

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tallybayes.cli.io.model_file import ModelFile
+from tallybayes.cli.report.text.explaining import say_terms, terms_as_json
 from tallybayes.cli.terminal.console import cut, document, line, number_of, progress, say, table
 from tallybayes.cli.terminal.failures import Failure
 from tallybayes.sources.batch import Batch
@@ -36,14 +37,21 @@ def explain(file: ModelFile, source: DataFile, row: int, json: bool) -> None:
     best, other = int(order[0]), int(order[1]) if len(order) > 1 else int(order[0])
     apart = shares[best] - shares[other]
     sequence = np.argsort(-np.abs(apart), kind="stable").tolist()
+    documents = {n: explanation.document(n) for n in names if n in explanation.text_terms}
     if json:
-        _document(file, row, names, values, explanation.base, shares, proba, sequence)
+        terms = {n: terms_as_json(found, file.classes) for n, found in documents.items()}
+        _document(file, row, names, values, explanation.base, shares, proba, sequence, terms)
         return
     prior = float(explanation.base[best] - explanation.base[other])
     rows = [("(class prior)", "", prior)]
     rows += [(names[j], values[names[j]], float(apart[j])) for j in sequence]
     total = prior + float(apart.sum())
     _say(file, source.place(row), proba, order.tolist(), rows, total)
+    for name, found in documents.items():
+        if found.terms:
+            say(line(), line(f"Words of {name!r}", "bold"))
+            say_terms(found, file.classes, order.tolist(), "(the rest)")
+    say(line("+1 nat multiplies the odds of the two classes by 2.7.", "dim"))
 
 
 def _row(file: ModelFile, source: DataFile, row: int) -> Batch:
@@ -83,6 +91,7 @@ def _document(
     shares: Any,
     proba: Any,
     sequence: list[int],
+    terms: dict[str, Any],
 ) -> None:
     classes = file.classes
     by_class = [dict(zip(classes, s, strict=True)) for s in shares.T.tolist()]
@@ -97,6 +106,7 @@ def _document(
                 "column": names[j],
                 "value": values[names[j]],
                 "contribution": by_class[j],
+                **({"terms": terms[names[j]]} if names[j] in terms else {}),
             }
             for j in sequence
         ],
@@ -135,4 +145,3 @@ def _say(
     hidden = len(rows) - 1 - MOST
     if hidden > 0:
         say(line(f"{hidden:,} columns with less influence are not shown (--json has all)", "dim"))
-    say(line("+1 nat multiplies the odds of the two classes by 2.7.", "dim"))

@@ -142,6 +142,11 @@ class Part(ABC):
         return False
 
     @property
+    def reads_documents(self) -> bool:
+        """Whether the column holds documents, whose terms it can tell apart."""
+        return False
+
+    @property
     def follows_rows(self) -> bool:
         """Whether it can learn rows one by one, families and bins as they are."""
         return False

@@ -73,6 +73,17 @@ class TextPart(ComputedPart):
         """Documents as rows of the terms that were counted."""
         return KnownTerms(self.analyzer, self.likelihood.counts.held.terms)
 
+    @property
+    def reads_documents(self) -> bool:
+        return True
+
+    def of_terms(self, document: str) -> tuple[list[Any], Array]:
+        """The terms of a document that were counted, and what each adds, float64
+        (n_terms, n_classes)."""
+        rows = self.known.rows([document])
+        terms = self.likelihood.counts.held.terms[rows.terms].tolist()
+        return terms, self.likelihood.contributions(rows)
+
     def documents(self, column: Column) -> tuple[Documents, Index]:
         """The documents of the rows that have one, and these rows."""
         documents, rows, of_row = distinct_documents(column)

@@ -31,6 +31,7 @@ from tallybayes.estimators.tables.declared_classes import labels_named, with_cla
 from tallybayes.estimators.tables.from_sources import FromSources
 from tallybayes.estimators.tables.one_row import as_row
 from tallybayes.estimators.tables.row_by_row import RowByRow
+from tallybayes.inspection.documents import top_terms_of_column
 from tallybayes.inspection.explanation import Explanation, explanation_of
 from tallybayes.inspection.frames import frame
 from tallybayes.labels import places_among
@@ -627,6 +628,32 @@ class TableClassifier(RowByRow, FromSources):
             Of the one row.
         """
         return self.explain([as_row(row)])
+
+    def top_terms(self, column: str, label: Any, n: int = 10) -> list[tuple[Any, float]]:
+        """The terms of a column of text that speak most for a class against all others: of one
+        occurrence, in a text of this one term.
+
+        Parameters
+        ----------
+        column : str
+            A column that is read as text.
+        label : label
+            A class.
+        n : int, default=10
+            How many.
+
+        Returns
+        -------
+        list of (term, float)
+            With what each adds to the score of the class, in nats.
+
+        Raises
+        ------
+        ValueError
+            For a column that is not read as text, or a label that is not a class of the model.
+        """
+        model = self._fitted()
+        return top_terms_of_column(model.text_terms, column, model.schema.classes, label, n)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

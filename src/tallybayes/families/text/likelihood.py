@@ -76,7 +76,7 @@ class TermRatios(DocumentLikelihood):
         terms = self.telling(MOST_SHOWN)
         what = "what the most telling terms add in a text of one term, in nats"
         names = [str(term) for term in self.counts.held.terms[terms].tolist()]
-        return Description(what, names, np.log(2.0) * self._ratios_of(terms).T)
+        return Description(what, names, np.log(2.0) * self.ratios_of(terms).T)
 
     def telling(self, most: int) -> Index:
         """The places of the terms that say most, weighed by how many documents hold them, those
@@ -91,10 +91,10 @@ class TermRatios(DocumentLikelihood):
         apart = np.zeros(self.table.n_terms)
         for start in range(0, len(apart), step):
             terms = np.arange(start, min(start + step, len(apart)))
-            apart[terms] = np.ptp(self._ratios_of(terms), axis=1)
+            apart[terms] = np.ptp(self.ratios_of(terms), axis=1)
         return np.argsort(-apart * np.sqrt(self.table.frequency), kind="stable")[:most]
 
-    def _ratios_of(self, terms: Index) -> Array:
+    def ratios_of(self, terms: Index) -> Array:
         """T of some terms, centred over classes, float64 (n_some, n_classes)."""
         share = _shares(self.mass)
         return self._ratios(self._counts_of(terms), self.table.frequency[terms], share)
@@ -130,7 +130,7 @@ class TermRatios(DocumentLikelihood):
         terms, tf = documents.terms.astype(np.intp), documents.tf.astype(np.float64)
         length = np.maximum(documents.length(documents.tf), 1.0)
         factor = np.repeat(1.0 / np.sqrt(length), np.diff(documents.indptr))
-        return (tf * factor)[:, None] * self._ratios_of(terms)
+        return (tf * factor)[:, None] * self.ratios_of(terms)
 
     def without(self, documents: Documents, own: Index, weight: Array) -> Array:
         n, k = len(documents), self.counts.n_classes

@@ -11,6 +11,7 @@ from scipy.special import softmax
 
 from tallybayes.families.class_prior import PriorWithout
 from tallybayes.models.columns.families import ColumnReading
+from tallybayes.models.columns.text_terms import TextTerms
 from tallybayes.models.table import Chosen, Contributions, TableModel
 from tallybayes.models.weighted.terms import Term, columns_read, terms_of
 from tallybayes.models.weighted.text import ScoreWithText, TextColumns, text_columns_of
@@ -161,6 +162,15 @@ class WeightedModel(TableModel):
         if isinstance(score, ScoreWithText):
             names = [*names, *score.text_columns.parts]
         return Contributions(score.offset.copy(), score.contributions(x), names)
+
+    @property
+    def text_terms(self) -> dict[str, TextTerms]:
+        score = self.score
+        if not isinstance(score, ScoreWithText):
+            return {}
+        present, n = score.text_columns.present, len(self.log_prior)
+        pairs = zip(score.text_parts.items(), score.weight_of.tolist(), strict=True)
+        return {name: TextTerms(part, weight, present, n) for (name, part), weight in pairs}
 
     def corrected(self, log_proba: Array) -> Array:
         return self.predicted(np.exp(log_proba))

@@ -14,7 +14,7 @@ from tallybayes.cli.terminal.console import cut, document, line, number_of, prog
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.inspection.documents import DocumentExplanation
 
-__all__ = ["explain"]
+__all__ = ["explain", "say_terms", "terms_as_json"]
 
 MOST = 15  # terms that are shown
 WIDEST = 30  # letters of a term
@@ -54,9 +54,17 @@ def _document(file: DocumentFile, source: DocumentSource, row: int | None) -> Do
     return found
 
 
+def terms_as_json(explanation: DocumentExplanation, classes: list[str]) -> list[dict[str, Any]]:
+    """What each term adds to each class."""
+    by_class = [dict(zip(classes, c, strict=True)) for c in explanation.contributions.tolist()]
+    return [
+        {"term": term, "contribution": shares}
+        for term, shares in zip(explanation.terms, by_class, strict=True)
+    ]
+
+
 def _as_json(file: DocumentFile, found: Document, explanation: DocumentExplanation) -> None:
     classes = file.classes
-    by_class = [dict(zip(classes, c, strict=True)) for c in explanation.contributions.tolist()]
     content: dict[str, Any] = {
         "document": found.name or None,
         "row": found.number,
@@ -64,10 +72,7 @@ def _as_json(file: DocumentFile, found: Document, explanation: DocumentExplanati
         "probability": dict(zip(classes, explanation.probabilities.tolist(), strict=True)),
         "unit": "nats",
         "base": dict(zip(classes, explanation.base.tolist(), strict=True)),
-        "terms": [
-            {"term": term, "contribution": shares}
-            for term, shares in zip(explanation.terms, by_class, strict=True)
-        ],
+        "terms": terms_as_json(explanation, classes),
     }
     document("explain", content)
 
@@ -75,21 +80,41 @@ def _as_json(file: DocumentFile, found: Document, explanation: DocumentExplanati
 def _say(file: DocumentFile, where: str, explanation: DocumentExplanation) -> None:
     names, proba = file.classes, explanation.probabilities
     order = np.argsort(-proba, kind="stable").tolist()
-    best, other = names[order[0]], names[order[min(1, len(order) - 1)]]
+    best = names[order[0]]
     say(line(f"{where}: predicted {best}, probability {proba[order[0]]:.1%}", "bold"))
     if len(order) > 1:
         shown = ", ".join(f"{names[k]} {proba[k]:.1%}" for k in order[1:5])
         more = f" and {len(order) - 5} more" if len(order) > 5 else ""
         say(line(f"Other classes: {shown}{more}"))
+    say_terms(explanation, names, order, "(intercept)")
+    say(line("+1 nat multiplies the odds of the two classes by 2.7.", "dim"))
+
+
+def say_terms(
+    explanation: DocumentExplanation, names: list[str], order: list[int], rest: str
+) -> None:
+    """Prints a document with its telling words marked, and its terms in a table.
+
+    Parameters
+    ----------
+    explanation : DocumentExplanation
+    names : list of str
+        Of the classes.
+    order : list of int
+        The classes, the most probable first.
+    rest : str
+        What else the score consists of.
+    """
+    best, other = names[order[0]], names[order[min(1, len(order) - 1)]]
     colours = sys.stdout.isatty()
     words = telling_words(explanation.document, shared_spans(explanation))
     say(line(), *marked_lines(explanation.document, words, colours), line())
     say(line(_legend(best, other, colours), "dim"), line())
-    say(table(f"Evidence for {best} over {other}", *_evidence(explanation, order), chart=True))
+    evidence = _evidence(explanation, order, rest)
+    say(table(f"Evidence for {best} over {other}", *evidence, chart=True))
     hidden = len(explanation.terms) - MOST
     if hidden > 0:
         say(line(f"{hidden:,} terms with less influence are summed (--json has all)", "dim"))
-    say(line("+1 nat multiplies the odds of the two classes by 2.7.", "dim"))
 
 
 def _legend(best: str, other: str, colours: bool) -> str:
@@ -101,13 +126,13 @@ def _legend(best: str, other: str, colours: bool) -> str:
 
 
 def _evidence(
-    explanation: DocumentExplanation, order: list[int]
+    explanation: DocumentExplanation, order: list[int], rest: str
 ) -> tuple[list[str], list[list[Any]]]:
     """The head and the rows of the table of terms."""
     best, other = order[0], order[min(1, len(order) - 1)]
     values = explanation.for_label.tolist()
     prior = float(explanation.base[best] - explanation.base[other])
-    rows = [("(intercept)", prior)]
+    rows = [(rest, prior)]
     rows += [(str(t), v) for t, v in zip(explanation.terms[:MOST], values[:MOST], strict=True)]
     if len(values) > MOST:
         rows.append((f"{len(values) - MOST:,} more terms", sum(values[MOST:])))
