@@ -15,6 +15,7 @@ import pyarrow.csv as pc_csv
 
 from tallybayes.errors import SourceError
 from tallybayes.sources.batch import Batch
+from tallybayes.sources.foreign import header_hint
 from tallybayes.sources.sniffing import delimiter_of, need_text
 from tallybayes.sources.stream import Stream, read_once
 
@@ -56,7 +57,10 @@ def dialect_of(path: str, head: bytes, delimiter: str | None, encoding: str) -> 
     named = [name.strip() for name in header if name.strip()]
     for name in named:
         if named.count(name) > 1:
-            raise SourceError(f"{path}: two columns are named {name!r}: rename or remove one")
+            hint = header_hint(named)
+            raise SourceError(
+                f"{path}: two columns are named {name!r}: rename or remove one{hint and '.'}{hint}"
+            )
     # a column without a name, as pandas writes its index, is not read
     header = [name.strip() or f"\0{i}" for i, name in enumerate(header)]
     return Dialect(delimiter, encoding, header, named)

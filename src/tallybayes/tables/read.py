@@ -8,7 +8,6 @@ from pathlib import PurePath
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from tallybayes.tables.columns import Column, Table
 from tallybayes.tables.values import read_array, read_objects
@@ -97,7 +96,8 @@ def _array_like(x: Any) -> Table:
     ValueError
         If x is not two-dimensional, or complex.
     """
-    if sparse.issparse(x):
+    sparse = sys.modules.get("scipy.sparse")
+    if sparse is not None and sparse.issparse(x):
         raise TypeError(
             "Sparse data was passed where a table is read: use GaussianNB, MultinomialNB, "
             "BernoulliNB or CategoricalNB, which take sparse matrices, or use X.toarray()"

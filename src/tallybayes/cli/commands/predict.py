@@ -57,15 +57,16 @@ def run(
         need_output(" or name a file with -o OUT")
     elif not force:
         _need_consent(output)
-    from collections import Counter
-
-    from tallybayes.cli.io.loading import load
     from tallybayes.cli.io.places import need_folder
-    from tallybayes.cli.io.writing import writing
-    from tallybayes.cli.terminal.console import document, note, progress
 
     if output != "-":
         need_folder(output)
+    from collections import Counter
+
+    from tallybayes.cli.io.loading import load
+    from tallybayes.cli.io.writing import writing
+    from tallybayes.cli.terminal.console import document, note, progress
+
     file: Any = load(model)
     source: Any = file.open(data, reading)
     classes = file.classes

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.replacing import need_writable
-from tallybayes.sources.foreign import need_local
+from tallybayes.sources.foreign import need_local, need_readable
 
 __all__ = ["is_model", "need_data", "need_folder", "need_model", "need_place"]
 
@@ -45,11 +45,17 @@ def need_model(path: str) -> None:
 
 
 def need_data(path: str) -> None:
-    """Raises where a file or folder of data is not there; - is standard input."""
+    """Raises where a file or folder of data is not there, or a file begins as one of a kind that is
+    not read; - is standard input."""
     if path == "-":
         return
     need_local(path)
     Path(path).stat()
+    if Path(path).is_file():
+        with open(path, "rb") as file:
+            head = file.read(512)
+        if not head.startswith(b"<"):  # which a text may
+            need_readable(path, head)
 
 
 def is_model(path: str) -> bool:
