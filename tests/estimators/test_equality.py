@@ -93,6 +93,35 @@ def test_the_order_of_batches_does_not_matter(order):
     assert sum(parts).tally_ == whole.tally_
 
 
+NUMBERS = pd.DataFrame({"a": rng.normal(size=N), "b": 1e9 + rng.exponential(size=N) ** 3})
+OF_NUMBERS = [
+    GaussianNB(),
+    NaiveBayes(),
+    NaiveBayes({"a": Gaussian()}),
+    NaiveBayes({("a", "b"): Gaussian(covariance="full")}),
+]
+
+
+@pytest.mark.parametrize("model", OF_NUMBERS, ids=lambda m: f"{m!r}"[:40])
+@given(order=st.permutations(range(8)))
+def test_nor_does_it_for_moments_of_any_numbers(model, order):
+    whole = clone(model).fit(NUMBERS, Y)
+    parts = [clone(model).fit(NUMBERS[i::8], Y[i::8]) for i in order]
+    assert sum(parts) == whole
+    assert whole == sum(parts)
+    assert sum(parts).tally_ == whole.tally_
+    assert sum(parts[1:]) != whole
+
+
+@pytest.mark.parametrize("model", OF_NUMBERS, ids=lambda m: f"{m!r}"[:40])
+@pytest.mark.parametrize("column", ["a", "b"])
+def test_moments_are_not_equal_where_a_last_place_of_one_number_differs(model, column):
+    whole, other = clone(model).fit(NUMBERS, Y), NUMBERS.copy()
+    other.loc[7, column] = np.nextafter(other.loc[7, column], np.inf)
+    assert clone(model).fit(other, Y) != whole
+    assert clone(model).fit(NUMBERS[::-1], Y[::-1]) == whole
+
+
 def test_sum_leaves_its_terms_alone():
     parts = [GaussianNB().fit(X[i::4], Y[i::4]) for i in range(4)]
     before = [copy.deepcopy(part) for part in parts]

@@ -166,6 +166,10 @@ class Tally:
 
     __hash__ = None  # type: ignore[assignment]  # tallies are mutable values
 
+    def holds_the_same(self, other: Tally) -> bool:
+        """Whether both count the same rows, in whatever order and parts they were counted."""
+        return bool(self == other)
+
     # ---- reading and placing -------------------------------------------------------------------
     def place(self, rows: NDArray[np.intp], n_classes: int) -> Self:
         """The same counts with class i moved to rows[i] of `n_classes`."""

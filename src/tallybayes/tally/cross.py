@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.tally.base import ALL, Rows, Tally
-from tallybayes.tally.moments import VANISHING, Moments
+from tallybayes.tally.moments import TINY, VANISHING, Moments
 
 __all__ = ["CrossMoments"]
 
@@ -66,6 +66,19 @@ class CrossMoments(Tally):
         s1_hi, s1_lo, s2_hi, s2_lo = (np.zeros((n_classes, width)) for width in widths)
         n, n_lo = np.zeros(n_classes), np.zeros(n_classes)
         return cls(origin, n, s1_hi, s1_lo, s2_hi, s2_lo, n_lo)
+
+    def holds_the_same(self, other: Tally) -> bool:
+        """Whether n is equal, and the sums are to the rounding of double-doubles."""
+        if not isinstance(other, CrossMoments):
+            return False
+        if not self.columns().holds_the_same(other.columns()):
+            return False
+        squares = np.abs(self.columns().s2_hi) + np.abs(other.columns().s2_hi)
+        i, j = np.tril_indices(len(self.origin))
+        apart = self.copy()
+        apart.accumulate(other, -1.0)
+        size = VANISHING * np.sqrt(squares[:, i] * squares[:, j])
+        return bool(np.all(np.abs(apart.s2_hi) <= size + TINY))
 
     @property
     def totals(self) -> tuple[Array, Array, Array, Array, Array, Array]:

@@ -105,6 +105,18 @@ class Moments(Tally):
         _kernels.moments_dense(x, codes, weights, moments.origin, *moments.sums, 1)
         return moments
 
+    def holds_the_same(self, other: Tally) -> bool:
+        """Whether n is equal, and the sums are to the rounding of double-doubles: they depend on
+        the order of rows in their last digits."""
+        if not isinstance(other, Moments) or not np.array_equal(self.origin, other.origin):
+            return False
+        apart = self.copy()
+        apart.accumulate(other, -1.0)
+        size = np.abs(self.s2_hi) + np.abs(other.s2_hi)
+        s1, s2 = VANISHING * np.sqrt(np.abs(self.n) * size), VANISHING * size
+        equal = np.array_equal(self.n, other.n) and np.all(np.abs(apart.s1_hi) <= s1 + TINY)
+        return bool(equal and np.all(np.abs(apart.s2_hi) <= s2 + TINY))
+
     @property
     def totals(self) -> tuple[Array, Array, Array, Array, Array, Array]:
         """n, the halves of S1 and S2, and the rest of n, as the kernels take them."""

@@ -50,6 +50,19 @@ def _moves(mine: Columns, wider: Columns) -> NDArray[np.intp]:
     return np.array([at[level] for level in mine.levels[0].tolist()], dtype=np.intp)
 
 
+def _hold_the_same(mine: TableTally, theirs: TableTally) -> bool:
+    """Whether two tallies of one schema count the same rows."""
+    return all(a.holds_the_same(b) for a, b in zip(mine.parts, theirs.parts, strict=True))
+
+
+def _differ_in_origins(mine: Schema, theirs: Schema) -> bool:
+    """Whether the columns of two schemas of arrays are the same but for the origins of moments."""
+    return all(
+        a.origin is not None and b.origin is not None and a.names == b.names
+        for a, b in zip(mine.groups, theirs.groups, strict=True)
+    )
+
+
 def _levels_in(columns: Columns) -> list[int] | None:
     return None if columns.n_levels is None else columns.n_levels.tolist()
 
@@ -171,13 +184,16 @@ class TableTally:
         if not isinstance(other, TableTally):
             return NotImplemented
         if self.schema == other.schema:
-            return self.parts == other.parts
+            return _hold_the_same(self, other)
         return self._holds_in_another_order(other)
 
     def _holds_in_another_order(self, other: TableTally) -> bool:
-        """Whether both hold the same columns and levels, found in another order."""
+        """Whether both hold the same columns and levels, found in another order, and moments of the
+        same rows, about other origins."""
         mine, theirs = self.schema, other.schema
-        if not (mine.by_name and theirs.by_name and len(mine.groups) == len(theirs.groups)):
+        if mine.by_name != theirs.by_name or len(mine.groups) != len(theirs.groups):
+            return False
+        if not mine.by_name and not _differ_in_origins(mine, theirs):
             return False
         try:
             both = mine.join(theirs)
@@ -189,7 +205,7 @@ class TableTally:
                 return False
             if any(sizes[columns.key] != _levels_in(columns) for columns in schema.groups):
                 return False
-        return self.aligned(both).parts == other.aligned(both).parts
+        return _hold_the_same(self.aligned(both), other.aligned(both))
 
     __hash__ = None  # type: ignore[assignment]
 
