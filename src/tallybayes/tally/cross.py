@@ -73,11 +73,11 @@ class CrossMoments(Tally):
             return False
         if not self.columns().holds_the_same(other.columns()):
             return False
-        squares = np.abs(self.columns().s2_hi) + np.abs(other.columns().s2_hi)
+        of_each = np.sqrt(np.abs(self.columns().s2_hi) + np.abs(other.columns().s2_hi))
         i, j = np.tril_indices(len(self.origin))
         apart = self.copy()
         apart.accumulate(other, -1.0)
-        size = VANISHING * np.sqrt(squares[:, i] * squares[:, j])
+        size = VANISHING * of_each[:, i] * of_each[:, j]
         return bool(np.all(np.abs(apart.s2_hi) <= size + TINY))
 
     @property

@@ -113,7 +113,7 @@ class Moments(Tally):
         apart = self.copy()
         apart.accumulate(other, -1.0)
         size = np.abs(self.s2_hi) + np.abs(other.s2_hi)
-        s1, s2 = VANISHING * np.sqrt(np.abs(self.n) * size), VANISHING * size
+        s1, s2 = VANISHING * np.sqrt(np.abs(self.n)) * np.sqrt(size), VANISHING * size
         equal = np.array_equal(self.n, other.n) and np.all(np.abs(apart.s1_hi) <= s1 + TINY)
         return bool(equal and np.all(np.abs(apart.s2_hi) <= s2 + TINY))
 
