@@ -36,10 +36,9 @@ examples: $(package)
 		echo "==== $$script"; $(python) $$script build/pictures; done
 
 # Side by side first what is one process each: packages are downloaded while kernels compile, and the
-# checks of the source do not wait for each other. The tests share themselves out.
+# checks of the source run while the sanitized kernels do. The tests share themselves out.
 test:
-	+@$(MAKE) --no-print-directory -j $(WORKERS) ready
-	+@$(MAKE) --no-print-directory -j $(WORKERS) lint types layers
+	+@$(MAKE) --no-print-directory -j $(WORKERS) ready lint types layers
 	+@$(MAKE) --no-print-directory sanitize
 	+@$(MAKE) --no-print-directory unit
 

@@ -69,11 +69,11 @@ public:
         // a large table is read all over: huge pages spare it most misses of the address cache
         const std::size_t need = static_cast<std::size_t>(size) * sizeof(T);
         const std::size_t page = need >= (std::size_t(1) << 22) ? std::size_t(1) << 21 : 64;
-        const std::size_t bytes = (need + page - 1) / page * page;
 #ifdef TB_EXACT_BUFFERS  // the sanitizers see an overrun only beyond what was allocated
         void* fresh = nullptr;
         if (posix_memalign(&fresh, page, need ? need : 1)) throw std::bad_alloc();
 #else
+        const std::size_t bytes = (need + page - 1) / page * page;
         void* fresh = std::aligned_alloc(page, bytes ? bytes : page);
         if (!fresh) throw std::bad_alloc();
 #endif

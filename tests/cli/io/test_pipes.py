@@ -62,9 +62,9 @@ def test_ctrl_c_while_a_pipe_is_waited_for(process, files, tmp_path):
     assert not (tmp_path / "m.tally").exists()
 
 
-def test_the_shells_substitution(process, files, tmp_path):
-    process("fit", "--plain", "comma.csv", "-t", "buys", "-o", "m.tally", "--no-estimate")
-    whole = process("predict", "m.tally", "comma.csv").out.splitlines()
+def test_the_shells_substitution(process, run, files, tmp_path):
+    run("fit", "--plain", "comma.csv", "-t", "buys", "-o", "m.tally", "--no-estimate")
+    whole = run("predict", "m.tally", "comma.csv").out.splitlines()
     read, write = os.pipe()
     os.write(write, b"".join((tmp_path / "comma.csv").read_bytes().splitlines(keepends=True)[:5]))
     os.close(write)
