@@ -34,10 +34,12 @@ def check_moments(x, own, weight, K, smoothing, each, rows=slice(None)):
     """Of all rows, or of some: the twin reads all rows for each."""
     n, d = x.shape
     wide, expected, scores = x.astype(np.float64), np.zeros((n, K)), np.zeros((n, K))
+    everyone = without.class_moments(wide, own, weight, K, smoothing, each)
     for i in np.arange(n)[rows]:
         rest = np.where(np.arange(n) == i, 0.0, weight)
-        expected[i] = without.moments_score(wide[i], wide, own, rest, K, smoothing, each)
-        scores[i] = without.moments_score(wide[i], wide, own, weight, K, smoothing, each)
+        others = without.class_moments(wide, own, rest, K, smoothing, each)
+        expected[i] = without.moments_score(wide[i], *others)
+        scores[i] = without.moments_score(wide[i], *everyone)
     assert not moments(x, own, weight, K, smoothing, each, scores).any()
     size = d + np.abs(expected).max(axis=1, keepdims=True)
     assert (np.abs(scores - expected) <= 1e-10 * size)[rows].all()

@@ -95,19 +95,25 @@ def codes_without(x, start, table, own):
     return np.array([math.fsum(table[k, start[:-1] + row]) for k, row in zip(own, x, strict=True)])
 
 
-def moments_score(row, x, codes, weight, n_classes, smoothing, each):
-    """Gaussian log-densities of a row in every class, in two passes over the rows x; a class
-    without weight is like all classes together."""
-    scores = np.empty(n_classes)
-    variance = np.average((x - np.average(x, axis=0, weights=weight)) ** 2, axis=0, weights=weight)
-    epsilon = smoothing * (variance if each else variance.max())
-    for k in range(n_classes):
-        mine = np.where(codes == k, weight, 0.0)
-        mine = mine if mine.any() else weight
-        mean = np.average(x, axis=0, weights=mine)
-        squared = np.average((x - mean) ** 2, axis=0, weights=mine) + epsilon
-        scores[k] = -0.5 * (np.log(2.0 * np.pi * squared) + (row - mean) ** 2 / squared).sum()
-    return scores
+def class_moments(x, codes, weight, n_classes, smoothing, each):
+    """Mean and smoothed variance of every column in every class, in two passes over the rows x; a
+    class without weight is like all classes together."""
+
+    def moments(rows):
+        values, w = x[rows], weight[rows]
+        mean = np.average(values, axis=0, weights=w)
+        return mean, np.average((values - mean) ** 2, axis=0, weights=w)
+
+    there = weight != 0.0
+    everyone = moments(there)
+    found = [moments(m) if (m := there & (codes == k)).any() else everyone for k in range(n_classes)]
+    epsilon = smoothing * (everyone[1] if each else everyone[1].max())
+    return np.array([mean for mean, _ in found]), np.array([v + epsilon for _, v in found])
+
+
+def moments_score(row, means, variances):
+    """Gaussian log-densities of a row in every class."""
+    return -0.5 * (np.log(2.0 * np.pi * variances) + (row - means) ** 2 / variances).sum(axis=1)
 
 
 def posterior_without(scores, own, other_prior, own_prior):
