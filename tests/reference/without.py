@@ -106,7 +106,8 @@ def class_moments(x, codes, weight, n_classes, smoothing, each):
 
     there = weight != 0.0
     everyone = moments(there)
-    found = [moments(m) if (m := there & (codes == k)).any() else everyone for k in range(n_classes)]
+    mine = [there & (codes == k) for k in range(n_classes)]
+    found = [moments(rows) if rows.any() else everyone for rows in mine]
     epsilon = smoothing * (everyone[1] if each else everyone[1].max())
     return np.array([mean for mean, _ in found]), np.array([v + epsilon for _, v in found])
 
