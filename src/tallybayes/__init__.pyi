@@ -8,6 +8,7 @@ from tallybayes.estimators.arrays.gaussian import GaussianNB
 from tallybayes.estimators.arrays.multinomial import MultinomialNB
 from tallybayes.estimators.cross_validation import cross_validate, leave_one_out
 from tallybayes.estimators.persistence.model_files import load
+from tallybayes.estimators.tables.collecting import collect
 from tallybayes.estimators.tables.lazy import LazyNaiveBayes
 from tallybayes.estimators.tables.naive_bayes import NaiveBayes
 from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
@@ -26,6 +27,7 @@ __all__ = [
     "WeightedNaiveBayes",
     "__version__",
     "bayes_rule",
+    "collect",
     "cross_validate",
     "get_num_threads",
     "leave_one_out",

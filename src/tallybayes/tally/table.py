@@ -144,15 +144,22 @@ class TableTally:
     def zero(self) -> TableTally:
         return self._with([part.zero() for part in self.parts])
 
-    def _need_schema(self, other: TableTally) -> None:
-        if self.schema != other.schema:
+    def _schema_of_both(self, other: TableTally) -> Schema:
+        """The schema in which both add: that of columns by name is joined."""
+        if self.schema == other.schema:
+            return self.schema
+        if not (self.schema.by_name and other.schema.by_name):
             raise IncompatibleTallies(
                 "tallies of different schemas do not add; `a.merged(b)` joins their classes, "
                 "levels and origins first"
             )
+        return self.schema.join(other.schema)
 
     def __add__(self, other: TableTally) -> TableTally:
-        self._need_schema(other)
+        """The tally of both parts' rows. Columns by name are joined: classes, levels, columns."""
+        schema = self._schema_of_both(other)
+        if schema != self.schema or schema != other.schema:
+            return self.aligned(schema) + other.aligned(schema)
         return self._with([a + b for a, b in zip(self.parts, other.parts, strict=True)])
 
     def __radd__(self, other: object) -> TableTally:
@@ -162,7 +169,10 @@ class TableTally:
         return self.copy()
 
     def __sub__(self, other: TableTally) -> TableTally:
-        self._need_schema(other)
+        """The tally without the rows of the other; columns by name are joined."""
+        schema = self._schema_of_both(other)
+        if schema != self.schema or schema != other.schema:
+            return self.aligned(schema) - other.aligned(schema)
         return self._with([a - b for a, b in zip(self.parts, other.parts, strict=True)])
 
     def __mul__(self, weight: float) -> TableTally:

@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engines.test_contract import assert_same
-from tallybayes import NaiveBayes, WeightedNaiveBayes
-from tallybayes.errors import NegativeTally, SourceError, UnseenLevel
+from tallybayes import MultinomialNB, NaiveBayes, WeightedNaiveBayes, collect
+from tallybayes.errors import NegativeTally, SourceError, StaleWarning, UnseenLevel
 from tallybayes.estimators.tables.part_by_part import tables_of
 from tallybayes.families import Categorical, Gaussian, Multinomial, Poisson
 from tallybayes.sources.streams import Batches
@@ -300,3 +300,46 @@ def test_no_more_than_a_few_parts_are_held_at_a_time(frame):
         taken += 1
         assert len(given) <= taken + 8
     assert taken == 60
+
+
+# ---- tallies without a model ---------------------------------------------------------------------
+def test_tallies_of_parts_add_up_to_that_of_all(frame, folder):
+    halves = frame[:250], frame[250:]
+    whole = collect(folder / "t.parquet", "y")
+    first, second = (collect(half, "y") for half in halves)
+    assert_same(first + second, whole)
+    assert_same(collect(frame, "y") - second, first)
+    model = NaiveBayes.from_tally(first + second)
+    expected = NaiveBayes().fit(frame, "y")
+    np.testing.assert_allclose(
+        model.predict_log_proba(frame), expected.predict_log_proba(frame), rtol=1e-9, atol=1e-12
+    )
+    model.forget(halves[1], "y")
+    assert model.class_count_.sum() == 250
+    assert (first + second).classes.count.sum() == len(frame)  # what was given is as it was
+
+
+def test_tallies_of_other_classes_levels_and_columns_add():
+    monday = pd.DataFrame({"rain": ["yes", "no", "no"], "late": [1, 0, 0]})
+    tuesday = pd.DataFrame({"snow": [0.5, 2.0], "late": [2, 0]})
+    tally = collect(monday, "late") + collect(tuesday, "late")
+    assert tally.schema.classes.tolist() == [0, 1, 2]
+    assert tally.classes.count.tolist() == [3.0, 1.0, 1.0]
+    assert (tally - collect(monday, "late")).classes.count.tolist() == [1.0, 0.0, 1.0]
+    weighted = collect(monday.assign(w=[2.0, 1.0, 1.0]), "late", sample_weight="w")
+    assert weighted.classes.count.tolist() == [2.0, 2.0]
+
+
+def test_a_model_of_a_tally_is_read_as_its_parameters_say(frame):
+    families = {"n": Gaussian(), "k": Categorical()}
+    tally = collect(frame, "y", families)
+    model = NaiveBayes.from_tally(tally, columns=families, alpha=0.5)
+    expected = NaiveBayes(families, alpha=0.5).fit(frame, "y")
+    assert np.array_equal(model.predict_proba(frame), expected.predict_proba(frame))
+    waiting = NaiveBayes.from_tally(tally, columns=families, calibrate="temperature")
+    with pytest.warns(StaleWarning, match="recalibrate"):
+        waiting.predict_proba(frame)
+    with pytest.raises(ValueError, match="from_tally takes the TableTally of a table's columns"):
+        NaiveBayes.from_tally(MultinomialNB().fit([[1, 2], [3, 4]], [0, 1]).tally_)
+    with pytest.raises(ValueError, match="alpha"):
+        NaiveBayes.from_tally(tally, alpha=-1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,9 +15,11 @@ from tallybayes.estimators.tables.calibrated import Calibrated, Criterion
 from tallybayes.families.priors.dirichlet import Estimate
 from tallybayes.inspection.importances import column_importances, column_tables
 from tallybayes.models.calibration import Method
-from tallybayes.models.columns.declarations import Declared
+from tallybayes.models.columns.declarations import Declared, declared
 from tallybayes.models.columns.families import Reading
+from tallybayes.models.columns.rows import Names
 from tallybayes.parameters import Unseen
+from tallybayes.tally import TableTally
 
 __all__ = ["NaiveBayes"]
 
@@ -172,6 +174,41 @@ class NaiveBayes(Calibrated, AsDistributions):
         self.calibrate = calibrate
         self.half_life = half_life
         self.class_weight = class_weight
+
+    @classmethod
+    def from_tally(cls, tally: TableTally, **parameters: Any) -> Self:
+        """A model of counts that were made elsewhere.
+
+        Parameters
+        ----------
+        tally : TableTally
+            Such as :func:`tallybayes.collect` gives, or :attr:`tally_` of another model. It is not
+            changed.
+        **parameters
+            Of :class:`NaiveBayes`. Those that choose on rows wait for :meth:`recalibrate`.
+
+        Returns
+        -------
+        NaiveBayes
+            A new model, which learns, forgets and merges as any other.
+
+        Raises
+        ------
+        ValueError
+            If the tally is not of a table's columns, or does not have what a declared family needs.
+        """
+        if not isinstance(tally, TableTally) or not tally.schema.by_name:
+            raise ValueError(
+                "from_tally takes the TableTally of a table's columns by name, such as "
+                f"tallybayes.collect gives; got {tally!r}"
+            )
+        model = cls(**parameters)
+        model._validate_params()
+        names = list(dict.fromkeys(n for group in tally.schema.groups for n in group.names or ()))
+        seen = Names(names, frozenset(names))
+        held = model._hold(tally.copy(), seen, declared(model.columns), has_names=True)
+        held.chosen = model._kept(held.chosen)
+        return model
 
     def _declared_smoothing(self) -> float:
         alphas = [self.alpha, self.class_alpha if self.class_prior is None else 0.0]
