@@ -23,6 +23,7 @@ __all__ = [
     "ClassWeights",
     "balanced",
     "by_class",
+    "by_label",
     "learnable",
     "need_known_labels",
     "need_same_class_weights",

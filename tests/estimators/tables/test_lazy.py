@@ -450,3 +450,40 @@ def test_an_array_has_the_columns_of_the_source_in_their_order():
     assert lazy.predict_proba(by_name.to_numpy()).tolist() == lazy.predict_proba(by_name).tolist()
     with pytest.raises(ValueError, match="array of 2 columns, but the source has 4"):
         lazy.predict([[1.0, 2.0]])
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {"a": 3.0, "b": 0.5}, {"a": 2.0}])
+@pytest.mark.parametrize("missing", ["ignore", "level"])
+def test_class_weights_are_those_of_a_fitted_model(class_weight, missing):
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(80) < 0.2, "a", "b")
+    x = pd.DataFrame({"n": rng.normal(y == "a"), "t": rng.choice(list("uvw"), 80)})
+    x.loc[rng.random(80) < 0.1, "t"] = None
+    options = {"class_weight": class_weight, "missing": missing}
+    lazy = LazyNaiveBayes(x.assign(y=y), "y", **options)
+    fitted = NaiveBayes({"n": UNDECLARED, "t": Categorical()}, **options).fit(x, y)
+    for rows in (x[:10], [{"t": "new"}, {"n": 0.5}, {}]):
+        np.testing.assert_allclose(lazy.predict_proba(rows), fitted.predict_proba(rows), rtol=1e-9)
+    np.testing.assert_allclose(lazy.class_count_, fitted.class_count_)
+    assert lazy.get_params()["class_weight"] is class_weight
+
+
+def test_class_weights_follow_the_rows_that_are_evidence():
+    frame = pd.DataFrame({"x": list("uuvvvv"), "k": [1, 1, 1, 2, 2, 2], "y": list("abbabb")})
+    lazy = LazyNaiveBayes(frame, "y", class_weight="balanced")
+    lazy.predict([{"x": "u"}])
+    assert lazy.class_count_.tolist() == [3.0, 3.0]
+    lazy.predict([{"x": "u"}], where="k = 1")
+    assert lazy.class_count_.tolist() == [1.5, 1.5]
+
+
+@pytest.mark.parametrize("wrong", ["equal", {"a": -1.0}, {"a": "x"}, 2.0])
+def test_what_is_no_class_weight_is_refused_at_once(wrong):
+    with pytest.raises(ValueError, match="class_weight"):
+        LazyNaiveBayes(pd.DataFrame({"x": ["u"], "y": ["a"]}), "y", class_weight=wrong)
+
+
+def test_a_label_that_no_row_has_is_refused():
+    lazy = LazyNaiveBayes(pd.DataFrame({"x": ["u"], "y": ["a"]}), "y", class_weight={"c": 2.0})
+    with pytest.raises(ValueError, match="names 'c', which no row has"):
+        lazy.predict([{"x": "u"}])

@@ -24,6 +24,7 @@ from tallybayes.estimators.base import class_prior_of
 from tallybayes.estimators.labels import label_array, labels_and_codes
 from tallybayes.families.selection.choice import UNDECLARED
 from tallybayes.inspection.explanation import Explanation, explanation_of
+from tallybayes.models.class_weights import by_class, by_label, resolved
 from tallybayes.models.columns.declarations import Declared, declared, names_declared
 from tallybayes.models.columns.families import Reading
 from tallybayes.models.columns.mixed import Held
@@ -122,6 +123,9 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     class_prior : array-like (n_classes,) or dict, optional
         A class prior that no count changes, classes in sorted order or by label; class_alpha is
         then 0 or its default.
+    class_weight : "balanced" or dict, optional
+        What a row weighs by its label, as for :class:`NaiveBayes`; "balanced" gives the classes of
+        the rows that are evidence the same weight. Smoothing is in units of it.
     missing : {"ignore", "level"}, default="ignore"
         Missing values, NULL or NaN, are left out of the product, or are evidence themselves.
     unseen : {"smooth", "ignore", "error"}, default="smooth"
@@ -175,6 +179,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         alpha: float = 1.0,
         class_alpha: float = 1.0,
         class_prior: ArrayLike | None = None,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         missing: Literal["ignore", "level"] = "ignore",
         unseen: Unseen = "smooth",
     ) -> None:
@@ -186,6 +191,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.alpha = alpha
         self.class_alpha = class_alpha
         self.class_prior = class_prior
+        self.class_weight = class_weight
         self.missing = missing
         self.unseen = unseen
         self._prepare()
@@ -195,6 +201,8 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         _need_choice("missing", self.missing, ("ignore", "level"))
         _need_choice("unseen", self.unseen, ("smooth", "ignore", "error"))
         _need_strength("alpha", self.alpha)
+        if self.class_weight != "balanced":
+            by_label(self.class_weight)  # raises for what is not weights
         _need_strength("class_alpha", self.class_alpha)
         if not isinstance(self.target, str):
             raise TypeError(f"target is the name of a column, got {self.target!r}")
@@ -374,10 +382,14 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         x = self._rows(rows, columns, what)
         asked = self._asked(x, what)
         tally = self._engine.collect(Counting(asked, where=conditions), self._opened, self.target)
-        labels_and_codes(tally.schema.classes)  # raises for what is not a class
+        classes = tally.schema.classes
+        labels_and_codes(classes)  # raises for what is not a class
+        weights = resolved(self.class_weight, classes, tally.classes.count)
+        if weights:
+            tally = tally.weighted(by_class(weights, classes))
         prior = class_prior_of(
             self.class_prior,
-            tally.schema.classes,
+            classes,
             float(self.class_alpha),
             False,
             "class_prior",
