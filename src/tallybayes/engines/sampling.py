@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Generic, Protocol, Self, TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FACTORS", "SHIFTS", "finalized", "row_hashes", "sampled_rows"]
+__all__ = ["FACTORS", "SHIFTS", "Sampler", "finalized", "row_hashes", "sampled_rows"]
 
 FACTORS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 SHIFTS = (30, 27, 31)
@@ -34,3 +36,55 @@ def sampled_rows(n_rows: int, n: int) -> NDArray[np.intp]:
         return np.arange(n_rows)
     hashes = row_hashes(np.arange(n_rows, dtype=np.uint64))  # the hash is one-to-one: no ties
     return np.sort(np.argpartition(hashes, n)[:n])
+
+
+class _Rows(Protocol):
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """Some of the rows."""
+
+
+Rows = TypeVar("Rows", bound=_Rows)
+
+
+class Sampler(Generic[Rows]):
+    """A fair sample of rows that come part by part: those of the n smallest hashes.
+
+    Parameters
+    ----------
+    n : int or None
+        How many rows are kept; None: all.
+    """
+
+    def __init__(self, n: int | None) -> None:
+        self._n = n
+        self._first = 0
+        self._bound = np.uint64(2**64 - 1)
+        self._kept: list[tuple[Rows, NDArray[np.uint64]]] = []
+
+    def add(self, part: Rows, n_rows: int) -> None:
+        """Takes from the next rows."""
+        if self._n != 0:
+            marks = row_hashes(np.arange(self._first, self._first + n_rows, dtype=np.uint64))
+            self._keep(part, marks)
+            self._cut(2)
+        self._first += n_rows
+
+    def parts(self) -> list[Rows]:
+        """The sample, in the rows' order."""
+        self._cut(1)
+        return [part for part, _ in self._kept]
+
+    def _keep(self, part: Rows, marks: NDArray[np.uint64]) -> None:
+        rows = np.flatnonzero(marks <= self._bound)
+        if len(rows):
+            self._kept.append((part.take(rows), marks[rows]))
+
+    def _cut(self, times: int) -> None:
+        """Lets go of the rows beyond n, once there are so many times as many."""
+        if self._n is None or sum(len(marks) for _, marks in self._kept) <= times * self._n:
+            return
+        marks = np.concatenate([marks for _, marks in self._kept])
+        self._bound = np.partition(marks, self._n - 1)[self._n - 1]
+        parts, self._kept = self._kept, []
+        for part in parts:
+            self._keep(*part)

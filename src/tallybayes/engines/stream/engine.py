@@ -22,7 +22,7 @@ from tallybayes.engines.contract import (
 )
 from tallybayes.engines.groups import joint_cells, merged_tables, raise_no_rows
 from tallybayes.engines.memory.engine import MemoryEngine, only_asked
-from tallybayes.engines.sampling import row_hashes
+from tallybayes.engines.sampling import Sampler
 from tallybayes.engines.stream.labels import with_labels_read
 from tallybayes.engines.threads import in_order
 from tallybayes.schema import Columns
@@ -156,31 +156,10 @@ def _nothing(source: Source) -> Table:
 
 
 def _sampled(tables: Iterable[Table], n: int) -> list[Table]:
-    """The rows of the n smallest hashes, in their order."""
-    kept: list[tuple[Table, NDArray[np.uint64]]] = []
-    first = held = 0
-    bound = np.uint64(2**64 - 1)
-
-    def keep() -> None:
-        """Lets go of rows that n others precede."""
-        nonlocal kept, held, bound
-        hashes = np.concatenate([marks for _, marks in kept])
-        bound = np.partition(hashes, n - 1)[n - 1]
-        each = [(table, marks, np.flatnonzero(marks <= bound)) for table, marks in kept]
-        kept = [(table.take(rows), marks[rows]) for table, marks, rows in each if rows.size]
-        held = n
-
+    sampler: Sampler[Table] = Sampler(n)
     for table in tables:
-        marks = row_hashes(np.arange(first, first + table.n_rows, dtype=np.uint64))
-        first += table.n_rows
-        rows = np.flatnonzero(marks <= bound)
-        kept.append((table.take(rows), marks[rows]))
-        held += len(rows)
-        if held > 2 * n:
-            keep()
-    if held > n:
-        keep()
-    return [table for table, _ in kept]
+        sampler.add(table, table.n_rows)
+    return sampler.parts()
 
 
 def _in_order_of(columns: list[str], tally: TableTally) -> TableTally:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tallybayes.engines.contract import Labels
 from tallybayes.engines.groups import merged_tables
 from tallybayes.engines.memory.labels import labels_of
-from tallybayes.engines.sampling import row_hashes
+from tallybayes.engines.sampling import Sampler
 from tallybayes.engines.stream.labels import labels_read, with_labels
 from tallybayes.engines.threads import in_order
 from tallybayes.errors import SourceError
@@ -220,7 +220,7 @@ class _Counting:
         self._fading = fading
         self._tallies: dict[bool, TableTally] = {}
         self._first: RowsToCount | None = None
-        self._sample = _Sampling(most)
+        self._sampler: Sampler[_Kept] = Sampler(most)
         self._n_rows = self._in_file = 0
         self._where = ""
 
@@ -233,7 +233,9 @@ class _Counting:
         before = self._tallies.get(part.typed)
         tally = part.tally if before is None else merged_tables(before, part.tally)
         self._tallies[part.typed] = tally
-        self._sample.add(self._n_rows, part)
+        self._sampler.add(
+            _Kept(Table(part.rows.columns, n_rows, True), part.labels, part.typed), n_rows
+        )
         self._in_file = n_rows + (self._in_file if part.where == self._where else 0)
         self._where = part.where
         self._n_rows += n_rows
@@ -271,23 +273,22 @@ class _Counting:
         tally, *more = self._tallies.values()
         for other in more:
             tally = merged_tables(tally, other)
-        sample = self._sample.rows(read, tally.schema.classes)
+        sample = _sample(self._sampler.parts(), read, tally.schema.classes)
         return Counted(tally, self._first, self._n_rows, sample)
 
 
 @dataclass(frozen=True, eq=False)
 class _Kept:
-    """Rows of a part, with what their hashes are."""
+    """Rows of a part, without its tally."""
 
     x: Table
     labels: Labels
     typed: bool
-    marks: NDArray[np.uint64]
 
     def take(self, rows: NDArray[np.intp]) -> _Kept:
         classes, codes, weights = self.labels
         labels = Labels(classes, codes[rows], None if weights is None else weights[rows])
-        return _Kept(self.x.take(rows), labels, self.typed, self.marks[rows])
+        return _Kept(self.x.take(rows), labels, self.typed)
 
 
 def _labels(part: _Kept, read: dict[str, Any] | None) -> list[Any]:
@@ -297,41 +298,12 @@ def _labels(part: _Kept, read: dict[str, Any] | None) -> list[Any]:
     return [classes[code] for code in part.labels.codes.tolist()]
 
 
-class _Sampling:
-    """A fair sample of rows: those whose numbers have the smallest hashes."""
-
-    def __init__(self, most: int | None) -> None:
-        self._most = most
-        self._bound = np.uint64(2**64 - 1)
-        self._parts: list[_Kept] = []
-
-    def add(self, first: int, part: _CountedPart) -> None:
-        """Takes from a part whose first row has this number."""
-        if self._most == 0:
-            return
-        n_rows = part.rows.n_rows
-        marks = row_hashes(np.arange(first, first + n_rows, dtype=np.uint64))
-        whole = _Kept(Table(part.rows.columns, n_rows, True), part.labels, part.typed, marks)
-        self._parts.append(whole.take(np.flatnonzero(marks <= self._bound)))
-        self._keep(2)
-
-    def _keep(self, times: int) -> None:
-        """Lets go of the rows beyond the size, once there are so many times as many."""
-        held = sum(len(part.marks) for part in self._parts)
-        if self._most is None or held <= times * self._most:
-            return
-        marks = np.concatenate([part.marks for part in self._parts])
-        self._bound = np.partition(marks, self._most - 1)[self._most - 1]
-        rows = [np.flatnonzero(part.marks <= self._bound) for part in self._parts]
-        self._parts = [p.take(r) for p, r in zip(self._parts, rows, strict=True) if len(r)]
-
-    def rows(self, read: dict[str, Any] | None, classes: NDArray[Any]) -> Sample:
-        self._keep(1)
-        if not self._parts:
-            return Sample(Table({}, 0, True), classes[:0], None)
-        found = [label for part in self._parts for label in _labels(part, read)]
-        labels = np.empty(len(found), dtype=classes.dtype)
-        labels[:] = found
-        weights = [p.labels.weights for p in self._parts if p.labels.weights is not None]
-        x = stacked([part.x for part in self._parts])
-        return Sample(x, labels, np.concatenate(weights) if weights else None)
+def _sample(parts: list[_Kept], read: dict[str, Any] | None, classes: NDArray[Any]) -> Sample:
+    if not parts:
+        return Sample(Table({}, 0, True), classes[:0], None)
+    found = [label for part in parts for label in _labels(part, read)]
+    labels = np.empty(len(found), dtype=classes.dtype)
+    labels[:] = found
+    weights = [part.labels.weights for part in parts if part.labels.weights is not None]
+    x = stacked([part.x for part in parts])
+    return Sample(x, labels, np.concatenate(weights) if weights else None)
