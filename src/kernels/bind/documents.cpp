@@ -52,7 +52,7 @@ nb::tuple counted(Starts indptr, Codes terms, Codes codes, std::optional<InArray
                   i64 n_terms, i64 n_classes) {
     const i64 n = need_starts(indptr, terms.shape(0));
     need(static_cast<i64>(codes.shape(0)) == n, "rows differ");
-    need(n_terms >= 0 && n_classes >= 0, "there are no negative numbers of terms or classes");
+    need(n_terms >= 0 && n_classes >= 0, "the numbers of terms and classes must be at least 0");
     need(!weights || static_cast<i64>(weights->shape(0)) == n, "weights differ");
     CountedTerms found;
     {

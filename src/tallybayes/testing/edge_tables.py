@@ -52,7 +52,7 @@ COLUMNS: dict[str, Cell] = {
     "vanishing": _scaled(1e-160),
     "huge": _scaled(1e100),
     "far": _scaled(1.0, 1e9),
-    "text_terms": lambda byte, k, i: "uvwxyz"[min(byte % 8, 5)],
+    "texts": lambda byte, k, i: "uvwxyz"[min(byte % 8, 5)],
     "text of a class": lambda byte, k, i: "abcd"[k] if byte < 200 else "other",
     "booleans": lambda byte, k, i: byte % 2 == 1,
     "numbers and strings": lambda byte, k, i: (

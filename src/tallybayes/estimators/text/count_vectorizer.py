@@ -355,6 +355,7 @@ class CountVectorizer(VocabularyVectorizer):
         self._validate_ngram_range()
         rules = rules_of(self)
         if rules is None and not makes_terms_in_python(self):
+            self.build_tokenizer()  # which refuses a pattern that is none
             warn_user(
                 f"token_pattern={self.token_pattern!r} has no compiled kernel: Python's re finds "
                 "the tokens, at about a twentieth of the speed. Compiled are "
@@ -364,6 +365,11 @@ class CountVectorizer(VocabularyVectorizer):
         return rules
 
     def _validate_ngram_range(self) -> None:
+        if len(self.ngram_range) != 2:
+            raise ValueError(
+                f"Invalid value for ngram_range={self.ngram_range}: give two numbers, the shortest "
+                "and the longest n-grams, such as (1, 2)"
+            )
         shortest, longest = self.ngram_range
         if not 1 <= shortest <= longest:
             raise ValueError(

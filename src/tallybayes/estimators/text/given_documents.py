@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -99,6 +100,12 @@ def need_documents(documents: Any) -> None:
     if isinstance(documents, str | bytes):
         raise ValueError(
             "X is a single string, and documents are several: give a list, such as [document]"
+        )
+    if isinstance(documents, Mapping | Set):
+        raise TypeError(
+            f"X must be a list, an array or a column of documents, got a "
+            f"{type(documents).__name__}, whose order is not that of the labels: make a list of "
+            "the documents"
         )
     if not hasattr(documents, "__len__"):
         raise TypeError(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 from tallybayes.families.contract.column_family import Context, DocumentFamily
@@ -87,9 +88,9 @@ class Text(DocumentFamily):
         given: Any = self.ngram_range
         if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != 2:
             raise ValueError(f"{rule}, got {given!r}")
-        least, most = (whole_number(rule, n, 1) for n in given)
-        if least > most:
+        if not all(isinstance(n, Integral) and n >= 1 for n in given) or given[0] > given[1]:
             raise ValueError(f"{rule}, got {given!r}")
+        least, most = map(int, given)
         object.__setattr__(self, "ngram_range", (least, most))
 
     def _hold_pattern(self) -> None:
