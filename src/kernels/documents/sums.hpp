@@ -74,6 +74,16 @@ inline void sum_document(const DocumentRows& x, i64 i, i32 own, const RatioTable
     }
 }
 
+// The sums (G, K) of a document as (K, G), each less its mean over the classes.
+inline void less_their_mean(const double* sum, i64 K, i64 G, double* out) {
+    for (i64 g = 0; g < G; ++g) {
+        double mean = 0.0;
+        for (i64 k = 0; k < K; ++k) mean += sum[g * K + k];
+        mean /= static_cast<double>(K);
+        for (i64 k = 0; k < K; ++k) out[k * G + g] = sum[g * K + k] - mean;
+    }
+}
+
 inline void document_sums(const DocumentRows& x, const i32* y, const RatioTable& table, double* Z,
                           int threads) {
     const i64 K = table.classes, G = table.bins;
@@ -88,13 +98,7 @@ inline void document_sums(const DocumentRows& x, const i32* y, const RatioTable&
         for (i64 i = task * DOCUMENTS; i < end; ++i) {
             for (i64 c = 0; c < K * G; ++c) sum[c] = 0.0;
             sum_document(x, i, y ? y[i] : -1, table, packed, sum);
-            double* out = Z + i * K * G;
-            for (i64 g = 0; g < G; ++g) {
-                double mean = 0.0;
-                for (i64 k = 0; k < K; ++k) mean += sum[g * K + k];
-                mean /= static_cast<double>(K);
-                for (i64 k = 0; k < K; ++k) out[k * G + g] = sum[g * K + k] - mean;
-            }
+            less_their_mean(sum, K, G, Z + i * K * G);
         }
     });
 }
@@ -150,13 +154,7 @@ inline void sums_without(const DocumentRows& x, const i32* y, const double* weig
                     into[k] += tf * std::log1p((n > 0.0 ? n : 0.0) / table.tau);
                 }
             }
-            double* out = Z + i * K * G;
-            for (i64 g = 0; g < G; ++g) {
-                double mean = 0.0;
-                for (i64 k = 0; k < K; ++k) mean += sum[g * K + k];
-                mean /= static_cast<double>(K);
-                for (i64 k = 0; k < K; ++k) out[k * G + g] = sum[g * K + k] - mean;
-            }
+            less_their_mean(sum, K, G, Z + i * K * G);
         }
     });
 }

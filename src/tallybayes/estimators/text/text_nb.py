@@ -105,7 +105,9 @@ class TextNB(DocumentClassifier):
     log_loss_, accuracy_, log_loss_se_, accuracy_se_ : float
         Of documents predicted by the counts of the others and, if the model is weighted, by
         weights, and a ridge, that were learned on the other folds; τ, s and the power of the length
-        were chosen on all. Of the documents of the first fit, or of :meth:`reweight`.
+        were chosen on all. Of the documents of the first fit, or of :meth:`reweight`. The log-loss
+        of "multinomial" and "bernoulli" is infinite where a class has a single document: without
+        it the class has no document left, and a prior of 0.
     penalty_ : float or None
         Of the ridge; None where there is none.
     unlabelled_weight_ : float

@@ -88,7 +88,7 @@ class Text(DocumentFamily):
         given: Any = self.ngram_range
         if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != 2:
             raise ValueError(f"{rule}, got {given!r}")
-        if not all(isinstance(n, Integral) and n >= 1 for n in given) or given[0] > given[1]:
+        if not all(isinstance(n, Integral) and int(n) >= 1 for n in given) or given[0] > given[1]:
             raise ValueError(f"{rule}, got {given!r}")
         least, most = map(int, given)
         object.__setattr__(self, "ngram_range", (least, most))
