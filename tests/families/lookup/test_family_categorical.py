@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from reference.logs import assert_logs, ln_all
 from reference.rational import exact
+from tallybayes import NaiveBayes
 from tallybayes.families import Categorical
 from tallybayes.tally import ClassCounts, LevelCounts
 
@@ -133,3 +134,12 @@ def test_a_level_count_far_beyond_two_to_the_24_is_smoothed_exactly():
     tally = LevelCounts(np.array([0, 2]), np.array([[2.0**40, 1.0]]))
     n = Fraction(2**40)
     assert_logs(Categorical(alpha=1.0).log_probabilities(tally), [[(n + 1) / (n + 3), 2 / (n + 3)]])
+
+
+@pytest.mark.parametrize(
+    ("values", "said"), [(["u"], "categorical, 1 level"), (["u", "v"], "categorical, 2 levels")]
+)
+def test_the_schema_counts_levels_in_words(values, said):
+    rows = [{"x": value} for value in values * 4]
+    model = NaiveBayes().fit(rows, [0, 1] * (len(rows) // 2))
+    assert model.schema_["family"].tolist() == [said]

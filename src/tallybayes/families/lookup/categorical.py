@@ -137,7 +137,7 @@ class Categorical(LevelFamily):
             law = law.take(np.delete(np.arange(cells.shape[1]), has_missing + len(counted.levels)))
         if self.estimate == "map":
             law = replace(law, mode=True)
-        what = f"categorical, {counted.n_levels} levels"
+        what = f"categorical, {counted.n_levels} level{'s'[: counted.n_levels != 1]}"
         return LevelReading(counted.levels, law, what, grows=self.prior is None)
 
     def smoothing(self, n_levels: int, alpha: float = 1.0) -> tuple[float, Array | None]:
