@@ -17,6 +17,7 @@ from estimators.averaged_models import averaged, learnings
 from tallybayes import NaiveBayes, WeightedNaiveBayes, leave_one_out, load
 from tallybayes.estimators.persistence.weightings import plain_weighting, restored_weighting
 from tallybayes.models.weighted import fit as weighted_learning
+from tallybayes.models.weighted.fit import _expected_variances
 from tallybayes.persistence.checks import Unfit
 from tallybayes.weighted.fit.learning import learn
 
@@ -332,3 +333,42 @@ def test_the_number_of_parts_is_asked_for(monkeypatch, tmp_path, given, expected
 def test_what_is_no_number_of_parts_is_refused(given):
     with pytest.raises(ValueError, match="The 'parts' parameter of WeightedNaiveBayes must be"):
         WeightedNaiveBayes(parts=given).fit(*rows(20, 2, 0))
+
+
+def test_the_standard_error_counts_rows_that_are_rarely_seen():
+    """No wrong prediction among some hundred rows does not show that there never is one."""
+    rng = np.random.default_rng(0)
+    y = np.arange(600) % 2
+    table = pd.DataFrame({"x": np.where(y, "t", "f"), "other": rng.choice(["a", "b"], 600)})
+    with pytest.warns(UserWarning, match="x"):
+        model = WeightedNaiveBayes().fit(table, y)
+    assert model.accuracy_ == 1.0
+    assert 1.0 / 600 / 10 < model.accuracy_se_ < 3.0 / 600
+    assert model.log_loss_ < model.log_loss_se_ < 10.0 / 600
+
+
+def test_the_standard_error_is_by_the_spread_of_rows_where_probabilities_are_right():
+    found = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, 2, 400)
+        table = pd.DataFrame({"x": rng.normal(y, 1.0), "other": rng.normal(size=400)})
+        found.append(WeightedNaiveBayes().fit(table, y))
+    accuracy, share = (np.array([getattr(m, n) for m in found]) for n in ("accuracy_", "log_loss_"))
+    by_rows = np.sqrt(accuracy * (1.0 - accuracy) / 400)
+    np.testing.assert_allclose([m.accuracy_se_ for m in found], by_rows, rtol=0.1)
+    spread = np.std(share, ddof=1)
+    assert 0.5 * spread < np.mean([m.log_loss_se_ for m in found]) < 2.0 * spread
+
+
+def test_expected_variances():
+    """Of one row by hand: the label is the likely one nine times in ten."""
+    losses = -np.log([0.9, 0.1])
+    expected = 0.09 * (losses[1] - losses[0]) ** 2
+    for n in (1, 3):
+        found = _expected_variances(np.tile([0.9, 0.1], (n, 1)), np.arange(1.0, n + 1.0))
+        np.testing.assert_allclose(found, (expected, 0.09))
+    certain = np.array([[1.0 - 1e-12, 1e-12], [0.5, 0.5]])
+    of_loss, of_accuracy = _expected_variances(certain, np.ones(2))
+    assert of_loss == pytest.approx(np.log(2.0) ** 2 / 4.0, rel=1e-6)
+    assert of_accuracy == pytest.approx(0.75 * 0.25)

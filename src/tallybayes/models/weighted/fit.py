@@ -211,6 +211,32 @@ def _measured(
     return replace(weighting, apart=apart), now
 
 
+def _expected_variances(proba: Array, weight: Array) -> tuple[float, float]:
+    """The variance over rows of the log-loss and of the accuracy, if labels were drawn from the
+    predicted probabilities.
+
+    Losses have a heavy tail: where predictions are nearly certain, a few rows decide the mean, and
+    it is likely that n rows hold none of them. Their own spread is then much too small, 0 in the
+    extreme; the probabilities count such rows, too.
+
+    Parameters
+    ----------
+    proba : float64 array (n_rows, n_classes)
+        Above 0.
+    weight : float64 array (n_rows,)
+    """
+    total, logs = max(float(weight.sum()), 1e-300), np.log(proba)
+    mean, square, right = (
+        float(weight @ each) / total
+        for each in (
+            -np.einsum("ik,ik->i", proba, logs),
+            np.einsum("ik,ik,ik->i", proba, logs, logs),
+            proba.max(axis=1),
+        )
+    )
+    return max(square - mean**2, 0.0), max(right * (1.0 - right), 0.0)
+
+
 def _figures(
     learned: Averaged, rows: LearningRows, unit: float, classes: Array, mixed_in: float
 ) -> tuple[Figures, Array]:
@@ -221,17 +247,21 @@ def _figures(
     n, total, p = np.arange(len(y)), float(weight.sum()), classes / classes.sum()
     own = learned.log_proba[n, y] + learned.gained
     loss = -np.log((1.0 - mixed_in) * np.exp(own) + mixed_in * p[y])
-    best = mixed(np.exp(learned.log_proba), p, mixed_in).argmax(axis=1)
+    proba = mixed(np.exp(learned.log_proba), p, mixed_in)
+    best = proba.argmax(axis=1)
     log_loss, accuracy = (float(weight @ each) / total for each in (loss, best == y))
     spread = float(weight @ (loss - log_loss) ** 2) / total
+    of_loss, of_accuracy = _expected_variances(proba, weight)
+    of_loss = max(of_loss, spread)
+    of_accuracy = max(of_accuracy, accuracy * (1.0 - accuracy))
     effective = total**2 / float(weight @ weight)
     figures = Figures(
         rows=total * unit,
         log_loss=log_loss,
         accuracy=accuracy,
         prior_log_loss=float(-(weight @ np.log(p)[y]) / total),
-        log_loss_se=float(np.sqrt(spread / effective)),
-        accuracy_se=float(np.sqrt(max(accuracy * (1.0 - accuracy), 0.0) / effective)),
+        log_loss_se=float(np.sqrt(of_loss / effective)),
+        accuracy_se=float(np.sqrt(of_accuracy / effective)),
         left_out=len(learned.parts) > 1,
     )
     cases, of = np.unique(np.stack([y, best]), axis=1, return_inverse=True)
