@@ -44,7 +44,8 @@ def printed(rows: Rows) -> dict[str, Any]:
     if done.returncode:
         raise RuntimeError(f"tallybayes fit failed: {done.stderr.strip()[-300:]}")
     found: dict[str, Any] = json.loads(done.stdout)["estimate"]
-    return {name: found[name] for name in ("measured_on", *METRICS)}
+    errors = [f"{metric}_standard_error" for metric in METRICS]
+    return {name: found[name] for name in ("measured_on", *METRICS, *errors)}
 
 
 def measure(rows: Rows, options: Options) -> dict[str, Any]:
@@ -75,13 +76,15 @@ def measure(rows: Rows, options: Options) -> dict[str, Any]:
         between = honest[metric].astype(float) - crossed[metric]
         error, error_by_fold = standard_error(crossed[metric]), standard_error(by_fold)
         values = {"printed": notes[metric], "leave_one_out": float(honest[metric].mean())}
+        errors = {"printed": notes[f"{metric}_standard_error"], "leave_one_out": error}
         result[metric] = {
             **values,
             "cross_validation": ten,
             "standard_error": error,
             "standard_error_by_fold": error_by_fold,
             "paired_standard_error": standard_error(between),
-            "within": {w: abs(v - ten) <= ERRORS * error for w, v in values.items()},
+            "printed_standard_error": errors["printed"],
+            "within": {w: abs(v - ten) <= ERRORS * errors[w] for w, v in values.items()},
             "within_by_fold": {
                 w: abs(v - ten) <= ERRORS * error_by_fold for w, v in values.items()
             },
@@ -125,7 +128,8 @@ def run(options: Options) -> Page | None:
                 f"folds instead of rows within them on {within(metric, way, 'within_by_fold')}"
             )
     notes.append(
-        f"printed: the estimate of `tallybayes fit` on the same rows as Parquet; leave-one-out: "
+        "printed: the estimate of `tallybayes fit` on the same rows as Parquet, ± the standard "
+        "error that it prints, within two of which cross-validation is to be; leave-one-out: "
         "tallybayes.leave_one_out of a model fitted on all rows; cross-validation: "
         f"{folds} stratified folds, everything learned anew in each, ± the standard error of the "
         "mean over rows; optimistic by: that of leave-one-out, ± the standard error of the "
@@ -146,7 +150,7 @@ def run(options: Options) -> Page | None:
                 [
                     *(about if first else [""] * 3),
                     name,
-                    f"{f['printed']:.4f}",
+                    f"{f['printed']:.4f} ± {f['printed_standard_error']:.4f}",
                     f"{f['leave_one_out']:.4f}",
                     f"{s['of_fit'][metric]:.4f}",
                     f"{f['cross_validation']:.4f} ± {f['standard_error']:.4f}",
