@@ -15,8 +15,8 @@ from tallybayes.engines.contract import Counting, CountLevels
 from tallybayes.engines.memory.engine import MemoryEngine
 from tallybayes.engines.stream.engine import StreamEngine
 from tallybayes.errors import LeftOutWarning, SourceError
-from tallybayes.sources import is_source, source_of
 from tallybayes.sources.files import source_of_paths
+from tallybayes.sources.find import is_source, source_of
 
 ROWS = pa.table({"a": ["x", "z", "x", None], "n": [1.0, None, 3.0, 4.0], "y": [1, 0, 1, 1]})
 CSV = "a,n,y\nx,1,1\nz,,0\nx,3,1\n,4,1\n"

@@ -26,7 +26,8 @@ from tallybayes.engines.sampling import Sampler
 from tallybayes.engines.stream.labels import with_labels_read
 from tallybayes.engines.threads import in_order
 from tallybayes.schema import Columns
-from tallybayes.sources import Part, ReadAgain, Source, is_source, source_of
+from tallybayes.sources.contract import Part, ReadAgain, Source
+from tallybayes.sources.find import is_source, source_of
 from tallybayes.tables import Empty, Table
 from tallybayes.tables.stacked import stacked
 from tallybayes.tally import TableTally

@@ -24,7 +24,7 @@ from tallybayes.models.class_weights import ClassWeights, by_class, resolved, we
 from tallybayes.models.columns.declarations import Declared, declared
 from tallybayes.models.columns.rows import Names, RowsToCount, as_scored, first_rows, rows_to_count
 from tallybayes.models.table import TableModel
-from tallybayes.sources import is_source, source_of
+from tallybayes.sources.find import is_source, source_of
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally
 

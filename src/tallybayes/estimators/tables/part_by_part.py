@@ -23,7 +23,8 @@ from tallybayes.engines.threads import in_order
 from tallybayes.errors import SourceError
 from tallybayes.estimators.labels import labels_and_codes
 from tallybayes.models.columns.rows import RowsToCount
-from tallybayes.sources import Part, ReadAgain, Source, SourceColumn, is_source, source_of
+from tallybayes.sources.contract import Part, ReadAgain, Source, SourceColumn
+from tallybayes.sources.find import is_source, source_of
 from tallybayes.tables import Table, read_table
 from tallybayes.tables.stacked import stacked
 from tallybayes.tally import TableTally
