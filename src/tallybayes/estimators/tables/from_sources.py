@@ -200,15 +200,15 @@ class FromSources(TallyClassifier):
         model = self._fitted()
         assert isinstance(model, TableModel)
         what = model.reading.declared
-        if not model.has_names:
-            raise ValueError(
-                f"this {self._name} was trained on columns without names, which a source has: give "
-                "the rows as an array"
-            )
         source = source_of(x)
         there = source.columns()
         names = [name for name in model.names if name in there]
         lacking = [n for n in model.required if n not in there and not what.left_out(n)]
+        if lacking and not model.has_names:
+            raise SourceError(
+                f"this {self._name} was trained on columns without names, which {source.name} has: "
+                "give the rows as an array"
+            )
         if lacking:
             raise SourceError(
                 f"{source.name} lacks the column(s) {lacking} that the model was trained with; it "
