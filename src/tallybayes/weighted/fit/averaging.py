@@ -57,7 +57,8 @@ OF_ALL = 0.5  # of the model: the fit of all rows
 NEAR = 20.0  # nats left of all: corrections are tried first, and all pairs only after them
 FEW = 20_000  # rows up to which all of this is tried; of more rows what is near the best is enough
 WEAK = 5.0  # nats: what a column gains by itself at most for its being noise to be considered
-HARMS = 0.1  # nats that rows left out lose by the terms of a column
+HARMS = 0.1  # nats that rows left out lose by the terms of a column,
+NOTICEABLY = 2e-3  # and this share of what they lose in all, before all is learned again
 PREDICTED = 0.5  # times the loss of the class shares: what loses more hides what noise costs
 SURELY = 2.0  # standard errors, and `ALL_PAIRS` nats, that a fit without columns has to gain
 
@@ -180,7 +181,8 @@ def _without_noise(search: _Search, found: Way) -> Way:
     """
     noise: set[int] = set()
     while found.loss < PREDICTED * found.judge.loss_of_shares:
-        more = {j for j in found.weak_columns(WEAK) if found.loss_without(j) < found.loss - HARMS}
+        least = found.loss - max(HARMS, NOTICEABLY * found.loss)
+        more = {j for j in found.weak_columns(WEAK) if found.loss_without(j) < least}
         noise |= more
         if not more or len(noise) == len(search.columns):
             return found

@@ -172,17 +172,17 @@ class PartFit:
     def scores_without(self, column: int) -> Array:
         """S of the rows left out, corrected, without a column and its pairs."""
         part, learned = self.part, self.learned
-        scores = self.scores_of(part.tested)
         if column not in part.selected:
-            return scores
+            return self.scores_of(part.tested)
         j, d = part.selected.index(column), len(learned.columns)
         pairs = [t for t, pair in enumerate(learned.pairs, d) if j in (pair.first, pair.second)]
         terms = [j, *pairs]
-        scores = scores - part.rounds.said_of_others(learned.weights, terms, part.tested)
+        said = part.rounds.said_of_others(learned.weights, terms, part.tested)
+        scores = self.scores[part.tested] - said
         if self.cells is not None and self.corrections is not None:
             numbered = part.rounds.numbered(self.cells, part.tested)
-            numbered[:, [t not in terms for t, _ in self.cells.maps]] = -1
-            scores -= added(self.corrections, numbered)
+            numbered[:, [t in terms for t, _ in self.cells.maps]] = -1
+            scores += added(self.corrections, numbered)
         return scores
 
     def result(self) -> Learned:
