@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from tallybayes.sources.cells import joined
 
-__all__ = ["Batch", "Labelled", "gathered", "stacked"]
+__all__ = ["Batch", "Labelled", "gathered", "grouped", "stacked"]
+
+T = TypeVar("T")
 
 CELLS = 1 << 20  # of a batch to count: enough that what a batch costs by itself does not matter
 
@@ -74,16 +76,22 @@ def gathered(batches: Iterable[Batch], cells: int = CELLS) -> Iterator[Batch]:
     Strings as a file has them take much memory and are parsed in small pieces; the columns that are
     made of them take little, and are counted the faster the more come at once.
     """
-    waiting: list[Batch] = []
+    return map(_together, grouped(batches, lambda batch: batch.table, cells))
+
+
+def grouped(items: Iterable[T], rows_of: Callable[[T], Any], cells: int) -> Iterator[list[T]]:
+    """Items in lists whose Arrow rows have at least so many cells, but for the last list."""
+    waiting: list[T] = []
     held = 0
-    for batch in batches:
-        waiting.append(batch)
-        held += batch.table.num_rows * max(1, batch.table.num_columns)
+    for item in items:
+        waiting.append(item)
+        rows = rows_of(item)
+        held += rows.num_rows * max(1, rows.num_columns)
         if held >= cells:
-            yield _together(waiting)
+            yield waiting
             waiting, held = [], 0
     if waiting:
-        yield _together(waiting)
+        yield waiting
 
 
 def _together(batches: list[Batch]) -> Batch:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from tallybayes.tables import Table
 
-__all__ = ["CELLS", "Part", "ReadAgain", "Source", "SourceColumn"]
+__all__ = ["CELLS", "Part", "ReadAgain", "Source", "SourceColumn", "restarted"]
+
+R = TypeVar("R")
 
 CELLS = 1 << 23
 """Values that a part holds at most, where the source leaves a choice: some 64 MB of numbers."""
@@ -85,3 +87,12 @@ class Source(Protocol):
 
 class ReadAgain(Exception):
     """Rows that were read have to be read again, from the first on."""
+
+
+def restarted(read: Callable[[], R]) -> R:
+    """What `read` returns, called again from the start as long as a source asks for it."""
+    while True:
+        try:
+            return read()
+        except ReadAgain:
+            continue

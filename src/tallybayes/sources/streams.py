@@ -12,34 +12,21 @@ import pyarrow as pa
 
 from tallybayes.errors import SourceError
 from tallybayes.sources.arrow_types import columns_of, names_read
+from tallybayes.sources.batch import grouped
 from tallybayes.sources.contract import CELLS, Part, SourceColumn
 from tallybayes.sources.faults import explained
 from tallybayes.tables import arrow
 
-__all__ = ["ArrowFile", "Batches", "gathered"]
+__all__ = ["ArrowFile", "Batches"]
 
 ROWS = 1 << 17  # of a batch that a database gives
-
-
-def gathered(batches: Iterable[Any], cells: int = CELLS >> 3) -> Iterator[Any]:
-    """Record batches as tables of at least so many values, but for the last: each part that is
-    counted costs something by itself."""
-    waiting: list[Any] = []
-    held = 0
-    for batch in batches:
-        waiting.append(batch)
-        held += batch.num_rows * max(1, batch.num_columns)
-        if held >= cells:
-            yield pa.Table.from_batches(waiting)
-            waiting, held = [], 0
-    if waiting:
-        yield pa.Table.from_batches(waiting)
+LEAST = CELLS >> 3  # values of a part, but for the last: each costs something by itself
 
 
 def _parts(batches: Iterable[Any], names: list[str], where: str) -> Iterator[Part]:
     rows = (batch.select(names) for batch in batches)
-    for table in gathered(rows):
-        yield Part(partial(arrow.read, table), where)
+    for group in grouped(rows, lambda batch: batch, LEAST):
+        yield Part(partial(arrow.read, pa.Table.from_batches(group)), where)
 
 
 class Batches:

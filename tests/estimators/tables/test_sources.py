@@ -157,6 +157,8 @@ def test_weights_are_a_column(frame, folder):
     )
     weighted = model.score(folder / "t.parquet", "y", sample_weight="w")
     assert weighted == pytest.approx(expected.score(x, frame["y"], frame["w"]), rel=1e-12)
+    weighted = model.score(folder / "t.csv", "y", sample_weight="w")  # weights of text are numbers
+    assert weighted == pytest.approx(expected.score(x, frame["y"], frame["w"]), rel=1e-12)
     with pytest.raises(ValueError, match="the name of a column where y is"):
         NaiveBayes().fit(folder / "t.parquet", "y", sample_weight=frame["w"])
 
@@ -281,11 +283,26 @@ def test_predicting_takes_the_columns_that_the_model_has(frame, folder, tmp_path
     frame[:0].to_parquet(tmp_path / "none.parquet")
     with pytest.raises(ValueError, match=r"0 sample\(s\)"):
         model.predict(tmp_path / "none.parquet")
+    frame[:0].to_parquet(tmp_path / "labelled.parquet")
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        model.score(tmp_path / "labelled.parquet", "y")
     with pytest.raises(ValueError, match="no rows"):
         NaiveBayes().fit(tmp_path / "none.parquet", "y")
     unnamed = NaiveBayes().fit(np.eye(4), [0, 1, 0, 1])
     with pytest.raises(ValueError, match="trained on columns without names"):
         unnamed.predict(folder / "t.parquet")
+
+
+def test_a_file_whose_dates_turn_out_to_be_strings_is_predicted(tmp_path):
+    rows = [f"2020-01-{1 + i % 28:02},{i % 3},{'ab'[i % 2]}" for i in range(90_000)]
+    (tmp_path / "days.csv").write_text("\n".join(["day,n,y", *rows]))
+    (tmp_path / "odd.csv").write_text("\n".join(["day,n,y", *rows, "never,1,a"]))
+    model = NaiveBayes({"day": Categorical()}).fit(tmp_path / "odd.csv", "y")
+    assert len(model.predict(tmp_path / "odd.csv")) == 90_001
+    assert 0.0 < model.score(tmp_path / "odd.csv", "y") <= 1.0
+    dated = NaiveBayes().fit(tmp_path / "days.csv", "y")
+    with pytest.raises(ValueError, match="'never', but the model has learned it as dates"):
+        dated.predict(tmp_path / "odd.csv")
 
 
 def test_no_more_than_a_few_parts_are_held_at_a_time(frame):

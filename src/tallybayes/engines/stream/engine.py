@@ -26,7 +26,7 @@ from tallybayes.engines.sampling import Sampler
 from tallybayes.engines.stream.labels import with_labels_read
 from tallybayes.engines.threads import in_order
 from tallybayes.schema import Columns
-from tallybayes.sources.contract import Part, ReadAgain, Source
+from tallybayes.sources.contract import Part, Source, restarted
 from tallybayes.sources.find import is_source, source_of
 from tallybayes.tables import Empty, Table
 from tallybayes.tables.stacked import stacked
@@ -79,7 +79,7 @@ class StreamEngine:
         need_columns([target], found, "target")
         need_columns(_given(what.weight), found, "weight")
         need_columns(names or (), found)
-        counted = _restarted(lambda: self._counted(source, each, target, names, as_written))
+        counted = restarted(lambda: self._counted(source, each, target, names, as_written))
         if not counted:
             raise_no_rows()
         if False in counted:
@@ -119,7 +119,7 @@ class StreamEngine:
         def count(table: Table, _: bool) -> JointCells:
             return self._each.count_together(columns, table, target, weight)
 
-        parts = _restarted(lambda: list(_over(source, count, names, as_written)))
+        parts = restarted(lambda: list(_over(source, count, names, as_written)))
         if not parts:
             raise_no_rows()
         classes = np.unique(np.concatenate([part.classes for part in parts]))
@@ -133,22 +133,13 @@ class StreamEngine:
     # ---- rows ----------------------------------------------------------------------------------
     def sample(self, source: Any, n: int) -> Table:
         source = source_of(source)
-        kept = _restarted(lambda: _sampled(_over(source, lambda table, _: table), n))
+        kept = restarted(lambda: _sampled(_over(source, lambda table, _: table), n))
         return stacked(kept) if kept else _nothing(source)
 
     def score(self, model: RowScorer, source: Any) -> Array:
         source = source_of(source)
-        parts = _restarted(lambda: list(_over(source, lambda table, _: model.joint_of(table))))
+        parts = restarted(lambda: list(_over(source, lambda table, _: model.joint_of(table))))
         return np.concatenate(parts or [model.joint_of(_nothing(source))])
-
-
-def _restarted(do: Callable[[], R]) -> R:
-    """What `do` returns when no row shows any more that rows before it were read wrongly."""
-    while True:
-        try:
-            return do()
-        except ReadAgain:
-            continue
 
 
 def _nothing(source: Source) -> Table:

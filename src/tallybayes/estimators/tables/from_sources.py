@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from tallybayes.models.class_weights import ClassWeights, by_class, resolved, we
 from tallybayes.models.columns.declarations import Declared, declared
 from tallybayes.models.columns.rows import Names, RowsToCount, as_scored, first_rows, rows_to_count
 from tallybayes.models.table import TableModel
+from tallybayes.sources.contract import Source, restarted
 from tallybayes.sources.find import is_source, source_of
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally
@@ -195,12 +196,13 @@ class FromSources(TallyClassifier):
         self._take_rest(rest, seen, what, action="forget")
 
     # ---- predicting ------------------------------------------------------------------------------
-    def _parts_to_read(self, x: Any, *more: str) -> Iterator[Table]:
-        """The parts of a source, with the columns that the model reads, and more."""
+    def _parts_to_read(
+        self, source: Source, label: Sequence[str] = (), more: Sequence[str] = ()
+    ) -> Iterator[Table]:
+        """The parts of a source, with the columns that the model reads, labels, and more."""
         model = self._fitted()
         assert isinstance(model, TableModel)
         what = model.reading.declared
-        source = source_of(x)
         there = source.columns()
         names = [name for name in model.names if name in there]
         lacking = [n for n in model.required if n not in there and not what.left_out(n)]
@@ -214,18 +216,23 @@ class FromSources(TallyClassifier):
                 f"{source.name} lacks the column(s) {lacking} that the model was trained with; it "
                 f"has {list(there)}"
             )
-        written = [name for name in [*names, *more] if what.is_text(name) or name in more]
-        return tables_of(source, [*names, *more], written)
+        written = [*label, *(name for name in names if what.is_text(name))]
+        asked = dict.fromkeys([*names, *label, *more])
+        return tables_of(source, list(asked), written)
 
     def _over_parts(self, x: Any, do: Callable[[Any], Any]) -> Any:
         """What `do` returns for the rows of a source, part by part, one below the other."""
-        results = [do(table) for table in self._parts_to_read(x)]
+        source = source_of(x)
+        results = restarted(lambda: [do(table) for table in self._parts_to_read(source)])
         if not results:
-            raise ValueError(
-                f"Found array with 0 sample(s): the source has no rows, while a minimum of 1 is "
-                f"required by {self._name}."
-            )
+            self._raise_no_rows(source)
         return np.concatenate(results)
+
+    def _raise_no_rows(self, source: Source) -> NoReturn:
+        raise ValueError(
+            f"Found array with 0 sample(s): {source.name} has no rows, while a minimum of 1 is "
+            f"required by {self._name}."
+        )
 
     def predict(self, X: Any) -> Any:
         """The most probable class of each row.
@@ -291,16 +298,23 @@ class FromSources(TallyClassifier):
         """
         if not isinstance(y, str):
             return float(super().score(X, y, sample_weight))
-        known = {str(label): label for label in self.classes_.tolist()}
-        right = total = 0.0
-        more = [y] if sample_weight is None else [y, sample_weight]
         source = rows_of(as_numpy(X), get_num_threads())
-        for table in self._parts_to_read(source, *more):
-            classes, codes, weights = labels_of(table, y, sample_weight)
-            x = Table({n: c for n, c in table.columns.items() if n not in more}, table.n_rows, True)
-            named = [known.get(label, label) for label in classes.tolist()]  # text has no types
-            labels = [named[code] for code in codes.tolist()]
-            hits = np.array([a == b for a, b in zip(self.predict(x).tolist(), labels, strict=True)])
+        right, total = restarted(lambda: self._right_of(source, y, sample_weight))
+        if not total:
+            self._raise_no_rows(source)
+        return right / total
+
+    def _right_of(self, source: Source, target: str, weight: str | None) -> tuple[float, float]:
+        """The weight of the rows that are predicted as they are labelled, and that of all."""
+        known = {str(label): label for label in self.classes_.tolist()}  # text has no types
+        right = total = 0.0
+        more = [] if weight is None else [weight]
+        for table in self._parts_to_read(source, [target], more):
+            classes, codes, weights = labels_of(table, target, weight)
+            x = {name: c for name, c in table.columns.items() if name not in (target, weight)}
+            named = [known.get(label, label) for label in classes.tolist()]
+            said = self.predict(Table(x, table.n_rows, True)).tolist()
+            hits = np.array([named[k] == p for k, p in zip(codes.tolist(), said, strict=True)])
             right += float(hits.sum() if weights is None else weights[hits].sum())
             total += float(len(hits) if weights is None else weights.sum())
-        return right / total
+        return right, total

@@ -23,7 +23,7 @@ from tallybayes.engines.threads import in_order
 from tallybayes.errors import SourceError
 from tallybayes.estimators.labels import labels_and_codes
 from tallybayes.models.columns.rows import RowsToCount
-from tallybayes.sources.contract import Part, ReadAgain, Source, SourceColumn
+from tallybayes.sources.contract import Part, Source, SourceColumn, restarted
 from tallybayes.sources.find import is_source, source_of
 from tallybayes.tables import Table, read_table
 from tallybayes.tables.stacked import stacked
@@ -172,7 +172,7 @@ def count_parts(
     Raises
     ------
     ValueError
-        If there is no row, a column lacks, a row has no label or weight, or as `prepare` and
+        If there are no rows, a column is missing, a row has no label or weight, or as `prepare` and
         `count` do; the message then says where.
     """
     names = list(source.columns())
@@ -201,17 +201,17 @@ def count_parts(
         except ValueError as error:
             raise _PartError(part.where, error) from error
 
-    while True:
+    def count_all() -> Counted:
         counting = _Counting(fading, most)
         try:
             for counted in in_order(count_part, source.parts(read, {target, *as_written})):
                 if counted is not None:
                     counting.add(counted)
-        except ReadAgain:
-            continue
         except _PartError as error:
             raise counting.explained(error) from error.error
         return counting.result(source.name)
+
+    return restarted(count_all)
 
 
 class _Counting:
