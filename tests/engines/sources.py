@@ -23,7 +23,7 @@ from tallybayes.engines.groups import joint_cells, merged_tables
 from tallybayes.engines.memory.engine import MemoryEngine
 from tallybayes.engines.registry import engine_named
 from tallybayes.engines.sampling import sampled_rows
-from tallybayes.sources.streams import Batches
+from tallybayes.sources.batches.streams import Batches
 from tallybayes.tables import read_table
 
 ENGINES = [

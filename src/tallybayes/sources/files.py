@@ -10,11 +10,11 @@ from pathlib import Path
 
 from tallybayes.errors import SourceError
 from tallybayes.sources.contract import Source
-from tallybayes.sources.faults import explained
-from tallybayes.sources.foreign import need_local, need_readable
+from tallybayes.sources.opening.faults import explained
+from tallybayes.sources.opening.foreign import need_local, need_readable
+from tallybayes.sources.opening.sniffing import FORMATS, format_of
+from tallybayes.sources.opening.stream import Stream
 from tallybayes.sources.several import Several
-from tallybayes.sources.sniffing import FORMATS, format_of
-from tallybayes.sources.stream import Stream
 
 __all__ = ["files_of", "source_of_paths"]
 
@@ -88,13 +88,13 @@ def _source_of_file(path: str) -> Source:
             need_readable(path, stream.head)
             format = format_of(path, stream.head)
     if format == "parquet":
-        from tallybayes.sources.parquet import ParquetFile
+        from tallybayes.sources.batches.parquet import ParquetFile
 
         return ParquetFile(path)
     if format == "arrow":
-        from tallybayes.sources.streams import ArrowFile
+        from tallybayes.sources.batches.streams import ArrowFile
 
         return ArrowFile(path)
-    from tallybayes.sources.text_file import TextFile
+    from tallybayes.sources.text_files.text_file import TextFile
 
     return TextFile(path)

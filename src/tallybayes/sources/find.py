@@ -70,10 +70,10 @@ def source_of(x: Any) -> Source:
         given = [x] if isinstance(x, str | os.PathLike) else x
         return source_of_paths([os.fspath(path) for path in given])
     if _is(x, "polars", "LazyFrame"):
-        from tallybayes.sources.lazy_frame import LazyFrame
+        from tallybayes.sources.batches.lazy_frame import LazyFrame
 
         return LazyFrame(x)
-    from tallybayes.sources.streams import Batches
+    from tallybayes.sources.batches.streams import Batches
 
     if hasattr(x, "to_arrow_reader"):
         return Batches.of_relation(x)

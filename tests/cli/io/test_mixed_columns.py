@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tallybayes import NaiveBayes, WeightedNaiveBayes, load
-from tallybayes.sources.batch import stacked
-from tallybayes.sources.cells import Spelling, cells, first_text, value_of
+from tallybayes.sources.text_files.batch import stacked
+from tallybayes.sources.text_files.cells import Spelling, cells, first_text, value_of
 
 ROWS = 600
 PLACES = {"first": 0, "middle": 311, "last": ROWS - 1}

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tallybayes.sources.cells import Misfit, Spelling, cells, kind_of
+from tallybayes.sources.text_files.cells import Misfit, Spelling, cells, kind_of
 
 ALL = [
     "comma.csv",

@@ -21,7 +21,7 @@ from tallybayes import MultinomialNB, NaiveBayes, WeightedNaiveBayes, collect
 from tallybayes.errors import NegativeTally, SourceError, StaleWarning, UnseenLevel
 from tallybayes.estimators.tables.part_by_part import tables_of
 from tallybayes.families import Categorical, Gaussian, Multinomial, Poisson
-from tallybayes.sources.streams import Batches
+from tallybayes.sources.batches.streams import Batches
 
 MODELS = {
     "plain": NaiveBayes,

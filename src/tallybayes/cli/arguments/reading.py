@@ -17,13 +17,13 @@ import typer
 from tallybayes.cli.terminal import interrupts
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
-from tallybayes.sources.sniffing import Format
+from tallybayes.sources.opening.sniffing import Format
 
 if TYPE_CHECKING:
     from tallybayes.cli.io.document_file import DocumentFile
     from tallybayes.cli.io.documents.source import DocumentSource
     from tallybayes.cli.io.model_file import ModelFile
-    from tallybayes.sources.data_file import DataFile
+    from tallybayes.sources.text_files.data_file import DataFile
 
 __all__ = ["TEXT_FORMATS", "Reading", "reads", "reads_labels", "reads_training"]
 
@@ -172,8 +172,8 @@ class Reading:
 
     def open(self, paths: list[str], file: ModelFile | None = None) -> DataFile:
         """A data file with these options; what they leave open is as it was for the model."""
-        from tallybayes.sources.cells import MISSING
-        from tallybayes.sources.data_file import BLOCK, DataFile
+        from tallybayes.sources.text_files.cells import MISSING
+        from tallybayes.sources.text_files.data_file import BLOCK, DataFile
 
         interrupts.keep_from_arrow()
         missing, decimal = (MISSING, ".") if file is None else (file.missing, file.decimal)

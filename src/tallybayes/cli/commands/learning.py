@@ -12,7 +12,7 @@ from tallybayes.cli.report.doubts import note_new_classes, note_unlabelled
 from tallybayes.cli.terminal.console import document, line, number_of, progress, say
 from tallybayes.cli.terminal.failures import Failure
 from tallybayes.errors import NegativeTally
-from tallybayes.sources.batch import Labelled
+from tallybayes.sources.text_files.batch import Labelled
 
 __all__ = ["learn"]
 

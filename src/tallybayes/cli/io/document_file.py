@@ -17,7 +17,7 @@ from tallybayes.errors import ModelFileError
 from tallybayes.estimators.persistence.model_files import save
 from tallybayes.estimators.text.text_nb import TextNB
 from tallybayes.persistence.checks import Unfit, optional, record, text
-from tallybayes.sources.batch import Labelled
+from tallybayes.sources.text_files.batch import Labelled
 
 if TYPE_CHECKING:
     from tallybayes.cli.arguments.reading import Reading

@@ -30,10 +30,10 @@ from tallybayes.persistence.checks import (
     record,
     text,
 )
-from tallybayes.sources.batch import Batch, Labelled, gathered
-from tallybayes.sources.cells import MISSING, Kind, Misfit
-from tallybayes.sources.data_file import DataFile
-from tallybayes.sources.foreign import header_hint
+from tallybayes.sources.opening.foreign import header_hint
+from tallybayes.sources.text_files.batch import Batch, Labelled, gathered
+from tallybayes.sources.text_files.cells import MISSING, Kind, Misfit
+from tallybayes.sources.text_files.data_file import DataFile
 
 if TYPE_CHECKING:
     from tallybayes.cli.arguments.reading import Reading

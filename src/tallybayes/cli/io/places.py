@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.replacing import need_writable
-from tallybayes.sources.foreign import need_local, need_readable
+from tallybayes.sources.opening.foreign import need_local, need_readable
 
 __all__ = ["is_model", "need_data", "need_folder", "need_model", "need_place"]
 

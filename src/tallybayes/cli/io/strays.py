@@ -13,7 +13,7 @@ from tallybayes.cli.terminal.console import note
 from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.models.columns.mixed import Held
 from tallybayes.schema import Schema
-from tallybayes.sources.data_file import DataFile
+from tallybayes.sources.text_files.data_file import DataFile
 
 __all__ = [
     "MAX_STRAYS",

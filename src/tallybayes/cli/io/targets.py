@@ -6,8 +6,8 @@ from typing import Any
 
 from tallybayes.cli.terminal.failures import Failure, suggestion
 from tallybayes.errors import listed
-from tallybayes.sources.data_file import DataFile
-from tallybayes.sources.foreign import header_hint
+from tallybayes.sources.opening.foreign import header_hint
+from tallybayes.sources.text_files.data_file import DataFile
 
 __all__ = ["need_columns", "need_target"]
 

@@ -14,7 +14,7 @@ from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.io.strays import MAX_STRAYS, null_options, quoted
 from tallybayes.cli.terminal.console import note, number_of
 from tallybayes.errors import listed
-from tallybayes.sources.data_file import DataFile
+from tallybayes.sources.text_files.data_file import DataFile
 from tallybayes.tally import GridCounts
 
 if TYPE_CHECKING:

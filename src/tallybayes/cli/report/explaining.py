@@ -10,9 +10,9 @@ from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.report.text.explaining import say_terms, terms_as_json
 from tallybayes.cli.terminal.console import cut, document, line, number_of, progress, say, table
 from tallybayes.cli.terminal.failures import Failure
-from tallybayes.sources.batch import Batch
-from tallybayes.sources.cells import value_of
-from tallybayes.sources.data_file import DataFile
+from tallybayes.sources.text_files.batch import Batch
+from tallybayes.sources.text_files.cells import value_of
+from tallybayes.sources.text_files.data_file import DataFile
 
 __all__ = ["explain"]
 

@@ -13,7 +13,7 @@ from tallybayes.cli.terminal.console import Bar, note
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.estimators.tables.calibrated import Calibrated
 from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
-from tallybayes.sources.data_file import DataFile
+from tallybayes.sources.text_files.data_file import DataFile
 
 __all__ = ["TableModels"]
 

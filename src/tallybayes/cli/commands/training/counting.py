@@ -20,9 +20,9 @@ from tallybayes.errors import StaleWarning
 from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.estimators.tables.naive_bayes import NaiveBayes
 from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
-from tallybayes.sources.batch import Batch, Labelled, gathered
-from tallybayes.sources.cells import Kind, Misfit
-from tallybayes.sources.data_file import DataFile
+from tallybayes.sources.text_files.batch import Batch, Labelled, gathered
+from tallybayes.sources.text_files.cells import Kind, Misfit
+from tallybayes.sources.text_files.data_file import DataFile
 
 __all__ = ["Counting"]
 

@@ -16,7 +16,7 @@ from tallybayes.cli.io.places import need_data, need_place
 from tallybayes.cli.terminal.failures import USAGE, Failure
 
 if TYPE_CHECKING:
-    from tallybayes.sources.data_file import DataFile
+    from tallybayes.sources.text_files.data_file import DataFile
 
 __all__ = ["fit_of_its_kind"]
 
@@ -56,7 +56,7 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
     path = given.model_path
     _need_files(given, path)
     from tallybayes.cli.io.targets import need_columns
-    from tallybayes.sources.stream import read_once
+    from tallybayes.sources.opening.stream import read_once
 
     source = reading.open(given.train)
     if source.header is not None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes.engines.sampling import row_hashes
-from tallybayes.sources.batch import Labelled, stacked
+from tallybayes.sources.text_files.batch import Labelled, stacked
 
 __all__ = ["SAMPLE", "WEIGHTED_SAMPLE", "Sample"]
 

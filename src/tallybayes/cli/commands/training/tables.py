@@ -24,7 +24,7 @@ from tallybayes.cli.report.schema_view import (
 )
 from tallybayes.cli.terminal.console import document, line, note, number_of, progress, say
 from tallybayes.inspection.weighted_summary import NOTHING
-from tallybayes.sources.data_file import DataFile
+from tallybayes.sources.text_files.data_file import DataFile
 
 __all__ = ["FitRequest", "fit"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from tallybayes.cli.terminal import interrupts
 from tallybayes.cli.terminal.failures import USAGE, Failure
-from tallybayes.sources.sniffing import FORMATS, Format
+from tallybayes.sources.opening.sniffing import FORMATS, Format
 
 if TYPE_CHECKING:
     from tallybayes.cli.io.documents.source import DocumentSource
@@ -119,7 +119,7 @@ def open_documents(paths: list[str], wanted: Wanted) -> DocumentSource:
 
 def _rows(path: str, wanted: Wanted) -> DocumentSource:
     from tallybayes.cli.io.documents.rows import DocumentRows
-    from tallybayes.sources.data_file import DataFile
+    from tallybayes.sources.text_files.data_file import DataFile
 
     interrupts.keep_from_arrow()
     source = DataFile(

@@ -11,9 +11,9 @@ from tallybayes.cli.io.documents.source import Document, DocumentSource
 from tallybayes.cli.io.targets import need_target
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
-from tallybayes.sources.batch import Batch
-from tallybayes.sources.cells import as_strings
-from tallybayes.sources.data_file import DataFile
+from tallybayes.sources.text_files.batch import Batch
+from tallybayes.sources.text_files.cells import as_strings
+from tallybayes.sources.text_files.data_file import DataFile
 
 __all__ = ["DocumentRows"]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from tallybayes.errors import SourceError
 from tallybayes.sources.arrow_types import columns_of
-from tallybayes.sources.cells import Kind, Misfit
 from tallybayes.sources.contract import Part, ReadAgain, SourceColumn
-from tallybayes.sources.data_file import DataFile
+from tallybayes.sources.text_files.cells import Kind, Misfit
+from tallybayes.sources.text_files.data_file import DataFile
 from tallybayes.tables import arrow
 
 __all__ = ["TextFile"]
@@ -23,7 +23,7 @@ class TextFile:
     ----------
     path : str
     **options
-        Of :class:`~tallybayes.sources.data_file.DataFile`.
+        Of :class:`~tallybayes.sources.text_files.data_file.DataFile`.
     """
 
     def __init__(self, path: str, **options: Any) -> None:

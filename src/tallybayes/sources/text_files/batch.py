@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tallybayes.sources.cells import joined
+from tallybayes.sources.text_files.cells import joined
 
 __all__ = ["Batch", "Labelled", "gathered", "grouped", "stacked"]
 

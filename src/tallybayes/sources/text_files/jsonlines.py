@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from tallybayes.errors import SourceError, listed
-from tallybayes.sources.batch import Batch
-from tallybayes.sources.stream import Stream
+from tallybayes.sources.opening.stream import Stream
+from tallybayes.sources.text_files.batch import Batch
 
 __all__ = ["batches", "first_keys"]
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tallybayes.errors import SourceError
-from tallybayes.sources.batch import Batch
-from tallybayes.sources.stream import beginning
+from tallybayes.sources.opening.stream import beginning
+from tallybayes.sources.text_files.batch import Batch
 
 __all__ = ["arrow", "names", "parquet"]
 

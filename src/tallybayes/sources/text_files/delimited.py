@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.csv as pc_csv
 
 from tallybayes.errors import SourceError
-from tallybayes.sources.batch import Batch
-from tallybayes.sources.foreign import header_hint
-from tallybayes.sources.sniffing import delimiter_of, need_text
-from tallybayes.sources.stream import Stream, read_once
+from tallybayes.sources.opening.foreign import header_hint
+from tallybayes.sources.opening.sniffing import delimiter_of, need_text
+from tallybayes.sources.opening.stream import Stream, read_once
+from tallybayes.sources.text_files.batch import Batch
 
 __all__ = ["Dialect", "batches", "dialect_of", "line_of_row"]
 

@@ -10,9 +10,12 @@ from dataclasses import replace
 import pyarrow as pa
 
 from tallybayes.errors import SourceError
-from tallybayes.sources import columnar, delimited, jsonlines
-from tallybayes.sources.batch import Batch
-from tallybayes.sources.cells import (
+from tallybayes.sources.opening.foreign import need_readable
+from tallybayes.sources.opening.sniffing import Format, format_of, need_text
+from tallybayes.sources.opening.stream import Stream, read_once
+from tallybayes.sources.text_files import columnar, delimited, jsonlines
+from tallybayes.sources.text_files.batch import Batch
+from tallybayes.sources.text_files.cells import (
     MISSING,
     Kind,
     Misfit,
@@ -22,9 +25,6 @@ from tallybayes.sources.cells import (
     first_text,
     settled,
 )
-from tallybayes.sources.foreign import need_readable
-from tallybayes.sources.sniffing import Format, format_of, need_text
-from tallybayes.sources.stream import Stream, read_once
 
 __all__ = ["BLOCK", "DataFile"]
 

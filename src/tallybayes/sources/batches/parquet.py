@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from tallybayes.sources.arrow_types import columns_of, is_text, names_read
 from tallybayes.sources.contract import CELLS, Part, SourceColumn
-from tallybayes.sources.faults import explained
+from tallybayes.sources.opening.faults import explained
 from tallybayes.tables import Strings, Table, arrow
 
 __all__ = ["ParquetFile"]

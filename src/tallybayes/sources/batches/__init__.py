@@ -1,0 +1,1 @@
+"""Rows that come as Arrow batches: Parquet, Arrow files and streams, lazy frames."""

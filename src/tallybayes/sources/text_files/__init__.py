@@ -1,0 +1,1 @@
+"""Files of rows without types: CSV and JSON lines, and what their cells are."""
