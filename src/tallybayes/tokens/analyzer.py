@@ -23,6 +23,7 @@ from tallybayes.tokens.counting import (
     encoded_stop_words,
 )
 from tallybayes.tokens.rows import Documents
+from tallybayes.tokens.stop_words import named_in_words
 from tallybayes.tokens.unicode_tables import Accents, stripped
 
 __all__ = ["Analyzer", "KnownTerms"]
@@ -76,7 +77,7 @@ class Analyzer:
         what = repr(self.token_pattern) if self.analyzer == "word" else self.analyzer
         found = [f"{n}-grams of {what}", "in lower case" * self.lowercase]
         found.append(f"without accents ({self.strip_accents})" * (self.strip_accents is not None))
-        found.append(f"without {', '.join(self.stop_words)}" * bool(self.stop_words))
+        found.append(f"without {named_in_words(self.stop_words)}" * bool(self.stop_words))
         found.append(f"in {self.n_features} buckets" * (self.n_features is not None))
         return ", ".join(filter(None, found))
 

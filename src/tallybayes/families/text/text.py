@@ -16,6 +16,7 @@ from tallybayes.schema import Kind
 from tallybayes.tally import TextCounts
 from tallybayes.tokens import MARKS, WORDS
 from tallybayes.tokens.analyzer import Analyzer
+from tallybayes.tokens.stop_words import ENGLISH, words_left_out
 
 __all__ = ["Text"]
 
@@ -43,8 +44,8 @@ class Text(DocumentFamily):
         Whether capitals count as small letters.
     strip_accents : {"ascii", "unicode"}, optional
         Whether accents are dropped.
-    stop_words : list of str, optional
-        Tokens that are left out.
+    stop_words : list of str or "english", optional
+        Tokens that are left out; "english" is scikit-learn's list.
     n_features : int, optional
         Buckets by which terms are hashed, so that the tally is bounded and names no term.
     alpha : float
@@ -57,7 +58,7 @@ class Text(DocumentFamily):
     token_pattern: str = MARKS
     lowercase: bool = True
     strip_accents: Literal["ascii", "unicode"] | None = None
-    stop_words: Sequence[str] | None = None
+    stop_words: Sequence[str] | Literal["english"] | None = None
     n_features: int | None = None
     alpha: float = 0.1
 
@@ -71,11 +72,11 @@ class Text(DocumentFamily):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"Text takes {name} True or False, got {getattr(self, name)!r}")
         words = self.stop_words
-        if words is not None:
+        if words is not None and words != ENGLISH:
             if isinstance(words, str) or not all(isinstance(word, str) for word in words):
                 raise TypeError(
-                    f"Text takes stop_words as a list of strings, got {words!r}: give the words "
-                    "themselves, such as list(sklearn.feature_extraction.text.ENGLISH_STOP_WORDS)"
+                    f"Text takes stop_words as a list of strings or as 'english', got {words!r}: "
+                    "give the words themselves for other languages"
                 )
             object.__setattr__(self, "stop_words", list(words))
         alpha = smoothing_number("Text", self.alpha)
@@ -129,7 +130,7 @@ class Text(DocumentFamily):
             (least, most),
             self.lowercase,
             self.strip_accents,
-            tuple(sorted(set(self.stop_words or ()))),
+            words_left_out(self.stop_words),
             self.n_features,
         )
 
