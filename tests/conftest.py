@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from servers.postgres import postgres_server as postgres_server
+from servers.postgres import postgres_url as postgres_url
 from tallybayes import _kernels
 from tallybayes.engines import threads
 
