@@ -19,6 +19,8 @@ from servers.postgres import postgres_url as postgres_url
 from tallybayes import _kernels
 from tallybayes.engines import threads
 
+pytest_plugins = ["servers.spark"]
+
 # The default draws the same examples every time. `--hypothesis-profile=thorough` looks for more.
 settings.register_profile(
     "suite",

@@ -5,6 +5,7 @@ set -euo pipefail
 
 missing=()
 compgen -G '/usr/lib/postgresql/*/bin/initdb' > /dev/null || missing+=(postgresql)
+command -v java > /dev/null || missing+=(openjdk-17-jre-headless)
 
 if (( ${#missing[@]} == 0 )); then
     exit 0
