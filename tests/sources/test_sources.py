@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import polars as pl
@@ -11,12 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tallybayes import NaiveBayes
 from tallybayes.engines.contract import Counting, CountLevels
 from tallybayes.engines.memory.engine import MemoryEngine
 from tallybayes.engines.stream.engine import StreamEngine
 from tallybayes.errors import LeftOutWarning, SourceError
+from tallybayes.families import Poisson
 from tallybayes.sources.files import source_of_paths
 from tallybayes.sources.find import is_source, source_of
+from tallybayes.tables import Strings
 
 ROWS = pa.table({"a": ["x", "z", "x", None], "n": [1.0, None, 3.0, 4.0], "y": [1, 0, 1, 1]})
 CSV = "a,n,y\nx,1,1\nz,,0\nx,3,1\n,4,1\n"
@@ -203,3 +207,44 @@ def test_missing_labels_columns_and_rows_are_refused(folder):
 def test_a_query_that_fails_says_what_polars_says():
     with pytest.raises(SourceError, match=r"LazyFrame cannot be evaluated.*nothing"):
         collected(pl.LazyFrame({"y": [1]}).select("nothing"))
+
+
+@pytest.mark.parametrize("content", [CSV, JSONL])
+def test_a_pipe_is_a_source_that_is_read_once(tmp_path, content):
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit((tmp_path / "pipe").write_text, content)
+        source = source_of(tmp_path / "pipe")
+        assert list(source.columns()) == ["a", "n", "y"]
+        assert collected(source) == MemoryEngine().collect(Counting(), ROWS, "y")
+        assert writing.result() == len(content)
+    with pytest.raises(SourceError, match="only once, and has been"):
+        collected(source)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.jsonl", "t.*"])
+def test_parts_say_how_far_the_source_is_read(folder, name):
+    done = [part.done for part in source_of(folder / name).parts() if part.done is not None]
+    assert done == sorted(done)
+    assert done[-1] == 1.0
+
+
+def test_columns_of_text_may_be_left_out_or_kept_from_being_dates(tmp_path):
+    (tmp_path / "t.jsonl").write_text('{"a": [1], "d": "2020-01-01", "y": 1}\n' * 2)
+    source = source_of_paths([str(tmp_path / "t.jsonl")], left_out=["a"], mixed=["d"])
+    assert {name: column.kind for name, column in source.columns().items()} == {
+        "a": None,
+        "d": "category",
+        "y": "float",
+    }
+    (part,) = source.parts()
+    table = part.read()
+    assert list(table.columns) == ["d", "y"]
+    assert isinstance(table.columns["d"], Strings)
+
+
+def test_an_error_in_a_row_of_text_names_its_line(tmp_path):
+    rows = "".join(f"{i % 3},{'ab'[i % 2]}\n" for i in range(50))
+    (tmp_path / "t.csv").write_text(f"x,y\n{rows}\n-4,a\n")
+    with pytest.raises(ValueError, match=r"t\.csv, line 53: .*row 50.*-4"):
+        NaiveBayes(columns={"x": Poisson()}).fit(tmp_path / "t.csv", "y")

@@ -46,11 +46,18 @@ class Part(NamedTuple):
         What holds them, for messages: a file, or a part of one.
     typed : bool
         Whether columns have types. Text has none: what its labels are, all of them say.
+    place : callable (int) -> str, optional
+        What messages call a row of `where`, by its number there from 0, such as "line 5"; by
+        default "row 3".
+    done : float, optional
+        The share of the source that has been read with this part, where that is known.
     """
 
     read: Callable[[], Table]
     where: str
     typed: bool = True
+    place: Callable[[int], str] | None = None
+    done: float | None = None
 
 
 class Source(Protocol):
@@ -86,7 +93,22 @@ class Source(Protocol):
 
 
 class ReadAgain(Exception):
-    """Rows that were read have to be read again, from the first on."""
+    """Rows that were read have to be read again, from the first on.
+
+    Parameters
+    ----------
+    where : str
+        The row that shows it: a file and a line.
+    column : str
+        Whose value shows it.
+    value : str
+    kind : str
+        What the column was read as before.
+    """
+
+    def __init__(self, where: str, column: str, value: str, kind: str) -> None:
+        super().__init__(f"{where}: column {column!r} holds {value!r}, which is not a {kind}")
+        self.where, self.column, self.value, self.kind = where, column, value, kind
 
 
 def restarted(read: Callable[[], R]) -> R:

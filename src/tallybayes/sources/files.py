@@ -7,13 +7,14 @@ import os
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from tallybayes.errors import SourceError
 from tallybayes.sources.contract import Source
 from tallybayes.sources.opening.faults import explained
 from tallybayes.sources.opening.foreign import need_local, need_readable
-from tallybayes.sources.opening.sniffing import FORMATS, format_of
-from tallybayes.sources.opening.stream import Stream
+from tallybayes.sources.opening.sniffing import FORMATS, Format, format_of
+from tallybayes.sources.opening.stream import Stream, read_once
 from tallybayes.sources.several import Several
 
 __all__ = ["files_of", "source_of_paths"]
@@ -66,8 +67,16 @@ def _files_in(folder: Path) -> list[str]:
     return found
 
 
-def source_of_paths(paths: Sequence[str]) -> Source:
-    """Files, folders and patterns as one source.
+def source_of_paths(paths: Sequence[str], format: Format | None = None, **text: Any) -> Source:
+    """Files, folders and patterns as one source; "-" is standard input.
+
+    Parameters
+    ----------
+    paths : sequence of str
+    format : {"csv", "jsonl", "parquet", "arrow"}, optional
+        Found by the first bytes and the suffix by default.
+    **text
+        How text is read: options of :class:`~tallybayes.sources.text_files.text_file.TextFile`.
 
     Raises
     ------
@@ -77,16 +86,15 @@ def source_of_paths(paths: Sequence[str]) -> Source:
     names = [name for path in paths for name in files_of(path)]
     if not names:
         raise SourceError("the list of paths is empty: name at least one file")
-    sources = [_source_of_file(name) for name in names]
+    sources = [_source_of_file(name, format, text) for name in names]
     return sources[0] if len(sources) == 1 else Several(sources, f"{len(names)} files")
 
 
-def _source_of_file(path: str) -> Source:
-    with explained(path, "data"):
-        stream = Stream(path)
-        with closing(stream):
+def _source_of_file(path: str, format: Format | None, text: dict[str, Any]) -> Source:
+    if not read_once(path):
+        with explained(path, "data"), closing(Stream(path)) as stream:
             need_readable(path, stream.head)
-            format = format_of(path, stream.head)
+            format = format or format_of(path, stream.head)
     if format == "parquet":
         from tallybayes.sources.batches.parquet import ParquetFile
 
@@ -97,4 +105,4 @@ def _source_of_file(path: str) -> Source:
         return ArrowFile(path)
     from tallybayes.sources.text_files.text_file import TextFile
 
-    return TextFile(path)
+    return TextFile(path, format=format, **text)

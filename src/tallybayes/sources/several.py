@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
@@ -43,8 +44,23 @@ class Several:
     def parts(
         self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
     ) -> Iterator[Part]:
-        for source in self._sources:
-            yield from source.parts(names, as_written)
+        sizes = [_size(source.name) for source in self._sources]
+        whole, before = sum(sizes), 0
+        for source, size in zip(self._sources, sizes, strict=True):
+            for part in source.parts(names, as_written):
+                done = None
+                if whole and part.done is not None:
+                    done = (before + size * part.done) / whole
+                yield part._replace(done=done)
+            before += size
+
+
+def _size(name: str) -> int:
+    """The bytes of a file; 0 where there is none by this name, as of a source in a database."""
+    try:
+        return os.path.getsize(name)
+    except OSError:
+        return 0
 
 
 def _need_alike(first: dict[str, Any], name: str, other: dict[str, Any], its: str) -> None:

@@ -130,9 +130,9 @@ class _CountedPart:
 class _PartError(Exception):
     """An error in the rows of a part."""
 
-    def __init__(self, where: str, error: ValueError) -> None:
+    def __init__(self, part: Part, error: ValueError) -> None:
         super().__init__(str(error))
-        self.where, self.error = where, error
+        self.where, self.place, self.error = part.where, part.place, error
 
 
 def count_parts(
@@ -199,7 +199,7 @@ def count_parts(
         except SourceError:
             raise
         except ValueError as error:
-            raise _PartError(part.where, error) from error
+            raise _PartError(part, error) from error
 
     def count_all() -> Counted:
         counting = _Counting(fading, most)
@@ -257,10 +257,13 @@ class _Counting:
     def explained(self, error: _PartError) -> ValueError:
         """An error that says where its row is."""
         before = self._in_file if error.where == self._where else 0
-        message = ROW.sub(lambda found: f"row {int(found[1]) + before}", str(error))
-        where = f"{error.where}: " if error.where else ""
+        message, where = str(error), error.where
+        found = ROW.search(message)
+        if found and error.place is not None:
+            where = f"{where}, {error.place(int(found[1]) + before)}"
+        message = ROW.sub(lambda found: f"row {int(found[1]) + before}", message)
         kind = type(error.error)
-        return kind(f"{where}{message}")
+        return kind(f"{where}: {message}" if where else message)
 
     def result(self, name: str) -> Counted:
         if self._first is None:

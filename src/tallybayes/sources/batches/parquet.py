@@ -53,11 +53,15 @@ class ParquetFile:
     ) -> Iterator[Part]:
         wanted = names_read(self.schema, names, self.name)
         most = max(1, CELLS // max(1, len(wanted)))
+        read = 0
         for group in range(self._metadata.num_row_groups):
-            if self._metadata.row_group(group).num_rows <= most:
-                yield Part(partial(self._group, group, wanted), self.name)
+            n_rows = self._metadata.row_group(group).num_rows
+            if n_rows <= most:
+                done = (read + n_rows) / max(1, self.n_rows)
+                yield Part(partial(self._group, group, wanted), self.name, done=done)
             else:  # decoded piece by piece, one after the other
-                yield from self._pieces(group, wanted, most)
+                yield from self._pieces(group, wanted, most, read)
+            read += n_rows
 
     def _opened(self, strings: Sequence[str] = (), metadata: Any = None) -> Any:
         return pq.ParquetFile(
@@ -77,10 +81,12 @@ class ParquetFile:
         with self._explained(), self._again(names) as file:
             return self._table(file.read_row_group(group, names, use_threads=False))
 
-    def _pieces(self, group: int, names: list[str], rows: int) -> Iterator[Part]:
+    def _pieces(self, group: int, names: list[str], rows: int, before: int) -> Iterator[Part]:
         with self._explained(), self._again(names) as file:
             for batch in file.iter_batches(rows, [group], names, use_threads=False):
-                yield Part(partial(self._table, pa.Table.from_batches([batch])), self.name)
+                before += batch.num_rows
+                read = partial(self._table, pa.Table.from_batches([batch]))
+                yield Part(read, self.name, done=before / self.n_rows)
 
     def _table(self, rows: Any) -> Table:
         table = arrow.read(rows)

@@ -120,7 +120,8 @@ class DataFile:
 
     @property
     def first_keys(self) -> list[str]:
-        """The keys of the first row of JSON lines; nothing where it is longer than a first look."""
+        """The keys of the first rows of JSON lines; nothing where one is longer than a first
+        look."""
         return self._first_keys
 
     @property

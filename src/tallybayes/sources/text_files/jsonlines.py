@@ -38,13 +38,16 @@ def _column(values: list[Any], name: str, path: str, lines: list[int]) -> Any:
 
 
 def first_keys(head: bytes) -> list[str]:
-    """The keys of the first row, of the first bytes of a file; nothing where they hold less."""
-    line = head.removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0]
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return []
-    return list(row) if isinstance(row, dict) else []
+    """The keys of the first rows, of the first bytes of a file; nothing where they hold less than
+    a row."""
+    keys: dict[str, None] = {}
+    for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
+        try:
+            row = json.loads(line) if line.strip() else {}
+        except ValueError:  # the last one is cut off, or reading it explains it
+            break
+        keys.update(dict.fromkeys(row) if isinstance(row, dict) else {})
+    return list(keys)
 
 
 def _rows(path: str, stream: Stream) -> Iterator[tuple[int, int, dict[str, Any]]]:
