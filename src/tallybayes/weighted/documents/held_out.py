@@ -1,9 +1,9 @@
 """Documents in folds: the path of penalties of the ridge, and figures of documents held out.
 
-The penalty is the one of the least Brier score, at the temperature of the least log-loss. The
-log-loss itself is dominated by the few documents of which a prediction is sure and wrong, and
-prefers penalties that are too high where new documents differ more from those learned than these
-from each other.
+The penalty is the one of the least Brier score, at the scale of the least log-loss: a temperature,
+or one factor for the weighted counts and another for the ridge. The log-loss itself is dominated by
+the few documents of which a prediction is sure and wrong, and prefers penalties that are too high
+where new documents differ more from those learned than these from each other.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from scipy.special import log_softmax
 from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.documents.bin_weights import PENALTY, BinWeights, learn_bin_weights
 from tallybayes.weighted.documents.ridge import Features, RidgeProblem, TfidfColumns
+from tallybayes.weighted.documents.scales import HeldOut
 from tallybayes.weighted.rows import twin_folds
 
 __all__ = [
@@ -171,7 +172,7 @@ class PathEnd(NamedTuple):
     penalty : float, optional
         The one that predicts held-out documents best; None for no ridge.
     scale : BinWeights
-        What all scores are multiplied by, and intercepts.
+        What the scores below the ridge, and those of the ridge, are multiplied by, and intercepts.
     a : float32 array (n_documents, n)
         A for this penalty, about.
     figures : DocumentFigures
@@ -191,8 +192,10 @@ class _Fold(NamedTuple):
     out: NDArray[np.bool_]
 
     def scores(self) -> Array:
-        """Of the documents that are held out, float64 (n_documents, n_classes)."""
-        found: Array = self.problem.offset[self.out] + self.problem.ridge_scores[self.out]
+        """Of the documents that are held out, below the ridge and of the ridge, float64
+        (n_documents, n_classes, 2)."""
+        problem, out = self.problem, self.out
+        found: Array = np.stack([problem.offset[out], problem.ridge_scores[out]], axis=2)
         return found
 
 
@@ -212,7 +215,9 @@ def _folds(
     return folds
 
 
-def follow_path(learning: LearningDocuments, features: Features, weights: BinWeights) -> PathEnd:
+def follow_path(
+    learning: LearningDocuments, features: Features, weights: BinWeights, *, sample: bool
+) -> PathEnd:
     """Finds the penalty that predicts documents best that are held out.
 
     Parameters
@@ -221,83 +226,28 @@ def follow_path(learning: LearningDocuments, features: Features, weights: BinWei
     features : Features
     weights : BinWeights
         Of all documents, where learning starts.
+    sample : bool
+        Whether the ridge will be fitted on more documents than these.
     """
     documents, y = learning.documents, learning.y
     columns = TfidfColumns.of(documents, documents.tf, features)
     tenth = learning.folds(2 * FOLDS)
     folds = _folds(learning, tenth, columns, weights)
     rows = np.concatenate([np.flatnonzero(fold.out) for fold in folds])
-    out = _Scored(y[rows], learning.weight[rows], tenth[rows] % 2 == 0)
-    steps, states = [], []
+    out = HeldOut(y[rows], learning.weight[rows], tenth[rows] % 2 == 0, sample)
+    steps, ends, least = [], [], np.inf
     for penalty in (None, *PENALTIES):
         if penalty is not None:
             for fold in folds:
                 fold.problem.solve(penalty)
-        states.append(folds[0].problem.a)
-        steps.append(out.scaled(np.concatenate([fold.scores() for fold in folds])))
-        if steps[-1].brier > RISE * min(step.brier for step in steps):
+        found = out.scaled(np.concatenate([fold.scores() for fold in folds]))
+        steps += found
+        ends += [(penalty, folds[0].problem.a)] * len(found)
+        least = min(least, found[0].brier)
+        if found[0].brier > RISE * least:
             break
     best = int(np.argmin([step.brier for step in steps]))
-    penalty = PENALTIES[best - 1] if best else None
+    penalty, a = ends[best]
     by_others = out.by_the_choice_of_others(steps)
     figures = DocumentFigures.of(by_others, out.y, out.weight if learning.weighted else None)
-    return PathEnd(penalty, steps[best].scale, states[best], figures)
-
-
-class _Step(NamedTuple):
-    """Held-out documents under one penalty.
-
-    Parameters
-    ----------
-    scale : BinWeights
-        Learned on all of them.
-    brier : float
-        Mean Brier score at this scale.
-    halves : float64 array (2, n_documents, n_classes)
-        log P by the scale that is learned on the first half, and on the second.
-    """
-
-    scale: BinWeights
-    brier: float
-    halves: Array
-
-
-class _Scored(NamedTuple):
-    """Documents that are held out, in two halves."""
-
-    y: NDArray[np.int32]
-    weight: Array
-    half: NDArray[np.bool_]
-
-    def brier(self, log_proba: Array) -> Array:
-        """Σ_k (P_k − [k = y])² of each document, times its weight."""
-        gap = np.exp(log_proba)
-        gap[np.arange(len(self.y)), self.y] -= 1.0
-        found: Array = self.weight * np.einsum("ik,ik->i", gap, gap)
-        return found
-
-    def _scale(self, scores: Array, some: NDArray[np.bool_], start: BinWeights) -> BinWeights:
-        if not some.any():
-            return start
-        y, weight = self.y[some], self.weight[some]
-        return learn_bin_weights(scores[some][:, :, None], y, weight, start)[0]
-
-    def scaled(self, scores: Array) -> _Step:
-        """Learns by how much scores are too sure."""
-        start = BinWeights(np.ones(1), np.zeros(scores.shape[1]))
-        every = np.ones(len(self.y), dtype=bool)
-        scale = self._scale(scores, every, start)
-        by_half = [self._scale(scores, some, scale) for some in (self.half, ~self.half)]
-        sums = scores[:, :, None]
-        brier = self.brier(log_softmax(scale.scores(sums), axis=1)).sum()
-        halves = [log_softmax(of_half.scores(sums), axis=1) for of_half in by_half]
-        return _Step(scale, float(brier / self.weight.sum()), np.stack(halves))
-
-    def by_the_choice_of_others(self, steps: list[_Step]) -> Array:
-        """log P of each half by the penalty and the scale that are best for the other half."""
-        found: Array = np.empty_like(steps[0].halves[0])
-        for learned_on, chosen in enumerate((self.half, ~self.half)):
-            own = [step.halves[learned_on] for step in steps]
-            losses = [float(self.brier(each)[chosen].sum()) for each in own]
-            found[~chosen] = own[int(np.argmin(losses))][~chosen]
-        return found
+    return PathEnd(penalty, steps[best].scale, a, figures)

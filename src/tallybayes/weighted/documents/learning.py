@@ -168,7 +168,8 @@ def finished(
     total = float(table.documents.sum())
     features = Features.of(table.frequency, total, MOST_COEFFICIENTS // k)
     rows, _ = some_documents(documents, y, k, PATH)
-    penalty, scale, a, figures = follow_path(learning.take(rows), features, weights)
+    path = follow_path(learning.take(rows), features, weights, sample=len(rows) < len(y))
+    penalty, scale, a, figures = path
     if penalty is None:
         return LearnedDocuments(reading, weights, None, figures)
     columns = TfidfColumns.of(documents, documents.tf, features)
@@ -177,7 +178,7 @@ def finished(
     begin[rows] = a
     problem.start_at(begin)
     problem.solve(penalty)
-    by = float(scale.weights[0])
+    by, by_ridge = map(float, scale.weights)
     scaled = BinWeights(by * weights.weights, by * weights.intercept + scale.intercept)
-    found = Ridge(penalty, features, np.float32(by) * problem.coefficients())
+    found = Ridge(penalty, features, np.float32(by_ridge) * problem.coefficients())
     return LearnedDocuments(reading, scaled, found, figures)
