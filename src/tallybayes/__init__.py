@@ -39,6 +39,8 @@ _HOME = {
     "load": "tallybayes.estimators.persistence.model_files",
     "register_family": "tallybayes.families.registry",
     "set_num_threads": "tallybayes.engines.threads",
+    "sql": "tallybayes.sources.databases.opening",
+    "table": "tallybayes.sources.databases.opening",
     "update": "tallybayes.bayes",
 }
 
@@ -61,6 +63,8 @@ __all__ = [
     "load",
     "register_family",
     "set_num_threads",
+    "sql",
+    "table",
     "update",
 ]
 

@@ -14,6 +14,7 @@ from tallybayes.estimators.tables.naive_bayes import NaiveBayes
 from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
 from tallybayes.estimators.text.text_nb import TextNB
 from tallybayes.families.registry import register_family
+from tallybayes.sources.databases.opening import sql, table
 
 __all__ = [
     "BernoulliNB",
@@ -34,6 +35,8 @@ __all__ = [
     "load",
     "register_family",
     "set_num_threads",
+    "sql",
+    "table",
     "update",
 ]
 

@@ -6,8 +6,11 @@ folder of its own, and a line in the registry.
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import tempfile
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -18,6 +21,8 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 
+import tallybayes
+from servers.postgres import need_programs, running
 from tallybayes.engines.contract import JointCells, Labels
 from tallybayes.engines.groups import joint_cells, merged_tables
 from tallybayes.engines.memory.engine import MemoryEngine
@@ -38,6 +43,9 @@ ENGINES = [
     "arrow files",
     "lazy frame",
     "dataset",
+    "duckdb sql text",
+    "duckdb file",
+    "postgres",
 ]
 
 
@@ -164,6 +172,40 @@ def _dataset(table: pa.Table):
     return pyarrow.dataset.dataset(_halves(table))
 
 
+# ---- databases -----------------------------------------------------------------------------------
+def _sql_text(table: pa.Table):
+    connection = duckdb.connect()
+    connection.register("given", table)
+    connection.execute("CREATE TABLE stored AS SELECT * FROM given")
+    return tallybayes.sql("SELECT * FROM stored;", connection)
+
+
+def _database_file(table: pa.Table):
+    path = _folder() / "rows.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.register("given", table)
+        connection.execute('CREATE TABLE "a table" AS SELECT * FROM given')
+    return tallybayes.table("a table", path)
+
+
+_server = ExitStack()  # the server of the tests that run over engines, and a connection to it
+atexit.register(_server.close)
+
+
+@cache
+def _connected():
+    from adbc_driver_postgresql import dbapi
+
+    need_programs()
+    return _server.enter_context(dbapi.connect(_server.enter_context(running()).url()))
+
+
+def _postgres(table: pa.Table):
+    with _connected().cursor() as cursor:
+        cursor.adbc_ingest("Rows of it", table, mode="replace")
+    return tallybayes.table("Rows of it", _connected())
+
+
 STREAMS = {
     "batches": _batches,
     "parquet": _parquet,
@@ -171,6 +213,9 @@ STREAMS = {
     "arrow files": _arrow_files,
     "lazy frame": lambda table: pl.from_arrow(table).lazy(),
     "dataset": _dataset,
+    "duckdb sql text": _sql_text,
+    "duckdb file": _database_file,
+    "postgres": _postgres,
 }
 
 

@@ -23,6 +23,8 @@ def is_text(kind: Any) -> bool:
 def _kind(kind: Any) -> str | None:
     if pa.types.is_dictionary(kind):
         return None if _kind(kind.value_type) is None else "category"
+    if pa.types.is_interval(kind):  # of months and days, which have no common length
+        return None
     if pa.types.is_nested(kind):
         return "mixed" if is_mixed(kind) else None
     tests = {

@@ -45,7 +45,18 @@ def is_source(x: Any) -> bool:
     )
 
 
-def source_of(x: Any) -> Source:
+def _is_database(x: Any) -> bool:
+    """Whether x is the URL of a database, or the path of a file that is one."""
+    if not isinstance(x, str | os.PathLike):
+        return False
+    from tallybayes.sources.databases.duckdb import is_file
+    from tallybayes.sources.databases.names import is_url
+
+    where = os.fspath(x)
+    return is_url(where) or is_file(where)
+
+
+def source_of(x: Any, *, sql: str | None = None, table: str | None = None) -> Source:
     """The source that x is.
 
     Parameters
@@ -53,6 +64,9 @@ def source_of(x: Any) -> Source:
     x : path, folder, pattern or list of them; pyarrow.RecordBatchReader or another object with
         ``__arrow_c_stream__``; iterator of record batches; pyarrow.dataset.Dataset;
         polars.LazyFrame; or Source
+    sql, table : str, optional
+        A query, or the name of a table, where x is a database: a DuckDB file, the URL of a
+        PostgreSQL database, or a connection.
 
     Raises
     ------
@@ -61,6 +75,10 @@ def source_of(x: Any) -> Source:
     TypeError
         If it is none of these.
     """
+    if sql is not None or table is not None or _is_database(x):
+        from tallybayes.sources.databases.opening import rows_at
+
+        return rows_at(x, sql, table)
     if _has_contract(x):
         source: Source = x
         return source

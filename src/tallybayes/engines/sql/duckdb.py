@@ -1,7 +1,4 @@
-"""Sources in DuckDB: tables, SQL text, relations, files and data frames, read anew each time.
-
-DuckDB is imported here only, on first use.
-"""
+"""Sources in DuckDB: tables, SQL text, relations, files and data frames, read anew each time."""
 
 from __future__ import annotations
 
@@ -10,21 +7,23 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 from tallybayes.engines.contract import Condition
-from tallybayes.engines.sql.statement import Bound, SQLColumn, Values, Written, quoted
+from tallybayes.engines.sql.statement import Bound, SQLColumn, Values, Written
+from tallybayes.sources.databases.duckdb import library, need_one_select
+from tallybayes.sources.databases.names import quoted_path
 
 __all__ = ["DuckDBSource"]
 
 BATCH = 1 << 17  # rows that are scored at once
 
 NAME = "tallybayes_source"  # what a frame or a relation is called in a statement
-PLAIN_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 QUERY = re.compile(r'\s*(\(|(select|from|with|values|table|pivot|unpivot)[\s("*])', re.IGNORECASE)
 READERS = {".parquet": "read_parquet", ".pq": "read_parquet", ".csv": "read_csv"}
 READERS |= {".tsv": "read_csv", ".csv.gz": "read_csv", ".tsv.gz": "read_csv"}
+
+PARTS = "source= and where= have to be parts of"
 
 RENAMED = re.compile(r"(.+)_\d+", re.DOTALL)  # what DuckDB calls a column whose name is taken
 
@@ -42,17 +41,6 @@ KINDS |= {
     f"{u}{size}INT": "integer" for u in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")
 }
 KINDS |= {"INTEGER": "integer", "UINTEGER": "integer"}
-
-
-def _duckdb() -> ModuleType:
-    try:
-        import duckdb
-    except ImportError as error:
-        raise ImportError(
-            "LazyNaiveBayes counts in DuckDB, which is not installed: pip install "
-            "'tallybayes[duckdb]', or pip install duckdb"
-        ) from error
-    return duckdb
 
 
 def _kind(sql_type: str) -> str | None:
@@ -120,7 +108,7 @@ class DuckDBSource:
     """
 
     def __init__(self, source: Any, connection: Any = None) -> None:
-        self._library = _duckdb()
+        self._library = library()
         self._source = source
         self._connection = connection
         self._text: str | None = None  # of a file, table or query
@@ -165,8 +153,7 @@ class DuckDBSource:
             )
         if query:
             return f"(\n{given.rstrip().rstrip(';')}\n)", True
-        parts = given.split(".") if PLAIN_NAME.fullmatch(given) else [given]
-        return ".".join(map(quoted, parts)), False
+        return quoted_path(given), False
 
     @contextmanager
     def _opened(self) -> Iterator[_Opened]:
@@ -182,7 +169,7 @@ class DuckDBSource:
                 yield _Opened(None, self._source, NAME, self._once)
             elif self._connection is not None and self._text is not None:
                 rows = f"SELECT * FROM {self._text}"
-                self._need_one_select(rows)
+                need_one_select(rows, PARTS)
                 relation = self._connection.sql(rows)
                 yield _Opened(self._connection, relation, self._text, self._once)
             else:
@@ -197,15 +184,6 @@ class DuckDBSource:
                 f"DuckDB cannot count the evidence. {str(error).strip()}\nCheck source=, where= "
                 "and the families that columns= declares."
             ) from error
-
-    def _need_one_select(self, text: str) -> None:
-        """Raises ValueError where text, of which users wrote a part, does more than read."""
-        found = self._library.extract_statements(text)
-        if len(found) != 1 or found[0].type != self._library.StatementType.SELECT:
-            raise ValueError(
-                "source= and where= have to be parts of one SELECT statement; with them the "
-                f"statement is {text!r}"
-            )
 
     def columns(self) -> dict[str, SQLColumn]:
         """The columns that it has now, by name. No row is read.
@@ -309,7 +287,7 @@ class DuckDBSource:
         bound = Bound(given)
         values: Values = Written() if opened.connection is None else bound
         self.statement = text = write(opened.text, opened.once, values)
-        self._need_one_select(text)
+        need_one_select(text, PARTS)
         if opened.connection is None:
             return opened.relation.query(NAME, text)
         return opened.connection.sql(text, params=bound.values)

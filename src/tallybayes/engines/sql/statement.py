@@ -15,6 +15,7 @@ import numpy as np
 
 from tallybayes.engines.contract import SourceColumn
 from tallybayes.engines.sampling import FACTORS, SHIFTS
+from tallybayes.sources.databases.names import quoted
 from tallybayes.tables.columns import LARGEST, text_of_days, text_of_number
 
 __all__ = [
@@ -29,24 +30,10 @@ __all__ = [
     "grid_sizes_statement",
     "grid_statement",
     "joint_statement",
-    "quoted",
     "sample_statement",
 ]
 
 MICROSECONDS = 86_400_000_000  # a day
-
-
-def quoted(name: str) -> str:
-    """A name as an SQL identifier.
-
-    Raises
-    ------
-    ValueError
-        For the character NUL, which ends a statement wherever it stands.
-    """
-    if "\0" in name:
-        raise ValueError(f"{name!r} holds the character NUL, which no name in SQL can: rename it")
-    return '"' + name.replace('"', '""') + '"'
 
 
 # ---- values --------------------------------------------------------------------------------------

@@ -17,13 +17,14 @@ from tallybayes.sources.opening.faults import explained
 from tallybayes.sources.text_files.batch import grouped
 from tallybayes.tables import arrow
 
-__all__ = ["ArrowFile", "Batches"]
+__all__ = ["ArrowFile", "Batches", "parts_of"]
 
 ROWS = 1 << 17  # of a batch that a database gives
 LEAST = CELLS >> 3  # values of a part, but for the last: each costs something by itself
 
 
-def _parts(batches: Iterable[Any], names: list[str], where: str) -> Iterator[Part]:
+def parts_of(batches: Iterable[Any], names: list[str], where: str) -> Iterator[Part]:
+    """Record batches, of which these columns are read, as parts that are large enough."""
     rows = (batch.select(names) for batch in batches)
     for group in grouped(rows, lambda batch: batch, LEAST):
         yield Part(partial(arrow.read, pa.Table.from_batches(group)), where)
@@ -98,7 +99,7 @@ class Batches:
         self._begun = True
         wanted = names_read(self.schema, names, self.name)
         with explained(self.name, "Arrow"):
-            yield from _parts(self._batches(), wanted, self.name)
+            yield from parts_of(self._batches(), wanted, self.name)
 
 
 class ArrowFile:
@@ -141,4 +142,4 @@ class ArrowFile:
     ) -> Iterator[Part]:
         wanted = names_read(self.schema, names, self.name)
         with explained(self.name, "Arrow"), self._opened() as file:
-            yield from _parts(self._reader(file)[1], wanted, self.name)
+            yield from parts_of(self._reader(file)[1], wanted, self.name)

@@ -1,0 +1,1 @@
+"""Rows in databases: DuckDB, and PostgreSQL or others by ADBC."""

@@ -1,0 +1,103 @@
+"""DuckDB: connections to it, and database files. The library is imported here only, on first
+use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+from tallybayes.sources.databases.names import quoted
+
+__all__ = ["DuckDB", "is_file", "library", "need_one_select"]
+
+ROWS = 1 << 17  # of a batch
+MAGIC = b"DUCK"  # after a checksum of 8 bytes
+
+
+def library() -> ModuleType:
+    """The module ``duckdb``.
+
+    Raises
+    ------
+    ImportError
+        If it is not installed.
+    """
+    try:
+        import duckdb
+    except ImportError as error:
+        raise ImportError(
+            "this source is read by DuckDB, which is not installed: pip install "
+            "'tallybayes[duckdb]', or pip install duckdb"
+        ) from error
+    return duckdb
+
+
+def is_file(path: str) -> bool:
+    """Whether a file is a database of DuckDB."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(12)[8:] == MAGIC
+    except OSError:
+        return False
+
+
+def need_one_select(text: str, what: str) -> None:
+    """Raises ValueError, with `what` in it, where text does more than one SELECT statement does."""
+    duckdb = library()
+    found = duckdb.extract_statements(text)
+    if len(found) != 1 or found[0].type != duckdb.StatementType.SELECT:
+        raise ValueError(f"{what} one SELECT statement; the statement is {text!r}")
+
+
+class DuckDB:
+    """A database of DuckDB.
+
+    Parameters
+    ----------
+    connection : duckdb.DuckDBPyConnection or str
+        A connection, whose open transaction is the one that reads; or the path of a database file,
+        which is opened for each reading, and for reading only.
+    """
+
+    def __init__(self, connection: Any) -> None:
+        self._library = library()
+        self._given = connection
+        self.name = connection if isinstance(connection, str) else "the DuckDB connection"
+        self.errors: tuple[type[Exception], ...] = (self._library.Error,)
+
+    @contextmanager
+    def connected(self) -> Iterator[Any]:
+        """A connection, for as long as it is used."""
+        if not isinstance(self._given, str):
+            yield self._given
+            return
+        with self._library.connect(self._given, read_only=True) as own:
+            yield own
+
+    def message(self, error: Exception) -> str:
+        """What the library says of an error, with what to do about it."""
+        text = str(error).strip()
+        if "different configuration" in text or "Could not set lock" in text:
+            text += ". Close the connection that writes to the file, or give that connection"
+        return text
+
+    def schema(self, rows: str) -> Any:
+        """The Arrow schema of what stands after FROM."""
+        statement = f"SELECT * FROM {rows}"
+        need_one_select(statement, "SQL text has to be")
+        with self.connected() as connection:
+            return connection.sql(statement).limit(0).to_arrow_reader(1).schema
+
+    def batches(self, rows: str, schema: Any) -> Iterator[Any]:
+        """The rows as Arrow record batches, with these columns."""
+        chosen = ", ".join(map(quoted, schema.names))
+        with self.connected() as connection:
+            yield from connection.sql(f"SELECT {chosen} FROM {rows}").to_arrow_reader(ROWS)
+
+    def tables(self) -> list[str]:
+        """The names of its tables and views."""
+        with self.connected() as connection:
+            asked = "SELECT table_name FROM information_schema.tables ORDER BY table_name"
+            return [name for (name,) in connection.sql(asked).fetchall()]

@@ -1,0 +1,97 @@
+"""The rows of a table or query in a database, as a source."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from tallybayes.errors import SourceError
+from tallybayes.sources.arrow_types import columns_of, names_read
+from tallybayes.sources.batches.streams import parts_of
+from tallybayes.sources.contract import Part, SourceColumn
+
+__all__ = ["Database", "DatabaseRows"]
+
+
+class Database(Protocol):
+    """What answers SQL."""
+
+    name: str
+    errors: tuple[type[Exception], ...]
+
+    def schema(self, rows: str) -> Any:
+        """The Arrow schema of what stands after FROM."""
+
+    def batches(self, rows: str, schema: Any) -> Iterator[Any]:
+        """The rows as Arrow record batches, with these columns."""
+
+    def tables(self) -> list[str]:
+        """The names of its tables and views."""
+
+    def message(self, error: Exception) -> str:
+        """What the database says of an error."""
+
+
+class DatabaseRows:
+    """The rows of a table or query, read anew each time, by one statement.
+
+    Parameters
+    ----------
+    database : Database
+    rows : str
+        What stands after FROM.
+    name : str
+        What messages call it.
+    """
+
+    once = False
+
+    def __init__(self, database: Database, rows: str, name: str) -> None:
+        self.database, self.rows, self.name = database, rows, name
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+    @cached_property
+    def schema(self) -> Any:
+        """Its columns when it was first looked at, as an Arrow schema.
+
+        Raises
+        ------
+        SourceError
+            If it cannot be read.
+        """
+        with self._explained():
+            return self.database.schema(self.rows)
+
+    def columns(self) -> dict[str, SourceColumn]:
+        return columns_of(self.schema)
+
+    def record_batches(self, names: Sequence[str] | None = None) -> Iterator[Any]:
+        """The rows as Arrow record batches, with these columns or all."""
+        with self._explained():
+            schema = self.schema
+            if names is not None:
+                schema = pa.schema([schema.field(name) for name in names])
+            yield from self.database.batches(self.rows, schema)
+
+    def parts(
+        self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
+    ) -> Iterator[Part]:
+        wanted = names_read(self.schema, names, self.name)
+        yield from parts_of(self.record_batches(wanted), wanted, self.name)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Errors of the database become SourceError, with its name."""
+        try:
+            yield
+        except (SourceError, ImportError):
+            raise
+        except (*self.database.errors, OSError, pa.ArrowException) as error:
+            said = self.database.message(error)
+            raise SourceError(f"{self.name} cannot be read: {said}") from error
