@@ -199,6 +199,34 @@ def rule(noise):
     return (table[:500], y[:500]), (table[500:], y[500:])
 
 
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_class_of_one_row_or_two_is_not_certain_for_others(n):
+    """A part without a row of the class, or with one that leave-one-out takes out, would fit
+    weights to a class without counts, and its tables would then be given those of all rows."""
+    (table, y), (test, fresh) = rule(0)
+    y = y.copy()
+    y[:n] = 3
+    columns, rows, classes = cells_of(table, y)
+    learned = learn(columns, rows, classes)
+    read = read_table(test).columns
+    p = proba(learned, np.stack([c.codes(read[c.name]) for c in columns]))
+    assert (p[:, 3] < 0.5).all()
+    assert learned.tested.tolist() == list(range(len(y)))
+    own = learned.log_proba[np.arange(len(y)), rows.y]
+    assert -np.mean(own + learned.gained) == pytest.approx(loss(p, fresh), rel=0.35)
+    assert own[rows.y == 3].max() < np.log(0.5)
+
+
+@pytest.mark.parametrize(("rows_of_class", "parts"), [(1, None), (2, None), (2, 2), (3, 2)])
+def test_where_no_class_has_rows_to_spare_each_row_is_predicted(rows_of_class, parts):
+    y = np.repeat(np.arange(24 // rows_of_class), rows_of_class)
+    table = pd.DataFrame({"x": np.arange(24.0), "s": [f"v{k}" for k in y]})
+    columns, rows, classes = cells_of(table, y)
+    learned = learn(columns, rows, classes, FitOptions(parts=parts))
+    assert learned.tested.tolist() == list(range(24))
+    assert np.isfinite(learned.log_proba).all()
+
+
 def used(learned):
     """The columns that have a weight or a pair in any part."""
     names = [column.name for column in learned.columns]

@@ -50,9 +50,11 @@ from tallybayes.weighted.terms.term_scores import log_normalised
 __all__ = ["PARTS", "averaged"]
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 PARTS = 5
 SALT = 4  # of the parts
+STAY = 2  # rows of a class that each part keeps at least; with one, leave-one-out has none
 OF_ALL = 0.5  # of the model: the fit of all rows
 NEAR = 20.0  # nats left of all: corrections are tried first, and all pairs only after them
 FEW = 20_000  # rows up to which all of this is tried; of more rows what is near the best is enough
@@ -90,9 +92,9 @@ def averaged(
         found = _without_noise(search, found)
     trust = found.judge.trust(found.verdict)
     if trust == 0.0:
-        tested = found.judge.tested
+        tested = np.append(found.judge.tested, search.spared)
         return Averaged.of_one(replace(nothing_learned(columns, p, len(tested)), tested=tested))
-    return _mean(columns, found, search.of_all(found), p, trust)
+    return _mean(columns, found, search.of_all(found), search.spared, p, trust)
 
 
 class _Search:
@@ -112,8 +114,11 @@ class _Search:
         self.columns, self.rows, self.p, self.options = columns, rows, p, options
         self.few = rows.n <= FEW
         n_folds = PARTS if n_parts is None else n_parts
-        fold = rows.folds(n_folds, SALT)
-        self.kept = [fold != f for f in range(1 if n_parts is None and not self.few else n_folds)]
+        fold, n = rows.folds(n_folds, SALT), 1 if n_parts is None and not self.few else n_folds
+        rare = _rare(rows, fold)
+        self.kept = [rare | (fold != f) for f in range(n)]
+        self.spared = np.flatnonzero(rare & (fold < n))
+        """The rows that would be left out were their classes not so rare."""
         self.everything = np.full(rows.n, True)
         self.among: list[tuple[str, str]] | None = None
         self.whole: PartFit | None = None
@@ -171,6 +176,21 @@ class _Search:
         return found.corrected_alike(self.whole)
 
 
+def _rare(rows: LearningRows, part: Index) -> NDArray[np.bool_]:
+    """The rows of classes of which some part would keep fewer than `STAY` rows.
+
+    Whatever a part has learned from, its tables hold the counts of all rows in the end. Weights
+    that were fitted to a class without rows do not suit a class that has one: it would be almost
+    certain for all rows like it. So no part leaves a row of such a class out.
+    """
+    here, n_parts = rows.weight > 0.0, int(part.max()) + 1
+    of_class = np.bincount(rows.y[here], minlength=rows.n_classes)
+    at = rows.y[here] * np.intp(n_parts) + part[here]
+    left_out = np.bincount(at, minlength=rows.n_classes * n_parts).reshape(-1, n_parts)
+    rare: NDArray[np.bool_] = (of_class < left_out.max(axis=1) + STAY)[rows.y]
+    return rare
+
+
 def _without_noise(search: _Search, found: Way) -> Way:
     """The way that was found, or one without the columns that look like noise, where it is clearly
     better.
@@ -196,9 +216,18 @@ def _without_noise(search: _Search, found: Way) -> Way:
 
 
 def _mean(
-    columns: list[ColumnCells], found: Way, whole: PartFit, p: Array, trust: float
+    columns: list[ColumnCells],
+    found: Way,
+    whole: PartFit,
+    spared: Index,
+    p: Array,
+    trust: float,
 ) -> Averaged:
-    """The mean of the parts and of the fit to all rows, shrunken toward the class shares."""
+    """The mean of the parts and of the fit to all rows, shrunken toward the class shares.
+
+    Rows that no part could leave out are predicted by the fit of all rows without corrections,
+    which have seen them; each is taken out of the counts.
+    """
     judge, fits = found.judge, [*found.fits, whole]
     shares = np.append(np.full(len(found.fits), (1.0 - OF_ALL) / len(found.fits)), OF_ALL)
     log_proba = judge.tempered(found.log_proba, trust)
@@ -211,13 +240,14 @@ def _mean(
     of_parts: Array = reduce(np.add, members) / len(members)
     gained = _ambiguity((1.0 - OF_ALL) * of_parts + OF_ALL * of_all)
     gained += OF_ALL * _ambiguity(of_parts)
+    of_spared = judge.tempered(log_normalised(whole.scores[spared]), trust)
     return Averaged(
         columns=columns,
         parts=in_threads(lambda fit: shrunk(fit.result(), p, trust), fits),
         shares=shares,
-        tested=judge.tested,
-        log_proba=log_proba,
-        gained=np.minimum(gained, -own),
+        tested=np.append(judge.tested, spared),
+        log_proba=np.concatenate([log_proba, of_spared]),
+        gained=np.append(np.minimum(gained, -own), np.zeros(len(spared))),
     )
 
 
