@@ -202,7 +202,9 @@ def _without_noise(search: _Search, found: Way) -> Way:
     noise: set[int] = set()
     while found.loss < PREDICTED * found.judge.loss_of_shares:
         least = found.loss - max(HARMS, NOTICEABLY * found.loss)
-        more = {j for j in found.weak_columns(WEAK) if found.loss_without(j) < least}
+        weak = found.weak_columns(WEAK)
+        losses = in_threads(found.loss_without, weak)
+        more = {j for j, loss in zip(weak, losses, strict=True) if loss < least}
         noise |= more
         if not more or len(noise) == len(search.columns):
             return found

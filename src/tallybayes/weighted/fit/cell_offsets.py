@@ -4,7 +4,7 @@ corrected, how they are numbered, on how many rows, and their offsets under one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -279,6 +279,13 @@ class CorrectedCells:
     def feasible(self) -> bool:
         """Whether there is a cell to correct, and not too many."""
         return bool(self.maps) and self.n * self.n_classes <= MAX_VALUES
+
+    def among(self, terms: Collection[int], corrections: Array) -> tuple[CorrectedCells, Array]:
+        """The cells of some terms alone, and their rows of corrections (n, n_classes)."""
+        each = np.split(corrections, self._start[1:-1])
+        kept = [i for i, (t, _) in enumerate(self.maps) if t in terms]
+        some = CorrectedCells([self.maps[i] for i in kept], self.n_classes)
+        return some, np.concatenate([corrections[:0], *(each[i] for i in kept)])
 
     def learning_rows(self, rows: LearningRows) -> tuple[Index, Array]:
         """A sample of rows that corrections are learned on; see `sampled`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,17 +174,20 @@ class PartFit:
         """S of the rows left out, corrected, without a column and its pairs."""
         part, learned = self.part, self.learned
         if column not in part.selected:
-            return self.scores_of(part.tested)
+            return self._scores_left_out
         j, d = part.selected.index(column), len(learned.columns)
         pairs = [t for t, pair in enumerate(learned.pairs, d) if j in (pair.first, pair.second)]
         terms = [j, *pairs]
         said = part.rounds.said_of_others(learned.weights, terms, part.tested)
-        scores = self.scores[part.tested] - said
         if self.cells is not None and self.corrections is not None:
-            numbered = part.rounds.numbered(self.cells, part.tested)
-            numbered[:, [t in terms for t, _ in self.cells.maps]] = -1
-            scores += added(self.corrections, numbered)
-        return scores
+            cells, corrections = self.cells.among(terms, self.corrections)
+            said += added(corrections, part.rounds.numbered(cells, part.tested))
+        return self._scores_left_out - said
+
+    @cached_property
+    def _scores_left_out(self) -> Array:
+        """S of the rows left out, corrected."""
+        return self.scores_of(self.part.tested)
 
     def result(self) -> Learned:
         """What was learned, of all columns, corrected, with the counts of all rows."""

@@ -180,19 +180,23 @@ class RowScores:
             yield part, scores
 
     def _add(self, part: slice, by_class: Array, into: Array) -> None:
-        """Adds what terms with these weights say of some rows to their scores."""
+        """Adds what terms with these weights say of some rows to their scores; terms that weigh 0
+        say nothing."""
         y, removed = self.rows.y[part], self.rows.removed[part]
-        cells, threads = self.rows.cells[:, part], get_num_threads()
-        for t, table in enumerate(self.tables):
-            codes, w = cells[t], by_class[t]
-            _kernels.add_column(
-                codes, y, removed, table.smoothed, self.share, LEAST, w, into, threads
-            )
-        for pair, w in zip(self.pairs, by_class[len(self.tables) :], strict=True):
-            codes, proba = pair.term.codes(cells), pair.proba[part]
-            _kernels.add_pair(
-                codes, y, removed, proba, pair.C, pair.E, pair.prior, w, into, threads
-            )
+        cells, threads, d = self.rows.cells[:, part], get_num_threads(), len(self.tables)
+        for t in np.flatnonzero(by_class.any(axis=1)).tolist():
+            w = by_class[t]
+            if t < d:
+                smoothed = self.tables[t].smoothed
+                _kernels.add_column(
+                    cells[t], y, removed, smoothed, self.share, LEAST, w, into, threads
+                )
+            else:
+                pair = self.pairs[t - d]
+                codes, proba = pair.term.codes(cells), pair.proba[part]
+                _kernels.add_pair(
+                    codes, y, removed, proba, pair.C, pair.E, pair.prior, w, into, threads
+                )
 
     def said(self, weights: Weights, terms: list[int]) -> Array:
         """What some terms with these weights say of the rows, float64 (n_rows, n_classes)."""
