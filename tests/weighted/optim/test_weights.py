@@ -13,7 +13,13 @@ from tallybayes.weighted.optim import weights as shared
 from tallybayes.weighted.optim.class_weights import class_weights
 from tallybayes.weighted.optim.descent import Cholesky
 from tallybayes.weighted.optim.loss import Loss
-from tallybayes.weighted.optim.weights import penalty_takes, shared_weights
+from tallybayes.weighted.optim.weights import (
+    learn_weights,
+    nearly_is_final,
+    penalty_takes,
+    shared_weights,
+)
+from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.terms.term_scores import Terms, Weights
 
 shapes = given(
@@ -110,6 +116,23 @@ def test_a_hessian_of_some_rows_leads_to_the_same_weights(seed, n, d, n_classes,
     losses = [loss.shared(np.concatenate([f.terms, f.offsets]))[0] for f in (whole, found, near)]
     assert losses[1] == pytest.approx(losses[0], rel=1e-5, abs=1e-4)
     assert losses[2] <= losses[0] + 5.0  # about as near as the few rows say
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n", [40, 6000])
+def test_what_is_learned_nearly_is_final_or_is_learned_again(n_classes, n):
+    rng = np.random.default_rng(n)
+    terms, y = Terms(n_classes, n), rng.integers(0, n_classes, n).astype(np.int32)
+    for _ in range(5):
+        z = rng.normal(size=(n_classes, n)) + 0.3 * (y == np.arange(n_classes)[:, None])
+        terms.add((z - z.mean(axis=0)).astype(np.float32), pair=False)
+    rows = LearningRows(np.zeros((0, n), dtype=np.int32), y, np.ones(n), n_classes)
+    log_share = np.full(n_classes, -np.log(n_classes))
+    said = terms, rows, None, log_share
+    near = learn_weights(*said, nearly=True, validated=False)
+    final = learn_weights(terms, rows, near, log_share, penalty=near.scale)
+    assert nearly_is_final(terms, n, by_class=True) is (n == 40)
+    np.testing.assert_allclose(near.by_class(), final.by_class(), atol=1e-3 if n == 40 else 0.05)
 
 
 def test_what_a_penalty_takes_is_what_the_likelihood_gains_without_it():

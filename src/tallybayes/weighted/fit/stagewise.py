@@ -20,7 +20,7 @@ from tallybayes.weighted.fit.cell_offsets import (
 )
 from tallybayes.weighted.fit.learned import Learned
 from tallybayes.weighted.fit.options import FitOptions
-from tallybayes.weighted.optim.weights import learn_weights
+from tallybayes.weighted.optim.weights import learn_weights, nearly_is_final
 from tallybayes.weighted.rows import LearningRows, sampled
 from tallybayes.weighted.terms.column_tables import NULL_TERM, ColumnTable, column_values
 from tallybayes.weighted.terms.pair_search import Pairs
@@ -223,7 +223,8 @@ class Rounds:
     def fitted(self) -> tuple[Learned, Array]:
         """The terms there are with their weights, which predict no row yet; and S of all rows,
         float64 (n_rows, n_classes)."""
-        self.weights = self.learn_weights(self.weights, self.weights.scale)
+        if not nearly_is_final(self.terms, self.sample.n, by_class=self.by_class):
+            self.weights = self.learn_weights(self.weights, self.weights.scale)
         tables, weights = self.rest.tables, self.weights
         weights.terms[: len(tables)][self.is_null] = 0.0
         weights.deviations[:, : len(tables)][:, self.is_null] = 0.0

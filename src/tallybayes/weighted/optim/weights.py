@@ -25,6 +25,7 @@ from tallybayes.weighted.terms.term_scores import Terms, Weights, scores_of
 __all__ = [
     "Weights",
     "learn_weights",
+    "nearly_is_final",
     "penalty_takes",
     "shared_weights",
 ]
@@ -145,9 +146,7 @@ def learn_weights(
     pair = np.array(terms.pair, dtype=bool)
     values = terms.values
     scale = start.scale if penalty is None else penalty
-    worth = OF_A_ROW * rows.n if nearly and rows.n > MANY else WORTH
-    if deviating and d * n_classes > MANY_WEIGHTS:
-        worth = max(worth, OF_MANY if not nearly else NEARLY)
+    worth = _tolerance(terms, rows.n, by_class=by_class, nearly=nearly)
     loss = Loss(values, rows.y, rows.weight, pair, log_share, scale)
     if penalty is None and validated and rows.n >= FEWEST:
         if not deviating:
@@ -159,6 +158,22 @@ def learn_weights(
         start = _validated(values, rows, pair, start, log_share, deviating, tried)
         loss = Loss(values, rows.y, rows.weight, pair, log_share, start.scale)
     return _solved(loss, start, deviating, worth)
+
+
+def _tolerance(terms: Terms, n_rows: int, *, by_class: bool, nearly: bool) -> float:
+    """What the last step may gain, in nats."""
+    worth = OF_A_ROW * n_rows if nearly and n_rows > MANY else WORTH
+    if by_class and terms.n_classes > 2 and len(terms) * terms.n_classes > MANY_WEIGHTS:
+        worth = max(worth, OF_MANY)
+    return worth
+
+
+def nearly_is_final(terms: Terms, n_rows: int, *, by_class: bool) -> bool:
+    """Whether weights that are learned nearly, as other terms may come, are final ones, too."""
+    nearly, final = (
+        _tolerance(terms, n_rows, by_class=by_class, nearly=either) for either in (True, False)
+    )
+    return nearly <= final
 
 
 def shared_weights(loss: Loss, start: Weights, *, steps: int, worth: float) -> Weights:
