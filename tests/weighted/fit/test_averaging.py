@@ -273,6 +273,22 @@ def test_the_terms_of_all_columns_make_the_scores():
     assert (np.abs(fit.corrected(path).scores_of(part.tested) - scores) < 1e-12).all()
 
 
+def test_values_that_were_given_up_are_made_again():
+    """A fit frees what terms say of the rows; the next one of the same part needs the same."""
+    (table, y), _ = weak_pairs(600)
+    columns, rows, classes = cells_of(table, y)
+    rows, _ = canonical(rows, columns)
+    p = classes / classes.sum()
+    rounds = Part(columns, rows, rows.folds(3, 1) != 0, p, FitOptions()).rounds
+    rounds.add_pairs()
+    before = rounds.terms
+    assert len(before) > len(columns)
+    rounds.give_up_values()
+    assert rounds.terms is not before
+    assert rounds.terms.pair == before.pair
+    np.testing.assert_array_equal(rounds.terms.values, before.values)
+
+
 def test_a_pair_is_a_term_of_both_its_columns():
     (table, _), _ = weak_pairs(400)
     columns, rows, classes = cells_of(table[["c0", "c1"]], (table["c0"] == table["c1"]).astype(int))

@@ -160,8 +160,6 @@ class _Search:
             first.correct(thoroughly=few)
         if few and self.among is None and options.interactions != 0 and first.loss > ALL_PAIRS:
             ways += with_all_pairs(first)
-        for one in [*first.fits, *([first.whole] if first.whole else [])]:
-            one.part.finish()
         return best_corrected(ways, thoroughly=few) if options.polish else min(ways, key=loss_of)
 
     def of_all(self, found: Way) -> PartFit:

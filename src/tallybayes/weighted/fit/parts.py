@@ -96,11 +96,9 @@ class Part:
         that, with all that gain at all."""
         if self.options.interactions != 0 and len(self.selected) > 1:
             self.rounds.add_pairs(all_that_gain=all_that_gain)
-        return PartFit(self, *self.rounds.fitted())
-
-    def finish(self) -> None:
-        """Frees what is needed for further fits only."""
-        self.rounds.finish()
+        fitted = PartFit(self, *self.rounds.fitted())
+        self.rounds.give_up_values()
+        return fitted
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,6 +37,7 @@ from tallybayes.weighted.terms.term_scores import (
 __all__ = ["Rounds"]
 
 Array = NDArray[np.float64]
+Values = NDArray[np.float32]
 
 ROUNDS = 8
 GROWN = 2  # times as many terms: γ is chosen again
@@ -93,11 +94,10 @@ class Rounds:
         taken[self.index] = True
         self.others = np.flatnonzero(~taken)
         self.rest = RowScores(rows.take(self.others), p, tables)
-        self.terms = Terms(n_classes, len(self.index), terms)
-        for table, cells in zip(tables, self.sample.cells, strict=True):
-            values = column_values(table, cells, self.sample.y, self.counted.removed, p)
-            self.terms.add(values, pair=False)
+        self._room = terms
+        self._terms: Terms | None = None
         self.rounds: list[Weights] = []
+        self._sample_proba: list[Values] = []  # when each round of pairs was taken
         self._validated = 0
         self.weights = self.learn_weights(None)
         self._pairs: Pairs | None = None
@@ -106,6 +106,25 @@ class Rounds:
         if weight is not None:
             some = (self.counted, self.index), (self.rest.rows, self.others)
             self._all_rows = [replace(rows, weight=weight[index]) for rows, index in some]
+
+    @property
+    def terms(self) -> Terms:
+        """What terms say of the sample; made again where it was given up."""
+        if self._terms is None:
+            y, removed = self.sample.y, self.counted.removed
+            self._terms = Terms(self.rows.n_classes, self.sample.n, self._room)
+            for table, cells in zip(self.rest.tables, self.sample.cells, strict=True):
+                values = column_values(table, cells, y, removed, self.p)
+                self._terms.add(values, pair=False)
+            for pair in self.rest.pairs:
+                values = pair_values(pair, self.counted, self._sample_proba[pair.term.round])
+                self._terms.add(values, pair=True)
+        return self._terms
+
+    def give_up_values(self) -> None:
+        """Frees what terms say of the sample, most of what the rounds need of memory, until other
+        terms are tried."""
+        self._terms = None
 
     def learn_weights(self, start: Weights | None, penalty: float | None = None) -> Weights:
         """Weights of the terms there are: near enough to choose pairs by, or, under a penalty that
@@ -190,6 +209,7 @@ class Rounds:
                     every = list(zip(self._all_rows, (proba, others), strict=True))
                     counted = self._pairs.counted(choice, every, len(self.rounds))
                 self._of_all.append(counted.term)
+            self._sample_proba.append(proba)
             self.rounds.append(self.weights)
             self.weights = self.learn_weights(self.weights)
             if len(found) < few:
@@ -198,10 +218,6 @@ class Rounds:
     def of_all(self, n_pairs: int) -> list[PairTerm]:
         """The first pairs, counted on all rows, including those left out here."""
         return self._of_all[:n_pairs]
-
-    def finish(self) -> None:
-        """No term is added any more: what terms say of the rows is given up."""
-        del self.terms
 
     def learned(self) -> Learned:
         """Adds pairs and corrections, if asked to, and predicts the rows."""
