@@ -26,6 +26,9 @@ __all__ = ["Calibration", "Isotonic", "Method", "Temperature", "log_odds"]
 Array = NDArray[np.float64]
 Method = Literal["temperature", "isotonic"]
 
+FLOOR = -1e5  # of log-probabilities, in nats
+TINY = 1e-200  # times the most probable class: what is less may have lost digits
+
 
 @dataclass(frozen=True)
 class Temperature:
@@ -46,12 +49,26 @@ class Temperature:
         return np.asarray(scaled - logsumexp(scaled, axis=1, keepdims=True))
 
 
-def log_odds(log_proba: Array, c: int) -> Array:
-    """log p(c) − log Σ of the others, within ±1e4, (n_rows,)."""
-    others = np.delete(log_proba, c, axis=1)
-    top = others.max(axis=1, initial=-1e5)
-    rest = top + np.log(np.maximum(np.exp(others - top[:, None]).sum(axis=1), 1e-300))
-    return np.asarray(np.clip(np.maximum(log_proba[:, c], -1e5) - rest, -1e4, 1e4))
+def log_odds(log_proba: Array) -> Array:
+    """log p(c) − log Σ of the others, within ±1e4, (n_rows, n_classes), in nats."""
+    s = np.maximum(log_proba, FLOOR)
+    if s.shape[1] == 2:
+        rest = s[:, ::-1]
+    else:
+        best = s.argmax(axis=1)
+        at = np.arange(len(s)), best
+        top = s[at]
+        each = np.exp(s - top[:, None])
+        each[at] = 0.0
+        total = each.sum(axis=1)
+        rest = top[:, None] + np.log((1.0 + total)[:, None] - each)
+        far = total < TINY
+        rest[at] = top + np.log(np.where(far, 1.0, total))
+        if far.any():
+            others = s[far]
+            others[np.arange(len(others)), best[far]] = -np.inf
+            rest[far, best[far]] = logsumexp(others, axis=1)
+    return np.asarray(np.clip(s - rest, -1e4, 1e4))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,14 +102,12 @@ class Isotonic:
 
     def _regressed(self, log_proba: Array) -> Array:
         """log p_f, of the rising functions alone."""
+        odds = log_odds(log_proba)
         if len(self.knots) == 1 and log_proba.shape[1] == 2:
-            second = np.interp(log_odds(log_proba, 1), self.knots[0], self.values[0])
+            second = np.interp(odds[:, 1], self.knots[0], self.values[0])
             return np.log(np.stack([1.0 - second, second], axis=1))
-        each = [
-            np.interp(log_odds(log_proba, c), x, y)
-            for c, (x, y) in enumerate(zip(self.knots, self.values, strict=True))
-        ]
-        shares = np.stack(each, axis=1)
+        steps = zip(odds.T, self.knots, self.values, strict=True)
+        shares = np.stack([np.interp(*of_class) for of_class in steps], axis=1)
         return np.asarray(np.log(shares) - np.log(shares.sum(axis=1, keepdims=True)))
 
 

@@ -7,6 +7,8 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
@@ -17,7 +19,7 @@ from tallybayes import NaiveBayes, cross_validate, leave_one_out
 from tallybayes.errors import RuledOutWarning
 from tallybayes.estimators.tables.calibration_fit import ABOVE, BELOW, ROWS, fitted_calibration
 from tallybayes.families import Categorical, Gaussian, Multinomial
-from tallybayes.models.calibration import Isotonic, Temperature
+from tallybayes.models.calibration import Isotonic, Temperature, log_odds
 
 METHODS = pytest.mark.parametrize("method", ["temperature", "isotonic"])
 SETS = {"iris": load_iris, "wine": load_wine, "cancer": load_breast_cancer}
@@ -185,6 +187,38 @@ def test_isotonic_is_that_of_scikit_learn(k, weighted):
     sharp = fitted_calibration("temperature", log_proba, own, weight)
     mixed = found.share * shares + (1.0 - found.share) * np.exp(sharp.apply(log_proba))
     np.testing.assert_allclose(np.exp(found.apply(log_proba)), mixed, atol=1e-6)
+
+
+@METHODS
+@pytest.mark.parametrize("k", [2, 3])
+def test_rows_without_weight_do_not_calibrate(k, method):
+    log_proba, own, rng = predictions(k, k, 2.0)
+    weight = rng.choice([0.0, 1.0, 3.0], len(own))
+    heavy = weight > 0.0
+    found = fitted_calibration(method, log_proba, own, weight).apply(log_proba)
+    among = fitted_calibration(method, log_proba[heavy], own[heavy], weight[heavy])
+    np.testing.assert_allclose(found, among.apply(log_proba), rtol=1e-7)
+
+
+@settings(max_examples=50)
+@given(st.integers(1, 5), st.sampled_from([0.0, 1.0, 40.0, 1e3]), st.integers(0, 1000))
+def test_log_odds_are_those_of_their_definition(k, scale, seed):
+    rng = np.random.default_rng(seed)
+    log_proba = np.round(scale * rng.normal(size=(4, k)), 1)  # some are equal
+    log_proba -= logsumexp(log_proba, axis=1, keepdims=True)
+    for c in range(k):
+        others = np.delete(log_proba, c, axis=1)
+        rest = logsumexp(others, axis=1) if k > 1 else np.full(4, -np.inf)
+        expected = np.clip(log_proba[:, c] - rest, -1e4, 1e4)
+        np.testing.assert_allclose(log_odds(log_proba)[:, c], expected, rtol=1e-12, atol=1e-12)
+
+
+def test_log_odds_of_classes_ruled_out_are_finite():
+    log_proba = np.log([[1.0, 1e-300, 1e-300], [0.5, 0.5, 1e-300]])
+    log_proba[:, 2] = -np.inf
+    log_proba[0, 1] = -np.inf
+    odds = log_odds(log_proba)
+    np.testing.assert_allclose(odds, [[1e4, -1e4, -1e4], [0.0, 0.0, -1e4]])
 
 
 def test_isotonic_is_a_rising_function_of_two_classes():

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
-from sklearn.isotonic import IsotonicRegression
+from scipy.optimize import isotonic_regression
 
 from tallybayes.models.calibration import Calibration, Isotonic, Method, Temperature, log_odds
 from tallybayes.tally import effective_row_weight
@@ -37,17 +36,21 @@ def _temperature(log_proba: Array, own: Index, weight: Array) -> Temperature:
 
     The log-loss alone is convex in β, and its slope at β = 1 says on which side the best β lies.
     """
-    s = np.maximum(log_proba - log_proba.max(axis=1, keepdims=True), -1e4)
-    mine = s[np.arange(len(own)), own]
+    s = np.ascontiguousarray(log_proba.T)  # sums over a few classes are fast row after row
+    s = np.maximum(s - s.max(axis=0), -1e4)
+    mine = float((weight * s[own, np.arange(len(own))]).sum())
+    share = np.empty_like(s)
 
     def slope_and_bend(power: float) -> tuple[float, float]:
         """Of the log-loss in log β."""
         beta = np.exp(power)
-        share = softmax(beta * s, axis=1)
-        mean = (share * s).sum(axis=1)
-        slope = beta * float((weight * (mean - mine)).sum())
-        spread = float((weight * ((share * s**2).sum(axis=1) - mean**2)).sum())
-        return slope, slope + beta**2 * spread
+        np.exp(np.multiply(s, beta, out=share), out=share)
+        total = share.sum(axis=0)
+        np.multiply(share, s, out=share)
+        mean = share.sum(axis=0) / total
+        square = np.multiply(share, s, out=share).sum(axis=0) / total
+        slope = beta * (float((weight * mean).sum()) - mine)
+        return slope, slope + beta**2 * float((weight * (square - mean**2)).sum())
 
     slope, bend = slope_and_bend(0.0)
     if -ABOVE <= slope <= 0.0:
@@ -68,17 +71,29 @@ def _temperature(log_proba: Array, own: Index, weight: Array) -> Temperature:
 
 def _isotonic(log_proba: Array, own: Index, weight: Array) -> Isotonic:
     """A step that no row contradicts keeps a distance of one row in its total from 0 and 1."""
-    k = log_proba.shape[1]
-    knots, values = [], []
-    edge = 1.0 / (weight.sum() + 2.0)
-    for c in [1] if k == 2 else range(k):
-        fit = IsotonicRegression(out_of_bounds="clip", y_min=edge, y_max=1.0 - edge)
-        fit.fit(log_odds(log_proba, c), (own == c).astype(np.float64), sample_weight=weight)
-        knots.append(np.asarray(fit.X_thresholds_, dtype=np.float64))
-        values.append(np.asarray(fit.y_thresholds_, dtype=np.float64))
+    odds = log_odds(log_proba)
+    classes = [1] if odds.shape[1] == 2 else range(odds.shape[1])
+    steps = [_rising(odds[:, c], own == c, weight) for c in classes]
     n = float(weight.sum())
     beta = _temperature(log_proba, own, weight).beta
-    return Isotonic(tuple(knots), tuple(values), n / (n + ROWS), beta)
+    knots, values = zip(*steps, strict=True)
+    return Isotonic(knots, values, n / (n + ROWS), beta)
+
+
+def _rising(x: Array, right: NDArray[np.bool_], weight: Array) -> tuple[Array, Array]:
+    """The ends of the steps of the rising function of x that is nearest to 0 and 1 by weighted
+    squares, and its values there."""
+    order = np.argsort(x)
+    order = order[weight[order] > 0.0]
+    x, heavy = x[order], weight[order]
+    starts = np.flatnonzero(np.append(True, x[1:] != x[:-1]))
+    total = np.add.reduceat(heavy, starts)
+    mean = np.add.reduceat(np.where(right[order], heavy, 0.0), starts) / total
+    edge = 1.0 / (weight.sum() + 2.0)
+    steps = np.clip(isotonic_regression(mean, weights=total).x, edge, 1.0 - edge)
+    ends = np.full(len(steps), True)
+    ends[1:-1] = (steps[1:-1] != steps[:-2]) | (steps[1:-1] != steps[2:])
+    return x[starts][ends], steps[ends]
 
 
 def fitted_calibration(method: Method, log_proba: Array, own: Index, weight: Array) -> Calibration:
@@ -95,5 +110,5 @@ def fitted_calibration(method: Method, log_proba: Array, own: Index, weight: Arr
     weight : float64 array (n_rows,)
     """
     fit = _temperature if method == "temperature" else _isotonic
-    one = effective_row_weight(weight.sum(keepdims=True), (weight @ weight)[None])
+    one = effective_row_weight(weight.sum(keepdims=True), (weight * weight).sum(keepdims=True))
     return fit(log_proba, own, weight / one)
