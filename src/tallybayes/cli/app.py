@@ -15,6 +15,7 @@ from tallybayes.cli.commands.explain import run as explain
 from tallybayes.cli.commands.fit import run as fit
 from tallybayes.cli.commands.merge import run as merge
 from tallybayes.cli.commands.predict import run as predict
+from tallybayes.cli.commands.report import run as report
 from tallybayes.cli.commands.reweight import run as reweight
 from tallybayes.cli.commands.show import run as show
 from tallybayes.cli.commands.update import forget, update
@@ -124,6 +125,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "merge": merge,
     "reweight": reweight,
     "show": show,
+    "report": report,
 }
 for name, command in COMMANDS.items():
     app.command(name, cls=PlainCommand)(command)

@@ -22,6 +22,7 @@ from tallybayes.estimators.labels import (
     read_weights,
 )
 from tallybayes.estimators.locked_learning import learning, lock_of
+from tallybayes.estimators.reported import Reported
 from tallybayes.inspection.frames import frame
 from tallybayes.models.array import ArrayModel
 from tallybayes.models.base import joined_declared
@@ -38,7 +39,7 @@ __all__ = ["ArrayClassifier"]
 Array = NDArray[np.float64]
 
 
-class ArrayClassifier(TallyClassifier):
+class ArrayClassifier(TallyClassifier, Reported):
     """Base of the classifiers of arrays. Not for direct use."""
 
     # ---- what a subclass says --------------------------------------------------------------------

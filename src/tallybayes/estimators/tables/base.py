@@ -27,6 +27,7 @@ from tallybayes.estimators.labels import (
     read_weights,
 )
 from tallybayes.estimators.locked_learning import learning
+from tallybayes.estimators.reported import Reported
 from tallybayes.estimators.tables.declared_classes import labels_named, with_classes
 from tallybayes.estimators.tables.from_sources import FromSources
 from tallybayes.estimators.tables.one_row import as_row
@@ -69,7 +70,7 @@ def _columns_of(schema: Schema) -> set[str]:
     return {name for group in schema.groups for name in group.names or ()}
 
 
-class TableClassifier(RowByRow, FromSources):
+class TableClassifier(RowByRow, FromSources, Reported):
     """Base of the classifiers of tables. Not for direct use."""
 
     columns: Any

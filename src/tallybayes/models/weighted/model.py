@@ -136,8 +136,13 @@ class WeightedModel(TableModel):
         terms alone give."""
         if not self.prior_share:
             return proba
+        return mixed(proba, self.mixed_prior, self.prior_share)
+
+    @property
+    def mixed_prior(self) -> Array:
+        """The class prior that has a share in each prediction, float64 (n_classes,)."""
         log_prior = self.once("mixed_prior", lambda: self.prior.log(self._effective_classes))
-        return mixed(proba, np.exp(log_prior), self.prior_share)
+        return np.asarray(np.exp(log_prior))
 
     @property
     def _effective_classes(self) -> ClassCounts:

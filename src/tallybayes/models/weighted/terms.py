@@ -20,6 +20,7 @@ __all__ = [
     "Term",
     "cell_labels",
     "cells_in_words",
+    "coarse_labels",
     "columns_read",
     "copy_of",
     "terms_of",
@@ -184,7 +185,7 @@ def _between(edges: NDArray[np.float64], first: int, last: int) -> str:
     return f"above {above}" if above else f"up to {below}" if below else "any number"
 
 
-def _coarse_labels(column: ColumnCells, cells: NDArray[np.int32]) -> list[str]:
+def coarse_labels(column: ColumnCells, cells: NDArray[np.int32]) -> list[str]:
     """The coarser cells of a column in a pair, in words."""
     labels = cell_labels(column)
     found = []
@@ -207,6 +208,6 @@ def cells_in_words(score: WeightedScore, t: int) -> list[list[str]]:
     if t < n:
         return [cell_labels(score.columns[t])]
     pair = score.pairs[t - n]
-    one = _coarse_labels(score.columns[pair.first], pair.maps[0])
-    other = _coarse_labels(score.columns[pair.second], pair.maps[1])
+    one = coarse_labels(score.columns[pair.first], pair.maps[0])
+    other = coarse_labels(score.columns[pair.second], pair.maps[1])
     return [[a for a in one for _ in other], [b for _ in one for b in other]]

@@ -1,0 +1,35 @@
+"""Some rows of whatever a classifier takes, their labels, and unfitted copies of classifiers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
+
+from tallybayes.estimators.array_api import as_numpy
+from tallybayes.estimators.labels import codes_of, label_array
+
+__all__ = ["labels_of_rows", "places_of_labels", "rows_of", "unfitted"]
+
+
+def rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
+    """The rows of a frame, an array, a sparse matrix or a list, by their numbers."""
+    return _safe_indexing(as_numpy(X), rows)
+
+
+def unfitted(model: Any) -> Any:
+    """An unfitted classifier with the same parameters."""
+    return clone(model)
+
+
+def labels_of_rows(y: Any) -> NDArray[Any]:
+    """Labels as an array (n_rows,)."""
+    return np.asarray(label_array(y)).ravel()
+
+
+def places_of_labels(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Each label's place among known classes; ValueError for another label."""
+    return codes_of(labels, classes).astype(np.intp)

@@ -1,0 +1,203 @@
+"""Everything that a report shows, as plain data."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.estimators.rows import labels_of_rows, places_of_labels, rows_of
+from tallybayes.reporting.columns import ColumnFacts
+from tallybayes.reporting.doubts import Doubt, doubts_of
+from tallybayes.reporting.measures.curves import Ranking, Reliability, ranking, reliability
+from tallybayes.reporting.measures.figures import (
+    Estimate,
+    Predictions,
+    calibration_error,
+    confusions,
+)
+from tallybayes.reporting.measures.learning_curve import LearningCurve, learning_curve
+from tallybayes.reporting.rows import ShownRow, shown_rows
+from tallybayes.reporting.subjects.contract import Subject
+
+__all__ = ["Content", "Headline", "content_of"]
+
+Array = NDArray[np.float64]
+
+SAMPLE = 50_000
+"""Rows that are predicted, at most."""
+PROBABILITIES = 20_000_000
+"""Rows times classes, at most."""
+LEARNING_ROWS = 20_000
+"""Rows of the learning curve, at most."""
+WORTH = 20_000_000
+"""Rows times classes times terms that are looked at for what terms are worth, at most."""
+CURVES = 12
+"""Classes that have curves: those with the most rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Headline:
+    """How good the model is.
+
+    Parameters
+    ----------
+    by : {"stated", "leave_one_out", "new"}
+        Whether the rows were left out of all learning, left out of the counts one by one, or are
+        new to the model.
+    rows : float
+        Weight of the rows that the figures are of.
+    accuracy, log_loss : Estimate
+    largest_share, share_loss : float
+        Accuracy of always the largest class; log-loss of the class shares.
+    calibration_error : float
+    """
+
+    by: str
+    rows: float
+    accuracy: Estimate
+    log_loss: Estimate
+    largest_share: float
+    share_loss: float
+    calibration_error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What a report shows.
+
+    Parameters
+    ----------
+    subject : Subject
+    rows_given, rows_read : int
+        Rows of X, and those that were sampled from them.
+    learned : bool
+        Whether X was taken for rows that the model has learned.
+    headline : Headline
+    predictions : Predictions
+        Of the rows that were read.
+    confused : float64 array (n_classes, n_classes)
+    columns : list of ColumnFacts
+    doubts : list of Doubt
+    shown : list of ShownRow
+    reliabilities : dict of int to Reliability
+    rankings : dict of int to Ranking
+    learning : LearningCurve, optional
+    worth : dict of str to float, optional
+        By term, how much the log-loss rises without it, in nats a row.
+    """
+
+    subject: Subject
+    rows_given: int
+    rows_read: int
+    learned: bool
+    headline: Headline
+    predictions: Predictions
+    confused: Array
+    columns: list[ColumnFacts]
+    doubts: list[Doubt]
+    shown: list[ShownRow]
+    reliabilities: dict[int, Reliability]
+    rankings: dict[int, Ranking]
+    learning: LearningCurve | None
+    worth: dict[str, float] | None
+
+
+def content_of(
+    subject: Subject, X: Any, y: Any, weight: Array | None, learned: bool | None
+) -> Content:
+    """The content of a report.
+
+    Parameters
+    ----------
+    subject : Subject
+    X, y : rows and labels
+    weight : float64 array (n_rows,), optional
+    learned : bool, optional
+        Whether the model has learned these rows; by default, whether it can have.
+    """
+    labels = labels_of_rows(y)
+    n = len(labels)
+    if learned is None:
+        learned = subject.can_have_learned(X, y, weight)
+    numbers = _sample(n, len(subject.classes))
+    if len(numbers) < n:
+        X, labels = rows_of(X, numbers), labels[numbers]
+        weight = None if weight is None else weight[numbers]
+    own = places_of_labels(labels, subject.classes)
+    log_proba = subject.log_proba(X, labels, weight, learned)
+    weights = np.ones(len(own)) if weight is None else weight
+    predictions = Predictions(log_proba, own, weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        columns = subject.columns(X, own)
+        shown = shown_rows(subject, X, numbers, predictions)
+        learning = _learning(subject, X, labels) if weight is None else None
+        worth = _worth(subject, X, predictions, len(columns) + len(subject.pairs))
+    largest = np.argsort(-predictions.shares, kind="stable")[:CURVES].tolist()
+    largest = [k for k in sorted(largest) if predictions.shares[k] > 0.0]
+    return Content(
+        subject=subject,
+        rows_given=n,
+        rows_read=len(numbers),
+        learned=learned,
+        headline=_headline(subject, predictions, learned),
+        predictions=predictions,
+        confused=confusions(predictions),
+        columns=columns,
+        doubts=doubts_of(subject, columns),
+        shown=shown,
+        reliabilities={k: reliability(predictions, k) for k in largest},
+        rankings={k: ranking(predictions, k) for k in largest},
+        learning=learning,
+        worth=worth,
+    )
+
+
+def _sample(n: int, n_classes: int) -> NDArray[np.intp]:
+    most = max(1, min(SAMPLE, PROBABILITIES // max(n_classes, 1)))
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+
+
+def _headline(subject: Subject, predictions: Predictions, learned: bool) -> Headline:
+    """The figures that the model states, where X was learned and they are stricter; else those of
+    the predictions."""
+    stated = subject.stated if learned else None
+    baseline, error = predictions.baseline(), calibration_error(predictions)
+    if stated is None:
+        by, rows = "leave_one_out" if learned else "new", float(predictions.weight.sum())
+        return Headline(by, rows, predictions.accuracy(), predictions.log_loss(), *baseline, error)
+    accuracy = Estimate.around(stated.accuracy, stated.accuracy_se)
+    log_loss = Estimate.around(stated.log_loss, stated.log_loss_se)
+    return Headline("stated", stated.rows, accuracy, log_loss, *baseline, error)
+
+
+def _learning(subject: Subject, X: Any, labels: NDArray[Any]) -> LearningCurve | None:
+    fresh = subject.unlearned()
+    if fresh is None or not hasattr(fresh, "partial_fit"):
+        return None
+    rows = np.random.default_rng(1).permutation(len(labels))[:LEARNING_ROWS]
+    if len(rows) < len(labels):
+        X, labels = rows_of(X, rows), labels[rows]
+    if len(np.unique(labels)) < 2:
+        return None
+    return learning_curve(fresh, X, labels)
+
+
+def _worth(
+    subject: Subject, X: Any, predictions: Predictions, n_terms: int
+) -> dict[str, float] | None:
+    most = WORTH // max(1, n_terms * predictions.n_classes)
+    if most < 200:
+        return None
+    n = len(predictions.own)
+    if n > most:
+        some = np.sort(np.random.default_rng(2).choice(n, most, replace=False))
+        X = rows_of(X, some)
+        return subject.worth(X, predictions.log_proba[some], predictions.own[some])
+    return subject.worth(X, predictions.log_proba, predictions.own)

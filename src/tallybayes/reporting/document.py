@@ -1,0 +1,205 @@
+"""The content of a report as JSON, for the page and for tests."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from tallybayes.reporting.columns import Bin, ColumnFacts
+from tallybayes.reporting.content import Content
+from tallybayes.reporting.form.encoding import rounded
+from tallybayes.reporting.form.form import Form
+from tallybayes.reporting.measures.curves import Ranking, Reliability
+from tallybayes.reporting.rows import ShownRow
+from tallybayes.reporting.subjects.tables import shown_value
+
+__all__ = ["document_of"]
+
+FORM = 120_000
+"""Numbers of a model that the page holds, at most."""
+COLUMNS = 250
+"""Columns that are drawn, at most: those that separate the classes most."""
+CLASSES = 12
+"""Classes whose values are drawn, at most: those with the most rows."""
+CONFUSIONS = 12
+"""Classes of a whole confusion matrix, at most; of more, the most frequent confusions."""
+LONGEST = 300
+"""Characters of a name or value that the page holds."""
+DOCUMENT = 4_000
+"""Characters of a text that the page holds."""
+
+
+def document_of(content: Content) -> dict[str, Any]:
+    """The data of the page."""
+    subject = content.subject
+    n_classes = len(subject.classes)
+    largest = np.argsort(-subject.class_rows, kind="stable")[:CLASSES].tolist()
+    drawn = sorted(largest)
+    return {
+        "model": type(subject.model).__name__,
+        "unit": subject.unit,
+        "classes": [cut(str(label)) for label in subject.classes.tolist()],
+        "classRows": rounded(subject.class_rows),
+        "drawnClasses": drawn,
+        "rowsGiven": content.rows_given,
+        "rowsRead": content.rows_read,
+        "learned": content.learned,
+        "headline": _headline(content),
+        "doubts": [
+            {**asdict(d), "about": cut(d.about), "value": rounded(d.value)} for d in content.doubts
+        ],
+        "pairs": [[cut(a), cut(b)] for a, b in subject.pairs],
+        "columns": _columns(content.columns, drawn),
+        "rows": [_row(row) for row in content.shown],
+        "confusion": _confusion(content, n_classes),
+        "reliability": {str(k): _reliability(r) for k, r in content.reliabilities.items()},
+        "ranking": {str(k): _ranking(r) for k, r in content.rankings.items()},
+        "learning": None if content.learning is None else _learning(content),
+        "worth": _worth(content),
+        **_form(subject.form),
+    }
+
+
+def cut(text: str, most: int = LONGEST) -> str:
+    """A text of bounded length."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _headline(content: Content) -> dict[str, Any]:
+    h = content.headline
+    return {
+        "by": h.by,
+        "rows": rounded(h.rows),
+        "accuracy": rounded([h.accuracy.value, h.accuracy.low, h.accuracy.high]),
+        "logLoss": rounded([h.log_loss.value, h.log_loss.low, h.log_loss.high]),
+        "largestShare": rounded(h.largest_share),
+        "shareLoss": rounded(h.share_loss),
+        "calibrationError": rounded(h.calibration_error),
+    }
+
+
+def _columns(columns: list[ColumnFacts], drawn: list[int]) -> list[dict[str, Any]]:
+    order = sorted(range(len(columns)), key=lambda j: (-columns[j].importance, j))
+    detailed = set(order[:COLUMNS])
+    found = []
+    for j in order:
+        c = columns[j]
+        item: dict[str, Any] = {
+            "name": cut(c.name),
+            "holds": c.holds,
+            "family": c.family,
+            "why": cut(c.why),
+            "used": c.used,
+            "importance": rounded(c.importance),
+            "missing": rounded(c.missing),
+        }
+        if c.weight is not None:
+            item["weight"] = rounded(c.weight)
+        if c.terms:
+            item["terms"] = [[cut(a), cut(b), rounded(v)] for a, b, v in c.terms]
+        if j in detailed and c.bins:
+            item["bins"] = [
+                {
+                    "label": cut(b.label),
+                    "missing": b.value is None,
+                    "number": b.low is not None,
+                    "counts": rounded(b.counts[drawn]),
+                    "rows": rounded(float(b.counts.sum())),
+                    **_range(b),
+                }
+                for b in c.bins
+            ]
+            item["hiddenLevels"] = c.hidden_levels
+            if c.nats is not None:
+                item["nats"] = rounded(c.nats[:, drawn])
+        found.append(item)
+    return found
+
+
+def _range(b: Bin) -> dict[str, Any]:
+    """Of a bin of numbers, its ends, and the number that it is judged by."""
+    if b.low is None:
+        return {}
+    return {"low": rounded(b.low), "high": rounded(b.high), "value": b.value}
+
+
+def _row(row: ShownRow) -> dict[str, Any]:
+    return {
+        "kind": row.kind,
+        "number": row.number,
+        "own": row.own,
+        "predicted": row.predicted,
+        "against": row.against,
+        "probability": rounded(row.probability),
+        "ofOwn": rounded(row.of_own),
+        "values": [
+            [cut(name), None if value is None else cut(shown_value(value), DOCUMENT)]
+            for name, value in list(row.values.items())[:COLUMNS]
+        ],
+        "base": rounded(row.base),
+        "steps": [[cut(s.name), cut(s.value), rounded(s.nats)] for s in row.steps],
+        "rest": rounded(row.rest),
+        "nRest": row.n_rest,
+    }
+
+
+def _confusion(content: Content, n_classes: int) -> dict[str, Any]:
+    confused = content.confused
+    if n_classes <= CONFUSIONS:
+        return {"matrix": rounded(confused)}
+    off = confused - np.diag(np.diag(confused))
+    most = np.argsort(-off, axis=None, kind="stable")[:30]
+    pairs = [divmod(int(at), n_classes) for at in most]
+    return {"pairs": [[a, b, rounded(float(off[a, b]))] for a, b in pairs if off[a, b] > 0.0]}
+
+
+def _reliability(r: Reliability) -> dict[str, Any]:
+    return {
+        "predicted": rounded(r.predicted),
+        "observed": rounded(r.observed),
+        "low": rounded(r.low),
+        "high": rounded(r.high),
+        "weight": rounded(r.weight),
+    }
+
+
+def _ranking(r: Ranking) -> dict[str, Any]:
+    return {
+        "threshold": rounded(r.threshold),
+        "hits": rounded(r.hits),
+        "alarms": rounded(r.alarms),
+        "positives": rounded(r.positives),
+        "negatives": rounded(r.negatives),
+        "auc": rounded(r.auc),
+        "averagePrecision": rounded(r.average_precision),
+    }
+
+
+def _learning(content: Content) -> dict[str, Any]:
+    curve = content.learning
+    assert curve is not None
+    return {
+        "rows": curve.rows,
+        "logLoss": rounded(curve.log_loss),
+        "accuracy": rounded(curve.accuracy),
+    }
+
+
+def _worth(content: Content) -> list[Any] | None:
+    if content.worth is None:
+        return None
+    order = sorted(content.worth.items(), key=lambda item: -item[1])
+    return [[cut(name), rounded(value)] for name, value in order[:COLUMNS]]
+
+
+def _form(form: Form | None) -> dict[str, Any]:
+    """The model for the page, or why it is not there."""
+    if form is None:
+        return {"form": None, "noForm": "none"}
+    if form.unsaid:
+        return {"form": None, "noForm": "text"}
+    if form.size > FORM:
+        return {"form": None, "noForm": "size"}
+    return {"form": form.document(), "noForm": None}

@@ -1,0 +1,69 @@
+"""What is doubtful about the data behind a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.reporting.columns import ColumnFacts
+from tallybayes.reporting.subjects.contract import Subject
+
+__all__ = ["Doubt", "doubts_of"]
+
+Array = NDArray[np.float64]
+
+FEW = 10  # rows of a rare class
+MANY_MISSING = 0.4
+LEAK = 0.98  # of the rows a single column classifies right
+ENOUGH = 2.0  # rows a cell that may tell a class
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Something to look at.
+
+    Parameters
+    ----------
+    kind : {"stale", "rare", "leak", "missing", "left_out"}
+        What it is about; the page has the words.
+    about : str
+        A class or a column.
+    value : float or str
+    """
+
+    kind: str
+    about: str = ""
+    value: float | str = ""
+
+
+def doubts_of(subject: Subject, columns: list[ColumnFacts]) -> list[Doubt]:
+    """What a person should know before trusting the figures."""
+    found = [Doubt("stale")] if subject.stale else []
+    rows = subject.class_rows
+    for label, count in zip(subject.classes.tolist(), rows.tolist(), strict=True):
+        if count < FEW:
+            found.append(Doubt("rare", str(label), count))
+    largest = float(rows.max(initial=0.0)) / max(float(rows.sum()), 1e-300)
+    for column in columns:
+        if not column.used:
+            found.append(Doubt("left_out", column.name, column.why))
+            continue
+        if column.missing >= MANY_MISSING:
+            found.append(Doubt("missing", column.name, column.missing))
+        right = _classified(column)
+        if right >= LEAK and largest <= 1.0 - 2.5 * (1.0 - LEAK):
+            found.append(Doubt("leak", column.name, right))
+    return found
+
+
+def _classified(column: ColumnFacts) -> float:
+    """The share of rows whose class is the most frequent one of their bin, each row without
+    itself."""
+    if not column.bins:
+        return 0.0
+    counts = np.stack([b.counts for b in column.bins])
+    total = float(counts.sum())
+    enough = counts.sum(axis=1) > ENOUGH
+    return float(counts[enough].max(axis=1, initial=0.0).sum()) / max(total, 1e-300)

@@ -1,0 +1,1 @@
+"""A fitted model as lookups and simple densities, which a page can evaluate by itself."""

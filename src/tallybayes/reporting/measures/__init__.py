@@ -1,0 +1,1 @@
+"""How good predictions are, as plain numbers."""

@@ -1,0 +1,1 @@
+"""The template, the styles and the scripts of the page."""

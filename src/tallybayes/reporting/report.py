@@ -1,0 +1,114 @@
+"""The report of a model: one page of HTML that needs nothing else."""
+
+from __future__ import annotations
+
+import html
+import os
+from typing import Any, Literal
+
+from tallybayes.replacing import replacing
+from tallybayes.reporting.content import content_of
+from tallybayes.reporting.document import document_of
+from tallybayes.reporting.page.rendering import rendered
+from tallybayes.reporting.subjects.find import subject_of
+
+__all__ = ["Language", "Report", "report_of"]
+
+Language = Literal["en", "zh"]
+
+HEIGHT = 800  # pixels of the frame in a notebook
+
+
+class Report:
+    """One page of HTML that shows a whole model.
+
+    A report is made by the ``report`` method of a classifier. In a notebook it shows itself.
+
+    Parameters
+    ----------
+    data : dict
+        What the page shows, as JSON.
+    lang : {"en", "zh"}
+        The language of the page.
+
+    Attributes
+    ----------
+    data : dict
+        What the page shows, as JSON.
+    lang : str
+        The language of the page.
+    """
+
+    def __init__(self, data: dict[str, Any], lang: Language = "en") -> None:
+        self.data, self.lang = data, lang
+        self._html = rendered(data, lang)
+
+    @property
+    def html(self) -> str:
+        """The page."""
+        return self._html
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, which is replaced whole or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, ``report.html`` for example.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        """
+        with replacing(path) as file:
+            file.write(self._html.encode("utf-8"))
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, whose scripts see nothing of the notebook."""
+        page = html.escape(self._html, quote=True)
+        return (
+            f'<iframe srcdoc="{page}" sandbox="allow-scripts" width="100%" height="{HEIGHT}" '
+            'style="border: 1px solid #8884; border-radius: 6px" title="tallybayes report">'
+            "</iframe>"
+        )
+
+    def __repr__(self) -> str:
+        return f"Report({self.data['model']}, {len(self._html) / 1e3:,.0f} kB of HTML)"
+
+
+def report_of(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    learned: bool | None = None,
+    lang: Language = "en",
+) -> Report:
+    """The report of a fitted classifier; see the ``report`` method of the classifiers.
+
+    Parameters
+    ----------
+    model : classifier
+        A fitted classifier of tallybayes.
+    X : rows (n_rows, n_features)
+        Rows to judge the model by.
+    y : array-like (n_rows,)
+        Their labels.
+    sample_weight : array-like (n_rows,), optional
+        Weights of the rows.
+    learned : bool, optional
+        Whether the model has learned these rows.
+    lang : {"en", "zh"}, default="en"
+        The language of the page.
+
+    Returns
+    -------
+    Report
+        The page.
+    """
+    import numpy as np
+
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    return Report(document_of(content_of(subject_of(model), X, y, weight, learned)), lang)

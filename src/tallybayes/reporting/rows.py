@@ -1,0 +1,160 @@
+"""Which rows a report shows, and why each got its class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.estimators.rows import rows_of
+from tallybayes.reporting.measures.figures import Predictions
+from tallybayes.reporting.subjects.contract import Subject
+
+__all__ = ["Chosen", "ShownRow", "Step", "chosen_rows", "shown_rows"]
+
+Array = NDArray[np.float64]
+
+EACH = 6
+"""Rows of each kind."""
+TYPICAL_CLASSES = 6
+STEPS = 14
+"""Terms that a waterfall shows by themselves."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A row to show.
+
+    Parameters
+    ----------
+    kind : {"mistake", "uncertain", "typical"}
+    row : int
+    """
+
+    kind: str
+    row: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a term adds to the log-odds of one class against another, in nats."""
+
+    name: str
+    value: str
+    nats: float
+
+
+@dataclass(frozen=True)
+class ShownRow:
+    """A row with its prediction taken apart.
+
+    Parameters
+    ----------
+    kind : str
+    number : int
+        The row's place in X.
+    own, predicted, against : int
+        Classes: its own, the predicted one, and the one that the steps compare it with.
+    probability, of_own : float
+        Honest probabilities of the predicted and of its own class.
+    values : mapping of str to str
+    base : float
+        Log-odds of a row without values, in nats.
+    steps : list of Step
+        The largest first.
+    rest : float
+        What the other terms add together.
+    n_rest : int
+    """
+
+    kind: str
+    number: int
+    own: int
+    predicted: int
+    against: int
+    probability: float
+    of_own: float
+    values: Mapping[str, Any]
+    base: float
+    steps: list[Step]
+    rest: float
+    n_rest: int
+
+
+def chosen_rows(predictions: Predictions) -> list[Chosen]:
+    """The most confident mistakes, the most uncertain rows, and the most typical of each class."""
+    log_proba, own, best = predictions.log_proba, predictions.own, predictions.best
+    there = np.flatnonzero(predictions.weight > 0.0)
+    wrong = there[best[there] != own[there]]
+    worst = wrong[np.argsort(predictions.of_own[wrong], kind="stable")][:EACH]
+    found = [Chosen("mistake", row) for row in worst.tolist()]
+    if log_proba.shape[1] > 1:
+        two = np.sort(log_proba, axis=1)[:, -2:]
+        margin = two[there, 1] - two[there, 0]
+        close = there[np.argsort(margin, kind="stable")]
+        close = close[~np.isin(close, worst)][:EACH]
+        found += [Chosen("uncertain", row) for row in close.tolist()]
+    largest = np.argsort(-predictions.shares, kind="stable")[:TYPICAL_CLASSES]
+    for k in largest.tolist():
+        rows = there[(own[there] == k) & (best[there] == k)]
+        typical = rows[np.argsort(-predictions.of_own[rows], kind="stable")]
+        n = 2 if len(largest) < 4 else 1
+        found += [Chosen("typical", row) for row in typical[:n].tolist()]
+    return found
+
+
+def shown_rows(
+    subject: Subject, X: Any, numbers: NDArray[np.intp], predictions: Predictions
+) -> list[ShownRow]:
+    """The chosen rows with their steps; `numbers` are the places of X's rows in the data."""
+    chosen = chosen_rows(predictions)
+    if not chosen:
+        return []
+    at = np.array([c.row for c in chosen], dtype=np.intp)
+    some = rows_of(X, at)
+    base, of_terms, names = subject.contributions(some)
+    found = []
+    for c, values, said, words in zip(chosen, subject.values(some), of_terms, names, strict=True):
+        own = int(predictions.own[c.row])
+        proba = np.exp(predictions.log_proba[c.row])
+        predicted, against = _compared(base + said.sum(axis=0), own, c.kind)
+        steps, rest, n_rest = _steps(said[:, predicted] - said[:, against], words)
+        found.append(
+            ShownRow(
+                c.kind,
+                int(numbers[c.row]),
+                own,
+                predicted,
+                against,
+                float(proba[predicted]),
+                float(proba[own]),
+                values,
+                float(base[predicted] - base[against]),
+                steps,
+                rest,
+                n_rest,
+            )
+        )
+    return found
+
+
+def _compared(scores: Array, own: int, kind: str) -> tuple[int, int]:
+    """The class of the highest score, and the one it is compared with: the row's own where it is
+    mistaken, else the next."""
+    order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable").tolist()
+    if len(order) < 2:
+        return order[0], order[0]
+    return order[0], own if own != order[0] and kind == "mistake" else order[1]
+
+
+def _steps(said: Array, words: list[tuple[str, str]]) -> tuple[list[Step], float, int]:
+    with np.errstate(invalid="ignore"):
+        said = np.nan_to_num(said, nan=0.0)
+    order = np.argsort(-np.abs(said), kind="stable")
+    order = order[said[order] != 0.0]
+    steps = [Step(words[t][0], words[t][1], float(said[t])) for t in order[:STEPS].tolist()]
+    rest = order[STEPS:]
+    return steps, float(said[rest].sum()), len(rest)

@@ -1,0 +1,1 @@
+"""What a report reads of a classifier, for each kind of classifier."""

@@ -1,0 +1,143 @@
+"""What a report asks of a classifier, whichever kind it is."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.reporting.columns import ColumnFacts
+from tallybayes.reporting.form.form import Form
+
+__all__ = ["Contributions", "Stated", "Subject"]
+
+Array = NDArray[np.float64]
+
+
+class Contributions(NamedTuple):
+    """What adds to the scores of rows, in nats.
+
+    Parameters
+    ----------
+    base : float64 array (n_classes,)
+    of_terms : list of float64 arrays (n_terms, n_classes)
+        Of each row.
+    names : list of list of (str, str)
+        Of each row: the terms and their values.
+    """
+
+    base: Array
+    of_terms: list[Array]
+    names: list[list[tuple[str, str]]]
+
+
+@dataclass(frozen=True)
+class Stated:
+    """Figures that the model itself holds, of rows left out of everything it learned.
+
+    Parameters
+    ----------
+    log_loss, accuracy : float
+    log_loss_se, accuracy_se : float, optional
+    rows : float
+    """
+
+    log_loss: float
+    accuracy: float
+    log_loss_se: float | None
+    accuracy_se: float | None
+    rows: float
+
+
+class Subject(ABC):
+    """A fitted classifier as a report reads it.
+
+    Parameters
+    ----------
+    model : classifier
+    """
+
+    unit = "row"
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The labels."""
+        return np.asarray(self.model.classes_)
+
+    @property
+    @abstractmethod
+    def class_rows(self) -> Array:
+        """The weight of the rows of each class that the model has counted."""
+
+    @property
+    def form(self) -> Form | None:
+        """The model as a page evaluates it; None where it cannot."""
+        return None
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Pairs of columns that have a table."""
+        return []
+
+    @property
+    def stated(self) -> Stated | None:
+        """Figures that the model holds."""
+        return None
+
+    @property
+    def stale(self) -> bool:
+        """Whether what was learned on rows is older than the counts."""
+        return False
+
+    @abstractmethod
+    def columns(self, X: Any, own: NDArray[np.intp]) -> list[ColumnFacts]:
+        """The columns; X are rows of the classes `own`, for models that hold no values."""
+
+    @abstractmethod
+    def log_proba_without(self, X: Any, y: Any, weight: Array | None) -> Array:
+        """log P(c | x) of learned rows, each by all others."""
+
+    @abstractmethod
+    def contributions(self, X: Any) -> Contributions:
+        """What adds to the scores of rows."""
+
+    @abstractmethod
+    def values(self, X: Any) -> list[Mapping[str, Any]]:
+        """The values of rows by column; None for a missing value."""
+
+    def worth(self, X: Any, log_proba: Array, own: NDArray[np.intp]) -> dict[str, float] | None:
+        """By term, how much the log-loss of rows with honest predictions rises without it, in nats;
+        None where that is not known."""
+        return None
+
+    def unlearned(self) -> Any:
+        """The classifier before it has learned, for a learning curve; None where it learns only
+        from all rows at once."""
+        return None
+
+    def log_proba(self, X: Any, y: Any, weight: Array | None, learned: bool) -> Array:
+        """Honest log P(c | x) of rows, float64 (n_rows, n_classes)."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if learned:
+                return self.log_proba_without(X, y, weight)
+            return np.asarray(self.model.predict_log_proba(X), dtype=np.float64)
+
+    def can_have_learned(self, X: Any, y: Any, weight: Array | None) -> bool:
+        """Whether the model counts at least these rows; it may have learned them."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                copy.copy(self.model).forget(X, y, sample_weight=weight)
+            except ValueError:
+                return False
+        return True

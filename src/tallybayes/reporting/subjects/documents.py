@@ -1,0 +1,74 @@
+"""Classifiers of documents, as a report reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.reporting.columns import ColumnFacts
+from tallybayes.reporting.subjects.contract import Contributions, Stated, Subject
+
+__all__ = ["DocumentSubject"]
+
+Array = NDArray[np.float64]
+
+TOP_TERMS = 12  # of each class
+CLASSES = 40  # that terms are shown of
+
+
+class DocumentSubject(Subject):
+    """A :class:`tallybayes.TextNB`."""
+
+    unit = "document"
+
+    @property
+    def class_rows(self) -> Array:
+        return np.asarray(self.model.tally_.documents, dtype=np.float64)
+
+    @property
+    def stated(self) -> Stated | None:
+        f = self.model._fitted().figures
+        return Stated(f.log_loss, f.accuracy, f.log_loss_se, f.accuracy_se, float(f.documents))
+
+    @property
+    def stale(self) -> bool:
+        return bool(self.model._fitted().needs_reweighting)
+
+    def log_proba_without(self, X: Any, y: Any, weight: Array | None) -> Array:
+        return np.asarray(self.model.leave_one_out(X, y, weight))
+
+    def can_have_learned(self, X: Any, y: Any, weight: Array | None) -> bool:
+        """Terms tell little of a document: the classes have to weigh what they weigh in the
+        model."""
+        classes, own = np.unique(np.asarray(y), return_inverse=True)
+        if not np.array_equal(classes, self.classes):
+            return False
+        rows = np.bincount(own, weight, len(classes))
+        return bool(np.allclose(rows, self.class_rows, rtol=1e-9))
+
+    def columns(self, X: Any, own: NDArray[np.intp]) -> list[ColumnFacts]:
+        tally = self.model.tally_
+        facts = ColumnFacts(
+            self.unit, "text", f"{tally.n_terms:,} terms", str(self.model.analyzer_), True
+        )
+        rows = self.class_rows
+        for k in np.argsort(-rows, kind="stable")[:CLASSES].tolist():
+            label = self.classes[k]
+            for term, value in self.model.top_terms(label, TOP_TERMS):
+                facts.terms.append((str(label), str(term), float(value)))
+        return [facts]
+
+    def contributions(self, X: Any) -> Contributions:
+        base, of_terms, names = np.zeros(len(self.classes)), [], []
+        for document in X:
+            explained = self.model.explain_one(document)
+            base = explained.base
+            of_terms.append(explained.contributions)
+            names.append([(str(term), "") for term in explained.terms])
+        return Contributions(base, of_terms, names)
+
+    def values(self, X: Any) -> list[Mapping[str, Any]]:
+        return [{self.unit: str(document)} for document in X]

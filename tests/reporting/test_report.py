@@ -1,0 +1,347 @@
+"""What a report shows is what the model says, asserted from the page's data."""
+
+from __future__ import annotations
+
+import copy
+import html
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.metrics import average_precision_score, confusion_matrix, log_loss, roc_auc_score
+
+import tallybayes
+from reporting.conftest import NASTY, fitted, people, report
+from tallybayes import (
+    BernoulliNB,
+    CategoricalNB,
+    ComplementNB,
+    MultinomialNB,
+    NaiveBayes,
+    WeightedNaiveBayes,
+    leave_one_out,
+)
+from tallybayes.reporting.page.rendering import rendered
+from tallybayes.text import TextNB
+
+CLOSE = {"rtol": 1e-6, "atol": 1e-9}
+
+
+def payload(page: str) -> dict:
+    """The data in a page."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    return json.loads(found[1])
+
+
+def test_the_page_holds_the_data_of_the_report():
+    assert payload(report("plain").html) == report("plain").data
+
+
+def test_figures_of_learned_rows_are_by_leave_one_out():
+    model, X, y = fitted("plain")
+    log_proba = leave_one_out(model, X, y)
+    own = np.searchsorted(model.classes_, y)
+    head = report("plain").data["headline"]
+    assert head["by"] == "leave_one_out"
+    np.testing.assert_allclose(
+        head["accuracy"][0], (log_proba.argmax(axis=1) == own).mean(), **CLOSE
+    )
+    np.testing.assert_allclose(head["logLoss"][0], log_loss(y, np.exp(log_proba)), **CLOSE)
+    shares = np.bincount(own) / len(own)
+    np.testing.assert_allclose(head["largestShare"], shares.max(), **CLOSE)
+    np.testing.assert_allclose(head["shareLoss"], -(shares @ np.log(shares)), **CLOSE)
+    low, high = head["accuracy"][1:]
+    assert low < head["accuracy"][0] < high
+
+
+def test_figures_of_new_rows_are_of_predictions():
+    model, X, _ = fitted("plain")
+    fresh, y = people(150, seed=5)
+    found = model.report(fresh[list(X.columns)], y).data
+    assert found["headline"]["by"] == "new"
+    assert not found["learned"]
+    proba = model.predict_proba(fresh[list(X.columns)])
+    np.testing.assert_allclose(found["headline"]["logLoss"][0], log_loss(y, proba), **CLOSE)
+    expected = confusion_matrix(y, model.predict(fresh[list(X.columns)]))
+    np.testing.assert_array_equal(found["confusion"]["matrix"], expected)
+
+
+def test_a_weighted_model_states_the_figures_of_rows_left_out_of_all_learning():
+    model, _, _ = fitted("weighted")
+    head = report("weighted").data["headline"]
+    assert head["by"] == "stated"
+    np.testing.assert_allclose(head["logLoss"][0], model.log_loss_, **CLOSE)
+    np.testing.assert_allclose(head["accuracy"][0], model.accuracy_, **CLOSE)
+    half = (head["logLoss"][2] - head["logLoss"][1]) / 2
+    np.testing.assert_allclose(half, 1.959964 * model.log_loss_se_, rtol=1e-4)
+
+
+def test_curves_are_those_of_scikit_learn():
+    model, X, y = fitted("plain")
+    p = np.exp(leave_one_out(model, X, y)[:, 1])
+    found, yes = report("plain").data["ranking"]["1"], y == "yes"
+    np.testing.assert_allclose(found["auc"], roc_auc_score(yes, p), **CLOSE)
+    np.testing.assert_allclose(found["averagePrecision"], average_precision_score(yes, p), **CLOSE)
+    for threshold, hits, alarms in zip(
+        found["threshold"], found["hits"], found["alarms"], strict=True
+    ):
+        taken = p >= threshold * (1 - 1e-6)
+        assert (hits, alarms) == ((taken & yes).sum(), (taken & ~yes).sum())
+
+
+def test_each_step_of_the_threshold_slider_is_exact():
+    model, X, y = fitted("plain")
+    p = np.exp(leave_one_out(model, X, y)[:, 1])
+    found = report("plain").data["ranking"]["1"]
+    for threshold in np.linspace(0.0, 1.0, 201):
+        at = np.flatnonzero(np.array(found["threshold"]) >= threshold)
+        hits = found["hits"][at[-1]] if len(at) else 0
+        assert hits == (p[y == "yes"] >= threshold).sum()
+
+
+def test_reliability_is_the_share_of_the_class_in_each_group():
+    r = report("plain").data["reliability"]["1"]
+    y = fitted("plain")[2]
+    assert sum(r["weight"]) == len(y)
+    np.testing.assert_allclose(np.dot(r["observed"], r["weight"]), (y == "yes").sum(), rtol=1e-6)
+    assert all(a <= b <= c for a, b, c in zip(r["low"], r["observed"], r["high"], strict=True))
+    assert sorted(r["predicted"]) == r["predicted"]
+
+
+def test_bins_of_columns_hold_all_rows_of_each_class():
+    model, X, y = fitted("plain")
+    columns = {c["name"]: c for c in report("plain").data["columns"]}
+    assert set(columns) == set(X.columns)
+    for name, column in columns.items():
+        total = np.sum([b["counts"] for b in column["bins"]], axis=0)
+        np.testing.assert_array_equal(total, model.class_count_)
+        np.testing.assert_allclose(column["missing"], X[name].isna().mean(), **CLOSE)
+        of_missing = [b["rows"] for b in column["bins"] if b["missing"]]
+        assert sum(of_missing) == X[name].isna().sum()
+    jobs = {b["label"]: b["counts"] for b in columns["job"]["bins"]}
+    for level, counts in jobs.items():
+        assert counts == [((X["job"] == level) & (y == k)).sum() for k in ("no", "yes")]
+
+
+@pytest.mark.parametrize("name", ["plain", "weighted"])
+def test_what_a_bin_adds_is_what_explain_says_of_its_value(name):
+    model, X, _ = fitted(name)
+    for column in report(name).data["columns"]:
+        if "nats" not in column:
+            continue
+        for b, nats in zip(column["bins"], column["nats"], strict=True):
+            value = None if b["missing"] else b["value"] if b["number"] else b["label"]
+            row = X.iloc[:1].copy().astype({column["name"]: object})
+            row[column["name"]] = [np.nan if value is None and column["name"] == "age" else value]
+            if b["number"]:
+                row[column["name"]] = row[column["name"]].astype(float)
+            said = model.explain(row)
+            no, yes = said.contributions[0, :, said.columns.index(column["name"])]
+            np.testing.assert_allclose(nats, [no - yes, yes - no], rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["plain", "weighted", "arrays", "nasty"])
+def test_the_steps_of_a_waterfall_add_up_to_the_scores(name):
+    model, X, y = fitted(name)
+    rows = report(name).data["rows"]
+    assert {row["kind"] for row in rows} == {"mistake", "uncertain", "typical"}
+    scores = model.predict_joint_log_proba(X)
+    for row in rows:
+        total = row["base"] + sum(nats for _, _, nats in row["steps"]) + row["rest"]
+        joint = scores[row["number"]]
+        assert total == pytest.approx(
+            joint[row["predicted"]] - joint[row["against"]], rel=1e-6, abs=1e-5
+        )
+        assert model.classes_[row["own"]] == y[row["number"]]
+
+
+def test_mistakes_are_the_most_confident_ones():
+    model, X, y = fitted("plain")
+    log_proba, own = leave_one_out(model, X, y), np.searchsorted(model.classes_, y)
+    of_own = log_proba[np.arange(len(y)), own]
+    wrong = log_proba.argmax(axis=1) != own
+    shown = [r for r in report("plain").data["rows"] if r["kind"] == "mistake"]
+    expected = np.sort(of_own[wrong])[: len(shown)]
+    np.testing.assert_allclose([r["ofOwn"] for r in shown], np.exp(expected), rtol=1e-6)
+
+
+def test_what_terms_are_worth_is_the_log_loss_without_them():
+    model, X, _ = fitted("plain")
+    fresh, labels = people(200, seed=6)
+    fresh = fresh[list(X.columns)]
+    found = dict(model.report(fresh, labels, learned=False).data["worth"])
+    whole = log_loss(labels, model.predict_proba(fresh))
+    for name in X.columns:
+        without = copy.deepcopy(fresh)
+        without[name] = np.nan if name in ("age", "income", "gain") else None
+        loss = log_loss(labels, model.predict_proba(without))
+        assert found[name] == pytest.approx(loss - whole, abs=1e-6)
+
+
+def test_the_learning_curve_predicts_each_part_before_it_learns_it():
+    curve = report("plain").data["learning"]
+    assert curve["rows"] == sorted(curve["rows"])
+    assert curve["accuracy"][-1] > 0.6
+    assert report("weighted").data["learning"] is None
+
+
+@pytest.mark.parametrize("kind", [MultinomialNB, ComplementNB, BernoulliNB, CategoricalNB])
+def test_classifiers_of_arrays_have_reports(kind):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:300].astype(int), y[:300]
+    model = kind().fit(X, y)
+    data = model.report(X, y).data
+    assert data["headline"]["by"] == "leave_one_out"
+    log_proba = leave_one_out(model, X, y)
+    right = (log_proba.argmax(axis=1) == y).mean()
+    np.testing.assert_allclose(data["headline"]["accuracy"][0], right, **CLOSE)
+    assert len(data["columns"]) == 64
+    assert len(data["classes"]) == 10
+
+
+def test_a_classifier_of_documents_has_a_report_in_chinese():
+    documents = ["苹果 很 好吃", "香蕉 很 甜", "股票 上涨", "银行 利率"] * 10
+    labels = ["水果", "水果", "财经", "财经"] * 10
+    model = TextNB(model="multinomial").fit(documents, labels)
+    made = model.report(documents, labels, lang="zh")
+    assert '<html lang="zh-Hans">' in made.html
+    assert made.data["classes"] == ["水果", "财经"]
+    np.testing.assert_allclose(made.data["headline"]["accuracy"][0], model.accuracy_, **CLOSE)
+    terms = {(label, term) for label, term, _ in made.data["columns"][0]["terms"]}
+    assert {("水果", term) for term, _ in model.top_terms("水果", 3)} <= terms
+
+
+def test_a_column_of_text_is_named_as_the_reason_for_no_form():
+    words = ["good fine lovely day out here", "bad awful rainy grey day inside"]
+    X = pd.DataFrame(
+        {"note": [words[i % 2] + f" {i % 7} visits" for i in range(80)], "n": range(80)}
+    )
+    y = np.array(["sun", "rain"] * 40)
+    model = NaiveBayes(columns={"note": tallybayes_text()}).fit(X, y)
+    data = model.report(X, y).data
+    assert data["form"] is None
+    assert data["noForm"] == "text"
+    assert next(c for c in data["columns"] if c["name"] == "note")["terms"]
+
+
+def tallybayes_text():
+    """The family of a column of text."""
+    from tallybayes.families import Text
+
+    return Text()
+
+
+def test_doubts_name_leaks_rare_classes_missing_values_and_identifiers():
+    X, y = people(300)
+    y = y.astype(object)
+    y[:3] = "maybe"
+    X["leak"] = np.where(y == "yes", "y", "n")
+    X["code"] = [f"id{i}" for i in range(300)]
+    X["empty"] = np.where(np.arange(300) < 60, 1.0, np.nan)
+    X = X.drop(columns="mixed")
+    model = NaiveBayes().fit(X, y)
+    with pytest.warns(tallybayes.errors.LeftOutWarning):
+        model.predict(X[:1])
+    found = {(d["kind"], d["about"]) for d in model.report(X, y).data["doubts"]}
+    assert ("rare", "maybe") in found
+    assert ("leak", "leak") in found
+    assert ("missing", "empty") in found
+    assert ("left_out", "code") in found
+
+
+def test_a_stale_model_says_so():
+    X, y = people(200)
+    X = X.drop(columns="mixed")
+    model = WeightedNaiveBayes(parts=1).fit(X, y)
+    model.partial_fit(X[:10], y[:10])
+    with pytest.warns(tallybayes.errors.StaleWarning):
+        model.predict(X[:1])
+    assert model.report(X, y).data["doubts"][0]["kind"] == "stale"
+
+
+def test_more_rows_than_are_read_are_sampled_and_the_page_says_so(monkeypatch):
+    monkeypatch.setattr("tallybayes.reporting.content.SAMPLE", 100)
+    model, X, y = fitted("plain")
+    data = model.report(X, y).data
+    assert (data["rowsGiven"], data["rowsRead"]) == (600, 100)
+    assert data["headline"]["rows"] == 100
+    assert all(0 <= row["number"] < 600 for row in data["rows"])
+
+
+def test_weights_of_rows_count():
+    X, y = people(200)
+    X, weight = X.drop(columns="mixed"), np.where(y == "yes", 2.0, 1.0)
+    model = NaiveBayes().fit(X, y, sample_weight=weight)
+    data = model.report(X, y, sample_weight=weight).data
+    assert data["headline"]["by"] == "leave_one_out"
+    right = leave_one_out(model, X, y, weight).argmax(axis=1) == np.searchsorted(["no", "yes"], y)
+    np.testing.assert_allclose(
+        data["headline"]["accuracy"][0], weight @ right / weight.sum(), **CLOSE
+    )
+
+
+def test_hostile_names_end_no_element():
+    page = report("nasty").html
+    for name in NASTY[:2]:
+        assert name not in page
+    assert payload(page)["classes"][0] in [*NASTY, "x" * 299 + "…"]
+    assert page.count("<script") == 3
+    policy = html.unescape(re.search(r'Policy" content="([^"]*)"', page)[1])
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+
+
+def test_saving_and_showing_in_a_notebook(tmp_path):
+    made = report("plain")
+    made.save(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == made.html
+    shown = made._repr_html_()
+    source = re.search(r'srcdoc="([^"]*)"', shown)[1]
+    assert html.unescape(source) == made.html
+    assert len(made.html) < 500_000
+
+
+def test_bad_input_is_named():
+    model, X, y = fitted("plain")
+    with pytest.raises(ValueError, match="lang is one of"):
+        model.report(X, y, lang="fr")
+    with pytest.raises(ValueError, match="'maybe'"):
+        model.report(X[:1], ["maybe"])
+    with pytest.raises(TypeError, match="fitted classifier of tallybayes"):
+        NaiveBayes().report(X, y)
+
+
+def test_without_jinja2_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    from tallybayes.reporting.page import rendering
+
+    rendering._template.cache_clear()
+    try:
+        with pytest.raises(ImportError, match=r"tallybayes\[report\]"):
+            rendered(report("plain").data, "en")
+    finally:
+        rendering._template.cache_clear()
+
+
+def test_importing_the_package_does_not_load_the_report():
+    code = (
+        "import sys, tallybayes; tallybayes.NaiveBayes; "
+        "print([m for m in sys.modules if 'jinja2' in m or 'tallybayes.reporting' in m])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_both_languages_have_the_same_words():
+    from tallybayes.reporting.page.rendering import _words
+
+    assert _words("en").keys() == _words("zh").keys()
+    for key, text in _words("en").items():
+        assert set(re.findall(r"\{\w+\}", text)) >= set(
+            re.findall(r"\{\w+\}", _words("zh")[key])
+        ), key
