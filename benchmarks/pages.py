@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["heading", "write_page"]
+__all__ = ["heading", "recorded_command", "write_page"]
+
+OUTPUT = "--output"
+
+
+def recorded_command(benchmark: str, argv: Sequence[str]) -> str:
+    """The command that a page tells, without where the page was written."""
+    kept, skips = [], False
+    for word in argv:
+        if skips:
+            skips = False
+        elif word == OUTPUT:
+            skips = True
+        elif not word.startswith(f"{OUTPUT}="):
+            kept.append(word)
+    return shlex.join(["python", "-m", "benchmarks", benchmark, *kept])
 
 
 def heading(

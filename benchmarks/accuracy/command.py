@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from benchmarks.accuracy.models import MODELS, Model
 from benchmarks.accuracy.report import as_json, as_markdown
 from benchmarks.accuracy.verdict import Result
 from benchmarks.machine import machine_record
-from benchmarks.pages import write_page
+from benchmarks.pages import recorded_command, write_page
 
 __all__ = ["main"]
 
@@ -125,7 +124,7 @@ def main(argv: list[str]) -> int:
     models = chosen_models(asked.models)
     folds, most = (QUICK_FOLDS, QUICK_ROWS) if asked.quick else (asked.folds, None)
 
-    command = shlex.join(["python", "-m", "benchmarks", "accuracy", *argv])
+    command = recorded_command("accuracy", argv)
     machine = machine_record(PACKAGES)
     results, missing = [], []
     for data in sets:

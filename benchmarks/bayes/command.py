@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from benchmarks.bayes import alpha, calibration, coverage, harm, sets
 from benchmarks.bayes.cases import forty_cases
 from benchmarks.bayes.page import Page
 from benchmarks.machine import machine_record
+from benchmarks.pages import recorded_command
 
 __all__ = ["main"]
 
@@ -103,7 +103,7 @@ def main(argv: list[str]) -> int:
         parser().error(
             f"{unknown[0]!r} is not part of this benchmark; choose from {', '.join(PARTS)}"
         )
-    command = shlex.join(["python", "-m", "benchmarks", "bayes", *argv])
+    command = recorded_command("bayes", argv)
     missing: list[str] = []
     for part in asked.parts or PARTS:
         say(part)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from benchmarks.bayes.page import Page
 from benchmarks.files.commands import Verdict, kills, writers
 from benchmarks.files.fuzz import MEMORY, Tried, fuzz, seeds
 from benchmarks.machine import machine_record
+from benchmarks.pages import recorded_command
 
 __all__ = ["main"]
 
@@ -40,7 +40,7 @@ def main(argv: list[str]) -> int:
     machine = machine_record()
     page, stood = attack(times, options.seed)
     partly = "" if times >= bar else f"{times:,} of {bar:,}"
-    command = shlex.join(["python", "-m", "benchmarks", "files", *argv])
+    command = recorded_command("files", argv)
     page.publish(options.out, command, machine, partly)
     return int(not stood)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import copy
 import io
-import shlex
 import statistics
 import sys
 import time
@@ -27,6 +26,7 @@ import tallybayes
 from benchmarks.bayes.page import Page
 from benchmarks.machine import OtherWork, machine_record
 from benchmarks.memory import PeakMeter
+from benchmarks.pages import recorded_command
 from tallybayes import NaiveBayes
 from tallybayes.families import Gaussian
 
@@ -167,7 +167,7 @@ def main(argv: list[str]) -> int:
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             job = pool.submit(measure, name, ROWS, CLASSES, asked.columns, asked.runs)
             found[name] = job.result()
-    command = shlex.join(["python", "-m", "benchmarks", "first", *argv])
+    command = recorded_command("first", argv)
     whole_run = asked.columns == COLUMNS and not asked.only
     partly = "" if whole_run else "Some cases, or few columns"
     folder = asked.output or (RESULTS if whole_run else None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import statistics
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from benchmarks.bayes.page import Page
 from benchmarks.lazy.data import COLUMNS, TABLE, TARGET, make, questions
 from benchmarks.lazy.statements import measure
 from benchmarks.machine import OtherWork, machine_record
+from benchmarks.pages import recorded_command
 
 __all__ = ["main"]
 
@@ -229,7 +229,7 @@ def main(argv: list[str]) -> int:
         0, or 1 if an answer was wrong or a data set missing.
     """
     asked = parser().parse_args(argv)
-    command = shlex.join(["python", "-m", "benchmarks", "lazy", *argv])
+    command = recorded_command("lazy", argv)
     try:
         from benchmarks.lazy.equal import SETS, compare
     except ImportError as why:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import OtherWork, machine_record
-from benchmarks.pages import heading, write_page
+from benchmarks.pages import heading, recorded_command, write_page
 from benchmarks.scale.data import TARGET, generate
 
 __all__ = ["main"]
@@ -130,7 +130,7 @@ def main(argv: list[str]) -> int:
     """
     asked = parser().parse_args(argv)
     size = round(asked.gigabytes * 1e9)
-    command = shlex.join(["python", "-m", "benchmarks", "scale", *argv])
+    command = recorded_command("scale", argv)
     found: list[tuple[Case, Run]] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

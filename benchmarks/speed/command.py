@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from benchmarks.machine import machine_record
-from benchmarks.pages import write_page
+from benchmarks.pages import recorded_command, write_page
 from benchmarks.speed.case import Options
 from benchmarks.speed.measure import all_cases, measure
 from benchmarks.speed.report import as_json, as_markdown
@@ -78,7 +77,7 @@ def main(argv: list[str]) -> int:
     effort = QUICK if asked.quick else Effort()
     if asked.runs is not None:
         effort = Effort(**{**vars(effort), "rounds": asked.runs})
-    command = shlex.join(["python", "-m", "benchmarks", "speed", *argv])
+    command = recorded_command("speed", argv)
     machine = machine_record(PACKAGES)
     outcomes = measure(cases, effort)
     page = as_markdown(outcomes, command, machine, options)

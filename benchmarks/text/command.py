@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import OtherWork, machine_record
+from benchmarks.pages import recorded_command
 from benchmarks.text.columns import columns_page
 from benchmarks.text.counting import counting_page
 from benchmarks.text.sets import sets_page
@@ -52,7 +52,7 @@ def main(argv: list[str]) -> int:
     asked = parser().parse_args(argv)
     machine = machine_record(("pyarrow",))
     other = OtherWork()
-    command = shlex.join(["python", "-m", "benchmarks", "text", *argv])
+    command = recorded_command("text", argv)
     folder = asked.output or (None if asked.quick else RESULTS)
     right = True
     for name in [asked.only] if asked.only else PARTS:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
 
 from benchmarks.accuracy.models import OURS, VARIANTS, WEIGHTED, Model
 from benchmarks.machine import machine_record
+from benchmarks.pages import recorded_command
 from benchmarks.weighted.options import (
     BOOSTING,
     CATBOOST,
@@ -104,7 +104,7 @@ def main(argv: list[str]) -> int:
         parser().error("--only peers replaces figures of the models that --models names: name some")
     if asked.rounds is not None and asked.rounds < 1:
         parser().error(f"--rounds must be at least 1, got {asked.rounds}")
-    command = shlex.join(["python", "-m", "benchmarks", "weighted", *argv])
+    command = recorded_command("weighted", argv)
     models = chosen_models(asked.models)
     lacking = [model.name for model in models if not model.installed]
     for name in lacking:
