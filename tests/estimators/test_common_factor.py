@@ -128,6 +128,41 @@ def test_a_chosen_alpha_is_in_units_of_the_weights(factor):
             assert scaled[column] == pytest.approx(factor * alpha, rel=0.02)
 
 
+def tickets(n=600, seed=0):
+    """A string of which most rows have their own, as ticket numbers are, and one that says more."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    numbers = np.where(rng.random(n) < 0.5, rng.integers(0, 2 * n, n), 10 * rng.integers(0, n, n))
+    grade = np.array(list("abc"))[np.clip(rng.integers(0, 3, n) - y, 0, 2)]
+    return pd.DataFrame({"ticket": [f"t{t}" for t in numbers], "grade": grade}), y
+
+
+@factors
+def test_declared_smoothing_is_in_units_of_weight(factor):
+    """Weights and alpha times a factor are the same model (decision 0012)."""
+    X, y = tickets()
+    known = {"class_prior": [0.5, 0.5], "class_alpha": 0.0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeightScaleWarning)
+        once = NaiveBayes(alpha=0.5, **known).fit(X, y)
+        scaled = NaiveBayes(alpha=0.5 * factor, **known).fit(X, y, np.full(len(y), factor))
+    np.testing.assert_allclose(scaled.predict_log_proba(X), once.predict_log_proba(X), atol=1e-9)
+
+
+def test_chosen_smoothing_of_many_levels_does_not_see_a_common_factor():
+    """Declared, it weighs less as the weights grow: hundreds of levels then say too much."""
+    X, y = tickets(1200)
+    (X, y), (fresh, truth) = (X[:600], y[:600]), (X[600:], y[600:])
+
+    def loss(alpha, factor):
+        model = NaiveBayes(alpha=alpha).fit(X, y, np.full(len(y), factor))
+        return -model.predict_log_proba(fresh)[np.arange(len(fresh)), truth].mean()
+
+    for factor in (2.0, 10.0, 1000.0):
+        assert loss("auto", factor) == pytest.approx(loss("auto", 1.0), abs=1e-3)
+    assert loss(1.0, 1000.0) > loss(1.0, 1.0) + 0.05
+
+
 @pytest.mark.parametrize("factor", [1.0, 7.0, 0.01])
 def test_identifiers_are_found_among_weighted_rows(factor):
     X, y, rng = rows()

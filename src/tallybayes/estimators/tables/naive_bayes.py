@@ -56,7 +56,9 @@ class NaiveBayes(Calibrated, AsDistributions):
         Classes that may occur; others may still come.
     alpha : float or "auto", default=1.0
         Smoothing of counts: of levels in rows of weight 1, of bins of numbers in effective rows
-        (see `sample_weight` of :meth:`fit`); "auto" chooses it by `criterion`.
+        (see `sample_weight` of :meth:`fit`); "auto" chooses it by `criterion`, whatever common
+        factor the weights have. A declared alpha weighs less as weights grow: columns of hundreds
+        of levels with weights far above 1 need "auto".
     class_alpha : float or "auto", default=1.0
         Smoothing of the class prior: (count + class_alpha) / (m + K·class_alpha); "auto": of the
         largest evidence.
