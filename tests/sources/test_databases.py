@@ -314,3 +314,73 @@ def test_rows_of_a_table_are_tables_of_arrow(database):
     read = arrow.read_batches(list(rows.record_batches(["a.b", "x"])))
     assert list(read.columns) == ["a.b", "x"]
     assert read.n_rows == 30
+
+
+# ---- predictions ---------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def model():
+    return NaiveBayes({"day": None}).fit(ROWS, "y")
+
+
+def same_predictions(table, model):
+    """Whether a table has the columns that the model does not read, and its predictions."""
+    assert table.column_names == ["day", "y", "prediction", "p(no)", "p(yes)"]
+    assert table["day"].to_pylist() == ROWS["day"].to_pylist()
+    assert table["prediction"].to_pylist() == model.predict(ROWS).tolist()
+    proba = np.column_stack([table["p(no)"], table["p(yes)"]])
+    np.testing.assert_array_equal(proba, model.predict_proba(ROWS))
+
+
+def test_rows_are_predicted_beside_columns_that_stay(database, model):
+    rows = tallybayes.table("my rows", database)
+    predicted = model.predict_rows(rows)
+    same_predictions(pa.table(predicted), model)
+    same_predictions(pa.table(predicted), model)  # as often as the source is read
+    some = model.predict_rows(rows, keep=["y", "x"])
+    assert some.schema.names == ["y", "x", "prediction", "p(no)", "p(yes)"]
+    assert pa.table(some).schema == some.schema
+
+
+def test_a_relation_is_predicted_as_a_relation_when_it_is_asked_for(duck, model):
+    relation = duck.sql('SELECT * FROM "my rows"')
+    predicted = model.predict(relation)
+    assert isinstance(predicted, duckdb.DuckDBPyRelation)
+    same_predictions(predicted.to_arrow_table(), model)
+    duck.execute("DELETE FROM \"my rows\" WHERE y = 'yes'")
+    left = predicted.aggregate("count(*), count(DISTINCT day)").fetchall()
+    assert left == [(20, 20)]
+
+
+def test_predictions_are_written_to_the_database_that_has_the_rows(duck, postgres, model):
+    duck.cursor().from_arrow(model.predict_rows(duck.table('"my rows"'))).create("said")
+    same_predictions(duck.sql("FROM said").to_arrow_table(), model)
+    predicted = model.predict_rows(tallybayes.table("my rows", postgres))
+    with dbapi.connect(postgres) as connection, connection.cursor() as cursor:
+        cursor.adbc_ingest("said", predicted)
+        connection.commit()
+    said = pa.Table.from_batches(tallybayes.table("said", postgres).record_batches())
+    same_predictions(said, model)
+
+
+def test_rows_that_cannot_be_predicted_are_refused(duck, model, tmp_path):
+    rows = tallybayes.sql('SELECT *, 1 AS prediction FROM "my rows"', duck)
+    with pytest.raises(SourceError, match=r"has a column 'prediction'.*keep="):
+        model.predict_rows(rows)
+    assert pa.table(model.predict_rows(rows, keep=[])).num_rows == 30
+    with pytest.raises(ValueError, match=r"no column that keep= names: 'nope'"):
+        model.predict_rows(rows, keep=["nope"])
+    with pytest.raises(SourceError, match=r"lacks the column\(s\) \['x'\]"):
+        model.predict_rows(tallybayes.sql('SELECT * EXCLUDE x FROM "my rows"', duck))
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y\n1,2\n")
+    of_file = NaiveBayes().fit(path, "y")
+    with pytest.raises(SourceError, match=r"pyarrow\.dataset"):
+        of_file.predict_rows(path)
+    infinite = tallybayes.sql("SELECT * REPLACE ('inf'::DOUBLE AS x) FROM \"my rows\"", duck)
+    with pytest.raises(ValueError, match="'x' holds inf"):
+        list(model.predict_rows(infinite).record_batches())
+
+
+def test_no_rows_have_no_predictions(database, model):
+    rows = tallybayes.sql('SELECT * FROM "my rows" WHERE x > 1e6', database)
+    assert pa.table(model.predict_rows(rows)).num_rows == 0

@@ -34,7 +34,7 @@ def _need_classifier(model: Any, action: str) -> TallyClassifier:
 
 
 def leave_one_out(
-    model: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    model: Any, X: Any, y: ArrayLike | str, sample_weight: ArrayLike | str | None = None
 ) -> Array:
     """log P(c | x) of each row that a model has learned, by the counts of all other rows.
 
@@ -47,12 +47,12 @@ def leave_one_out(
     ----------
     model : fitted classifier of tallybayes
         A fitted model.
-    X : rows (n_rows, n_features)
-        Rows that were learned, not necessarily all.
-    y : array-like (n_rows,)
-        Their labels.
-    sample_weight : array-like (n_rows,), optional
-        The weights that they were learned with.
+    X : rows (n_rows, n_features), or source of rows
+        Rows that were learned, not necessarily all. A source is read once more, part by part.
+    y : array-like (n_rows,) or str
+        Their labels, or the column of X that has them.
+    sample_weight : array-like (n_rows,) or str, optional
+        The weights that they were learned with, or the column of X that has them.
 
     Returns
     -------

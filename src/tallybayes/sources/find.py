@@ -9,7 +9,7 @@ from typing import Any
 
 from tallybayes.sources.contract import Source
 
-__all__ = ["is_source", "source_of"]
+__all__ = ["is_relation", "is_source", "source_of"]
 
 
 def _is(x: Any, library: str, name: str) -> bool:
@@ -43,6 +43,11 @@ def is_source(x: Any) -> bool:
         or (hasattr(x, "__arrow_c_stream__") and not hasattr(x, "__len__"))
         or _has_contract(x)
     )
+
+
+def is_relation(x: Any) -> bool:
+    """Whether x is a relation of DuckDB. Nothing is imported."""
+    return _is(x, "duckdb", "DuckDBPyRelation")
 
 
 def _is_database(x: Any) -> bool:

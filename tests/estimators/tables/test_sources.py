@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engines.test_contract import assert_same
-from tallybayes import MultinomialNB, NaiveBayes, WeightedNaiveBayes, collect
+from tallybayes import MultinomialNB, NaiveBayes, WeightedNaiveBayes, collect, leave_one_out
 from tallybayes.errors import NegativeTally, SourceError, StaleWarning, UnseenLevel
 from tallybayes.estimators.tables.part_by_part import tables_of
 from tallybayes.families import Categorical, Gaussian, Multinomial, Poisson
@@ -360,3 +360,36 @@ def test_a_model_of_a_tally_is_read_as_its_parameters_say(frame):
         NaiveBayes.from_tally(MultinomialNB().fit([[1, 2], [3, 4]], [0, 1]).tally_)
     with pytest.raises(ValueError, match="alpha"):
         NaiveBayes.from_tally(tally, alpha=-1.0)
+
+
+# ---- leave-one-out -------------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("name", ["parquet", "csv", "reader", "relation"])
+def test_rows_of_a_source_are_left_out_one_by_one(kind, name, frame, folder):
+    x = frame.drop(columns=["y", "w"])
+    model = MODELS[kind]().fit(x, frame["y"])
+    source = sources(frame, folder)[name]
+    np.testing.assert_allclose(
+        leave_one_out(model, source(), "y"),
+        leave_one_out(model, x, frame["y"]),
+        rtol=1e-9,
+        atol=1e-12,
+    )
+
+
+def test_rows_are_left_out_with_their_weights(frame, folder):
+    x = frame.drop(columns=["y", "w"])
+    model = NaiveBayes().fit(x, frame["y"], frame["w"])
+    np.testing.assert_allclose(
+        leave_one_out(model, folder / "t.parquet", "y", "w"),
+        leave_one_out(model, x, frame["y"], frame["w"]),
+        rtol=1e-9,
+        atol=1e-12,
+    )
+    with pytest.raises(ValueError, match="the name of a column where y is"):
+        leave_one_out(model, folder / "t.parquet", "y", frame["w"])
+    with pytest.raises(ValueError, match="no column 'nope'"):
+        leave_one_out(model, folder / "t.parquet", "nope")
+    empty = pa.Table.from_pandas(frame.head(0), preserve_index=False)
+    with pytest.raises(ValueError, match="no rows"):
+        leave_one_out(model, pyarrow.dataset.dataset(empty), "y")

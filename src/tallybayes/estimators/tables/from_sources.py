@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,12 @@ from tallybayes.models.columns.declarations import Declared, declared
 from tallybayes.models.columns.rows import Names, RowsToCount, as_scored, first_rows, rows_to_count
 from tallybayes.models.table import TableModel
 from tallybayes.sources.contract import Source, restarted
-from tallybayes.sources.find import is_source, source_of
+from tallybayes.sources.find import is_relation, is_source, source_of
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally
+
+if TYPE_CHECKING:
+    from tallybayes.sources.predicted import PredictedRows
 
 __all__ = ["FromSources"]
 
@@ -94,11 +97,7 @@ class FromSources(TallyClassifier):
         most: int | None = 0,
     ) -> Counted:
         """The tally of a source's rows; see :func:`count_parts`."""
-        if not (weight is None or isinstance(weight, str)):
-            raise ValueError(
-                "sample_weight is the name of a column where y is, as the rows are read part by "
-                f"part; got a {type(weight).__name__}"
-            )
+        _need_name(weight)
         source = rows_of(as_numpy(x), get_num_threads(), what.columns_left_out)
         named = [*what.families, *(name for group in what.groups for name in group)]
         need_columns(named, list(source.columns()), "column that columns= names:")
@@ -196,10 +195,14 @@ class FromSources(TallyClassifier):
         self._take_rest(rest, seen, what, action="forget")
 
     # ---- predicting ------------------------------------------------------------------------------
-    def _parts_to_read(
-        self, source: Source, label: Sequence[str] = (), more: Sequence[str] = ()
-    ) -> Iterator[Table]:
-        """The parts of a source, with the columns that the model reads, labels, and more."""
+    def _names_to_read(self, source: Source) -> list[str]:
+        """The columns of a source that the model reads.
+
+        Raises
+        ------
+        SourceError
+            If one is lacking.
+        """
         model = self._fitted()
         assert isinstance(model, TableModel)
         what = model.reading.declared
@@ -216,6 +219,16 @@ class FromSources(TallyClassifier):
                 f"{source.name} lacks the column(s) {lacking} that the model was trained with; it "
                 f"has {list(there)}"
             )
+        return names
+
+    def _parts_to_read(
+        self, source: Source, label: Sequence[str] = (), more: Sequence[str] = ()
+    ) -> Iterator[Table]:
+        """The parts of a source, with the columns that the model reads, labels, and more."""
+        names = self._names_to_read(source)
+        model = self._fitted()
+        assert isinstance(model, TableModel)
+        what = model.reading.declared
         written = [*label, *(name for name in names if what.is_text(name))]
         asked = dict.fromkeys([*names, *label, *more])
         return tables_of(source, list(asked), written)
@@ -244,17 +257,68 @@ class FromSources(TallyClassifier):
 
         Returns
         -------
-        array (n_rows,)
-            Labels; of equally probable classes the first.
+        array (n_rows,), or duckdb.DuckDBPyRelation
+            Labels; of equally probable classes the first. For a relation of DuckDB a relation, as
+            :meth:`predict_rows` gives the rows, which is evaluated when it is asked for, in a
+            database of its own.
 
         Raises
         ------
         ValueError
             If X lacks a column, or a value cannot be read.
         """
+        if is_relation(X):
+            from tallybayes.sources.databases.duckdb import relation_of
+
+            return relation_of(self.predict_rows(X))
         if is_source(X):
             return self._over_parts(X, super().predict)
         return super().predict(X)
+
+    def predict_rows(self, X: Any, *, keep: Sequence[str] | None = None) -> PredictedRows:
+        """The rows of a source with their predictions, made batch by batch when they are read.
+
+        Parameters
+        ----------
+        X : source of rows
+            Rows to predict that come in Arrow batches: a table or query of a database
+            (:func:`tallybayes.table`, :func:`tallybayes.sql`), a DuckDB relation, record batches,
+            a ``pyarrow.dataset.Dataset``.
+        keep : sequence of str, optional
+            Columns of X that stay; by default those that the model does not read.
+
+        Returns
+        -------
+        PredictedRows
+            An Arrow stream of the columns that stay, ``prediction``, and ``p(label)`` for each
+            class.
+
+        Raises
+        ------
+        ValueError
+            If X lacks a column. Values that cannot be read raise when they are.
+
+        Examples
+        --------
+        >>> import duckdb, tallybayes
+        >>> db = duckdb.connect()
+        >>> _ = db.sql("CREATE TABLE days AS SELECT 7 AS id, 'sun' AS sky, 1 AS y")
+        >>> _ = db.sql("INSERT INTO days VALUES (8, 'rain', 0)")
+        >>> days = tallybayes.table("days", db)
+        >>> model = tallybayes.NaiveBayes({"id": None}).fit(days, "y")
+        >>> predicted = model.predict_rows(days, keep=["id"])
+        >>> _ = db.cursor().from_arrow(predicted).create("predictions")
+        >>> db.sql("SELECT id, prediction FROM predictions").fetchall()
+        [(7, 1), (8, 0)]
+        """
+        from tallybayes.estimators.tables.predicted_rows import predicted_rows
+
+        source = source_of(X)
+        model = self._fitted()
+        assert isinstance(model, TableModel)
+        left_out = model.reading.declared.left_out
+        read = [name for name in self._names_to_read(source) if not left_out(name)]
+        return predicted_rows(self, source, read, keep)
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """log P(c) + log p(x | c), in nats.
@@ -298,6 +362,7 @@ class FromSources(TallyClassifier):
         """
         if not isinstance(y, str):
             return float(super().score(X, y, sample_weight))
+        _need_name(sample_weight)
         source = rows_of(as_numpy(X), get_num_threads())
         right, total = restarted(lambda: self._right_of(source, y, sample_weight))
         if not total:
@@ -306,15 +371,44 @@ class FromSources(TallyClassifier):
 
     def _right_of(self, source: Source, target: str, weight: str | None) -> tuple[float, float]:
         """The weight of the rows that are predicted as they are labelled, and that of all."""
-        known = {str(label): label for label in self.classes_.tolist()}  # text has no types
         right = total = 0.0
-        more = [] if weight is None else [weight]
-        for table in self._parts_to_read(source, [target], more):
-            classes, codes, weights = labels_of(table, target, weight)
-            x = {name: c for name, c in table.columns.items() if name not in (target, weight)}
-            named = [known.get(label, label) for label in classes.tolist()]
-            said = self.predict(Table(x, table.n_rows, True)).tolist()
-            hits = np.array([named[k] == p for k, p in zip(codes.tolist(), said, strict=True)])
+        for x, labels, weights in self._labelled_parts(source, target, weight):
+            hits = np.array([y == p for y, p in zip(labels, self.predict(x).tolist(), strict=True)])
             right += float(hits.sum() if weights is None else weights[hits].sum())
             total += float(len(hits) if weights is None else weights.sum())
         return right, total
+
+    def _labelled_parts(
+        self, source: Source, target: str, weight: str | None
+    ) -> Iterator[tuple[Table, list[Any], Array | None]]:
+        """The parts of a source: what the model reads, the labels, and the weights."""
+        known = {str(label): label for label in self.classes_.tolist()}  # text has no types
+        for table in self._parts_to_read(source, [target], [] if weight is None else [weight]):
+            classes, codes, weights = labels_of(table, target, weight)
+            x = {name: c for name, c in table.columns.items() if name not in (target, weight)}
+            named = [known.get(label, label) for label in classes.tolist()]
+            yield Table(x, table.n_rows, True), [named[k] for k in codes.tolist()], weights
+
+    def _log_proba_without(self, X: Any, y: Any, sample_weight: Any) -> Array:
+        of_rows = super()._log_proba_without
+        if not isinstance(y, str):
+            return of_rows(X, y, sample_weight)
+        _need_name(sample_weight)
+        source = rows_of(as_numpy(X), get_num_threads())
+
+        def without() -> list[Array]:
+            return [of_rows(*part) for part in self._labelled_parts(source, y, sample_weight)]
+
+        results = restarted(without)
+        if not results:
+            self._raise_no_rows(source)
+        return np.concatenate(results)
+
+
+def _need_name(weight: Any) -> None:
+    """Raises ValueError for weights that are not a column of the source."""
+    if not (weight is None or isinstance(weight, str)):
+        raise ValueError(
+            "sample_weight is the name of a column where y is, as the rows are read part by "
+            f"part; got a {type(weight).__name__}"
+        )

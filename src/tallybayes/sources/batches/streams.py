@@ -23,10 +23,9 @@ ROWS = 1 << 17  # of a batch that a database gives
 LEAST = CELLS >> 3  # values of a part, but for the last: each costs something by itself
 
 
-def parts_of(batches: Iterable[Any], names: list[str], where: str) -> Iterator[Part]:
-    """Record batches, of which these columns are read, as parts that are large enough."""
-    rows = (batch.select(names) for batch in batches)
-    for group in grouped(rows, lambda batch: batch, LEAST):
+def parts_of(batches: Iterable[Any], where: str) -> Iterator[Part]:
+    """Record batches as parts that are large enough."""
+    for group in grouped(batches, lambda batch: batch, LEAST):
         yield Part(partial(arrow.read, pa.Table.from_batches(group)), where)
 
 
@@ -89,17 +88,22 @@ class Batches:
     def columns(self) -> dict[str, SourceColumn]:
         return columns_of(self.schema)
 
-    def parts(
-        self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
-    ) -> Iterator[Part]:
+    def record_batches(self, names: Sequence[str] | None = None) -> Iterator[Any]:
+        """The rows as Arrow record batches, with these columns or all."""
         if self.once and self._begun:
             raise SourceError(
                 f"{self.name} has been read, which it can be only once: give what can be read again"
             )
         self._begun = True
-        wanted = names_read(self.schema, names, self.name)
         with explained(self.name, "Arrow"):
-            yield from parts_of(self._batches(), wanted, self.name)
+            for batch in self._batches():
+                yield batch if names is None else batch.select(list(names))
+
+    def parts(
+        self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
+    ) -> Iterator[Part]:
+        wanted = names_read(self.schema, names, self.name)
+        yield from parts_of(self.record_batches(wanted), self.name)
 
 
 class ArrowFile:
@@ -142,4 +146,5 @@ class ArrowFile:
     ) -> Iterator[Part]:
         wanted = names_read(self.schema, names, self.name)
         with explained(self.name, "Arrow"), self._opened() as file:
-            yield from parts_of(self._reader(file)[1], wanted, self.name)
+            batches = (batch.select(wanted) for batch in self._reader(file)[1])
+            yield from parts_of(batches, self.name)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tallybayes.sources.databases.names import quoted
 
-__all__ = ["DuckDB", "is_file", "library", "need_one_select"]
+__all__ = ["DuckDB", "is_file", "library", "need_one_select", "relation_of"]
 
 ROWS = 1 << 17  # of a batch
 MAGIC = b"DUCK"  # after a checksum of 8 bytes
@@ -41,6 +41,12 @@ def is_file(path: str) -> bool:
             return file.read(12)[8:] == MAGIC
     except OSError:
         return False
+
+
+def relation_of(rows: Any) -> Any:
+    """An Arrow stream as a relation, read each time that it is evaluated. It has a database of its
+    own: a query cannot wait for another one of its own connection."""
+    return library().connect().from_arrow(rows)
 
 
 def need_one_select(text: str, what: str) -> None:

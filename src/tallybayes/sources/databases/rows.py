@@ -83,7 +83,7 @@ class DatabaseRows:
         self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
     ) -> Iterator[Part]:
         wanted = names_read(self.schema, names, self.name)
-        yield from parts_of(self.record_batches(wanted), wanted, self.name)
+        yield from parts_of(self.record_batches(wanted), self.name)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
