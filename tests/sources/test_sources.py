@@ -120,7 +120,7 @@ def test_a_column_of_dates_that_holds_something_else_is_read_again(tmp_path):
     rows = [f"2020-01-{1 + i % 28:02},{'ab'[i % 2]}" for i in range(3000)]
     (tmp_path / "t.csv").write_text("\n".join(["day,y", *rows, "never,a"]))
     source = source_of(tmp_path / "t.csv")
-    source._open.keywords["block"] = 1000
+    source.block = 1000
     tally = collected(source)
     assert tally.schema.groups[0].kind == "levels"
     assert "never" in tally.schema.groups[0].levels[0].tolist()

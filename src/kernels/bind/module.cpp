@@ -91,6 +91,7 @@ NB_MODULE(_kernels, m) {
     bind_leave_one_out(m);
     bind_pairs(m);
     bind_pooled(m);
+    bind_records(m);
     bind_row_counter(m);
     bind_row_scorer(m);
     bind_scores(m);

@@ -10,6 +10,7 @@ void bind_documents(nanobind::module_& m);      // documents: tallies, sums, sco
 void bind_leave_one_out(nanobind::module_& m);  // scores of rows taken out of the counts
 void bind_pairs(nanobind::module_& m);          // pairs of columns
 void bind_pooled(nanobind::module_& m);         // densities beside atoms
+void bind_records(nanobind::module_& m);         // where CSV records end
 void bind_row_counter(nanobind::module_& m);    // one row into counts
 void bind_row_scorer(nanobind::module_& m);     // one row into scores
 void bind_scores(nanobind::module_& m);         // dense and sparse rows into scores

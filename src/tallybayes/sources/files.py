@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +75,7 @@ def source_of_paths(paths: Sequence[str], format: Format | None = None, **text: 
     format : {"csv", "jsonl", "parquet", "arrow"}, optional
         Found by the first bytes and the suffix by default.
     **text
-        How text is read: options of :class:`~tallybayes.sources.text_files.text_file.TextFile`.
+        How text is read: options of :class:`~tallybayes.sources.text_files.csv_file.CsvFile`.
 
     Raises
     ------
@@ -91,18 +90,32 @@ def source_of_paths(paths: Sequence[str], format: Format | None = None, **text: 
 
 
 def _source_of_file(path: str, format: Format | None, text: dict[str, Any]) -> Source:
-    if not read_once(path):
-        with explained(path, "data"), closing(Stream(path)) as stream:
-            need_readable(path, stream.head)
-            format = format or format_of(path, stream.head)
+    name = "standard input" if path == "-" else path
+    with explained(name, "data"):
+        stream = Stream(path)
+        try:
+            need_readable(name, stream.head)
+            format = format or format_of(name, stream.head)
+        except BaseException:
+            stream.close()
+            raise
+    if format == "csv":
+        from tallybayes.sources.text_files.csv_file import CsvFile
+
+        return CsvFile(path, stream, **text)
+    if format == "jsonl":
+        from tallybayes.sources.text_files.json_file import JsonLines
+
+        return JsonLines(path, stream, **text)
+    stream.close()
+    if read_once(path):
+        raise SourceError(
+            f"{name} can be read only once, which {format} does not allow: save it to a file first"
+        )
     if format == "parquet":
         from tallybayes.sources.batches.parquet import ParquetFile
 
         return ParquetFile(path)
-    if format == "arrow":
-        from tallybayes.sources.batches.streams import ArrowFile
+    from tallybayes.sources.batches.streams import ArrowFile
 
-        return ArrowFile(path)
-    from tallybayes.sources.text_files.text_file import TextFile
-
-    return TextFile(path, format=format, **text)
+    return ArrowFile(path)

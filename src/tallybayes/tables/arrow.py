@@ -39,7 +39,9 @@ def _read_column(column: Any, name: str, left_out: Collection[str] = ()) -> Colu
         if isinstance(chunk, pa.ChunkedArray):
             chunk = chunk.chunk(0)
         codes = pc.fill_null(chunk.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
-        levels = [as_text(v) for v in chunk.dictionary.to_pylist()]
+        levels = chunk.dictionary.to_pylist()
+        if not _is_text(kind.value_type) or chunk.dictionary.null_count:
+            levels = [as_text(v) for v in levels]
         return Strings(codes, levels, "category")
     if pa.types.is_boolean(kind):
         codes = pc.fill_null(column.cast(pa.int32()), -1).to_numpy()

@@ -3,6 +3,7 @@ use."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -35,7 +36,9 @@ def library() -> ModuleType:
 
 
 def is_file(path: str) -> bool:
-    """Whether a file is a database of DuckDB."""
+    """Whether a file is a database of DuckDB; a pipe is not looked into."""
+    if not os.path.isfile(path):
+        return False
     try:
         with open(path, "rb") as file:
             return file.read(12)[8:] == MAGIC

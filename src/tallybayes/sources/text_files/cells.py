@@ -27,10 +27,13 @@ __all__ = [
     "Spelling",
     "as_strings",
     "cells",
+    "encoded_cells",
     "first_infinite",
     "first_text",
+    "is_plain",
     "joined",
     "kind_of",
+    "parsed_as",
     "settled",
     "value_of",
 ]
@@ -200,7 +203,11 @@ def _split(column: Any, spelling: Spelling) -> Any:
             return numbers
     except pa.ArrowInvalid:
         pass
-    strings = strings.dictionary_encode()
+    return _split_levels(strings.dictionary_encode(), spelling)
+
+
+def _split_levels(strings: Any, spelling: Spelling) -> Any:
+    """Encoded strings as numbers, as levels, or as both; each level occurs."""
     levels, sign = strings.dictionary, re.escape(spelling.decimal)
     shape = rf"^[+-]?([0-9]+({sign}[0-9]*)?|{sign}[0-9]+)([eE][+-]?[0-9]+)?$"
     digits = pc.if_else(pc.match_substring_regex(levels, shape), levels, pa.scalar(None, TEXT))
@@ -306,6 +313,37 @@ def cells(column: Any, kind: Kind | None, name: str, spelling: Spelling) -> Any:
     if mixed:
         return _split(column, spelling)
     return _parsed(_stripped(column, spelling), kind, name, spelling.decimal)
+
+
+def encoded_cells(column: Any, kind: Kind, spelling: Spelling) -> Any:
+    """:func:`cells` of strings that are encoded, each level of which occurs, of a column that is
+    "text" or "number or text"."""
+    levels = _stripped(column.dictionary, spelling)
+    if not levels.equals(column.dictionary):
+        levels = levels.dictionary_encode()
+        codes = levels.indices.take(column.indices)
+        column = pa.DictionaryArray.from_arrays(codes, levels.dictionary)
+    return _spelt(column, spelling) if kind == "text" else _split_levels(column, spelling)
+
+
+def is_plain(column: Any) -> bool:
+    """Whether all cells that a parser has read as numbers are finite."""
+    return pc.all(pc.is_finite(column)).as_py() is not False
+
+
+def parsed_as(column: Any, kind: Kind, spelling: Spelling) -> Any:
+    """The type as which a parser may read more cells like those of a column of strings: numbers,
+    points in time, encoded strings, or strings where neither would do."""
+    if kind == "text":
+        return LEVELS
+    strings = _stripped(column, spelling)
+    try:
+        if kind == "date":
+            strings.cast(pa.timestamp("us"))
+            return pa.timestamp("us")
+        return NUMBER if is_plain(_cast(strings, "number", spelling.decimal)) else LEVELS
+    except pa.ArrowInvalid:
+        return TEXT if kind == "date" else LEVELS
 
 
 def first_infinite(column: Any) -> int | None:

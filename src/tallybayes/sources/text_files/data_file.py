@@ -54,6 +54,8 @@ class DataFile:
         More strings that are missing values, by column.
     skip_unlabelled : bool
         Whether rows without a label are left out; by default they are an error.
+    stream : Stream, optional
+        The file, where it has been opened already.
     """
 
     has_names = False  # rows have numbers
@@ -70,6 +72,7 @@ class DataFile:
         block: int = BLOCK,
         missing_of: dict[str, tuple[str, ...]] | None = None,
         skip_unlabelled: bool = False,
+        stream: Stream | None = None,
     ) -> None:
         self.path = path
         self.name = "standard input" if path == "-" else path
@@ -80,7 +83,7 @@ class DataFile:
         self._columns: list[str] = []
         self._first_keys: list[str] = []
         self.first_strings: dict[str, tuple[int, str]] = {}
-        self._stream: Stream | None = Stream(path)
+        self._stream: Stream | None = Stream(path) if stream is None else stream
         self.skip_unlabelled, self.unlabelled = skip_unlabelled, 0
         self.spelling = Spelling(missing, missing_of=missing_of or {})
         try:

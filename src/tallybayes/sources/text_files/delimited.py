@@ -7,7 +7,7 @@ import csv
 import io
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -19,7 +19,16 @@ from tallybayes.sources.opening.sniffing import delimiter_of, need_text
 from tallybayes.sources.opening.stream import Stream, read_once
 from tallybayes.sources.text_files.batch import Batch
 
-__all__ = ["Dialect", "batches", "dialect_of", "line_of_row"]
+__all__ = [
+    "Dialect",
+    "batches",
+    "dialect_of",
+    "explained",
+    "first_uneven",
+    "line_of_record",
+    "line_of_row",
+    "wrong_encoding",
+]
 
 csv.field_size_limit(2**31 - 1)
 
@@ -97,25 +106,57 @@ def batches(path: str, stream: Stream, dialect: Dialect, block: int) -> Iterator
 
 
 def _explained(path: str, dialect: Dialect, error: Exception) -> SourceError:
-    """A parser's error as one that names the line."""
+    """A parser's error about a file as one that names the line."""
+
+    def uneven() -> tuple[str, str] | None:
+        if read_once(path):
+            return None
+        with _text(path, dialect) as text:
+            return first_uneven(text, dialect)
+
+    return explained(path, dialect, error, uneven)
+
+
+def explained(
+    name: str,
+    dialect: Dialect,
+    error: Exception,
+    uneven: Callable[[], tuple[str, str] | None],
+) -> SourceError:
+    """A parser's error as one that names the line.
+
+    Parameters
+    ----------
+    name : str
+        The file.
+    dialect : Dialect
+    error : Exception
+    uneven : callable () -> (str, str) or None
+        Finds the first record with another number of fields than the header, and what to do.
+    """
     message = str(error)
     if "UTF8" in message or isinstance(error, UnicodeError):
-        return SourceError(
-            f"{path} is not {dialect.encoding} text: name its encoding, such as "
-            "latin-1 or gb18030 (--encoding on the command line)"
-        )
+        return SourceError(wrong_encoding(name, dialect.encoding))
     found = re.search(r"Expected (\d+) columns, got (\d+)", message)
     if found:
         at = re.search(r"Row #(\d+)", message)
         row = f"row {at[1]} (the header is row 1)" if at else "a row"
-        where, advice = _first_uneven(path, dialect) or (row, UNEVEN)
+        where, advice = uneven() or (row, UNEVEN)
         return SourceError(
-            f"{path}, {where} has {found[2]} field(s), but the header has {found[1]} "
+            f"{name}, {where} has {found[2]} field(s), but the header has {found[1]} "
             f"(delimiter {dialect.delimiter!r}): {advice}"
         )
     if "straddl" in message or "quote" in message.lower():
-        return SourceError(f"{path}: a quoted field does not end, or a row is too long ({message})")
-    return SourceError(f"{path}: {message}")
+        return SourceError(f"{name}: a quoted field does not end, or a row is too long ({message})")
+    return SourceError(f"{name}: {message}")
+
+
+def wrong_encoding(name: str, encoding: str) -> str:
+    """What to say of bytes that are not of an encoding."""
+    return (
+        f"{name} is not {encoding} text: name its encoding, such as latin-1 or gb18030 "
+        "(--encoding on the command line)"
+    )
 
 
 def _text(path: str, dialect: Dialect) -> io.TextIOWrapper:
@@ -135,17 +176,14 @@ def _records(
         line = first + reader.line_num
 
 
-def _first_uneven(path: str, dialect: Dialect) -> tuple[str, str] | None:
+def first_uneven(text: Iterable[str], dialect: Dialect, first: int = 1) -> tuple[str, str] | None:
     """The first record with another number of fields, and what to do about it."""
-    if read_once(path):
-        return None
     wanted = len(dialect.header)
-    with _text(path, dialect) as text:
-        for line, record in _records(text, dialect):
-            if len(record) != wanted:
-                lines = sum(field.count("\n") for field in record)
-                advice = f"it goes on for {lines} more line(s): is a quote not closed?"
-                return f"line {line:,}", advice if lines else UNEVEN
+    for line, record in _records(text, dialect, first):
+        if len(record) != wanted:
+            lines = sum(field.count("\n") for field in record)
+            advice = f"it goes on for {lines} more line(s): is a quote not closed?"
+            return f"line {line:,}", advice if lines else UNEVEN
     return None
 
 
@@ -153,15 +191,22 @@ def line_of_row(path: str, dialect: Dialect, row: int) -> int | None:
     """The line of a row (from 0); None for what is read once."""
     if read_once(path):
         return None
-    left = row + 1  # records to pass, the header among them
-    with _text(path, dialect) as text:
-        for line, content in enumerate(text, 1):
-            if '"' in content:  # from here on a record may be more than a line
-                records = _records(itertools.chain([content], text), dialect, line)
-                found = next(itertools.islice(records, left, None), None)
-                return found[0] if found else None
-            if content.strip("\r\n"):
-                if not left:
-                    return line
-                left -= 1
+    with _text(path, dialect) as text:  # the header is a record, too
+        return line_of_record(text, dialect, row + 1)
+
+
+def line_of_record(
+    text: Iterable[str], dialect: Dialect, record: int, first: int = 1
+) -> int | None:
+    """The line of a record (from 0)."""
+    lines, left = iter(text), record
+    for line, content in enumerate(lines, first):
+        if '"' in content:  # from here on a record may be more than a line
+            records = _records(itertools.chain([content], lines), dialect, line)
+            found = next(itertools.islice(records, left, None), None)
+            return found[0] if found else None
+        if content.strip("\r\n"):
+            if not left:
+                return line
+            left -= 1
     return None

@@ -1,107 +1,39 @@
-"""CSV and JSON lines as a source: what each cell is, is decided cell by cell."""
+"""What CSV and JSON lines have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import partial
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Sequence
 
-from tallybayes.errors import SourceError
-from tallybayes.sources.arrow_types import columns_of
-from tallybayes.sources.contract import Part, ReadAgain, SourceColumn
-from tallybayes.sources.text_files.cells import Kind, Misfit
-from tallybayes.sources.text_files.data_file import DataFile
-from tallybayes.tables import arrow
+from tallybayes.sources.contract import Part, SourceColumn
 
 __all__ = ["TextFile"]
 
 
-class TextFile:
-    """A text file of rows.
+class TextFile(ABC):
+    """Rows of text: a :class:`~tallybayes.sources.contract.Source` whose columns have no types."""
 
-    Parameters
-    ----------
-    path : str
-    mixed : collection of str
-        Columns whose cells are numbers or strings by themselves, and never dates.
-    left_out : collection of str
-        Columns that are not read, and may hold what cannot be.
-    **options
-        Of :class:`~tallybayes.sources.text_files.data_file.DataFile`.
-    """
+    name: str
+    once: bool
 
-    def __init__(
-        self,
-        path: str,
-        *,
-        mixed: Collection[str] = (),
-        left_out: Collection[str] = (),
-        **options: Any,
-    ) -> None:
-        self._open: Callable[[], DataFile] = partial(DataFile, path, **options)
-        file = self._open()
-        self.name, self.once = file.name, file.once
-        self._kept: DataFile | None = file if file.once else None
-        self._columns: dict[str, SourceColumn] | None = None
-        self._mixed, self._left_out = set(mixed), frozenset(left_out)
+    keyed: bool
+    """Whether rows may lack a column, as those of JSON lines."""
 
+    nameless: bool
+    """Whether a column has no name, and is not read."""
+
+    @property
+    @abstractmethod
+    def header(self) -> list[str]:
+        """The names of the columns, before a row is read: all of CSV, and of JSON lines those of
+        the first rows."""
+
+    @abstractmethod
     def columns(self) -> dict[str, SourceColumn]:
-        if self._columns is None:
-            self._columns = self._look()
-        return self._columns
+        """The columns by name."""
 
-    def _look(self) -> dict[str, SourceColumn]:
-        """The columns, of what can be read only once without a look at its rows."""
-        if self._kept is not None:
-            names = self._kept.header
-            names = self._kept.first_keys if names is None else names
-            return {name: SourceColumn(name, "mixed", "text") for name in names}
-        if self.once:
-            raise self._gone()
-        file = self._open()
-        kinds: dict[str, Kind | None] = dict.fromkeys(self._mixed, "number or text")
-        batches = file.batches(kinds, lambda name: name not in self._left_out)
-        found = columns_of(next(batches).table.schema)
-        del batches  # which closes the file
-        names = file.columns if file.header is None else file.header
-        return {name: found.get(name, SourceColumn(name, None, "text")) for name in names}
-
-    def _gone(self) -> SourceError:
-        return SourceError(
-            f"{self.name} can be read only once, and has been: save it to a file first"
-        )
-
+    @abstractmethod
     def parts(
         self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
     ) -> Iterator[Part]:
-        if self.once:
-            if self._kept is None:
-                raise self._gone()
-            self.columns()
-        file, self._kept = self._kept or self._open(), None
-        kinds: dict[str, Kind | None] = dict.fromkeys(as_written, "text")
-        kinds |= dict.fromkeys(self._mixed - set(as_written), "number or text")
-        header = file.header
-        for name in names or () if header is not None else ():
-            if header is not None and name not in header:
-                raise SourceError(f"{self.name} has no column {name!r}; its columns are {header}")
-        asked = None if names is None else frozenset(names)
-
-        def wanted(name: str) -> bool:
-            return name not in self._left_out and (asked is None or name in asked)
-
-        try:
-            for batch in file.batches(kinds, wanted):
-                read = partial(arrow.read, batch.table)
-                yield Part(read, self.name, False, file.where, batch.done)
-        except Misfit as misfit:
-            where = f"{self.name}, {file.where(misfit.row)}"
-            if self.once:
-                raise SourceError(
-                    f"{where}: column {misfit.column!r} holds {misfit.value!r}, which is not a "
-                    f"{misfit.kind}, unlike the rows before, and it can be read only once: declare "
-                    f"the column as Categorical() (--column {misfit.column}=categorical on the "
-                    "command line), or save the rows to a file"
-                ) from None
-            self._mixed.add(misfit.column)
-            raise ReadAgain(where, misfit.column, misfit.value, misfit.kind) from None
+        """The rows in their order."""

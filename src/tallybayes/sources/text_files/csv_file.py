@@ -1,0 +1,179 @@
+"""CSV as a source: blocks that are parsed on threads; each cell is what it is by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import partial
+from itertools import chain
+from typing import NamedTuple
+
+from tallybayes.errors import SourceError
+from tallybayes.sources.arrow_types import columns_of
+from tallybayes.sources.contract import Part, ReadAgain, SourceColumn
+from tallybayes.sources.opening.stream import Stream, read_once
+from tallybayes.sources.text_files.blocks import Block, blocks
+from tallybayes.sources.text_files.cells import MISSING, Kind, Misfit, Spelling
+from tallybayes.sources.text_files.csv_columns import CsvColumns
+from tallybayes.sources.text_files.delimited import dialect_of, line_of_row
+from tallybayes.sources.text_files.text_file import TextFile
+from tallybayes.tables import Table, arrow
+
+__all__ = ["CsvFile"]
+
+BLOCK = 1 << 23  # bytes of a block: enough that what a part costs by itself does not matter
+
+
+class _Found(NamedTuple):
+    """A block, and the share of the file that has been read with it, where that is known."""
+
+    block: Block
+    done: float | None
+
+
+class CsvFile(TextFile):
+    """A CSV file.
+
+    Parameters
+    ----------
+    path : str
+        "-" is standard input, which can be read once, as pipes can.
+    stream : Stream, optional
+        The file, where it has been opened already.
+    delimiter : str, optional
+        Found by a look at the first lines by default.
+    encoding : str
+    missing : tuple of str
+        Strings that are missing values.
+    missing_of : dict
+        More of them, by column.
+    decimal : {".", ","}
+        The decimal sign of numbers.
+    block : int
+        Bytes of a part, but for the first.
+    mixed : collection of str
+        Columns whose cells are numbers or strings by themselves, and never dates.
+    left_out : collection of str
+        Columns that are not read.
+
+    Raises
+    ------
+    SourceError
+        If it is not a CSV file.
+    """
+
+    keyed = False
+
+    def __init__(
+        self,
+        path: str,
+        stream: Stream | None = None,
+        *,
+        delimiter: str | None = None,
+        encoding: str = "utf-8",
+        missing: tuple[str, ...] = MISSING,
+        missing_of: dict[str, tuple[str, ...]] | None = None,
+        decimal: str = ".",
+        block: int = BLOCK,
+        mixed: Collection[str] = (),
+        left_out: Collection[str] = (),
+    ) -> None:
+        self.name = "standard input" if path == "-" else path
+        self._path, self.once = path, read_once(path)
+        self.block = block
+        self._spelling = Spelling(missing, decimal, missing_of or {})
+        self._mixed, self._left_out = set(mixed), frozenset(left_out)
+        stream = stream or Stream(path)
+        try:
+            self._dialect = dialect_of(self.name, stream.head, delimiter, encoding)
+        except BaseException:
+            stream.close()
+            raise
+        self._columns: dict[str, SourceColumn] | None = None
+        self._rest: Iterator[_Found] | None = self._blocks_of(stream) if self.once else None
+        if not self.once:  # it is opened again to be read
+            stream.close()
+
+    @property
+    def header(self) -> list[str]:
+        return list(self._dialect.named)
+
+    @property
+    def nameless(self) -> bool:  # type: ignore[override]
+        return len(self._dialect.named) < len(self._dialect.header)
+
+    def columns(self) -> dict[str, SourceColumn]:
+        if self._columns is None:
+            each = self._blocks()
+            first = next(each)
+            if self.once:
+                self._rest = chain([first], each)
+            reader = self._reader(None, ())
+            table = reader.read(first.block, reader.settle(first.block))
+            found = columns_of(table.schema)
+            self._columns = {
+                name: found.get(name, SourceColumn(name, None, "text"))
+                for name in self._dialect.named
+            }
+        return self._columns
+
+    def parts(
+        self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
+    ) -> Iterator[Part]:
+        reader = self._reader(names, as_written)
+        for block, done in self._blocks():
+            read = partial(self._read, reader, block, reader.settle(block))
+            yield Part(read, self.name, typed=False, place=self._place, done=done)
+
+    def _reader(self, names: Sequence[str] | None, as_written: Collection[str]) -> CsvColumns:
+        named = self._dialect.named
+        for name in names or ():
+            if name not in named:
+                raise SourceError(f"{self.name} has no column {name!r}; its columns are {named}")
+        wanted = [
+            name
+            for name in named
+            if name not in self._left_out and (names is None or name in names)
+        ]
+        kinds: dict[str, Kind] = dict.fromkeys(self._mixed, "number or text")
+        kinds |= dict.fromkeys(as_written, "text")
+        return CsvColumns(self.name, self._dialect, self._spelling, wanted, kinds)
+
+    def _place(self, row: int) -> str:
+        """A row (from 0) as people find it: its line, where the file can be read again."""
+        line = line_of_row(self._path, self._dialect, row)
+        return f"row {row:,}" if line is None else f"line {line:,}"
+
+    def _blocks(self) -> Iterator[_Found]:
+        """All records."""
+        if not self.once:
+            return self._blocks_of(Stream(self._path))
+        rest, self._rest = self._rest, None
+        if rest is None:
+            raise SourceError(
+                f"{self.name} can be read only once, and has been: save it to a file first"
+            )
+        return rest
+
+    def _blocks_of(self, stream: Stream) -> Iterator[_Found]:
+        with closing(stream):
+            each = blocks(self.name, stream.read, self._dialect, self.block)
+            reader = CsvColumns(self.name, self._dialect, self._spelling, [], {})
+            first = next(each, None)
+            while first is None or not reader.n_rows(first):  # the header alone
+                more = next(each, None)
+                if first is None or more is None:
+                    raise SourceError(f"{self.name} has no rows below the header")
+                first = first._replace(data=first.data + more.data)
+            for block in chain([first], each):
+                yield _Found(block, stream.done)
+
+    def _read(self, reader: CsvColumns, block: Block, kinds: Mapping[str, Kind | None]) -> Table:
+        try:
+            return arrow.read(reader.read(block, kinds))
+        except Misfit as misfit:
+            if self.once:
+                raise reader.unfit(block, misfit) from None
+            self._mixed.add(misfit.column)
+            where = f"{self.name}, line {reader.line_of(block, misfit.row):,}"
+            raise ReadAgain(where, misfit.column, misfit.value, misfit.kind) from None

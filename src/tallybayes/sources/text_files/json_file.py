@@ -1,0 +1,112 @@
+"""JSON lines as a source: what each cell is, is decided cell by cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from tallybayes.errors import SourceError
+from tallybayes.sources.arrow_types import columns_of
+from tallybayes.sources.contract import Part, ReadAgain, SourceColumn
+from tallybayes.sources.opening.stream import Stream
+from tallybayes.sources.text_files.cells import Kind, Misfit
+from tallybayes.sources.text_files.data_file import DataFile
+from tallybayes.sources.text_files.text_file import TextFile
+from tallybayes.tables import arrow
+
+__all__ = ["JsonLines"]
+
+
+class JsonLines(TextFile):
+    """A file of JSON lines.
+
+    Parameters
+    ----------
+    path : str
+    stream : Stream, optional
+        The file, where it has been opened already.
+    mixed : collection of str
+        Columns whose cells are numbers or strings by themselves, and never dates.
+    left_out : collection of str
+        Columns that are not read, and may hold what cannot be.
+    **options
+        Of :class:`~tallybayes.sources.text_files.data_file.DataFile`.
+    """
+
+    keyed, nameless = True, False
+
+    def __init__(
+        self,
+        path: str,
+        stream: Stream | None = None,
+        *,
+        mixed: Collection[str] = (),
+        left_out: Collection[str] = (),
+        **options: Any,
+    ) -> None:
+        self._open: Callable[..., DataFile] = partial(DataFile, path, format="jsonl", **options)
+        file = self._open(stream=stream)
+        self.name, self.once = file.name, file.once
+        self._first_keys = file.first_keys
+        self._kept: DataFile | None = file if file.once else None
+        self._columns: dict[str, SourceColumn] | None = None
+        self._mixed, self._left_out = set(mixed), frozenset(left_out)
+
+    @property
+    def header(self) -> list[str]:
+        return self._first_keys or list(self.columns())
+
+    def columns(self) -> dict[str, SourceColumn]:
+        if self._columns is None:
+            self._columns = self._look()
+        return self._columns
+
+    def _look(self) -> dict[str, SourceColumn]:
+        """The columns, of what can be read only once without a look at its rows."""
+        if self._kept is not None:
+            return {name: SourceColumn(name, "mixed", "text") for name in self._first_keys}
+        if self.once:
+            raise self._gone()
+        file = self._open()
+        kinds: dict[str, Kind | None] = dict.fromkeys(self._mixed, "number or text")
+        batches = file.batches(kinds, lambda name: name not in self._left_out)
+        found = columns_of(next(batches).table.schema)
+        del batches  # which closes the file
+        return {name: found.get(name, SourceColumn(name, None, "text")) for name in file.columns}
+
+    def _gone(self) -> SourceError:
+        return SourceError(
+            f"{self.name} can be read only once, and has been: save it to a file first"
+        )
+
+    def parts(
+        self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
+    ) -> Iterator[Part]:
+        if self.once:
+            if self._kept is None:
+                raise self._gone()
+            self.columns()
+        file, self._kept = self._kept or self._open(), None
+        kinds: dict[str, Kind | None] = dict.fromkeys(as_written, "text")
+        kinds |= dict.fromkeys(self._mixed - set(as_written), "number or text")
+        asked = None if names is None else frozenset(names)
+
+        def wanted(name: str) -> bool:
+            return name not in self._left_out and (asked is None or name in asked)
+
+        try:
+            for batch in file.batches(kinds, wanted):
+                read = partial(arrow.read, batch.table)
+                yield Part(read, self.name, False, file.where, batch.done)
+        except Misfit as misfit:
+            where = f"{self.name}, {file.where(misfit.row)}"
+            if self.once:
+                raise SourceError(
+                    f"{where}: column {misfit.column!r} holds {misfit.value!r}, which is not a "
+                    f"{misfit.kind}, unlike the rows before, and it can be read only once: declare "
+                    f"the column as Categorical() (--column {misfit.column}=categorical on the "
+                    "command line), or save the rows to a file"
+                ) from None
+            self._mixed.add(misfit.column)
+            raise ReadAgain(where, misfit.column, misfit.value, misfit.kind) from None
