@@ -43,7 +43,6 @@ ROUNDS = 8
 GROWN = 2  # times as many terms: γ is chosen again
 MOST_PAIRS = 100  # of a round
 HARDLY = 0.25  # of those that find a place: fewer mean that there are hardly more
-HARDLY_ALL = 0.1  # the same where every pair that gains is taken
 MOST_PAIRED = 400  # columns among which pairs are looked for
 MOST_ROWS = 25_000  # that weights are learned on
 MOST_VALUES = 100_000_000  # of terms, rows and classes
@@ -189,7 +188,6 @@ class Rounds:
             )
             if self.among is not None:
                 self._pairs.only(self.among)
-        few = (HARDLY_ALL if all_that_gain else HARDLY) * self.most
         for _ in range(ROUNDS):
             left = min(self.most, most - len(self.rest.pairs))
             if left <= 0:
@@ -212,7 +210,7 @@ class Rounds:
             self._sample_proba.append(proba)
             self.rounds.append(self.weights)
             self.weights = self.learn_weights(self.weights)
-            if len(found) < few:
+            if len(found) < HARDLY * self.most:
                 return
 
     def of_all(self, n_pairs: int) -> list[PairTerm]:
