@@ -40,7 +40,7 @@ Array = NDArray[np.float64]
 Values = NDArray[np.float32]
 
 ROUNDS = 8
-GROWN = 2  # times as many terms: γ is chosen again
+GROWN = 2  # times as many terms: the γ of weights that classes share is chosen again
 MOST_PAIRS = 100  # of a round
 HARDLY = 0.25  # of those that find a place: fewer mean that there are hardly more
 MOST_PAIRED = 400  # columns among which pairs are looked for
@@ -127,9 +127,14 @@ class Rounds:
 
     def learn_weights(self, start: Weights | None, penalty: float | None = None) -> Weights:
         """Weights of the terms there are: near enough to choose pairs by, or, under a penalty that
-        is given, final. γ is chosen again where the terms are twice as many."""
-        final = penalty is not None
-        due = not final and len(self.terms) >= GROWN * self._validated
+        is given, final.
+
+        γ is chosen with the columns alone, and again where the terms are twice as many: without
+        deviations only, where that takes next to nothing.
+        """
+        final, chosen = penalty is not None, self._validated > 0
+        once = self.by_class and self.rows.n_classes > 2
+        due = not (final or (once and chosen)) and len(self.terms) >= GROWN * self._validated
         if due:
             self._validated = len(self.terms)
         return learn_weights(
