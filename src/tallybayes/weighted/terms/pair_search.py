@@ -37,7 +37,7 @@ WIDTHS = (1.0, 2.0, 4.0)
 MOST_CELLS = 1500
 MOST_ENTRIES = 300_000  # cells times classes
 TRIED = 2  # pairs for each place
-MOST_OPEN = 2000  # pairs that are screened more than once
+MOST_OPEN = 1000  # pairs that are screened more than once
 MOST_WORK = 1_000_000_000  # pairs times rows times classes
 THOROUGH = 20_000  # rows times classes up to which every way is tried under every strength
 DOUBT = 300  # rows for which one pair may be taken by chance
@@ -111,10 +111,12 @@ class Pairs:
             Whether a pair is worth its place where it gains at all.
         """
         work = len(self.open) * self.rows.n * self.rows.n_classes
-        gains = self._screened(proba, int(-(-work // MOST_WORK)))
+        step = int(-(-work // MOST_WORK))
+        gains = self._screened(proba, step)
         if len(self.open) > MOST_OPEN:
-            self.open = self.open[np.sort(np.argsort(-gains, kind="stable")[:MOST_OPEN])]
-            gains = self._screened(proba, 1)
+            top = np.sort(np.argsort(-gains, kind="stable")[:MOST_OPEN])
+            self.open = self.open[top]
+            gains = self._screened(proba, 1) if step > 1 else gains[top]
         tried = most if all_that_gain else TRIED * most
         order = np.argsort(-gains, kind="stable")[:tried]
         found = self._all_tried(self.open[order], proba)
