@@ -12,8 +12,11 @@ from tallybayes.engines.memory.arrays import ArrayEngine
 from tallybayes.engines.memory.leave_one_out import CompiledWithout, compile_without
 from tallybayes.families import ClassPrior
 from tallybayes.models.base import Model
-from tallybayes.parameters import Parameters
+from tallybayes.parameters import Formula, Parameters
+from tallybayes.parameters.formula import Kind
+from tallybayes.parameters.score_terms import terms_of
 from tallybayes.schema import Columns, Schema
+from tallybayes.tables.values import as_text
 from tallybayes.tally import TableTally
 
 __all__ = ["ArrayModel"]
@@ -97,6 +100,26 @@ class ArrayModel(Model):
                 ),
             )
         return kept
+
+    def formula(self) -> Formula:
+        columns, parameters = self.columns, self.parameters
+        names = columns.names or tuple(f"column {j}" for j in range(columns.n_features))
+        levels = None
+        if columns.levels is not None:
+            levels = [[as_text(level) for level in of.tolist()] for of in columns.levels]
+        kind: Kind = "number" if levels is None else "text"
+        least = 1 if getattr(parameters, "non_negative", False) else 0
+        return Formula(
+            classes=self.schema.classes,
+            offset=parameters.offset + self.prior_in_score(),
+            terms=terms_of(parameters, names, levels),
+            ruled_out=np.exp(self.log_prior),
+            fallback=int(np.argmax(self.log_prior)),
+            kinds=dict.fromkeys(names, kind),
+            least=dict.fromkeys(names, least),
+            takes_missing=False,
+            has_names=columns.names is not None,
+        )
 
     def prior_in_score(self) -> NDArray[np.float64]:
         """The class prior as it enters the score: not at all for weights that are not

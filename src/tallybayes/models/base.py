@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tallybayes.families import ClassPrior
 from tallybayes.families.class_prior import PriorWithout
 from tallybayes.labels import joined_labels
+from tallybayes.parameters import Formula
 from tallybayes.schema import Schema
 from tallybayes.tally import CrossMoments, Moments, TableTally
 
@@ -163,6 +164,10 @@ class Model(ABC):
     @abstractmethod
     def score(self) -> Any:
         """The scorer of rows, compiled."""
+
+    @abstractmethod
+    def formula(self) -> Formula:
+        """What the model predicts, as a formula; raises Inexpressible."""
 
     @property
     def prior_enters(self) -> bool:

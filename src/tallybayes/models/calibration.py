@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from tallybayes.parameters.formula import Correction
+
 __all__ = ["Calibration", "Isotonic", "Method", "Temperature", "log_odds"]
 
 Array = NDArray[np.float64]
@@ -41,6 +43,10 @@ class Temperature:
     """
 
     beta: float
+
+    def correction(self) -> Correction:
+        """The same for a formula."""
+        return Correction(beta=self.beta)
 
     def apply(self, log_proba: Array) -> Array:
         """Calibrated log-probabilities, like log_proba (n_rows, n_classes), in nats."""
@@ -89,6 +95,10 @@ class Isotonic:
     values: tuple[Array, ...]
     share: float = 1.0
     beta: float = 1.0
+
+    def correction(self) -> Correction:
+        """The same for a formula."""
+        return Correction(beta=self.beta, knots=self.knots, values=self.values, share=self.share)
 
     def apply(self, log_proba: Array) -> Array:
         """Calibrated log-probabilities, like log_proba (n_rows, n_classes), in nats."""

@@ -19,13 +19,21 @@ from tallybayes.models.columns.families import (
     choose_columns,
     read_columns,
 )
-from tallybayes.models.columns.mixed import Held, as_read, held_values, values_of_columns
+from tallybayes.models.columns.mixed import (
+    Held,
+    as_read,
+    held_values,
+    kind_of,
+    values_of_columns,
+)
 from tallybayes.models.columns.prose import prose_as_terms, prose_columns
 from tallybayes.models.columns.rows import Names, rows_to_score
 from tallybayes.models.columns.text_terms import TextTerms
 from tallybayes.models.data_warnings.odd_values import Watched
 from tallybayes.models.equality import same
 from tallybayes.models.weighting import Weighting
+from tallybayes.parameters import Formula
+from tallybayes.parameters.formula import Correction
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally
 
@@ -259,6 +267,23 @@ class TableModel(Model):
     def parts(self) -> list[Any]:
         """What adds to the score, each once."""
         return list({id(r.part): r.part for r in self.columns_read if r.part is not None}.values())
+
+    def formula(self) -> Formula:
+        return Formula(
+            classes=self.schema.classes,
+            offset=self.log_prior.copy(),
+            terms=self.score.terms(),
+            ruled_out=self.corrected(self.log_prior[None, :].copy())[0],
+            fallback=int(np.argmax(self.log_prior)),
+            kinds={name: kind_of(self.holds.get(name)) for name in self.names},
+            least={name: self.reading.declared.least(name) for name in self.names},
+            has_names=self.has_names,
+            correction=self._correction(),
+        )
+
+    def _correction(self) -> Correction:
+        calibration = self.chosen.calibration
+        return Correction() if calibration is None else calibration.correction()
 
     @property
     def pairs(self) -> list[Any]:

@@ -19,6 +19,7 @@ from tallybayes.parameters.columns import (
     TermScores,
     TriangularTerms,
 )
+from tallybayes.parameters.formula import Formula, Inexpressible, Term
 from tallybayes.parameters.improper import ImproperPrior
 from tallybayes.parameters.missing import missing_patterns
 from tallybayes.parameters.scores import Linear, Lookup, Parameters, Quadratic, Unseen
@@ -39,7 +40,9 @@ __all__ = [
     "Counts",
     "Density",
     "Description",
+    "Formula",
     "ImproperPrior",
+    "Inexpressible",
     "Laws",
     "Linear",
     "Lookup",
@@ -51,6 +54,7 @@ __all__ = [
     "Quadratic",
     "QuadraticTerms",
     "SumsWithout",
+    "Term",
     "TermScores",
     "TriangularTerms",
     "Unseen",

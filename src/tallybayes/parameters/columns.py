@@ -232,6 +232,10 @@ class Density(Protocol):
         """How a row changes it, if it has the form of :meth:`pooled` and classes do not borrow
         from others."""
 
+    def term(self, column: str) -> Any:
+        """log p(x | c), up to a term that all classes share, as a term of a
+        :class:`tallybayes.parameters.formula.Formula`; raises Inexpressible."""
+
     def described(self) -> Description:
         """The parameters in words."""
 

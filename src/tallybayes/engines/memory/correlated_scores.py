@@ -19,7 +19,13 @@ from tallybayes.engines.memory.part import (
     values_of,
 )
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.parameters import Correlated, Description, missing_patterns
+from tallybayes.parameters import (
+    Correlated,
+    Description,
+    Inexpressible,
+    Term,
+    missing_patterns,
+)
 from tallybayes.tables import Table
 from tallybayes.tally import GridCounts
 
@@ -45,6 +51,12 @@ class CorrelatedPart(ComputedPart):
     """
 
     likelihood: Correlated
+
+    def terms(self) -> list[Term]:
+        raise Inexpressible(
+            f"the columns {list(self.columns)} are read together, with their covariance, which has "
+            "a form for each pattern of missing values: declare them by themselves"
+        )
 
     def described(self) -> Description:
         return self.likelihood.described()

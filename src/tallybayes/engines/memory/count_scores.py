@@ -19,7 +19,8 @@ from tallybayes.engines.memory.part import (
     values_of,
 )
 from tallybayes.engines.memory.pooled_columns import CHUNK
-from tallybayes.parameters import Counts, Description
+from tallybayes.parameters import Counts, Description, Inexpressible, QuadraticTerms, Term
+from tallybayes.parameters.formula import Powers
 from tallybayes.tables import Column, Numbers, Table
 from tallybayes.tally import GridCounts
 
@@ -39,6 +40,20 @@ class CountsPart(ComputedPart):
     """
 
     likelihood: Counts
+
+    def terms(self) -> list[Term]:
+        slopes = self.likelihood.slopes()
+        if slopes is None:
+            what = self.likelihood.described().what
+            raise Inexpressible(
+                f"the columns {list(self.columns)} are read together as {what}, whose terms are "
+                "not products of a weight and a count"
+            )
+        none = np.zeros(self.n_classes)
+        return [
+            Powers(name, QuadraticTerms(none, slope, none, none))
+            for name, slope in zip(self.columns, np.ascontiguousarray(slopes.T), strict=True)
+        ]
 
     def described(self) -> Description:
         what, _, values = self.likelihood.described()

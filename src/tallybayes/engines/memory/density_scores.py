@@ -20,7 +20,7 @@ from tallybayes.engines.memory.part import (
     values_of,
 )
 from tallybayes.engines.memory.pooled_columns import CHUNK, PooledColumns
-from tallybayes.parameters import Density, Description
+from tallybayes.parameters import Density, Description, Term
 from tallybayes.tables import Numbers, Table
 from tallybayes.tables.columns import numbers_and_strings
 from tallybayes.tally import GridCounts
@@ -64,6 +64,10 @@ class DensityPart(ComputedPart):
     @property
     def follows_rows(self) -> bool:
         return self.density.follows_rows
+
+    def terms(self) -> list[Term]:
+        """Of the numbers; those of :attr:`kinds` are its lookup's."""
+        return [self.density.term(self.name)]
 
     def described(self) -> Description:
         what, rows, values = self.density.described()

@@ -24,7 +24,8 @@ from tallybayes.engines.memory.part import (
 )
 from tallybayes.engines.threads import get_num_threads, in_threads
 from tallybayes.errors import UnseenLevel
-from tallybayes.parameters import Cells, Description, Unseen
+from tallybayes.parameters import Cells, Description, Term, Unseen
+from tallybayes.parameters.formula import CellTable, LevelCells, NumberCells
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import BITS
 from tallybayes.tally import GridCounts
@@ -224,6 +225,13 @@ class LevelsPart(LookupPart):
         cell = self.levels.index(str(level)) + self.has_missing
         return self.law.prior_and_posteriors(cell, f"P({self.name} = {level} | class)")
 
+    def terms(self) -> list[Term]:
+        cells = LevelCells(self.name, list(self.levels), self.unseen == "error")
+        missing_entries = (
+            cells.size - self.table.shape[1]
+        )  # of levels never seen, which add nothing
+        return [CellTable(cells, np.pad(self.table, ((0, 0), (0, missing_entries))))]
+
     def described(self) -> Description:
         n = len(self.levels)
         return Description("P(level | class)", self.levels, np.exp(self.table[:, 1 : 1 + n]))
@@ -260,6 +268,10 @@ class KindsPart(LevelsPart):
     def strings(self) -> list[str]:
         """The strings beside the numbers."""
         return self.levels[1:]
+
+    def terms(self) -> list[Term]:
+        """Of missing values and numbers, where the column holds no strings."""
+        return [CellTable(NumberCells(self.name, np.empty(0)), self.table[:, :2])]
 
     def fill_entries(self, column: Any, entries: NDArray[np.int32]) -> None:
         strings = column.strings if isinstance(column, Mixed) else Empty(column.n_rows)
@@ -353,6 +365,11 @@ class BinsPart(LookupPart):
         scores = super().without_of(bins, own, weight)
         scores += self.kinds.without_of(kinds, own, weight)
         return scores
+
+    def terms(self) -> list[Term]:
+        """Of missing values and numbers, where the column holds no strings."""
+        cells = NumberCells(self.name, self.edges)
+        return [CellTable(cells, self.table[:, : cells.size])]
 
     def described(self) -> Description:
         edges = [f"{edge:.6g}" for edge in self.edges.tolist()]

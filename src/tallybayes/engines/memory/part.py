@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.groups import raise_infinite
-from tallybayes.parameters import Density, Description
+from tallybayes.parameters import Density, Description, Term
 from tallybayes.tables import Empty, Mixed, Numbers, Table
 from tallybayes.tally import GridCounts
 
@@ -187,6 +187,10 @@ class Part(ABC):
         """
 
     # ---- what it is ------------------------------------------------------------------------------
+    @abstractmethod
+    def terms(self) -> list[Term]:
+        """The score as terms of a formula; raises Inexpressible."""
+
     @abstractmethod
     def described(self) -> Description:
         """The parameters in words."""

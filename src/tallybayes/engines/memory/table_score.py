@@ -12,6 +12,7 @@ from tallybayes.engines.memory.lookup_scores import tables_of
 from tallybayes.engines.memory.part import Part, values_of
 from tallybayes.engines.memory.pooled_columns import PooledColumns
 from tallybayes.engines.threads import get_num_threads
+from tallybayes.parameters import Term
 from tallybayes.tables import Table
 
 __all__ = ["TableScore"]
@@ -35,6 +36,7 @@ class TableScore:
         self.lookups = [part.lookup for part in parts if part.lookup is not None]
         computed = [part.computed for part in parts if part.computed is not None]
         pooled = {p.name: d for p in computed if (d := p.pooled_density) is not None}
+        self.mixtures = [p for p in computed if p.name in pooled]
         self.pooled_names = list(pooled)
         self.pooled: PooledColumns | None = None
         if pooled:
@@ -62,6 +64,13 @@ class TableScore:
     def _scorer(self, tables: list[Array], offset: Array) -> _kernels.LaneScorer:
         offset, threads = np.ascontiguousarray(offset), get_num_threads()
         return _kernels.LaneScorer.of_columns(tables, offset, self.fallback, threads)
+
+    def terms(self) -> list[Term]:
+        """What the parts add, as terms of a formula, in the order in which they are added; raises
+        Inexpressible."""
+        return [
+            term for part in (*self.lookups, *self.mixtures, *self.others) for term in part.terms()
+        ]
 
     def contributions(self, x: Table) -> dict[str, Array]:
         """What each column adds, (n_rows, n_classes), in nats, by name."""

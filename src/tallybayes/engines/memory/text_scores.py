@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.engines.memory.part import ComputedPart, Distributions, Shown
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.parameters import Description, ImproperPrior, TermScores
+from tallybayes.parameters import Description, ImproperPrior, Inexpressible, Term, TermScores
 from tallybayes.tables import Column, Strings, Table
 from tallybayes.tally import GridCounts
 from tallybayes.tokens.analyzer import Analyzer, KnownTerms
@@ -115,6 +115,11 @@ class TextPart(ComputedPart):
     def add_to_rows(self, scorer: _kernels.RowScorer, least: Callable[[str], int]) -> bool:
         """A row with a text is read as a table."""
         return False
+
+    def terms(self) -> list[Term]:
+        raise Inexpressible(
+            f"column {self.name!r} is read as text, whose tokens only tallybayes cuts: {INSTEAD}"
+        )
 
     def described(self) -> Description:
         return self.likelihood.described()

@@ -14,6 +14,7 @@ from tallybayes.engines.memory.arrays import ArrayEngine
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.arrays.validated_rows import read_rows
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.in_sql import SaysSQL
 from tallybayes.estimators.labels import (
     codes_of,
     label_array,
@@ -39,7 +40,7 @@ __all__ = ["ArrayClassifier"]
 Array = NDArray[np.float64]
 
 
-class ArrayClassifier(TallyClassifier, Reported):
+class ArrayClassifier(TallyClassifier, SaysSQL, Reported):
     """Base of the classifiers of arrays. Not for direct use."""
 
     # ---- what a subclass says --------------------------------------------------------------------

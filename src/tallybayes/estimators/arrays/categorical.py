@@ -15,7 +15,7 @@ from tallybayes.estimators.arrays.discrete import DiscreteClassifier, shares_par
 from tallybayes.estimators.arrays.generative import GenerativeClassifier
 from tallybayes.estimators.declared_levels import declared_levels, encode
 from tallybayes.families import Categorical
-from tallybayes.parameters import Unseen
+from tallybayes.parameters import Formula, Unseen
 from tallybayes.schema import Columns
 
 __all__ = ["CategoricalNB"]
@@ -178,6 +178,10 @@ class CategoricalNB(DiscreteClassifier, GenerativeClassifier):
         model = self.__dict__.get("_model")
         levels = self.levels if first or model is None else model.columns.levels
         return encode(self, x, levels, reset=first, refuse_unknown=refuse)
+
+    def _formula(self) -> Formula:
+        formula = super()._formula()
+        return formula.truncating() if self.non_integer == "truncate" else formula
 
     @property
     def category_count_(self) -> list[Array]:

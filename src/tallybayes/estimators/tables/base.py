@@ -19,6 +19,7 @@ from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.array_api import as_numpy
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.in_sql import SaysSQL
 from tallybayes.estimators.labels import (
     codes_of,
     label_array,
@@ -70,7 +71,7 @@ def _columns_of(schema: Schema) -> set[str]:
     return {name for group in schema.groups for name in group.names or ()}
 
 
-class TableClassifier(RowByRow, FromSources, Reported):
+class TableClassifier(RowByRow, FromSources, SaysSQL, Reported):
     """Base of the classifiers of tables. Not for direct use."""
 
     columns: Any

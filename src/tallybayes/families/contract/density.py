@@ -13,11 +13,14 @@ from tallybayes.families.priors.prior_and_posteriors import PriorAndPosteriors
 from tallybayes.parameters import (
     Description,
     ImproperPrior,
+    Inexpressible,
     Laws,
     PooledLess,
     PooledTerms,
     QuadraticTerms,
+    Term,
 )
+from tallybayes.parameters.formula import Mixture, Powers
 from tallybayes.tally import GridCounts
 
 if TYPE_CHECKING:
@@ -107,6 +110,30 @@ class NumberDensity(ABC):
     def pooled_less(self) -> PooledLess | None:
         """How a row changes it, where it has the form of :meth:`pooled`."""
         return None
+
+    def term(self, column: str) -> Term:
+        """log p(x | c), up to a term that all classes share, as a term of a formula.
+
+        Parameters
+        ----------
+        column : str
+            The name of the column.
+
+        Raises
+        ------
+        Inexpressible
+            Where it has no such form.
+        """
+        mixture = self.pooled()
+        if mixture is not None:
+            return Mixture(column, mixture)
+        powers = self.quadratic()
+        if powers is not None:
+            return Powers(column, powers)
+        raise Inexpressible(
+            f"column {column!r} is read as {self.what}, which is neither a table of cells nor a "
+            "polynomial: declare another family for it, such as Binned()"
+        )
 
     # ---- the strength of the prior ---------------------------------------------------------------
     @property

@@ -27,6 +27,7 @@ from tallybayes import _kernels
 from tallybayes.families.contract.column_family import Context, NumberCounts, NumberFamily
 from tallybayes.families.contract.density import NumberDensity
 from tallybayes.families.contract.family import less
+from tallybayes.families.counts.count_term import count_term
 from tallybayes.families.priors.draws import log_gamma
 from tallybayes.families.priors.gamma import Gamma
 from tallybayes.families.priors.gamma_ratios import log_rising
@@ -35,7 +36,7 @@ from tallybayes.families.priors.hyperparameters import (
     hold_choice,
     smoothing_number,
 )
-from tallybayes.parameters import Description, Laws
+from tallybayes.parameters import Description, Laws, Term
 from tallybayes.schema import Kind
 from tallybayes.tally import GridCounts
 
@@ -337,6 +338,9 @@ class NegativeBinomialDensity(NumberDensity):
         log_mean -= log_gamma(failures, rng, drawn.shape)
         mean = np.exp(np.clip(log_mean, -700.0, 700.0))[:, None, :]
         return _log_density(x[None, :, None], mean, np.exp(drawn)[:, None, :])
+
+    def term(self, column: str) -> Term:
+        return count_term(column, self, self.grid)
 
     # ---- what it is ------------------------------------------------------------------------------
     def described(self) -> Description:

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from tallybayes.families.contract.density import LearningDensity
 from tallybayes.families.contract.family import less
+from tallybayes.families.counts.count_term import count_term
 from tallybayes.families.counts.negative_binomial import (
     NegativeBinomial,
     NegativeBinomialDensity,
 )
 from tallybayes.families.numeric.pooled import mixed, mixture_weights
-from tallybayes.parameters import Description, Laws
+from tallybayes.parameters import Description, Laws, Term
 from tallybayes.tally import GridCounts
 
 __all__ = ["PooledCounts"]
@@ -108,6 +109,9 @@ class PooledCounts(LearningDensity):
         scores = np.full((n, len(x), len(self.n)), -np.inf)
         scores[:, counts] = self.density.drawn(x[counts], rng, n)
         return self._mixed(scores, self.n)
+
+    def term(self, column: str) -> Term:
+        return count_term(column, self, self.density.grid)
 
     # ---- what it is ------------------------------------------------------------------------------
     def described(self) -> Description:

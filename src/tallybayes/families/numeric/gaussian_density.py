@@ -26,7 +26,8 @@ from tallybayes.families.numeric.transforms import Transform, class_moments, tra
 from tallybayes.families.priors.draws import log_gamma
 from tallybayes.families.priors.normal_inverse_gamma import NormalInverseGamma
 from tallybayes.families.priors.prior_and_posteriors import ParameterPrior, PriorAndPosteriors
-from tallybayes.parameters import Description, ImproperPrior, Laws, QuadraticTerms
+from tallybayes.parameters import Description, ImproperPrior, Laws, QuadraticTerms, Term
+from tallybayes.parameters.formula import StudentTerm
 from tallybayes.tally import GridCounts, Moments
 
 if TYPE_CHECKING:
@@ -260,6 +261,15 @@ class GaussianDensity(TunableDensity, LearningDensity):
             return None
         constant = -0.5 * np.log(2.0 * np.pi * variance)
         return QuadraticTerms(constant, np.zeros_like(centre), centre, np.sqrt(0.5 / variance))
+
+    def term(self, column: str) -> Term:
+        centre, variance, freedom = self.predictive
+        if self.transform is not None or freedom is None:
+            return super().term(column)
+        at_centre = log_density(centre, self.predictive)
+        return StudentTerm(
+            column, at_centre, 0.5 * (freedom + 1.0), centre, np.sqrt(1.0 / (freedom * variance))
+        )
 
     def described(self) -> Description:
         centre, variance, freedom = self.predictive

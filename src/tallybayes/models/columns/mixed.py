@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from tallybayes.engines.groups import Group, level_group
 from tallybayes.engines.memory.tables import collect_table
 from tallybayes.errors import MixedColumnWarning, listed, warn_user
+from tallybayes.parameters.formula import Kind
 from tallybayes.schema import Schema
 from tallybayes.tables import Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import (
@@ -47,6 +48,7 @@ __all__ = [
     "Held",
     "as_read",
     "held_values",
+    "kind_of",
     "levels_asked",
     "values_of_columns",
     "warn_of_mixed",
@@ -80,6 +82,15 @@ class Held(NamedTuple):
     dates: bool = False
     booleans: bool = False
     together: bool = False
+
+
+def kind_of(held: Held | None) -> Kind:
+    """What values of a column are, as far as its counts tell; text where there are none."""
+    if held is None or not held.numbers:
+        return "boolean" if held is not None and held.booleans and held.strings else "text"
+    if held.strings:
+        return "mixed"
+    return "date" if held.dates else "number"
 
 
 BOOLEANS = frozenset(("True", "False"))

@@ -16,11 +16,13 @@ from tallybayes.models.table import Chosen, Contributions, TableModel
 from tallybayes.models.weighted.terms import Term, columns_read, terms_of
 from tallybayes.models.weighted.text import ScoreWithText, TextColumns, text_columns_of
 from tallybayes.models.weighting import PartNow, Weighting, WeightingNow, apply_weighting
+from tallybayes.parameters import Formula
+from tallybayes.parameters.formula import Correction
 from tallybayes.tables import Table
 from tallybayes.tally import ClassCounts, TextCounts
 from tallybayes.weighted.cells.columns import in_effective_rows
 from tallybayes.weighted.cells.neighbours import neighbours_moved
-from tallybayes.weighted.fit.shrinkage import mixed
+from tallybayes.weighted.fit.shrinkage import MOST, mixed
 from tallybayes.weighted.rows import LEAST, LearningRows
 from tallybayes.weighted.terms.scorer import WeightedScore
 from tallybayes.weighted.terms.term_scores import Weights, rows_taken_out
@@ -80,6 +82,17 @@ class WeightedModel(TableModel):
     def text_columns(self, unit: float) -> TextColumns:
         """What columns of text say; a row of weight `unit` is an effective one."""
         return self.once("text_columns", lambda: text_columns_of(self, unit))
+
+    def formula(self) -> Formula:
+        score = self.score
+        return replace(
+            super().formula(), offset=score.offset.copy(), fallback=int(np.argmax(score.offset))
+        )
+
+    def _correction(self) -> Correction:
+        if not self.prior_share:
+            return Correction()
+        return Correction(prior_share=self.prior_share, prior=self.mixed_prior, most=MOST)
 
     def log_prior_without(self, own: NDArray[np.int64], weight: Array) -> PriorWithout:
         """log P(c) after each row is taken out, as it enters the score."""

@@ -13,6 +13,7 @@ from tallybayes.families.contract.column_family import Context
 from tallybayes.models.columns.declarations import Declared
 from tallybayes.models.columns.prose import PROSE
 from tallybayes.models.table import TableModel
+from tallybayes.parameters import Term
 from tallybayes.tables import Empty, Strings, Table
 from tallybayes.tally import UNIT_ROWS, TextCounts
 from tallybayes.weighted.cells.columns import ColumnCells, in_effective_rows
@@ -134,6 +135,10 @@ class ScoreWithText(WeightedScore):
     @property
     def text_parts(self) -> dict[str, Any]:
         return self.text_columns.parts
+
+    def terms(self) -> list[Term]:
+        text = [term for part in self.text_parts.values() for term in part.terms()]
+        return [*super().terms(), *text]
 
     def joint(self, x: Table) -> Array:
         found: Array = super().joint(x) + self.text_columns.said(x) @ self.weight_of

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
+from tallybayes.parameters.formula import LevelCells, NumberCells
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings
 from tallybayes.tally import GridCounts, LevelCounts, TableTally
 
@@ -84,6 +85,17 @@ class ColumnCells:
         assert self.edges is not None
         starts: Array = np.nextafter(self.edges, np.inf)
         return starts
+
+    def formula_cells(self) -> tuple[LevelCells | NumberCells, NDArray[np.intp]]:
+        """The same cells for a formula, and the cell here of each of those, −1 for none. Strings
+        beside numbers are in none of them."""
+        missing = [self.n_cells - 1]
+        if self.edges is not None:
+            order = [*missing, *range(self.n_numbers)]
+            return NumberCells(self.name, self.starts), np.array(order, dtype=np.intp)
+        levels = list(self.levels or [])
+        order = [*missing, *range(len(levels)), -1]
+        return LevelCells(self.name, levels), np.array(order, dtype=np.intp)
 
     def codes(self, column: Column) -> Cells:
         """The cell of each row, int32 (n_rows,); −1 for a value that is in no cell."""

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
+from tallybayes.parameters import Term
+from tallybayes.parameters.formula import CellTable, PairedCells
 from tallybayes.tables import Empty, Table
 from tallybayes.weighted.cells.columns import ColumnCells
 from tallybayes.weighted.terms.pair_terms import PairCells
@@ -84,6 +86,24 @@ class WeightedScore:
             codes = cells[t] if t < n else self.pairs[t - n].codes(cells)
             entries[:, place] = np.where(codes < 0, len(self.tables[t]), codes)
         return entries
+
+    def terms(self) -> list[Term]:
+        """The tables as terms of a formula, in the order in which they are added; raises
+        Inexpressible."""
+        return [self._term(t) for t in self.speaking]
+
+    def _term(self, t: int) -> Term:
+        wide = np.pad(self.tables[t].T, ((0, 0), (0, 1)))  # the last is for what is in no cell
+        if t < len(self.columns):
+            cells, order = self.columns[t].formula_cells()
+            return CellTable(cells, np.ascontiguousarray(wide[:, order]))
+        pair = self.pairs[t - len(self.columns)]
+        (first, a), (second, b) = (
+            self.columns[j].formula_cells() for j in (pair.first, pair.second)
+        )
+        one, other = (np.append(coarse, -1) for coarse in pair.maps)
+        joint = PairedCells(first, second, (one[a], other[b]), pair.n_cells, pair.sizes[1])
+        return CellTable(joint, np.ascontiguousarray(np.roll(wide, 1, axis=1)))
 
     def joint(self, x: Table) -> Array:
         """The score of each class, (n_rows, n_classes), in nats."""

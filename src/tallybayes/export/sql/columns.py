@@ -1,0 +1,239 @@
+"""Columns of the table as numbers, levels and cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from tallybayes.export.sql.dialect import Dialect
+from tallybayes.export.sql.stages import Stages
+from tallybayes.parameters.formula import (
+    Cells,
+    CodeCells,
+    CountCells,
+    Formula,
+    Inexpressible,
+    Kind,
+    LevelCells,
+    NumberCells,
+    PairedCells,
+)
+from tallybayes.tables.columns import EXACT, text_of_days, text_of_number
+from tallybayes.tables.values import days_of_text
+
+__all__ = ["Columns"]
+
+LEAF = 8  # comparisons one after another; of more, a tree has fewer
+A_NUMBER = "(a number)"
+
+
+class Columns:
+    """The columns that a formula reads.
+
+    Parameters
+    ----------
+    formula : Formula
+    stages : Stages
+        Gets the expressions.
+    names : mapping of str to str
+        What the table calls columns, where that is not their name.
+    kinds : mapping of str to Kind
+        What they hold in the table.
+
+    Attributes
+    ----------
+    refusals : list of str
+        Conditions under which a row has no prediction.
+    """
+
+    def __init__(
+        self,
+        formula: Formula,
+        stages: Stages,
+        names: Mapping[str, str],
+        kinds: Mapping[str, Kind],
+    ) -> None:
+        self.formula, self.stages, self.dialect = formula, stages, stages.dialect
+        self.names, self.kinds = names, kinds
+        self.refusals: list[str] = []
+        self.uses: list[str] = []  # by refusals
+
+    def refuse(self, condition: str, name: str) -> None:
+        """Rows under a condition on an expression of this name have no prediction."""
+        if condition not in self.refusals:
+            self.refusals.append(condition)
+            self.uses.append(name)
+
+    def column(self, column: str) -> str:
+        """A column of the table."""
+        return f"t.{self.dialect.name(self.names.get(column, column))}"
+
+    # ---- values ----------------------------------------------------------------------------------
+    def number(self, column: str) -> str:
+        """The name of a column's numbers; NULL for missing ones."""
+        kind = self.kinds[column]
+        if kind == "text":
+            raise Inexpressible(
+                f"column {column!r} holds text in the table, but the model reads numbers: cast it "
+                "in a view, or name its type in types="
+            )
+        text = self.dialect.as_number(self.column(column), kind)
+        name = self.stages.name("x", text)
+        if kind not in ("boolean", "integer"):
+            low, high = (self.dialect.number(x) for x in (-np.inf, np.inf))
+            self.refuse(f"{name} IN ({low}, {high})", name)
+        least = self.formula.least.get(column, 0)
+        if least:
+            comparison = "<" if least == 1 else "<="
+            self.refuse(f"{name} {comparison} {self.dialect.number(0.0)}", name)
+        if not self.formula.takes_missing:
+            self.refuse(f"{name} IS NULL", name)
+        return name
+
+    def level(self, column: str, levels: Sequence[str]) -> tuple[str, Callable[[str], str | None]]:
+        """The name of a column's levels, NULL for missing ones, and what makes a literal of one of
+        the model's `levels`, None of one that the column cannot hold."""
+        kind, dialect = self.kinds[column], self.dialect
+        if kind == "text":
+            name = self.stages.name("v", dialect.text(self.column(column)))
+            return name, lambda level: dialect.string(level) if dialect.holds(level) else None
+        name = self.stages.name("v", dialect.as_number(self.column(column), kind))
+        if kind == "boolean":
+            bits = {"False": 0.0, "True": 1.0}
+            return name, lambda level: dialect.number(bits[level]) if level in bits else None
+        booleans = all(known in ("True", "False") for known in levels)
+        return name, lambda level: _number_literal(level, kind, booleans, dialect)
+
+    # ---- cells -----------------------------------------------------------------------------------
+    def cells(self, cells: Cells) -> str:
+        """The name of the cell of each row, counted from the dialect's first index."""
+        if isinstance(cells, LevelCells):
+            return self._level_cells(cells)
+        if isinstance(cells, NumberCells):
+            return self._number_cells(cells)
+        if isinstance(cells, CodeCells):
+            return self._code_cells(cells)
+        if isinstance(cells, CountCells):
+            return self._count_cells(cells)
+        return self._paired_cells(cells)
+
+    def _number_cells(self, cells: NumberCells) -> str:
+        x, first = self.number(cells.column), self.dialect.first
+        starts = cells.starts.tolist()
+        text = interval_tree(self.dialect, x, starts, [first + 1 + i for i in range(cells.size)])
+        return self.stages.name("c", f"CASE WHEN {x} IS NULL THEN {first} ELSE {text} END", [x])
+
+    def _level_cells(self, cells: LevelCells) -> str:
+        first, last = self.dialect.first, self.dialect.first + cells.size - 1
+        name, literal = self.level(cells.column, cells.levels)
+        if not self.formula.takes_missing:
+            self.refuse(f"{name} IS NULL", name)
+        other = last
+        if A_NUMBER in cells.levels and self.kinds[cells.column] != "text":
+            other = first + 1 + cells.levels.index(A_NUMBER)
+        as_text = self.kinds[cells.column] == "text"
+        known = [
+            (level.encode() if as_text else i, written, first + 1 + i)
+            for i, level in enumerate(cells.levels)
+            if (written := literal(level)) is not None
+        ]
+        ordered = [(written, cell) for _, written, cell in (sorted(known) if as_text else known)]
+        text = level_tree(name, ordered, other) if as_text else level_cases(name, ordered, other)
+        cell = self.stages.name(
+            "c", f"CASE WHEN {name} IS NULL THEN {first} ELSE {text} END", [name]
+        )
+        if cells.refuses_others:
+            self.refuse(f"{cell} = {last}", cell)
+        return cell
+
+    def _code_cells(self, cells: CodeCells) -> str:
+        x, first, n = self.number(cells.column), self.dialect.first, cells.size - 1
+        zero, whole = self.dialect.number(0.0), x
+        if cells.truncates:
+            floor, ceiling = f"FLOOR({x})", f"CEIL({x})"
+            text = f"CASE WHEN {x} < {zero} THEN {ceiling} ELSE {floor} END"
+            whole = self.stages.name("x", text, [x])
+        self.refuse(f"{whole} < {zero}", whole)
+        self.refuse(f"{whole} <> FLOOR({whole})", whole)
+        beyond = f"{whole} >= {self.dialect.number(float(n))}"
+        if cells.refuses_others:
+            self.refuse(beyond, whole)
+        text = (
+            f"CASE WHEN {whole} IS NULL OR {whole} < {zero} THEN {first} "
+            f"WHEN {beyond} THEN {first + n} ELSE {first} + CAST(FLOOR({whole}) AS INTEGER) END"
+        )
+        return self.stages.name("c", text, [whole])
+
+    def _count_cells(self, cells: CountCells) -> str:
+        x, first = self.number(cells.column), self.dialect.first
+        zero, beyond = self.dialect.number(0.0), self.dialect.number(cells.size - 1.0)
+        self.refuse(f"{x} >= {beyond}", x)
+        self.refuse(f"{x} > {zero} AND {x} <> FLOOR({x})", x)
+        text = (
+            f"CASE WHEN {x} IS NULL OR {x} < {zero} OR {x} >= {beyond} THEN {first} "
+            f"ELSE {first + 1} + CAST(FLOOR({x}) AS INTEGER) END"
+        )
+        return self.stages.name("c", text, [x])
+
+    def _paired_cells(self, cells: PairedCells) -> str:
+        one, other = (self.cells(single) for single in (cells.first, cells.second))
+        a, b = cells.maps
+        nowhere = -2 * (cells.n_joint + 1)  # with any other number below 0
+        rows = np.where(a < 0, nowhere, a * cells.width).tolist()
+        columns = np.where(b < 0, nowhere, b).tolist()
+        parts = [
+            self.dialect.whole_lookup(values, cell)
+            for values, cell in ((rows, one), (columns, other))
+        ]
+        joint = self.stages.name("j", " + ".join(parts), [one, other])
+        first = self.dialect.first
+        text = f"CASE WHEN {joint} < 0 THEN {first} ELSE {joint} + {first + 1} END"
+        return self.stages.name("c", text, [joint])
+
+
+def interval_tree(dialect: Dialect, x: str, starts: Sequence[float], cells: Sequence[int]) -> str:
+    """The cell of a number: cells[i] where i of the starts are ≤ x."""
+    if not starts:
+        return str(cells[0])
+    at = (len(starts) - 1) // 2
+    below = interval_tree(dialect, x, starts[:at], cells[: at + 1])
+    above = interval_tree(dialect, x, starts[at + 1 :], cells[at + 1 :])
+    return f"CASE WHEN {x} < {dialect.number(starts[at])} THEN {below} ELSE {above} END"
+
+
+def level_cases(name: str, levels: Sequence[tuple[str, int]], other: int) -> str:
+    """The cell of a level, of literals with their cells."""
+    if not levels:
+        return str(other)
+    cases = " ".join(f"WHEN {literal} THEN {cell}" for literal, cell in levels)
+    return f"CASE {name} {cases} ELSE {other} END"
+
+
+def level_tree(name: str, levels: Sequence[tuple[str, int]], other: int) -> str:
+    """The cell of a level, of literals in ascending order with their cells."""
+    if len(levels) <= LEAF:
+        return level_cases(name, levels, other)
+    at = len(levels) // 2
+    below, above = (level_tree(name, part, other) for part in (levels[:at], levels[at:]))
+    return f"CASE WHEN {name} < {levels[at][0]} THEN {below} ELSE {above} END"
+
+
+def _number_literal(level: str, kind: Kind, booleans: bool, dialect: Dialect) -> str | None:
+    """A level of numbers, or of dates, as a literal; None where no number has its text."""
+    if booleans:
+        level = {"True": "1", "False": "0"}[level]
+    if kind == "date":
+        days = days_of_text(level)
+        return dialect.number(days) if days is not None and text_of_days(days) == level else None
+    try:
+        number = float(level)
+    except ValueError:
+        return None
+    if kind == "integer" and abs(number) >= EXACT:
+        raise Inexpressible(
+            f"the level {level!r} is a whole number of 2⁵³ or more, which float64 does not "
+            "distinguish from its neighbours: store the column as text"
+        )
+    text = text_of_number(number) if np.isfinite(number) else str(number)
+    return dialect.number(number) if text == level else None

@@ -1,0 +1,168 @@
+"""What dialects of SQL say in different ways.
+
+Names and values of other people enter a statement here only, by :meth:`Dialect.name` and
+:meth:`Dialect.string`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from tallybayes.parameters.formula import Kind
+
+__all__ = ["DAY", "MICROSECONDS", "Dialect"]
+
+DAY = 86400.0
+MICROSECONDS = 1e6
+
+
+class Dialect(ABC):
+    """How a dialect says things. A method takes SQL and gives SQL, unless it says otherwise.
+
+    Attributes
+    ----------
+    first : int
+        The index of the first element of an array.
+    fence : str
+        What ends a subquery that is not to be merged into the one around it.
+    most_columns : int or None
+        How many columns a SELECT can have.
+    most_name : int or None
+        Bytes of a name, beyond which it is cut.
+    double : str
+        The type of a float64.
+    """
+
+    title: ClassVar[str]
+    first: ClassVar[int] = 1
+    fence: ClassVar[str] = ""
+    most_columns: ClassVar[int | None] = None
+    most_name: ClassVar[int | None] = None
+    double: ClassVar[str] = "DOUBLE"
+
+    # ---- names and values, which are not SQL yet -------------------------------------------------
+    def name(self, name: str) -> str:
+        """A name as an identifier.
+
+        Raises
+        ------
+        ValueError
+            For a name that the dialect cannot have.
+        """
+        self.need_name(name)
+        return '"' + name.replace('"', '""') + '"'
+
+    def need_name(self, name: str) -> None:
+        """Raises ValueError for a name that the dialect cannot have."""
+        if not name or "\0" in name or not _encodes(name):
+            raise ValueError(
+                f"{name!r} cannot be a name in SQL: a name has a character at least, no NUL and no "
+                "half of a surrogate pair; rename it"
+            )
+        if self.most_name is not None and len(name.encode()) > self.most_name:
+            raise ValueError(
+                f"{name!r} has {len(name.encode())} bytes, and {self.title} cuts names after "
+                f"{self.most_name}: rename it"
+            )
+
+    def holds(self, text: str) -> bool:
+        """Whether a column of text can hold this string."""
+        return _encodes(text)
+
+    def string(self, text: str) -> str:
+        """A string as a literal; of those that :meth:`holds`."""
+        return "'" + text.replace("'", "''") + "'"
+
+    @abstractmethod
+    def number(self, x: float) -> str:
+        """A float64 as a literal that is read as just this number, infinite ones too."""
+
+    @abstractmethod
+    def array(self, values: Sequence[float]) -> str:
+        """A constant array of float64."""
+
+    @abstractmethod
+    def whole_array(self, values: Sequence[int]) -> str:
+        """A constant array of small whole numbers."""
+
+    # ---- expressions -----------------------------------------------------------------------------
+    def lookup(self, array: str, index: str) -> str:
+        """The element of an array; `index` counts from :attr:`first`."""
+        return f"({array})[{index}]"
+
+    def whole_lookup(self, values: Sequence[int], index: str) -> str:
+        """The same of small whole numbers."""
+        return f"({self.whole_array(values)})[{index}]"
+
+    def not_nan(self, x: str) -> str:
+        """A condition: x, which is a float64, is not NaN."""
+        return f"NOT isnan({x})"
+
+    def as_number(self, column: str, kind: Kind) -> str:
+        """The values of a column as float64: dates as days since 1970, booleans as 1 and 0; NaN as
+        NULL."""
+        if kind == "boolean":
+            one, zero = self.number(1.0), self.number(0.0)
+            return f"CASE WHEN {column} THEN {one} WHEN NOT {column} THEN {zero} END"
+        if kind == "date":
+            seconds = self.divided(self.microseconds(column), self.number(MICROSECONDS))
+            return self.divided(seconds, self.number(DAY))
+        if kind == "decimal":  # straight to float64 some dialects miss the nearest one
+            return f"CAST({self.as_text(column)} AS {self.double})"
+        x = f"CAST({column} AS {self.double})"
+        return x if kind == "integer" else f"CASE WHEN {self.not_nan(x)} THEN {x} END"
+
+    def divided(self, x: str, y: str) -> str:
+        return f"{x} / {y}"
+
+    @abstractmethod
+    def microseconds(self, column: str) -> str:
+        """Of a date or time, since 1970 began, as float64."""
+
+    def as_text(self, column: str) -> str:
+        """The values of a column that is not of text as text."""
+        return f"CAST({column} AS VARCHAR)"
+
+    def text(self, column: str) -> str:
+        """A column of text, compared byte by byte; a column of another type is an error, if it can
+        be one."""
+        return column
+
+    def greatest(self, values: Sequence[str]) -> str:
+        """The largest of numbers of which none, or all, are NULL."""
+        return values[0] if len(values) == 1 else f"GREATEST({', '.join(values)})"
+
+    def exp(self, x: str) -> str:
+        """eˣ of x ≤ 0, 0 where it is too small."""
+        return f"EXP({x})"
+
+    def log(self, x: str) -> str:
+        """log x of x ≥ 0, −∞ for 0."""
+        return f"CASE WHEN {x} > 0 THEN LN({x}) ELSE {self.number(float('-inf'))} END"
+
+    def product(self, x: str, factor: float) -> str:
+        """x·factor, which may be infinite."""
+        return f"{x} * {self.number(factor)}"
+
+    def square(self, x: str, mean: float, scale: float) -> str:
+        """((x − mean)·scale)², which may be infinite."""
+        t = f"({x} - {self.number(mean)}) * {self.number(scale)}"
+        return f"({t}) * ({t})"
+
+    def titles(self, labels: Sequence[str]) -> list[str]:
+        """The names of the columns of the classes' probabilities."""
+        return [f"p({label})" for label in labels]
+
+    def rows(self, table: Sequence[str]) -> str:
+        """What stands after FROM, of the parts of a table's name."""
+        return ".".join(self.name(part) for part in table)
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
