@@ -127,28 +127,23 @@ Single = LevelCells | NumberCells | CodeCells | CountCells
 
 @dataclass(frozen=True, eq=False)
 class PairedCells:
-    """Two cells together: 0 where one of them is in no coarser cell, else 1 + a·width + b.
+    """Two cells together: a·width + b, where a and b are coarser cells of the two.
 
     Parameters
     ----------
     first, second : cells of single columns
-    maps : two int arrays (size,)
-        The coarser cells a and b of each; −1 for none.
-    n_joint : int
-        Pairs of coarser cells.
+    maps : two int arrays (size of the single cells,)
+        a and b of each.
     width : int
-        Coarser cells of the second.
+        How many b there are.
+    size : int
     """
 
     first: Single
     second: Single
     maps: tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
-    n_joint: int
     width: int
-
-    @property
-    def size(self) -> int:
-        return self.n_joint + 1
+    size: int
 
 
 Cells = Single | PairedCells
@@ -279,6 +274,13 @@ class Formula:
     takes_missing: bool = True
     has_names: bool = True
     correction: Correction = Correction()
+
+    @property
+    def may_rule_out(self) -> bool:
+        """Whether all scores of a row may be −∞."""
+        tables = [term.scores for term in self.terms if isinstance(term, CellTable)]
+        computed = len(tables) < len(self.terms)
+        return computed or bool(any(np.isneginf(t).any() for t in [self.offset, *tables]))
 
     def truncating(self) -> Formula:
         """The same, whose columns of codes cut numbers to whole ones."""

@@ -71,24 +71,30 @@ class Columns:
 
     # ---- values ----------------------------------------------------------------------------------
     def number(self, column: str) -> str:
-        """The name of a column's numbers; NULL for missing ones."""
+        """The name of a column's numbers; NULL for missing ones. Rows with infinite ones are
+        refused."""
+        kind, name = self.kinds[column], self._raw_number(column)
+        if kind not in ("boolean", "integer"):
+            text = f"CASE WHEN {self.dialect.is_nan(name)} THEN NULL ELSE {name} END"
+            name = self.stages.name("x", text, [name])
+            self.refuse(f"ABS({name}) = {self.dialect.number(np.inf)}", name)
+        if not self.formula.takes_missing:
+            self.refuse(f"{name} IS NULL", name)
+        return name
+
+    def _raw_number(self, column: str) -> str:
+        """The name of a column's numbers, NaN and infinity among them."""
         kind = self.kinds[column]
         if kind == "text":
             raise Inexpressible(
                 f"column {column!r} holds text in the table, but the model reads numbers: cast it "
                 "in a view, or name its type in types="
             )
-        text = self.dialect.as_number(self.column(column), kind)
-        name = self.stages.name("x", text)
-        if kind not in ("boolean", "integer"):
-            low, high = (self.dialect.number(x) for x in (-np.inf, np.inf))
-            self.refuse(f"{name} IN ({low}, {high})", name)
+        name = self.stages.name("x", self.dialect.as_number(self.column(column), kind))
         least = self.formula.least.get(column, 0)
         if least:
             comparison = "<" if least == 1 else "<="
             self.refuse(f"{name} {comparison} {self.dialect.number(0.0)}", name)
-        if not self.formula.takes_missing:
-            self.refuse(f"{name} IS NULL", name)
         return name
 
     def level(self, column: str, levels: Sequence[str]) -> tuple[str, Callable[[str], str | None]]:
@@ -119,33 +125,43 @@ class Columns:
         return self._paired_cells(cells)
 
     def _number_cells(self, cells: NumberCells) -> str:
-        x, first = self.number(cells.column), self.dialect.first
-        starts = cells.starts.tolist()
-        text = interval_tree(self.dialect, x, starts, [first + 1 + i for i in range(cells.size)])
-        return self.stages.name("c", f"CASE WHEN {x} IS NULL THEN {first} ELSE {text} END", [x])
+        """What is not a number is asked in the first and the last interval alone: of NULL and NaN
+        no comparison is true, and in some dialects NaN is the largest number."""
+        column, first, dialect = cells.column, self.dialect.first, self.dialect
+        kind, missing = self.kinds[column], self._missing_cell()
+        x, finite = self._raw_number(column), kind in ("boolean", "integer")
+        own = [str(first + 1 + i) for i in range(cells.size - 1)]
+        known = "" if finite else f"WHEN {x} = {dialect.number(np.inf)} THEN NULL "
+        own[-1] = (
+            f"CASE WHEN {x} IS NULL{'' if finite else f' OR {dialect.is_nan(x)}'} THEN {missing} "
+            f"{known}ELSE {own[-1]} END"
+        )
+        if not finite:
+            own[0] = f"CASE WHEN {x} = {dialect.number(-np.inf)} THEN NULL ELSE {own[0]} END"
+        text = interval_tree(dialect, x, cells.starts.tolist(), own)
+        return self.stages.name("c", text, [x])
+
+    def _missing_cell(self) -> str:
+        """The cell of missing values."""
+        return str(self.dialect.first) if self.formula.takes_missing else "NULL"
 
     def _level_cells(self, cells: LevelCells) -> str:
         first, last = self.dialect.first, self.dialect.first + cells.size - 1
         name, literal = self.level(cells.column, cells.levels)
-        if not self.formula.takes_missing:
-            self.refuse(f"{name} IS NULL", name)
-        other = last
+        other = "NULL" if cells.refuses_others else str(last)
         if A_NUMBER in cells.levels and self.kinds[cells.column] != "text":
-            other = first + 1 + cells.levels.index(A_NUMBER)
+            other = str(first + 1 + cells.levels.index(A_NUMBER))
         as_text = self.kinds[cells.column] == "text"
         known = [
-            (level.encode() if as_text else i, written, first + 1 + i)
+            (level.encode() if as_text else i, written, str(first + 1 + i))
             for i, level in enumerate(cells.levels)
             if (written := literal(level)) is not None
         ]
         ordered = [(written, cell) for _, written, cell in (sorted(known) if as_text else known)]
-        text = level_tree(name, ordered, other) if as_text else level_cases(name, ordered, other)
-        cell = self.stages.name(
-            "c", f"CASE WHEN {name} IS NULL THEN {first} ELSE {text} END", [name]
-        )
-        if cells.refuses_others:
-            self.refuse(f"{cell} = {last}", cell)
-        return cell
+        last_other = f"CASE WHEN {name} IS NULL THEN {self._missing_cell()} ELSE {other} END"
+        leaf = LEAF if as_text else max(len(ordered), 1)
+        text = level_tree(name, ordered, other, last_other, leaf)
+        return self.stages.name("c", text, [name])
 
     def _code_cells(self, cells: CodeCells) -> str:
         x, first, n = self.number(cells.column), self.dialect.first, cells.size - 1
@@ -178,44 +194,49 @@ class Columns:
 
     def _paired_cells(self, cells: PairedCells) -> str:
         one, other = (self.cells(single) for single in (cells.first, cells.second))
-        a, b = cells.maps
-        nowhere = -2 * (cells.n_joint + 1)  # with any other number below 0
-        rows = np.where(a < 0, nowhere, a * cells.width).tolist()
-        columns = np.where(b < 0, nowhere, b).tolist()
+        a = (cells.maps[0] * cells.width + self.dialect.first).tolist()
         parts = [
-            self.dialect.whole_lookup(values, cell)
-            for values, cell in ((rows, one), (columns, other))
+            self.dialect.whole_lookup(coarse, cell)
+            for coarse, cell in ((a, one), (cells.maps[1].tolist(), other))
         ]
-        joint = self.stages.name("j", " + ".join(parts), [one, other])
-        first = self.dialect.first
-        text = f"CASE WHEN {joint} < 0 THEN {first} ELSE {joint} + {first + 1} END"
-        return self.stages.name("c", text, [joint])
+        return self.stages.name("c", " + ".join(parts), [one, other])
 
 
-def interval_tree(dialect: Dialect, x: str, starts: Sequence[float], cells: Sequence[int]) -> str:
-    """The cell of a number: cells[i] where i of the starts are ≤ x."""
+def interval_tree(dialect: Dialect, x: str, starts: Sequence[float], cells: Sequence[str]) -> str:
+    """cells[i] where i of the starts are ≤ x; the last where none is known to be above x."""
     if not starts:
-        return str(cells[0])
+        return cells[0]
     at = (len(starts) - 1) // 2
     below = interval_tree(dialect, x, starts[:at], cells[: at + 1])
     above = interval_tree(dialect, x, starts[at + 1 :], cells[at + 1 :])
     return f"CASE WHEN {x} < {dialect.number(starts[at])} THEN {below} ELSE {above} END"
 
 
-def level_cases(name: str, levels: Sequence[tuple[str, int]], other: int) -> str:
-    """The cell of a level, of literals with their cells."""
+def level_tree(
+    name: str, levels: Sequence[tuple[str, str]], other: str, last_other: str, leaf: int
+) -> str:
+    """The cell of a level.
+
+    Parameters
+    ----------
+    name : str
+    levels : sequence of (str, str)
+        Literals, in ascending order where there are more than `leaf`, with their cells.
+    other : str
+        The cell of other levels.
+    last_other : str
+        The same, where NULL arrives, too.
+    leaf : int
+        How many comparisons are made one after another.
+    """
     if not levels:
-        return str(other)
-    cases = " ".join(f"WHEN {literal} THEN {cell}" for literal, cell in levels)
-    return f"CASE {name} {cases} ELSE {other} END"
-
-
-def level_tree(name: str, levels: Sequence[tuple[str, int]], other: int) -> str:
-    """The cell of a level, of literals in ascending order with their cells."""
-    if len(levels) <= LEAF:
-        return level_cases(name, levels, other)
+        return last_other
+    if len(levels) <= leaf:
+        cases = " ".join(f"WHEN {literal} THEN {cell}" for literal, cell in levels)
+        return f"CASE {name} {cases} ELSE {last_other} END"
     at = len(levels) // 2
-    below, above = (level_tree(name, part, other) for part in (levels[:at], levels[at:]))
+    below = level_tree(name, levels[:at], other, other, leaf)
+    above = level_tree(name, levels[at:], other, last_other, leaf)
     return f"CASE WHEN {name} < {levels[at][0]} THEN {below} ELSE {above} END"
 
 

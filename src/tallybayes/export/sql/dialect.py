@@ -96,13 +96,12 @@ class Dialect(ABC):
         """The same of small whole numbers."""
         return f"({self.whole_array(values)})[{index}]"
 
-    def not_nan(self, x: str) -> str:
-        """A condition: x, which is a float64, is not NaN."""
-        return f"NOT isnan({x})"
+    def is_nan(self, x: str) -> str:
+        """A condition: x, which is a float64, is NaN."""
+        return f"isnan({x})"
 
     def as_number(self, column: str, kind: Kind) -> str:
-        """The values of a column as float64: dates as days since 1970, booleans as 1 and 0; NaN as
-        NULL."""
+        """The values of a column as float64: dates as days since 1970, booleans as 1 and 0."""
         if kind == "boolean":
             one, zero = self.number(1.0), self.number(0.0)
             return f"CASE WHEN {column} THEN {one} WHEN NOT {column} THEN {zero} END"
@@ -111,8 +110,7 @@ class Dialect(ABC):
             return self.divided(seconds, self.number(DAY))
         if kind == "decimal":  # straight to float64 some dialects miss the nearest one
             return f"CAST({self.as_text(column)} AS {self.double})"
-        x = f"CAST({column} AS {self.double})"
-        return x if kind == "integer" else f"CASE WHEN {self.not_nan(x)} THEN {x} END"
+        return f"CAST({column} AS {self.double})"
 
     def divided(self, x: str, y: str) -> str:
         return f"{x} / {y}"

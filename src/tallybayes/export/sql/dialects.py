@@ -82,8 +82,8 @@ class Postgres(Dialect):
     def whole_array(self, values: Sequence[int]) -> str:
         return f"'{{{','.join(map(str, values))}}}'::int[]"
 
-    def not_nan(self, x: str) -> str:
-        return f"{x} <> 'NaN'::float8"
+    def is_nan(self, x: str) -> str:
+        return f"{x} = 'NaN'::float8"
 
     def microseconds(self, column: str) -> str:
         return f"CAST(EXTRACT(EPOCH FROM {column}) AS double precision) * {self.number(1e6)}"
@@ -218,8 +218,8 @@ class BigQuery(Dialect):
     def whole_lookup(self, values: Sequence[int], index: str) -> str:
         return self.lookup(self.whole_array(values), index)
 
-    def not_nan(self, x: str) -> str:
-        return f"NOT IS_NAN({x})"
+    def is_nan(self, x: str) -> str:
+        return f"IS_NAN({x})"
 
     def as_text(self, column: str) -> str:
         return f"CAST({column} AS STRING)"
@@ -262,8 +262,8 @@ class Snowflake(Dialect):
     def whole_lookup(self, values: Sequence[int], index: str) -> str:
         return f"CAST(GET({self.whole_array(values)}, {index}) AS INTEGER)"
 
-    def not_nan(self, x: str) -> str:
-        return f"{x} <> CAST('NaN' AS DOUBLE)"
+    def is_nan(self, x: str) -> str:
+        return f"{x} = CAST('NaN' AS DOUBLE)"
 
     def microseconds(self, column: str) -> str:
         return f"CAST(DATE_PART(EPOCH_MICROSECOND, CAST({column} AS TIMESTAMP_NTZ)) AS DOUBLE)"

@@ -126,9 +126,8 @@ def _atom(columns: Columns, x: str, term: Mixture) -> str:
     terms, first = term.terms, columns.dialect.first
     bounds = np.unique(np.concatenate([terms.low, terms.high]))
     between = np.concatenate([[-np.inf], bounds])  # where each interval begins
-    at = np.searchsorted(terms.low, between, side="right") - 1
-    inside = (at >= 0) & (between < np.append(terms.high, np.inf)[at])
-    cells = [first + int(i) if there else -1 for i, there in zip(at, inside, strict=True)]
+    at = (np.searchsorted(terms.low, between, side="right") - 1).tolist()
+    inside = [i >= 0 and x < terms.high[i] for i, x in zip(at, between.tolist(), strict=True)]
+    cells = [str(first + i) if there else "NULL" for i, there in zip(at, inside, strict=True)]
     tree = interval_tree(columns.dialect, x, bounds.tolist(), cells)
-    named = columns.stages.name("a", tree, [x])
-    return columns.stages.name("a", f"CASE WHEN {named} >= 0 THEN {named} END", [named])
+    return columns.stages.name("a", tree, [x])

@@ -128,10 +128,13 @@ def _predictions(
     apart = [stages.name("d", f"{score} - {m}", [score, m]) for score in scores]
     proba = corrected(formula, columns, apart)
     out = f"{m} = {dialect.number(-np.inf)}"
-    p = [
-        stages.name("p", f"CASE WHEN {out} THEN {dialect.number(sure)} ELSE {text} END", [m, *uses])
-        for sure, (text, uses) in zip(formula.ruled_out.tolist(), proba, strict=True)
-    ]
+    if formula.may_rule_out:
+        sure = map(dialect.number, formula.ruled_out.tolist())
+        proba = [
+            (f"CASE WHEN {out} THEN {prior} ELSE {text} END", [m, *uses])
+            for prior, (text, uses) in zip(sure, proba, strict=True)
+        ]
+    p = [stages.name("p", text, uses) for text, uses in proba]
     labels = [literal(label, dialect) for label in formula.classes.tolist()]
     if formula.correction.moves_labels:
         best = stages.name("b", dialect.greatest(p), p)
@@ -139,7 +142,7 @@ def _predictions(
             f"WHEN {name} = {best} THEN {label}" for name, label in zip(p, labels, strict=True)
         ]
         return [f"CASE {' '.join(cases)} END", *p], [best, *p]
-    cases = [f"WHEN {out} THEN {labels[formula.fallback]}"]
+    cases = [f"WHEN {out} THEN {labels[formula.fallback]}"] if formula.may_rule_out else []
     cases += [f"WHEN {s} = {m} THEN {label}" for s, label in zip(scores, labels, strict=True)]
     return [f"CASE {' '.join(cases)} END", *p], [m, *scores, *p]
 

@@ -93,17 +93,20 @@ class WeightedScore:
         return [self._term(t) for t in self.speaking]
 
     def _term(self, t: int) -> Term:
-        wide = np.pad(self.tables[t].T, ((0, 0), (0, 1)))  # the last is for what is in no cell
         if t < len(self.columns):
             cells, order = self.columns[t].formula_cells()
+            wide = np.pad(self.tables[t].T, ((0, 0), (0, 1)))  # the last is for what is in no cell
             return CellTable(cells, np.ascontiguousarray(wide[:, order]))
         pair = self.pairs[t - len(self.columns)]
         (first, a), (second, b) = (
             self.columns[j].formula_cells() for j in (pair.first, pair.second)
         )
+        rows, width = pair.sizes  # what is in no coarser cell is in a further one, which adds 0
         one, other = (np.append(coarse, -1) for coarse in pair.maps)
-        joint = PairedCells(first, second, (one[a], other[b]), pair.n_cells, pair.sizes[1])
-        return CellTable(joint, np.ascontiguousarray(np.roll(wide, 1, axis=1)))
+        maps = np.where(one < 0, rows, one)[a], np.where(other < 0, width, other)[b]
+        cube = self.tables[t].T.reshape(-1, rows, width)
+        scores = np.pad(cube, ((0, 0), (0, 1), (0, 1))).reshape(len(cube), -1)
+        return CellTable(PairedCells(first, second, maps, width + 1, scores.shape[1]), scores)
 
     def joint(self, x: Table) -> Array:
         """The score of each class, (n_rows, n_classes), in nats."""
