@@ -52,6 +52,8 @@ def people(n: int = 600, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
     )
     frame["mixed"] = np.where(rng.random(n) < 0.2, "unknown", frame["age"].astype(int).astype(str))
     frame["mixed"] = [v if v == "unknown" else int(v) for v in frame["mixed"]]
+    days = np.where(yes, 300, 0) + rng.integers(0, 900, n)
+    frame["since"] = pd.Timestamp("2019-05-01") + pd.to_timedelta(days, unit="D")
     frame.loc[rng.random(n) < 0.1, "age"] = np.nan
     frame.loc[rng.random(n) < 0.5, "city"] = None
     return frame, y
@@ -59,6 +61,9 @@ def people(n: int = 600, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
 
 def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows as the page takes them: null for a missing value."""
+    frame = frame.copy()
+    if "since" in frame:
+        frame["since"] = frame["since"].dt.strftime("%Y-%m-%d")
     return [
         {name: None if value is None or value != value else value for name, value in row.items()}
         for row in frame.to_dict("records")

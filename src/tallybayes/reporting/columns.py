@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.reporting.form.form import Form
+from tallybayes.tables.columns import text_of_days
 
 __all__ = ["BINS", "Bin", "ColumnFacts", "Values", "added", "against_others", "bins_of"]
 
@@ -31,6 +32,8 @@ class Values:
     levels : list of str
     of_levels : float64 array (n_classes, n_levels)
     missing : float64 array (n_classes,)
+    dates : bool
+        Whether the numbers are days since 1970.
     """
 
     numbers: Array
@@ -38,6 +41,7 @@ class Values:
     levels: list[str]
     of_levels: Array
     missing: Array
+    dates: bool = False
 
     @property
     def n_rows(self) -> float:
@@ -83,6 +87,8 @@ class ColumnFacts:
         What the value of each bin adds to each class, against the mean of the others.
     hidden_levels : int
         Levels that are shown together as the last bin.
+    dates : bool
+        Whether its numbers are days since 1970.
     terms : list of (str, str, float)
         Of a text: class, term, and what one occurrence adds.
     """
@@ -98,6 +104,7 @@ class ColumnFacts:
     bins: list[Bin] = field(default_factory=list)
     nats: Array | None = None
     hidden_levels: int = 0
+    dates: bool = False
     terms: list[tuple[str, str, float]] = field(default_factory=list)
 
 
@@ -115,9 +122,13 @@ def number_text(value: float) -> str:
     return f"{value:.6g}"
 
 
+def _text_of(value: float, dates: bool) -> str:
+    return text_of_days(value) if dates else number_text(value)
+
+
 def bins_of(values: Values) -> tuple[list[Bin], int]:
     """The bins of a column, and how many levels the last one joins."""
-    found = _number_bins(values.numbers, values.of_numbers)
+    found = _number_bins(values.numbers, values.of_numbers, values.dates)
     room = BINS - 1 if len(values.levels) > BINS else BINS
     order = np.argsort(-values.of_levels.sum(axis=0), kind="stable")
     for j in order[:room].tolist():
@@ -131,11 +142,13 @@ def bins_of(values: Values) -> tuple[list[Bin], int]:
     return found, len(rest)
 
 
-def _number_bins(numbers: Array, counts: Array) -> list[Bin]:
+def _number_bins(numbers: Array, counts: Array, dates: bool) -> list[Bin]:
     if not len(numbers):
         return []
     if len(numbers) <= BINS:
-        return [Bin(number_text(x), counts[:, j], x, x, x) for j, x in enumerate(numbers.tolist())]
+        return [
+            Bin(_text_of(x, dates), counts[:, j], x, x, x) for j, x in enumerate(numbers.tolist())
+        ]
     weight = counts.sum(axis=0)
     share = np.cumsum(weight) / max(float(weight.sum()), 1e-300)
     low, high = numbers[np.searchsorted(share, [0.005, 0.995]).clip(0, len(numbers) - 1)]
@@ -153,7 +166,7 @@ def _number_bins(numbers: Array, counts: Array) -> list[Bin]:
         middle = numbers[inside[np.searchsorted(np.cumsum(of_bin), 0.5 * of_bin.sum())]]
         shown_low = edges[i - 1] if i else a
         shown_high = edges[i] if i < len(edges) else b
-        label = f"{number_text(shown_low)} – {number_text(shown_high)}"
+        label = f"{_text_of(shown_low, dates)} – {_text_of(shown_high, dates)}"
         found.append(
             Bin(
                 label, counts[:, inside].sum(axis=1), float(shown_low), float(shown_high),

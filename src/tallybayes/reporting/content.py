@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes.estimators.rows import labels_of_rows, places_of_labels, rows_of
 from tallybayes.reporting.columns import ColumnFacts
+from tallybayes.reporting.copies import ROWS, near_copies
 from tallybayes.reporting.doubts import Doubt, doubts_of
 from tallybayes.reporting.measures.curves import Ranking, Reliability, ranking, reliability
 from tallybayes.reporting.measures.figures import (
@@ -135,6 +136,7 @@ def content_of(
         warnings.simplefilter("ignore")
         columns = subject.columns(X, own)
         shown = shown_rows(subject, X, numbers, predictions)
+        copies = _copies(subject, X, len(own), columns)
         learning = _learning(subject, X, labels) if weight is None else None
         worth = _worth(subject, X, predictions, len(columns) + len(subject.pairs))
     largest = np.argsort(-predictions.shares, kind="stable")[:CURVES].tolist()
@@ -148,7 +150,7 @@ def content_of(
         predictions=predictions,
         confused=confusions(predictions),
         columns=columns,
-        doubts=doubts_of(subject, columns),
+        doubts=doubts_of(subject, columns, copies),
         shown=shown,
         reliabilities={k: reliability(predictions, k) for k in largest},
         rankings={k: ranking(predictions, k) for k in largest},
@@ -175,6 +177,15 @@ def _headline(subject: Subject, predictions: Predictions, learned: bool) -> Head
     accuracy = Estimate.around(stated.accuracy, stated.accuracy_se)
     log_loss = Estimate.around(stated.log_loss, stated.log_loss_se)
     return Headline("stated", stated.rows, accuracy, log_loss, *baseline, error)
+
+
+def _copies(subject: Subject, X: Any, n: int, columns: list[ColumnFacts]) -> list[tuple[str, str]]:
+    """Columns that say nearly the same, on some of the rows; documents have but one."""
+    if len(columns) < 2:
+        return []
+    some = np.sort(np.random.default_rng(3).permutation(n)[:ROWS])
+    used = sorted((c for c in columns if c.used), key=lambda c: -c.importance)
+    return near_copies(subject.values(rows_of(X, some)), [c.name for c in used])
 
 
 def _learning(subject: Subject, X: Any, labels: NDArray[Any]) -> LearningCurve | None:

@@ -10,9 +10,9 @@ import numpy as np
 from tallybayes.reporting.columns import Bin, ColumnFacts
 from tallybayes.reporting.content import Content
 from tallybayes.reporting.form.encoding import rounded
-from tallybayes.reporting.form.form import Form
 from tallybayes.reporting.measures.curves import Ranking, Reliability
 from tallybayes.reporting.rows import ShownRow
+from tallybayes.reporting.subjects.contract import Subject
 from tallybayes.reporting.subjects.tables import shown_value
 
 __all__ = ["document_of"]
@@ -58,7 +58,7 @@ def document_of(content: Content) -> dict[str, Any]:
         "ranking": {str(k): _ranking(r) for k, r in content.rankings.items()},
         "learning": None if content.learning is None else _learning(content),
         "worth": _worth(content),
-        **_form(subject.form),
+        **_form(subject),
     }
 
 
@@ -97,6 +97,8 @@ def _columns(columns: list[ColumnFacts], drawn: list[int]) -> list[dict[str, Any
         }
         if c.weight is not None:
             item["weight"] = rounded(c.weight)
+        if c.dates:
+            item["dates"] = True
         if c.terms:
             item["terms"] = [[cut(a), cut(b), rounded(v)] for a, b, v in c.terms]
         if j in detailed and c.bins:
@@ -167,7 +169,7 @@ def _reliability(r: Reliability) -> dict[str, Any]:
 
 def _ranking(r: Ranking) -> dict[str, Any]:
     return {
-        "threshold": rounded(r.threshold),
+        "threshold": r.threshold.tolist(),
         "hits": rounded(r.hits),
         "alarms": rounded(r.alarms),
         "positives": rounded(r.positives),
@@ -194,11 +196,12 @@ def _worth(content: Content) -> list[Any] | None:
     return [[cut(name), rounded(value)] for name, value in order[:COLUMNS]]
 
 
-def _form(form: Form | None) -> dict[str, Any]:
+def _form(subject: Subject) -> dict[str, Any]:
     """The model for the page, or why it is not there."""
-    if form is None:
+    form = subject.form
+    if form is None and subject.unit == "row":
         return {"form": None, "noForm": "none"}
-    if form.unsaid:
+    if form is None or form.unsaid:
         return {"form": None, "noForm": "text"}
     if form.size > FORM:
         return {"form": None, "noForm": "size"}

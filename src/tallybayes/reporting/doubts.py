@@ -26,7 +26,7 @@ class Doubt:
 
     Parameters
     ----------
-    kind : {"stale", "rare", "leak", "missing", "left_out"}
+    kind : {"stale", "rare", "leak", "missing", "left_out", "copy"}
         What it is about; the page has the words.
     about : str
         A class or a column.
@@ -38,8 +38,18 @@ class Doubt:
     value: float | str = ""
 
 
-def doubts_of(subject: Subject, columns: list[ColumnFacts]) -> list[Doubt]:
-    """What a person should know before trusting the figures."""
+def doubts_of(
+    subject: Subject, columns: list[ColumnFacts], copies: list[tuple[str, str]]
+) -> list[Doubt]:
+    """What a person should know before trusting the figures.
+
+    Parameters
+    ----------
+    subject : Subject
+    columns : list of ColumnFacts
+    copies : list of (str, str)
+        Columns that say nearly the same.
+    """
     found = [Doubt("stale")] if subject.stale else []
     rows = subject.class_rows
     for label, count in zip(subject.classes.tolist(), rows.tolist(), strict=True):
@@ -55,7 +65,7 @@ def doubts_of(subject: Subject, columns: list[ColumnFacts]) -> list[Doubt]:
         right = _classified(column)
         if right >= LEAK and largest <= 1.0 - 2.5 * (1.0 - LEAK):
             found.append(Doubt("leak", column.name, right))
-    return found
+    return found + [Doubt("copy", a, b) for a, b in copies]
 
 
 def _classified(column: ColumnFacts) -> float:

@@ -120,7 +120,7 @@ def shown_rows(
     for c, values, said, words in zip(chosen, subject.values(some), of_terms, names, strict=True):
         own = int(predictions.own[c.row])
         proba = np.exp(predictions.log_proba[c.row])
-        predicted, against = _compared(base + said.sum(axis=0), own, c.kind)
+        predicted, against = _compared(proba, own)
         steps, rest, n_rest = _steps(said[:, predicted] - said[:, against], words)
         found.append(
             ShownRow(
@@ -141,13 +141,13 @@ def shown_rows(
     return found
 
 
-def _compared(scores: Array, own: int, kind: str) -> tuple[int, int]:
-    """The class of the highest score, and the one it is compared with: the row's own where it is
-    mistaken, else the next."""
-    order = np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable").tolist()
-    if len(order) < 2:
-        return order[0], order[0]
-    return order[0], own if own != order[0] and kind == "mistake" else order[1]
+def _compared(proba: Array, own: int) -> tuple[int, int]:
+    """The predicted class, and the one it is compared with: the row's own where the prediction is
+    wrong, else the next."""
+    order = np.argsort(-proba, kind="stable").tolist()
+    if own != order[0]:
+        return order[0], own
+    return order[0], order[min(1, len(order) - 1)]
 
 
 def _steps(said: Array, words: list[tuple[str, str]]) -> tuple[list[Step], float, int]:

@@ -86,8 +86,9 @@ class Predictions:
         return Estimate(found.value, max(found.low, 0.0), min(found.high, 1.0))
 
     def log_loss(self) -> Estimate:
-        """The mean −log P of the own class, in nats."""
-        return Estimate.of_mean(-self.of_own, self.weight)
+        """The mean −log P of the own class, in nats; its interval begins at 0 or above."""
+        found = Estimate.of_mean(-self.of_own, self.weight)
+        return Estimate(found.value, max(found.low, 0.0), found.high)
 
     def baseline(self) -> tuple[float, float]:
         """Accuracy of always the largest class, and log-loss of the class shares."""

@@ -63,7 +63,7 @@ R.changes = (element, places, options) => {
   const shown = places.slice(0, 20);
   let waiting = 0;
   const item = (found) => h("li", {}, found.changes.map(({ j, item }, i) => [i ? h("span", { class: "muted" }, ` ${t("and")} `) : null,
-    h("strong", {}, R.label(model.columns[j].name)), " ", R.label(R.state.values[j] === null ? null : String(R.state.values[j])), " → ", h("b", {}, R.label(item.label))]),
+    h("strong", {}, R.label(model.columns[j].name)), " ", R.label(R.state.values[j] === null ? null : model.text(model.columns[j], R.state.values[j])), " → ", h("b", {}, R.label(item.label))]),
   ": ", R.swatch(found.to), R.label(data.classes[found.to]), ` ${R.percent(found.p)}`, " ",
   h("button", { type: "button", class: "small", onclick: () => {
     const values = R.state.values.slice();

@@ -35,7 +35,7 @@ const histogram = (column, target, width) => {
   const z = R.scale([-limit, limit], [high + 170, high + 54]);
   const x = (i) => left + i * w;
   const every = Math.ceil(62 / w);
-  const label = (bin) => (bin.missing ? t("missingShort") : bin.low === bin.high ? R.few(bin.low) : R.few(bin.low));
+  const label = (bin) => (bin.missing ? t("missingShort") : column.dates ? R.dateText(bin.low).slice(0, 10) : R.few(bin.low));
   return R.svg(width, nats ? high + 200 : high + 46,
     s("text", { x: 0, y: 10, class: "label" }, t(`unit_${data.unit}s`)),
     R.ticks([0, most], 3).map((v) => s("g", {}, s("line", { class: "grid", x1: left, x2: width - 10, y1: y(v), y2: y(v) }), s("text", { x: left - 6, y: y(v) + 4, "text-anchor": "end" }, R.few(v)))),
@@ -130,7 +130,7 @@ const detail = (column) => {
         [...data.drawnClasses.map((k, i) => i + 2), 1, data.drawnClasses.length + 2]),
     }));
   };
-  const tools = data.classes.length > 2 && column.bins ? R.classChoice(t("showClass"), target, (k) => { target = k; build(); R.paint(); }) : null;
+  const tools = data.classes.length > 2 && column.bins ? h("div", { class: "tools" }, R.classChoice(t("showClass"), target, (k) => { target = k; build(); R.paint(); })) : null;
   if (column.bins) build();
   return h("div", { class: "detail" },
     h("p", { class: "muted small" }, `${column.holds} · ${column.family} — `, R.label(column.why)),

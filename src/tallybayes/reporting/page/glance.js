@@ -75,7 +75,8 @@ const uses = () => {
 
 const doubtText = (doubt) => {
   if (doubt.kind === "rare") return t("doubt_rare", { about: R.plain(doubt.about), rows: R.few(doubt.value), unit: t(`unit_${data.unit}s`) });
-  const value = typeof doubt.value === "number" ? R.percent(doubt.value) : doubt.value;
+  const value = typeof doubt.value === "number" ? R.percent(doubt.value) : R.plain(doubt.value, 120);
+  if (doubt.kind === "copy" && data.model === "WeightedNaiveBayes") return t("doubt_copy_weighted", { about: R.plain(doubt.about), value: R.plain(doubt.value) });
   return t(`doubt_${doubt.kind}`, { about: R.plain(doubt.about), value });
 };
 

@@ -55,10 +55,10 @@ const control = (model, j, change) => {
     const whole = bins.every((bin) => Number.isInteger(bin.low) && Number.isInteger(bin.high));
     const few = bins.every((bin) => bin.low === bin.high);
     const step = whole ? 1 : Number(((high - low) / 400).toPrecision(2));
-    const range = h("input", { type: "range", "aria-label": name, oninput: () => { number.value = range.value; change(few ? nearest(bins, Number(range.value)) : Number(range.value)); } });
+    const range = h("input", { type: "range", "aria-label": name, oninput: () => { number.value = column.dates ? R.dateText(Number(range.value)).slice(0, 10) : range.value; change(few ? nearest(bins, Number(range.value)) : Number(range.value)); } });
     range.min = low; range.max = high; range.step = step || "any";
-    const number = h("input", { type: "number", step: "any", "aria-label": t("valueOf", { name }), onchange: () => change(number.value === "" ? null : Number(number.value)) });
-    const show = (value) => { number.value = value === null ? "" : value; if (value !== null) range.value = value; };
+    const number = h("input", { type: column.dates ? "date" : "number", step: "any", "aria-label": t("valueOf", { name }), onchange: () => change(model.parse(column, number.value)) });
+    const show = (value) => { number.value = column.dates ? model.text(column, value).slice(0, 10) : value ?? ""; if (value !== null) range.value = value; };
     return { element: h("span", { class: "control" }, range, number), show };
   }
   const select = h("select", { "aria-label": name, onchange: () => change(found[select.selectedIndex].value) },
@@ -167,7 +167,7 @@ R.nomogram = (body) => {
   const build = () => {
     limits = domain();
     figures = shown.map((j) => R.figure({
-      alt: () => t("stripAlt", { column: R.plain(model.columns[j].name), value: R.state.values[j] === null ? t("missing") : R.plain(String(R.state.values[j])), nats: R.signed(R.against(alone(model, j, R.state.values[j]), target)), name: R.className(target) }),
+      alt: () => t("stripAlt", { column: R.plain(model.columns[j].name), value: R.state.values[j] === null ? t("missing") : R.plain(model.text(model.columns[j], R.state.values[j])), nats: R.signed(R.against(alone(model, j, R.state.values[j]), target)), name: R.className(target) }),
       height: 54,
       draw: (width) => strip(model, j, target, limits, R.state.values)(width),
     }));

@@ -104,7 +104,7 @@ const form = () => {
   const lists = h("div", { class: "hidden" });
   const fields = model.columns.map((column, j) => {
     const id = R.id("field");
-    const input = h("input", { id, type: "text", autocomplete: "off", spellcheck: "false", inputmode: column.starts && !column.levels.length ? "decimal" : null, dir: "auto", oninput: () => judge() });
+    const input = h("input", { id, type: "text", autocomplete: "off", spellcheck: "false", inputmode: column.starts && !column.levels.length && !column.dates ? "decimal" : null, dir: "auto", oninput: () => judge() });
     if (column.levels.length) {
       const list = R.id("levels");
       lists.append(h("datalist", { id: list }, column.levels.filter((_, i) => column.entries.indexOf(column.entries[i]) === i).slice(0, 200).map((level) => set(h("option"), level))));
@@ -117,7 +117,7 @@ const form = () => {
   const read = () => model.columns.map((column, j) => model.parse(column, inputs[j].value));
   const show = (values) => {
     model.columns.forEach((column, j) => {
-      const text = values[j] === null ? "" : String(values[j]);
+      const text = model.text(column, values[j]);
       const held = model.parse(column, inputs[j].value);
       if (held !== values[j]) inputs[j].value = text;
     });
@@ -129,7 +129,7 @@ const form = () => {
       if (model.complaint(model.columns[j], values[j])) input.setAttribute("aria-invalid", "true");
       else input.removeAttribute("aria-invalid");
     });
-    error.textContent = wrong.map(([column, complaint, value]) => t(complaint, { column: R.plain(column.name), value: R.plain(value === null ? null : String(value)) })).join(" ");
+    error.textContent = wrong.map(([column, complaint, value]) => t(complaint, { column: R.plain(column.name), value: R.plain(value === null ? null : model.text(column, value)) })).join(" ");
     if (wrong.length) { answer.replaceChildren(); return false; }
     const found = model.predict(values);
     const order = R.ordered(found.scores);

@@ -99,12 +99,27 @@ class Model {
     return found === undefined ? column.other : found;
   }
 
+  // A value as the model has it: of a column of dates, days since 1970 for a date in ISO 8601.
+  value(column, given) {
+    if (!column.dates || typeof given !== "string" || !/^\d{4}-\d\d-\d\d/.test(given)) return given;
+    const days = Date.parse(given.length > 10 ? `${given.replace(" ", "T")}Z` : given) / 864e5;
+    return Number.isNaN(days) ? given : days;
+  }
+
+  // A value as people write it.
+  text(column, value) {
+    if (value === null) return "";
+    if (!column.dates || typeof value !== "number") return String(value);
+    return R.dateText(value);
+  }
+
   // What a typed text means to a column: a level if it is one, else a number, else a string.
   parse(column, text) {
     const plain = text.trim();
     if (plain === "") return null;
     if (column.at.has(text)) return text;
     if (column.at.has(plain)) return plain;
+    if (column.dates && typeof this.value(column, plain) === "number") return this.value(column, plain);
     if (column.starts && /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain)) return Number(plain);
     return plain;
   }
@@ -225,12 +240,16 @@ class Model {
   predictRow(row) {
     return this.predict(this.columns.map((column) => {
       const value = row[column.name];
-      return value === undefined ? null : value;
+      return value === undefined ? null : this.value(column, value);
     }));
   }
 }
 
 R.Model = Model;
+R.dateText = (days) => {
+  const found = new Date(Math.round(days * 864e5)).toISOString();
+  return found.endsWith("T00:00:00.000Z") ? found.slice(0, 10) : found.slice(0, 19);
+};
 // A score of class k less the mean score of the others, as the columns are shown.
 R.against = (said, k) => {
   const clip = (v) => Math.max(-50, Math.min(50, Number.isNaN(v) ? 0 : v));

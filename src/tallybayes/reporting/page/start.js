@@ -4,16 +4,19 @@ const { h, t, data } = R;
 
 R.facts = new Map(data.columns.map((column) => [column.name, column]));
 R.model = data.form ? new R.Model(data.form) : null;
+for (const column of R.model?.columns ?? []) column.dates = R.facts.get(column.name)?.dates === true;
 
 for (const name of ["glance", "nomogram", "rows", "columns", "quality"]) {
   if (name === "nomogram" && data.unit === "document") continue;
   const section = document.getElementById(name);
   section.hidden = false;
+  const ofTerms = name === "columns" && data.unit === "document";
+  if (ofTerms) section.querySelector("h2").textContent = t("termsTitle");
   const children = document.createDocumentFragment();
   const body = section.querySelector(".body");
   R[name]({ append: (...items) => children.append(...items.filter((item) => item !== null && item !== false && item !== undefined)), querySelector: (what) => children.querySelector(what) });
   body.append(children);
-  document.getElementById("nav").append(h("a", { href: `#${name}` }, t(`nav_${name}`)));
+  document.getElementById("nav").append(h("a", { href: `#${name}` }, t(ofTerms ? "termsTitle" : `nav_${name}`)));
 }
 R.paint();
 

@@ -54,7 +54,7 @@ R.waterfall = (row) => {
 
 // Steps of a prediction that the page has computed itself.
 R.stepsOf = (model, values, found, favour, against) => {
-  const shown = (j) => (values[j] === null ? "" : String(values[j]));
+  const shown = (j) => model.text(model.columns[j], values[j]);
   const steps = model.terms.map((term, i) => {
     const nats = found.contributions[i][favour] - found.contributions[i][against];
     const name = term.columns.map((j) => model.columns[j].name).join(" × ");

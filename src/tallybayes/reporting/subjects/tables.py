@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -94,6 +95,7 @@ class TableSubject(Subject):
             values = counted.get(read.name)
             if values is not None and values.n_rows > 0.0:
                 facts.missing = float(values.missing.sum()) / values.n_rows
+                facts.dates = values.dates
                 facts.bins, facts.hidden_levels = bins_of(values)
                 if form is not None and read.name in places and facts.used:
                     facts.nats = added(form, places[read.name], facts.bins)
@@ -129,12 +131,16 @@ class TableSubject(Subject):
             if isinstance(group, GridCounts):
                 counts, numbers = group.counts, group.values()
                 missing = before.missing - counts.sum(axis=1)
-                found[name] = Values(numbers, counts, before.levels, before.of_levels, missing)
+                found[name] = Values(
+                    numbers, counts, before.levels, before.of_levels, missing, columns.dates
+                )
             elif isinstance(group, LevelCounts) and columns.levels is not None:
                 levels = [str(level) for level in columns.levels[0].tolist()]
                 counts = group.counts[:, : len(levels)]
                 missing = before.missing - group.counts.sum(axis=1)
-                found[name] = Values(before.numbers, before.of_numbers, levels, counts, missing)
+                found[name] = Values(
+                    before.numbers, before.of_numbers, levels, counts, missing, before.dates
+                )
         return {name: _without_residue(values) for name, values in found.items()}
 
     # ---- rows ------------------------------------------------------------------------------------
@@ -173,7 +179,7 @@ class TableSubject(Subject):
 def _without_residue(values: Values) -> Values:
     """Counts without what rounding has left of missing rows."""
     missing = np.where(values.missing < 1e-6, 0.0, values.missing)
-    return Values(values.numbers, values.of_numbers, values.levels, values.of_levels, missing)
+    return replace(values, missing=missing)
 
 
 def _value_of(name: str, row: Mapping[str, Any]) -> str:
