@@ -15,6 +15,7 @@ namespace tb {
 
 constexpr i64 SEGMENT_ROWS = 16384;
 constexpr i64 TILE_ROWS = 4096;  // whose entries stay in the cache, and in reach of the address cache
+constexpr i64 ROWS_AHEAD = 3;    // whose entries are asked for before they are read
 constexpr i64 TILED_CLASSES = 8, MOST_TILED_CLASSES = 128;
 
 template <class T, class I>
@@ -92,6 +93,26 @@ int add_row(double* const* cells, const Compressed<T, I>& x, i64 i, double w, co
     return bad;
 }
 
+// Asks for the entries of a row that is read soon: rows of one class do not lie side by side.
+template <class T, class I>
+inline void fetch_row(const Compressed<T, I>& x, i64 i) {
+    constexpr i64 LINE = 64;  // bytes
+    const i64 end = static_cast<i64>(x.indptr[i + 1]);
+    for (i64 p = static_cast<i64>(x.indptr[i]); p < end; p += LINE / i64{sizeof(T)})
+        __builtin_prefetch(x.data + p);
+    for (i64 p = static_cast<i64>(x.indptr[i]); p < end; p += LINE / i64{sizeof(I)})
+        __builtin_prefetch(x.indices + p);
+}
+
+// Asks for the cells that the entries of a row add to.
+template <class T, class I>
+inline void fetch_cells(const Compressed<T, I>& x, i64 i, const double* cells) {
+    const i64 end = static_cast<i64>(x.indptr[i + 1]);
+    for (i64 p = static_cast<i64>(x.indptr[i]); p < end; ++p)
+        if (static_cast<u64>(x.indices[p]) < static_cast<u64>(x.minor))
+            __builtin_prefetch(cells + x.indices[p], 1);
+}
+
 // CSR of several classes, none of which has most of the entries: each thread has classes of its
 // own, and takes their rows tile by tile.
 template <class Cells, class T, class I>
@@ -123,6 +144,12 @@ int count_csr_tiles(const Compressed<T, I>& x, const i32* codes, const double* w
                 if (owner[codes[i]] == thread) rows[end[codes[i]]++] = i;
             for (i64 r = 0; r < used; ++r) {
                 const i64 i = rows[r];
+                if (r + ROWS_AHEAD < used) fetch_row(x, rows[r + ROWS_AHEAD]);
+                if (r + 1 < used) {
+                    const i64 next = rows[r + 1];
+                    for (int p = 0; p < Cells::parts; ++p)
+                        fetch_cells(x, next, out[p] + codes[next] * d);
+                }
                 double* cell[Cells::parts];
                 for (int p = 0; p < Cells::parts; ++p) cell[p] = out[p] + codes[i] * d;
                 bad |= add_row<Cells>(cell, x, i, weights ? weights[i] : 1.0, rule);
