@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import importlib.util
 import tempfile
+from collections import Counter
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -20,9 +21,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
+import pytest
 
 import tallybayes
 from servers.postgres import need_programs, running
+from servers.spark import on_spark, session
 from tallybayes.engines.contract import JointCells, Labels
 from tallybayes.engines.groups import joint_cells, merged_tables
 from tallybayes.engines.memory.engine import MemoryEngine
@@ -46,7 +49,17 @@ ENGINES = [
     "duckdb sql text",
     "duckdb file",
     "postgres",
+    pytest.param("spark", marks=on_spark),
 ]
+
+_drawn: Counter[tuple[str, str]] = Counter()
+
+
+def passed_over(engine: str, test: str) -> bool:
+    """Whether an engine that takes long for each example leaves this one to the others: Spark
+    looks at those after the fourth, the first ones being the simplest."""
+    _drawn[engine, test] += 1
+    return engine == "spark" and _drawn[engine, test] <= 4
 
 
 class Sheet:
@@ -116,6 +129,8 @@ def source_of(engine: str, table: pa.Table):
         return engine_named("memory"), frame_of(table)
     if engine == "sheets":
         return Sheets(), Sheet(table, 3)
+    if engine == "spark":
+        return engine_named("spark"), session().createDataFrame(table)
     if engine in STREAMS:
         return engine_named("stream"), STREAMS[engine](table)
     connection = duckdb.connect()

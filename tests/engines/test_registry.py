@@ -56,9 +56,9 @@ def test_an_engine_that_was_taken_away_is_not_asked(sheets):
 
 def test_names_are_told():
     with pytest.raises(
-        ValueError, match="no engine 'spark'; engines are 'duckdb', 'stream', 'memory'"
+        ValueError, match="no engine 'flink'; engines are 'duckdb', 'spark', 'stream', 'memory'"
     ):
-        engine_named("spark")
+        engine_named("flink")
     with pytest.raises(ValueError, match="'memory' is that of an engine of tallybayes"):
         register_engine("memory", Sheets())
 

@@ -19,6 +19,7 @@ __all__ = [
     "cross_group",
     "joint_cells",
     "level_group",
+    "merged_joint_cells",
     "merged_tables",
     "need_rows_and_labels",
     "number_groups",
@@ -153,6 +154,17 @@ def joint_cells(
     for j, cell in enumerate(order):
         counts[:, j] = kept[cell]
     return JointCells(classes, order, counts)
+
+
+def merged_joint_cells(*parts: JointCells) -> JointCells:
+    """The joint cells of the rows of all parts."""
+    classes = np.unique(np.concatenate([part.classes for part in parts]))
+    counts: dict[tuple[str | int | None, ...], Array] = {}
+    for part in parts:
+        at = np.searchsorted(classes, part.classes)
+        for cell, mine in zip(part.cells, part.counts.T, strict=True):
+            counts.setdefault(cell, np.zeros(len(classes)))[at] += mine
+    return joint_cells(classes, counts)
 
 
 def merged_tables(a: TableTally, b: TableTally) -> TableTally:

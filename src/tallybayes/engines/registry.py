@@ -19,6 +19,7 @@ __all__ = ["ENGINES", "engine_named", "engine_of", "register_engine"]
 
 ENGINES = {
     "duckdb": "tallybayes.engines.sql.engine:DuckDBEngine",
+    "spark": "tallybayes.engines.spark.engine:SparkEngine",
     "stream": "tallybayes.engines.stream.engine:StreamEngine",
     "memory": "tallybayes.engines.memory.engine:MemoryEngine",
 }

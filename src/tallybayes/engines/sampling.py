@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FACTORS", "SHIFTS", "Sampler", "finalized", "row_hashes", "sampled_rows"]
+__all__ = [
+    "FACTORS",
+    "SHIFTS",
+    "Sampler",
+    "finalized",
+    "row_hashes",
+    "sampled_marks",
+    "sampled_rows",
+]
 
 FACTORS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 SHIFTS = (30, 27, 31)
+STEP = 1 << 22  # row numbers that are hashed at once
 
 
 def finalized(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -36,6 +46,23 @@ def sampled_rows(n_rows: int, n: int) -> NDArray[np.intp]:
         return np.arange(n_rows)
     hashes = row_hashes(np.arange(n_rows, dtype=np.uint64))  # the hash is one-to-one: no ties
     return np.sort(np.argpartition(hashes, n)[:n])
+
+
+def sampled_marks(parts: Sequence[tuple[int, int]], n: int) -> NDArray[np.int64]:
+    """The marks of the rows of the n smallest hashes, ascending, of parts one below the other.
+
+    Parameters
+    ----------
+    parts : sequence of (int, int)
+        The mark of a part's first row, and how many rows it has; marks count on from the first.
+    n : int
+    """
+    sampler: Sampler[NDArray[np.int64]] = Sampler(n)
+    for first, size in parts:
+        for start in range(first, first + size, STEP):
+            marks = np.arange(start, min(first + size, start + STEP), dtype=np.int64)
+            sampler.add(marks, len(marks))
+    return np.concatenate([*sampler.parts(), np.empty(0, dtype=np.int64)])
 
 
 class _Rows(Protocol):

@@ -10,7 +10,7 @@ import pyarrow as pa
 from tallybayes.errors import LeftOutWarning, SourceError, warn_user
 from tallybayes.sources.contract import SourceColumn
 
-__all__ = ["columns_of", "is_text", "names_read"]
+__all__ = ["columns_of", "is_text", "names_read", "readable"]
 
 
 def is_text(kind: Any) -> bool:
@@ -52,7 +52,13 @@ def columns_of(schema: Any) -> dict[str, SourceColumn]:
 
 
 def names_read(schema: Any, names: Sequence[str] | None, where: str) -> list[str]:
-    """The columns that are to be read of an Arrow schema.
+    """The columns that are to be read of an Arrow schema; see :func:`readable`."""
+    columns = [SourceColumn(field.name, _kind(field.type), str(field.type)) for field in schema]
+    return readable(columns, names, where)
+
+
+def readable(columns: Sequence[SourceColumn], names: Sequence[str] | None, where: str) -> list[str]:
+    """The columns that are to be read.
 
     Without `names`, columns that hold no scalars are left out, with a warning.
 
@@ -61,13 +67,13 @@ def names_read(schema: Any, names: Sequence[str] | None, where: str) -> list[str
     SourceError
         If two columns have one name, or one of `names` is not there or holds no scalars.
     """
-    there = list(schema.names)
-    for name in there:
-        if there.count(name) > 1:
-            raise SourceError(f"{where}: two columns are named {name!r}: rename or remove one")
-    columns = columns_of(schema)
+    there = [column.name for column in columns]
+    by_name = dict(zip(there, columns, strict=True))
+    if len(by_name) < len(there):
+        twice = next(name for name in there if there.count(name) > 1)
+        raise SourceError(f"{where}: two columns are named {twice!r}: rename or remove one")
     if names is None:
-        nested = {name: column.type for name, column in columns.items() if column.kind is None}
+        nested = {name: column.type for name, column in by_name.items() if column.kind is None}
         for name, kind in nested.items():
             warn_user(
                 f"{where}: column {name!r} is of the type {kind}, which is not a scalar, and is "
@@ -76,11 +82,11 @@ def names_read(schema: Any, names: Sequence[str] | None, where: str) -> list[str
             )
         return [name for name in there if name not in nested]
     for name in names:
-        if name not in columns:
+        if name not in by_name:
             raise SourceError(f"{where} has no column {name!r}; its columns are {there}")
-        if columns[name].kind is None:
+        if by_name[name].kind is None:
             raise SourceError(
-                f"{where}: column {name!r} is of the type {columns[name].type}; columns hold "
+                f"{where}: column {name!r} is of the type {by_name[name].type}; columns hold "
                 "numbers, strings, booleans or dates: unpack it or leave it out"
             )
     return list(names)

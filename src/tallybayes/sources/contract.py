@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeGuard, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tallybayes.tables import Table
 
-__all__ = ["CELLS", "Part", "ReadAgain", "Source", "SourceColumn", "restarted"]
+__all__ = [
+    "CELLS",
+    "Distributed",
+    "Folded",
+    "Part",
+    "ReadAgain",
+    "Source",
+    "SourceColumn",
+    "is_distributed",
+    "restarted",
+]
 
 R = TypeVar("R")
 
@@ -90,6 +103,81 @@ class Source(Protocol):
             Where a later row shows that rows before it were read wrongly: the next call reads them
             rightly.
         """
+
+
+class Folded(NamedTuple, Generic[R]):
+    """What folding the rows of a distributed source has given.
+
+    Parameters
+    ----------
+    result : R
+        Of all parts, merged in their order.
+    rows : tuple of (int, int)
+        Of each partition that has rows, in their order, the mark of the first row, and how many
+        rows there are; the marks of the others count on from it.
+    names : list of str
+        The columns that were read.
+    """
+
+    result: R
+    rows: tuple[tuple[int, int], ...]
+    names: list[str]
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return sum(n for _, n in self.rows)
+
+
+class Distributed(Source, Protocol):
+    """A source whose rows stay on the machines that hold them: functions are sent to the rows.
+
+    What is sent is pickled. A function is called as often as it pleases the cluster, so that it
+    answers and does nothing else.
+    """
+
+    def fold(
+        self,
+        names: Sequence[str] | None,
+        each: Callable[[Table], R],
+        merge: Callable[[R, R], R],
+    ) -> Folded[R] | None:
+        """What `each` returns for parts of the rows, merged in the rows' order; None without rows.
+
+        Raises
+        ------
+        ValueError
+            As `each` and `merge` do; the message then says where the rows are.
+        """
+
+    def map(self, names: Sequence[str] | None, each: Callable[[Table], Any]) -> list[Any]:
+        """The arrays that `each` returns for parts of the rows, in the rows' order."""
+
+    def take(self, names: Sequence[str], marks: NDArray[np.int64] | None) -> Table | None:
+        """The rows with these marks, in their order; all rows, if None. None where there are none.
+
+        Columns and marks are those that a fold has given.
+        """
+
+    def with_columns(
+        self, names: Sequence[str], each: Callable[[Table], list[Any]], new: dict[str, type]
+    ) -> Any:
+        """What the source is made of, with further columns, evaluated when it is asked for.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The columns that `each` gets.
+        each : callable (Table) -> list of arrays
+            The values of the new columns.
+        new : dict
+            Their names and types: bool, int, float or str.
+        """
+
+
+def is_distributed(source: Source) -> TypeGuard[Distributed]:
+    """Whether functions are sent to a source's rows."""
+    return hasattr(type(source), "fold")
 
 
 class ReadAgain(Exception):

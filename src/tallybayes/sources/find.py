@@ -9,7 +9,7 @@ from typing import Any
 
 from tallybayes.sources.contract import Source
 
-__all__ = ["is_relation", "is_source", "source_of"]
+__all__ = ["is_relation", "is_source", "is_spark_frame", "source_of"]
 
 
 def _is(x: Any, library: str, name: str) -> bool:
@@ -31,11 +31,21 @@ def _are_paths(x: Any) -> bool:
     )
 
 
+def is_spark_frame(x: Any) -> bool:
+    """Whether x is a DataFrame of Spark, of the classic kind or of Spark Connect, or read as one.
+    Nothing is imported."""
+    return _is(x, "pyspark.sql", "DataFrame") or _is(
+        x, "tallybayes.sources.spark.frame", "SparkFrame"
+    )
+
+
 def is_source(x: Any) -> bool:
     """Whether x is read part by part: paths, readers and iterators of record batches, datasets,
-    polars' lazy frames, and what has the contract itself. No row is read, nothing imported."""
+    polars' lazy frames, Spark's DataFrames, and what has the contract itself. No row is read,
+    nothing imported."""
     return (
         _are_paths(x)
+        or is_spark_frame(x)
         or _is(x, "polars", "LazyFrame")
         or _is(x, "pyarrow.dataset", "Dataset")
         or isinstance(x, Iterator)
@@ -68,7 +78,7 @@ def source_of(x: Any, *, sql: str | None = None, table: str | None = None) -> So
     ----------
     x : path, folder, pattern or list of them; pyarrow.RecordBatchReader or another object with
         ``__arrow_c_stream__``; iterator of record batches; pyarrow.dataset.Dataset;
-        polars.LazyFrame; or Source
+        polars.LazyFrame; pyspark.sql.DataFrame; or Source
     sql, table : str, optional
         A query, or the name of a table, where x is a database: a DuckDB file, the URL of a
         PostgreSQL database, or a connection.
@@ -96,6 +106,10 @@ def source_of(x: Any, *, sql: str | None = None, table: str | None = None) -> So
         from tallybayes.sources.batches.lazy_frame import LazyFrame
 
         return LazyFrame(x)
+    if is_spark_frame(x):
+        from tallybayes.sources.spark.frame import SparkFrame
+
+        return SparkFrame(x)
     from tallybayes.sources.batches.streams import Batches
 
     if hasattr(x, "to_arrow_reader"):

@@ -20,7 +20,7 @@ from tallybayes.engines.contract import (
     SourceColumn,
     need_columns,
 )
-from tallybayes.engines.groups import joint_cells, merged_tables, raise_no_rows
+from tallybayes.engines.groups import merged_joint_cells, merged_tables, raise_no_rows
 from tallybayes.engines.memory.engine import MemoryEngine, only_asked
 from tallybayes.engines.sampling import Sampler
 from tallybayes.engines.stream.labels import with_labels_read
@@ -32,7 +32,7 @@ from tallybayes.tables import Empty, Table
 from tallybayes.tables.stacked import stacked
 from tallybayes.tally import TableTally
 
-__all__ = ["StreamEngine"]
+__all__ = ["StreamEngine", "nothing_of"]
 
 Array = NDArray[np.float64]
 R = TypeVar("R")
@@ -114,35 +114,41 @@ class StreamEngine:
     ) -> JointCells:
         source = source_of(source)
         names = list(dict.fromkeys([*columns, target, *_given(weight)]))
+        found = self._joint_cells(columns, source, target, weight, names)
+        if found is None:
+            raise_no_rows()
+        return found
+
+    def _joint_cells(
+        self,
+        columns: Mapping[str, Array | None],
+        source: Source,
+        target: str,
+        weight: str | None,
+        names: list[str],
+    ) -> JointCells | None:
+        """The joint cells of the rows; None where there are none."""
         as_written = {target, *(name for name, edges in columns.items() if edges is None)}
 
         def count(table: Table, _: bool) -> JointCells:
             return self._each.count_together(columns, table, target, weight)
 
         parts = restarted(lambda: list(_over(source, count, names, as_written)))
-        if not parts:
-            raise_no_rows()
-        classes = np.unique(np.concatenate([part.classes for part in parts]))
-        counts: dict[tuple[str | int | None, ...], Array] = {}
-        for part in parts:
-            at = np.searchsorted(classes, part.classes)
-            for cell, mine in zip(part.cells, part.counts.T, strict=True):
-                counts.setdefault(cell, np.zeros(len(classes)))[at] += mine
-        return joint_cells(classes, counts)
+        return merged_joint_cells(*parts) if parts else None
 
     # ---- rows ----------------------------------------------------------------------------------
     def sample(self, source: Any, n: int) -> Table:
         source = source_of(source)
         kept = restarted(lambda: _sampled(_over(source, lambda table, _: table), n))
-        return stacked(kept) if kept else _nothing(source)
+        return stacked(kept) if kept else nothing_of(source)
 
     def score(self, model: RowScorer, source: Any) -> Array:
         source = source_of(source)
         parts = restarted(lambda: list(_over(source, lambda table, _: model.joint_of(table))))
-        return np.concatenate(parts or [model.joint_of(_nothing(source))])
+        return np.concatenate(parts or [model.joint_of(nothing_of(source))])
 
 
-def _nothing(source: Source) -> Table:
+def nothing_of(source: Source) -> Table:
     """No row of a source's columns."""
     return Table({name: Empty(0) for name in source.columns()}, 0, True)
 

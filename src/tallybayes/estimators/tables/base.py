@@ -269,7 +269,8 @@ class TableClassifier(RowByRow, FromSources, SaysSQL, Reported):
             pandas, polars or pyarrow table, anything with ``__arrow_c_stream__``, a list of dicts,
             or an array. A source is read part by part, never whole: a path, folder, pattern or list
             of Parquet, Arrow, CSV or JSON lines files, a ``pyarrow.RecordBatchReader`` or dataset,
-            an iterator of record batches, a ``polars.LazyFrame``, a DuckDB relation.
+            an iterator of record batches, a ``polars.LazyFrame``, a DuckDB relation, a Spark
+            DataFrame.
         y : array-like (n_rows,) or str
             Class labels, without missing values; or the column of X that has them, which a source
             needs. Labels of text files are whole numbers where all are written as such.

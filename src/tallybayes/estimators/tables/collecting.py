@@ -22,7 +22,7 @@ def collect(
     ----------
     source : table or source of rows
         As for :meth:`NaiveBayes.fit`: a data frame; a path, folder, pattern or list of files;
-        record batches; a dataset; a lazy frame; a relation of DuckDB.
+        record batches; a dataset; a lazy frame; a relation of DuckDB; a Spark DataFrame.
     target : str
         The column of labels.
     columns : "auto", mapping or list of pairs, default="auto"

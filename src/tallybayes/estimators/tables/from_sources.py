@@ -12,20 +12,25 @@ from numpy.typing import NDArray
 
 from tallybayes.engines.contract import Labels, need_columns
 from tallybayes.engines.groups import merged_tables
-from tallybayes.engines.memory.labels import labels_of
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import SourceError
 from tallybayes.estimators.array_api import as_numpy
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.tables.counted_rows import Counted, HowToCount, labelled
 from tallybayes.estimators.tables.declared_classes import with_classes
-from tallybayes.estimators.tables.part_by_part import Counted, count_parts, rows_of, tables_of
+from tallybayes.estimators.tables.part_by_part import count_parts, rows_of, tables_of
+from tallybayes.estimators.tables.where_rows_lie import (
+    hits_of,
+    predicted_where_rows_lie,
+    right_where_rows_lie,
+)
 from tallybayes.labels import places_among
 from tallybayes.models.class_weights import ClassWeights, by_class, resolved, weighted
 from tallybayes.models.columns.declarations import Declared, declared
 from tallybayes.models.columns.rows import Names, RowsToCount, as_scored, first_rows, rows_to_count
 from tallybayes.models.table import TableModel
-from tallybayes.sources.contract import Source, restarted
-from tallybayes.sources.find import is_relation, is_source, source_of
+from tallybayes.sources.contract import Source, is_distributed, restarted
+from tallybayes.sources.find import is_relation, is_source, is_spark_frame, source_of
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally
 
@@ -114,13 +119,9 @@ class FromSources(TallyClassifier):
 
         return count_parts(
             source,
-            target,
-            weight,
+            HowToCount(target, weight, prepare, count, None if half_life is None else fading),
             as_written=[name for name in what.families if what.is_text(name)],
             left_out=what.columns_left_out,
-            prepare=prepare,
-            count=count,
-            fading=None if half_life is None else fading,
             most=most,
         )
 
@@ -257,10 +258,11 @@ class FromSources(TallyClassifier):
 
         Returns
         -------
-        array (n_rows,), or duckdb.DuckDBPyRelation
+        array (n_rows,), duckdb.DuckDBPyRelation or pyspark.sql.DataFrame
             Labels; of equally probable classes the first. For a relation of DuckDB a relation, as
             :meth:`predict_rows` gives the rows, which is evaluated when it is asked for, in a
-            database of its own.
+            database of its own. For a Spark DataFrame a Spark DataFrame: all its columns,
+            ``prediction``, and ``p(label)`` for each class, evaluated when they are asked for.
 
         Raises
         ------
@@ -271,6 +273,10 @@ class FromSources(TallyClassifier):
             from tallybayes.sources.databases.duckdb import relation_of
 
             return relation_of(self.predict_rows(X))
+        if is_spark_frame(X):
+            source = source_of(X)
+            assert is_distributed(source)
+            return predicted_where_rows_lie(self, source, self._names_to_read(source))
         if is_source(X):
             return self._over_parts(X, super().predict)
         return super().predict(X)
@@ -371,11 +377,13 @@ class FromSources(TallyClassifier):
 
     def _right_of(self, source: Source, target: str, weight: str | None) -> tuple[float, float]:
         """The weight of the rows that are predicted as they are labelled, and that of all."""
+        if is_distributed(source):
+            names = [*self._names_to_read(source), target, *([] if weight is None else [weight])]
+            return right_where_rows_lie(self, source, names, target, weight)
         right = total = 0.0
         for x, labels, weights in self._labelled_parts(source, target, weight):
-            hits = np.array([y == p for y, p in zip(labels, self.predict(x).tolist(), strict=True)])
-            right += float(hits.sum() if weights is None else weights[hits].sum())
-            total += float(len(hits) if weights is None else weights.sum())
+            hits, mass = hits_of(self, x, labels, weights)
+            right, total = right + hits, total + mass
         return right, total
 
     def _labelled_parts(
@@ -384,10 +392,7 @@ class FromSources(TallyClassifier):
         """The parts of a source: what the model reads, the labels, and the weights."""
         known = {str(label): label for label in self.classes_.tolist()}  # text has no types
         for table in self._parts_to_read(source, [target], [] if weight is None else [weight]):
-            classes, codes, weights = labels_of(table, target, weight)
-            x = {name: c for name, c in table.columns.items() if name not in (target, weight)}
-            named = [known.get(label, label) for label in classes.tolist()]
-            yield Table(x, table.n_rows, True), [named[k] for k in codes.tolist()], weights
+            yield labelled(table, target, weight, known)
 
     def _log_proba_without(self, X: Any, y: Any, sample_weight: Any) -> Array:
         of_rows = super()._log_proba_without

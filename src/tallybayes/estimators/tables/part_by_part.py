@@ -6,70 +6,31 @@ the rows, by the hashes of their numbers, is kept for what is chosen on rows.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tallybayes.engines.contract import Labels
 from tallybayes.engines.groups import merged_tables
-from tallybayes.engines.memory.labels import labels_of
 from tallybayes.engines.sampling import Sampler
 from tallybayes.engines.stream.labels import labels_read, with_labels
 from tallybayes.engines.threads import in_order
 from tallybayes.errors import SourceError
-from tallybayes.estimators.labels import labels_and_codes
-from tallybayes.models.columns.rows import RowsToCount
-from tallybayes.sources.contract import Part, Source, SourceColumn, restarted
+from tallybayes.estimators.tables.counted_rows import (
+    Counted,
+    CountedRows,
+    HowToCount,
+    Kept,
+    joined_rows,
+    sample_of,
+)
+from tallybayes.estimators.tables.where_rows_lie import count_where_rows_lie
+from tallybayes.sources.contract import Part, Source, SourceColumn, is_distributed, restarted
 from tallybayes.sources.find import is_source, source_of
+from tallybayes.sources.locating import located
 from tallybayes.tables import Table, read_table
-from tallybayes.tables.stacked import stacked
-from tallybayes.tally import TableTally
 
-__all__ = ["Counted", "Sample", "count_parts", "rows_of", "tables_of"]
-
-Array = NDArray[np.float64]
-ROW = re.compile(r"\brow (\d+)")
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """Some rows of a source.
-
-    Parameters
-    ----------
-    x : Table
-        As they were counted.
-    labels : array (n_rows,)
-    weights : float64 array (n_rows,), optional
-    """
-
-    x: Table
-    labels: NDArray[Any]
-    weights: Array | None
-
-
-@dataclass(frozen=True, eq=False)
-class Counted:
-    """What counting a source has given.
-
-    Parameters
-    ----------
-    tally : TableTally
-    first : RowsToCount
-        Rows of the first part: names and declarations are theirs.
-    n_rows : int
-    sample : Sample
-        Empty where no sample is asked for.
-    """
-
-    tally: TableTally
-    first: RowsToCount
-    n_rows: int
-    sample: Sample
+__all__ = ["count_parts", "rows_of", "tables_of"]
 
 
 class _Whole:
@@ -120,11 +81,9 @@ def tables_of(
 
 @dataclass(frozen=True, eq=False)
 class _CountedPart:
-    rows: RowsToCount
-    labels: Labels
-    tally: TableTally
+    counted: CountedRows
+    kept: Kept
     where: str
-    typed: bool
 
 
 class _PartError(Exception):
@@ -137,14 +96,10 @@ class _PartError(Exception):
 
 def count_parts(
     source: Source,
-    target: str,
-    weight: str | None,
+    how: HowToCount,
     *,
     as_written: Collection[str],
     left_out: Collection[str],
-    prepare: Callable[[Table], RowsToCount],
-    count: Callable[[RowsToCount, Labels], TableTally],
-    fading: Callable[[int], float] | None = None,
     most: int | None = 0,
 ) -> Counted:
     """The tally of a source's rows, and a sample of them.
@@ -152,59 +107,50 @@ def count_parts(
     Parameters
     ----------
     source : Source
-    target : str
-        The column of labels.
-    weight : str, optional
-        The column of weights.
+    how : HowToCount
     as_written : collection of str
         Columns whose values are levels as they are written, where the source has no types.
     left_out : collection of str
         Columns that are not read.
-    prepare : callable (Table) -> RowsToCount
-        Makes rows, without label and weight, what is counted. It is called on several threads.
-    count : callable (RowsToCount, Labels) -> TableTally
-        Likewise.
-    fading : callable (int) -> float, optional
-        By how much so many later rows multiply what was counted before them.
     most : int, optional
         How many rows the sample has at most; None: all.
 
     Raises
     ------
     ValueError
-        If there are no rows, a column is missing, a row has no label or weight, or as `prepare` and
-        `count` do; the message then says where.
+        If there are no rows, a column is missing, a row has no label or weight, or as `how` does;
+        the message then says where.
     """
     names = list(source.columns())
-    for name, what in ((target, "target"), (weight, "weight")):
+    for name, what in ((how.target, "target"), (how.weight, "weight")):
         if name is not None and name not in names:
             raise ValueError(
                 f"{source.name} has no column {name!r}, the {what}; its columns are {names}"
             )
-    given = [name for name in (target, weight) if name is not None]
     read = None
     if left_out:
         read = [n for n, c in source.columns().items() if n not in left_out and c.kind is not None]
+    if is_distributed(source):
+        return count_where_rows_lie(source, read, how, most)
 
     def count_part(part: Part) -> _CountedPart | None:
         table = part.read()
         if not table.n_rows:
             return None
         try:
-            labels = labels_of(table, target, weight)
-            labels_and_codes(labels.classes)  # which refuses what are not classes
-            others = {name: c for name, c in table.columns.items() if name not in given}
-            rows = prepare(replace(table, columns=others))
-            return _CountedPart(rows, labels, count(rows, labels), part.where, part.typed)
+            rows, labels = how.read(table)
+            counted = CountedRows.of(rows, how.count(rows, labels), part.typed)
         except SourceError:
             raise
         except ValueError as error:
             raise _PartError(part, error) from error
+        kept = Kept(Table(rows.columns, rows.n_rows, True), labels, part.typed)
+        return _CountedPart(counted, kept, part.where)
 
     def count_all() -> Counted:
-        counting = _Counting(fading, most)
+        counting = _Counting(how, most)
         try:
-            for counted in in_order(count_part, source.parts(read, {target, *as_written})):
+            for counted in in_order(count_part, source.parts(read, {how.target, *as_written})):
                 if counted is not None:
                     counting.add(counted)
         except _PartError as error:
@@ -217,97 +163,37 @@ def count_parts(
 class _Counting:
     """What the parts so far have given."""
 
-    def __init__(self, fading: Callable[[int], float] | None, most: int | None) -> None:
-        self._fading = fading
-        self._tallies: dict[bool, TableTally] = {}
-        self._first: RowsToCount | None = None
-        self._sampler: Sampler[_Kept] = Sampler(most)
-        self._n_rows = self._in_file = 0
+    def __init__(self, how: HowToCount, most: int | None) -> None:
+        self._how = how
+        self._counted: CountedRows | None = None
+        self._sampler: Sampler[Kept] = Sampler(most)
+        self._in_file = 0
         self._where = ""
 
     def add(self, part: _CountedPart) -> None:
-        n_rows = part.rows.n_rows
-        self._take_names(part.rows)
-        if self._fading is not None:
-            factor = self._fading(n_rows)
-            self._tallies = {typed: tally * factor for typed, tally in self._tallies.items()}
-        before = self._tallies.get(part.typed)
-        tally = part.tally if before is None else merged_tables(before, part.tally)
-        self._tallies[part.typed] = tally
-        self._sampler.add(
-            _Kept(Table(part.rows.columns, n_rows, True), part.labels, part.typed), n_rows
+        before, n_rows = self._counted, part.counted.n_rows
+        self._counted = (
+            part.counted if before is None else joined_rows(before, part.counted, self._how.fading)
         )
+        self._sampler.add(part.kept, n_rows)
         self._in_file = n_rows + (self._in_file if part.where == self._where else 0)
         self._where = part.where
-        self._n_rows += n_rows
-
-    def _take_names(self, rows: RowsToCount) -> None:
-        """Columns, and what types settle, are those of the first rows and those that come later."""
-        if self._first is None:
-            self._first = replace(rows, columns={}, n_rows=0)
-            return
-        names, what = self._first.names, self._first.declared
-        if rows.names != names:
-            names = names.joined(rows.names.seen, rows.names.firm)
-        if what.by_type:
-            groups = [group for t in self._tallies.values() for group in t.schema.groups]
-            what = what.completed(rows.declared, {n for g in groups for n in g.names or ()})
-        self._first = replace(self._first, names=names, declared=what)
 
     def explained(self, error: _PartError) -> ValueError:
         """An error that says where its row is."""
         before = self._in_file if error.where == self._where else 0
-        message, where = str(error), error.where
-        found = ROW.search(message)
-        if found and error.place is not None:
-            where = f"{where}, {error.place(int(found[1]) + before)}"
-        message = ROW.sub(lambda found: f"row {int(found[1]) + before}", message)
-        kind = type(error.error)
-        return kind(f"{where}: {message}" if where else message)
+        return located(error.error, error.where, before, error.place)
 
     def result(self, name: str) -> Counted:
-        if self._first is None:
+        if self._counted is None:
             raise ValueError(f"{name} has no rows: there is nothing to learn from")
-        untyped = self._tallies.get(False)
+        tallies = dict(self._counted.tallies)
+        untyped = tallies.get(False)
         read = None
         if untyped is not None:
             read = labels_read(untyped.schema.classes)
             if read is not None:
-                self._tallies[False] = with_labels(untyped, read)
-        tally, *more = self._tallies.values()
-        for other in more:
-            tally = merged_tables(tally, other)
-        sample = _sample(self._sampler.parts(), read, tally.schema.classes)
-        return Counted(tally, self._first, self._n_rows, sample)
-
-
-@dataclass(frozen=True, eq=False)
-class _Kept:
-    """Rows of a part, without its tally."""
-
-    x: Table
-    labels: Labels
-    typed: bool
-
-    def take(self, rows: NDArray[np.intp]) -> _Kept:
-        classes, codes, weights = self.labels
-        labels = Labels(classes, codes[rows], None if weights is None else weights[rows])
-        return _Kept(self.x.take(rows), labels, self.typed)
-
-
-def _labels(part: _Kept, read: dict[str, Any] | None) -> list[Any]:
-    classes = part.labels.classes.tolist()
-    if read is not None and not part.typed:
-        classes = [read[label] for label in classes]
-    return [classes[code] for code in part.labels.codes.tolist()]
-
-
-def _sample(parts: list[_Kept], read: dict[str, Any] | None, classes: NDArray[Any]) -> Sample:
-    if not parts:
-        return Sample(Table({}, 0, True), classes[:0], None)
-    found = [label for part in parts for label in _labels(part, read)]
-    labels = np.empty(len(found), dtype=classes.dtype)
-    labels[:] = found
-    weights = [part.labels.weights for part in parts if part.labels.weights is not None]
-    x = stacked([part.x for part in parts])
-    return Sample(x, labels, np.concatenate(weights) if weights else None)
+                tallies[False] = with_labels(untyped, read)
+        tally = reduce(merged_tables, tallies.values())
+        sample = sample_of(self._sampler.parts(), read, tally.schema.classes)
+        return Counted(tally, self._counted.first, self._counted.n_rows, sample)

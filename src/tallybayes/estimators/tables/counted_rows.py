@@ -1,0 +1,193 @@
+"""Rows of a source, counted: the tally, and what they say of columns and declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.engines.contract import Labels
+from tallybayes.engines.groups import merged_tables
+from tallybayes.engines.memory.labels import labels_of
+from tallybayes.estimators.labels import labels_and_codes
+from tallybayes.models.columns.rows import RowsToCount
+from tallybayes.tables import Table
+from tallybayes.tables.stacked import stacked
+from tallybayes.tally import TableTally
+
+__all__ = [
+    "Counted",
+    "CountedRows",
+    "HowToCount",
+    "Kept",
+    "Sample",
+    "joined_rows",
+    "labelled",
+    "sample_of",
+]
+
+Array = NDArray[np.float64]
+Fading = Callable[[int], float]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Some rows of a source.
+
+    Parameters
+    ----------
+    x : Table
+        As they were counted.
+    labels : array (n_rows,)
+    weights : float64 array (n_rows,), optional
+    """
+
+    x: Table
+    labels: NDArray[Any]
+    weights: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """What counting a source has given.
+
+    Parameters
+    ----------
+    tally : TableTally
+    first : RowsToCount
+        Rows of the first part: names and declarations are theirs.
+    n_rows : int
+    sample : Sample
+        Empty where no sample is asked for.
+    """
+
+    tally: TableTally
+    first: RowsToCount
+    n_rows: int
+    sample: Sample
+
+
+@dataclass(frozen=True, eq=False)
+class HowToCount:
+    """What makes rows of a source a tally.
+
+    Parameters
+    ----------
+    target : str
+        The column of labels.
+    weight : str or None
+        The column of weights.
+    prepare : callable (Table) -> RowsToCount
+        Makes rows, without label and weight, what is counted. It is called on several threads, or
+        machines.
+    count : callable (RowsToCount, Labels) -> TableTally
+        Likewise.
+    fading : callable (int) -> float, optional
+        By how much so many later rows multiply what was counted before them.
+    """
+
+    target: str
+    weight: str | None
+    prepare: Callable[[Table], RowsToCount]
+    count: Callable[[RowsToCount, Labels], TableTally]
+    fading: Fading | None = None
+
+    def read(self, table: Table) -> tuple[RowsToCount, Labels]:
+        """Rows as they are counted, and their labels."""
+        labels = labels_of(table, self.target, self.weight)
+        labels_and_codes(labels.classes)  # which refuses what are not classes
+        given = (self.target, self.weight)
+        others = {name: c for name, c in table.columns.items() if name not in given}
+        return self.prepare(replace(table, columns=others)), labels
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRows:
+    """What rows that follow each other have given.
+
+    Parameters
+    ----------
+    first : RowsToCount
+        The first of them, without its rows: columns, and what types settle, are those of the first
+        rows and those that come later.
+    tallies : dict
+        Of the rows that have types (True), and of those that have none (False).
+    n_rows : int
+    """
+
+    first: RowsToCount
+    tallies: dict[bool, TableTally]
+    n_rows: int
+
+    @classmethod
+    def of(cls, rows: RowsToCount, tally: TableTally, typed: bool) -> CountedRows:
+        """Of some rows."""
+        return cls(replace(rows, columns={}, n_rows=0), {typed: tally}, rows.n_rows)
+
+
+def joined_rows(before: CountedRows, after: CountedRows, fading: Fading | None) -> CountedRows:
+    """What rows and later ones have given together."""
+    first, later = before.first, after.first
+    names, what = first.names, first.declared
+    if later.names != names:
+        names = names.joined(later.names.seen, later.names.firm)
+    if what.by_type:
+        groups = [group for tally in before.tallies.values() for group in tally.schema.groups]
+        what = what.completed(later.declared, {n for g in groups for n in g.names or ()})
+    tallies = dict(before.tallies)
+    if fading is not None:
+        factor = fading(after.n_rows)
+        tallies = {typed: tally * factor for typed, tally in tallies.items()}
+    for typed, tally in after.tallies.items():
+        tallies[typed] = merged_tables(tallies[typed], tally) if typed in tallies else tally
+    first = replace(first, names=names, declared=what)
+    return CountedRows(first, tallies, before.n_rows + after.n_rows)
+
+
+def labelled(
+    table: Table, target: str, weight: str | None, known: dict[str, Any]
+) -> tuple[Table, list[Any], Array | None]:
+    """Rows without their label and weight, the labels, and the weights; `known` has what labels
+    are that text writes so."""
+    classes, codes, weights = labels_of(table, target, weight)
+    x = {name: c for name, c in table.columns.items() if name not in (target, weight)}
+    named = [known.get(label, label) for label in classes.tolist()]
+    return Table(x, table.n_rows, True), [named[k] for k in codes.tolist()], weights
+
+
+# ---- samples -------------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Rows of a part, without its tally."""
+
+    x: Table
+    labels: Labels
+    typed: bool
+
+    def take(self, rows: NDArray[np.intp]) -> Kept:
+        """Some of the rows."""
+        classes, codes, weights = self.labels
+        labels = Labels(classes, codes[rows], None if weights is None else weights[rows])
+        return Kept(self.x.take(rows), labels, self.typed)
+
+
+def sample_of(parts: list[Kept], read: dict[str, Any] | None, classes: NDArray[Any]) -> Sample:
+    """Rows one below the other; `read` has what labels of rows without types are."""
+    if not parts:
+        return Sample(Table({}, 0, True), classes[:0], None)
+    found = [label for part in parts for label in _labels(part, read)]
+    labels = np.empty(len(found), dtype=classes.dtype)
+    labels[:] = found
+    weights = [part.labels.weights for part in parts if part.labels.weights is not None]
+    x = stacked([part.x for part in parts])
+    return Sample(x, labels, np.concatenate(weights) if weights else None)
+
+
+def _labels(part: Kept, read: dict[str, Any] | None) -> list[Any]:
+    classes = part.labels.classes.tolist()
+    if read is not None and not part.typed:
+        classes = [read[label] for label in classes]
+    return [classes[code] for code in part.labels.codes.tolist()]

@@ -1,0 +1,1 @@
+"""Spark DataFrames: rows that stay on a cluster, to which the counting goes."""

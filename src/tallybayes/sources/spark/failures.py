@@ -1,0 +1,68 @@
+"""What Spark says when it fails, as one message that says what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from tallybayes.errors import SourceError
+
+__all__ = ["explained"]
+
+LACKING = re.compile(r"No module named '(tallybayes|[\w.]+)'|\b(PyArrow|pyarrow)\b.* must be")
+SHIP = (
+    "The Python on the executors needs tallybayes and what it depends on. --py-files cannot carry "
+    "compiled code: pack this environment (venv-pack or conda-pack), ship it with spark.archives, "
+    "and let spark.pyspark.python name its Python; docs/scale.md says how"
+)
+GONE = ("stopped SparkContext", "SparkContext was shut down", "Answer from Java side is empty")
+LOST = ("ExecutorLostFailure", "executor lost", "ExecutorDeadException", "Executor heartbeat")
+TRACE = re.compile(r"\n\s*(at |\.\.\. \d+ more|JVM stacktrace|Driver stacktrace)")
+
+
+@contextmanager
+def explained(name: str) -> Iterator[None]:
+    """Errors of Spark, and of the connection to it, become SourceError.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the source.
+    """
+    try:
+        yield
+    except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
+        raise SourceError(f"{name} cannot be read: {_explanation(error)}") from error
+
+
+def _explanation(error: Exception) -> str:
+    text = str(error) or type(error).__name__
+    lacking = LACKING.search(text)
+    if lacking:
+        return f"{lacking[0].strip()} on the executors. {SHIP}"
+    if isinstance(error, ConnectionError | EOFError) or any(words in text for words in GONE):
+        return (
+            f"the connection to Spark is lost ({_shortened(text)}). The driver program of Spark "
+            "has ended: begin a new session"
+        )
+    if any(words in text for words in LOST):
+        return (
+            f"executors were lost more often than spark.task.maxFailures allows "
+            f"({_shortened(text)}). Where they ran out of memory, give them more by "
+            "spark.executor.memoryOverhead, or use more partitions"
+        )
+    return _shortened(text)
+
+
+def _shortened(text: str) -> str:
+    """The message without stack traces: of a Python error in a task its last line."""
+    if "Traceback (most recent call last)" in text:
+        python = text.split("Traceback (most recent call last)")[1]
+        last = [line for line in TRACE.split(python)[0].splitlines() if line[:1].strip()]
+        if len(last) > 1:
+            return last[-1].strip()
+    return " ".join(TRACE.split(text)[0].split())
