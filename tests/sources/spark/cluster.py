@@ -1,0 +1,119 @@
+"""A standalone Spark cluster for tests: a master and workers on the loopback address, on ports that
+are free, each ended by its process number."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # Java that starts fast
+SECONDS = 120  # in which anything has to happen
+
+
+def wait_for(found: Callable[[], object], of: subprocess.Popen[bytes], log: Path) -> None:
+    """Returns when something is there; raises with the log where the process ends before."""
+    for _ in range(SECONDS * 50):
+        if found():
+            return
+        assert of.poll() is None, log.read_text()[-3000:]
+        time.sleep(0.02)
+    raise AssertionError(f"nothing happened in {SECONDS} s: {log.read_text()[-3000:]}")
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process and those that it started, at once."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(20)
+
+
+class Cluster:
+    """A master, and workers that are started one by one.
+
+    Parameters
+    ----------
+    folder : Path
+        For logs, and for what executors write.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        import pyspark
+
+        self.folder = folder
+        self.home = Path(pyspark.__file__).parent
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.url = ""
+        self.environment = {
+            **os.environ,
+            "SPARK_HOME": str(self.home),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_LOCAL_DIRS": str(folder),
+            "SPARK_DAEMON_MEMORY": "128m",
+            "SPARK_DAEMON_JAVA_OPTS": SMALL,
+            "PYSPARK_PYTHON": sys.executable,
+        }
+
+    def start(self) -> None:
+        """Starts the master."""
+        words = ["master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+        log = self._started("master", words, "Starting Spark master at")
+        found = re.search(r"spark://127\.0\.0\.1:\d+", log.read_text())
+        assert found is not None
+        self.url = found[0]
+
+    def add_worker(self, name: str) -> subprocess.Popen[bytes]:
+        """Starts a worker of one core; its executors run in the folder of this name."""
+        words = "worker.Worker --host 127.0.0.1 --port 0 --webui-port 0 --cores 1 --memory 600m"
+        where = ["--work-dir", str(self.folder / name), self.url]
+        self._started(name, [*words.split(), *where], "Successfully registered with master")
+        return self.processes[-1]
+
+    def _started(self, name: str, words: list[str], ready: str) -> Path:
+        log = self.folder / f"{name}.log"
+        first, *rest = words
+        with open(log, "wb") as out:
+            process = subprocess.Popen(
+                [self.home / "bin" / "spark-class", f"org.apache.spark.deploy.{first}", *rest],
+                env=self.environment,
+                stdout=out,
+                stderr=out,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        self.processes.append(process)
+        wait_for(lambda: ready in log.read_text(), process, log)
+        return log
+
+    def run(self, script: Path, *words: str) -> tuple[subprocess.Popen[bytes], Path]:
+        """Starts a driver program; the process, and the file with what it writes."""
+        log = self.folder / "driver.log"
+        with open(log, "wb") as out:
+            process = subprocess.Popen(
+                [sys.executable, script, self.url, *words],
+                env=self.environment,
+                stdout=out,
+                stderr=out,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        self.processes.append(process)
+        return process, log
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[Cluster]:
+    """A cluster without workers, which is ended with all that was started on it."""
+    cluster = Cluster(folder)
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        for process in reversed(cluster.processes):
+            end(process)
