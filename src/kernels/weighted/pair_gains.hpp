@@ -60,25 +60,13 @@ inline i64 n_within(i64 n, i64 K, i64 wide) {
     return short_of < n ? n - short_of : 0;
 }
 
-// Σ w·log(ratio_y / Σ_k P_k·ratio_k): how much the leave-one-out log-likelihood gains by the cells. C
-// and E are (cells, width), of which the first are of classes.
-inline double residual_gain(const Loops& loops, const LabelledRows& rows, const i32* cell,
-                            const double* C, const double* E, i64 cells, i64 width,
-                            const double* t) {
-    const i64 K = rows.classes;
-    if (K == 2) {
-        const AlikePair pair(loops, rows.y, rows.weight, rows.n, C, E, cells, t);
-        if (pair.alike()) {
-            double logs[2];
-            loops.pair_gains(pair.table(), {cell, rows.y, rows.P, rows.n}, logs);
-            return pair.weighted(logs);
-        }
-    }
+// residual_gain of any number of classes, of C and E as 32-bit floats, (cells, padded classes).
+inline double gain_of_many(const Loops& loops, const LabelledRows& rows, const i32* cell,
+                           const InLines<float>& C, const InLines<float>& E, const double* t) {
     constexpr i64 STEP = 256;
-    const i64 wide = padded(K);
-    const InLines<float> counted = lanes_of(C, cells, width), expected = lanes_of(E, cells, width);
+    const i64 K = rows.classes, wide = padded(K);
     const InLines<float> prior = lanes_of(t, 1, K), below = lanes_of(t, 1, K, 1.0f);
-    const PairOfMany pair{counted.data(), expected.data(), prior.data(), below.data(), wide, K};
+    const PairOfMany pair{C.data(), E.data(), prior.data(), below.data(), wide, K};
     const i64 within = n_within(rows.n, K, wide);
     std::vector<float> last((rows.n - within) * K + wide, 0.0f);  // rows near the end of P
     std::copy(rows.P + within * K, rows.P + rows.n * K, last.begin());
@@ -93,6 +81,22 @@ inline double residual_gain(const Loops& loops, const LabelledRows& rows, const 
         for (i64 i = begin; i < end; ++i) gain.add(rows.y[i], share[i - begin], rows.weight[i]);
     }
     return gain.value();
+}
+
+// Σ w·log(ratio_y / Σ_k P_k·ratio_k): how much the leave-one-out log-likelihood gains by the cells. C
+// and E are (cells, width), of which the first are of classes.
+inline double residual_gain(const Loops& loops, const LabelledRows& rows, const i32* cell,
+                            const double* C, const double* E, i64 cells, i64 width,
+                            const double* t) {
+    if (rows.classes == 2) {
+        const AlikePair pair(loops, rows.y, rows.weight, rows.n, C, E, cells, t);
+        if (pair.alike()) {
+            double logs[2];
+            loops.pair_gains(pair.table(), {cell, rows.y, rows.P, rows.n}, logs);
+            return pair.weighted(logs);
+        }
+    }
+    return gain_of_many(loops, rows, cell, lanes_of(C, cells, width), lanes_of(E, cells, width), t);
 }
 
 // gains (pairs, 1 + widths, strengths) of pairs of columns, by residual_gain: with few cells, and,
@@ -160,7 +164,8 @@ inline void exact_pair_gains(const Loops& loops, const LabelledRows& rows,
         struct Way {
             i64 place, cells;
             const i32* cell;
-            InLines<double> C, E;
+            InLines<double> C, E;  // of two classes, and of more
+            InLines<float> counted, expected;
         };
         std::vector<TriedPair> tried;
         std::vector<Way> all;
@@ -172,7 +177,7 @@ inline void exact_pair_gains(const Loops& loops, const LabelledRows& rows,
             const TriedPair& of = tried.back();
             InLines<double> half(of.part());
             for (i64 w = 0; w < (fine ? ways.widths : 1); ++w) {
-                Way way{fine + w, cells, of.cell(), {}, {}};
+                Way way{fine + w, cells, of.cell(), {}, {}, {}, {}};
                 way.C.assign(of.C(), of.C() + of.part());
                 way.E.assign(of.E(), of.E() + of.part());
                 if (fine && ways.width[w] > 1.0) {
@@ -182,13 +187,19 @@ inline void exact_pair_gains(const Loops& loops, const LabelledRows& rows,
                     columns.smooth(loops, i, j, fine, shares.width, width, of.E(), half.data(),
                                    way.E.data());
                 }
+                if (K > 2) {
+                    way.counted = lanes_of(way.C.data(), cells, shares.width);
+                    way.expected = lanes_of(way.E.data(), cells, shares.width);
+                }
                 all.push_back(std::move(way));
             }
         });
         const auto gain = [&](const Way& way, i64 s) {
             double& into = gains[(q * n_ways + way.place) * ways.strengths + s];
-            into = residual_gain(loops, rows, way.cell, way.C.data(), way.E.data(), way.cells,
-                                 shares.width, ways.t + s * K);
+            into = K > 2 ? gain_of_many(loops, rows, way.cell, way.counted, way.expected,
+                                        ways.t + s * K)
+                         : residual_gain(loops, rows, way.cell, way.C.data(), way.E.data(),
+                                         way.cells, shares.width, ways.t + s * K);
             return into;
         };
         const Way* best = nullptr;
