@@ -23,7 +23,7 @@ from tallybayes.weighted.fit.options import FitOptions
 from tallybayes.weighted.optim.weights import learn_weights, nearly_is_final
 from tallybayes.weighted.rows import LearningRows, sampled
 from tallybayes.weighted.terms.column_tables import NULL_TERM, ColumnTable, column_values
-from tallybayes.weighted.terms.pair_search import Pairs
+from tallybayes.weighted.terms.pair_search import Found, Pairs
 from tallybayes.weighted.terms.pair_terms import PairTerm, pair_values
 from tallybayes.weighted.terms.term_scores import (
     RowScores,
@@ -101,10 +101,9 @@ class Rounds:
         self.weights = self.learn_weights(None)
         self._pairs: Pairs | None = None
         self._of_all: list[PairTerm] = []
-        self._all_rows: list[LearningRows] = []
+        self._rest_of_all: LearningRows | None = None
         if weight is not None:
-            some = (self.counted, self.index), (self.rest.rows, self.others)
-            self._all_rows = [replace(rows, weight=weight[index]) for rows, index in some]
+            self._rest_of_all = replace(self.rest.rows, weight=weight[self.others])
 
     @property
     def terms(self) -> Terms:
@@ -202,21 +201,29 @@ class Rounds:
             if not found:
                 return
             others = self.rest.proba(self.weights)
-            parts = [(self.counted, proba), (self.rest.rows, others)]
             for choice in found:
-                counted = self._pairs.counted(choice, parts, len(self.rounds))
-                values = pair_values(counted, self.counted, proba)
-                self.terms.add(values, pair=True)
-                self.rest.pairs.append(replace(counted, proba=others))
-                if self._all_rows:
-                    every = list(zip(self._all_rows, (proba, others), strict=True))
-                    counted = self._pairs.counted(choice, every, len(self.rounds))
-                self._of_all.append(counted.term)
+                self._take(choice, proba, others)
             self._sample_proba.append(proba)
             self.rounds.append(self.weights)
             self.weights = self.learn_weights(self.weights)
             if len(found) < HARDLY * self.most:
                 return
+
+    def _take(self, choice: Found, proba: Values, others: Values) -> None:
+        """Another pair as a term, with P of the sample and of the other rows."""
+        assert self._pairs is not None
+        number, rest = len(self.rounds), self.rest.rows
+        of_sample = self._pairs.sums(choice, self.counted, proba)
+        sums = of_sample
+        if rest.weight.any():
+            sums = of_sample + self._pairs.sums(choice, rest, others)
+        counted = self._pairs.counted(choice, sums, others, number)
+        self.terms.add(pair_values(counted, self.counted, proba), pair=True)
+        self.rest.pairs.append(counted)
+        if self._rest_of_all is not None:
+            sums = of_sample + self._pairs.sums(choice, self._rest_of_all, others)
+            counted = self._pairs.counted(choice, sums, others, number)
+        self._of_all.append(counted.term)
 
     def of_all(self, n_pairs: int) -> list[PairTerm]:
         """The first pairs, counted on all rows, including those left out here."""

@@ -24,6 +24,7 @@ from tallybayes.weighted.terms.pair_terms import CountedPair, PairTerm, joint_ce
 
 __all__ = [
     "CoarseColumns",
+    "Found",
     "Pairs",
 ]
 
@@ -47,7 +48,7 @@ NONE = 255  # the code of no cell
 
 
 @dataclass(frozen=True)
-class _Found:
+class Found:
     """A pair and the best way to cut it: two columns, in more cells or few, the strength τ, the
     width of the kernel; and what it gains, in nats."""
 
@@ -98,7 +99,7 @@ class Pairs:
         kept = [frozenset((self.names[i], self.names[j])) in wanted for i, j in self.open.tolist()]
         self.open = self.open[np.array(kept, dtype=bool)]
 
-    def best(self, proba: Values, most: int, *, all_that_gain: bool = False) -> list[_Found]:
+    def best(self, proba: Values, most: int, *, all_that_gain: bool = False) -> list[Found]:
         """The best pairs that are not taken yet, at most so many, each worth its place; they are
         taken.
 
@@ -127,7 +128,7 @@ class Pairs:
         self.open = self.open[np.array(left, dtype=bool)]
         return kept
 
-    def _least(self, f: _Found) -> float:
+    def _least(self, f: Found) -> float:
         """What a pair has to gain, in nats: of so many pairs, tried in so many ways, about one for
         300 rows gains that by chance."""
         number = self.coarse.is_number[[f.first, f.second]].any()
@@ -152,7 +153,7 @@ class Pairs:
             )
         return gains[:, 0]
 
-    def _all_tried(self, pairs: Cells, proba: Values) -> list[_Found]:
+    def _all_tried(self, pairs: Cells, proba: Values) -> list[Found]:
         """Each of some pairs, with few cells and, where it has numbers, with more cells and
         kernels: the best of it. Of many rows the other strengths are tried only on what is best
         under the middle one; of two classes the sums of the cells then give the gain well enough.
@@ -184,31 +185,34 @@ class Pairs:
         for (i, j), gain in zip(pairs.tolist(), gains, strict=True):
             way, s = divmod(int(np.argmax(gain)), len(STRENGTHS))
             width = WIDTHS[max(way - 1, 0)]
-            found.append(_Found(float(gain[way, s]), i, j, way > 0, STRENGTHS[s], width))
+            found.append(Found(float(gain[way, s]), i, j, way > 0, STRENGTHS[s], width))
         return found
 
-    def counted(
-        self, f: _Found, parts: list[tuple[LearningRows, Values]], round: int
-    ) -> CountedPair:
-        """A pair, counted on rows.
+    def sums(self, f: Found, rows: LearningRows, proba: Values) -> Array:
+        """What a pair sums to over rows and their P, as of `summed`."""
+        a, b = self.coarse.sizes(f.first, f.second, f.fine)
+        joint = self.coarse.joint_of(rows, f.first, f.second, f.fine)
+        return summed(joint, a * b, rows, proba)
+
+    def counted(self, f: Found, sums: Array, proba: Values, round: int) -> CountedPair:
+        """A pair with its counts.
 
         Parameters
         ----------
         f : one of what :meth:`best` found
-        parts : list of LearningRows and float32 arrays (n_rows, n_classes)
-            Rows and their P; the pair keeps the first P.
+        sums : float64 array (4, n_cells, n_classes)
+            Of the rows that it counts.
+        proba : float32 array (n_rows, n_classes)
+            P that it keeps.
         round : int
         """
         i, j, fine = f.first, f.second, f.fine
         maps = self.coarse.maps[fine][i], self.coarse.maps[fine][j]
-        sizes = self.coarse.sizes(i, j, fine)
-        sums = np.zeros((4, sizes[0] * sizes[1], self.rows.n_classes))
-        for rows, proba in parts:
-            sums += summed(self.coarse.joint_of(rows, i, j, fine), len(sums[0]), rows, proba)
         C, E = self.coarse.smoothed(i, j, fine, f.width, sums)
         t = self.strengths[STRENGTHS.index(f.strength)]
+        sizes = self.coarse.sizes(i, j, fine)
         term = PairTerm(i, j, maps, sizes, C + t, E + t, f.gain, round)
-        return CountedPair(term, np.ascontiguousarray(C), np.ascontiguousarray(E), t, parts[0][1])
+        return CountedPair(term, np.ascontiguousarray(C), np.ascontiguousarray(E), t, proba)
 
 
 class CoarseColumns:
