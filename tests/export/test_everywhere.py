@@ -98,6 +98,7 @@ MODELS = {
     "plain": lambda: NaiveBayes(),
     "missing as a level": lambda: NaiveBayes(missing="level"),
     "unseen ignored": lambda: NaiveBayes(unseen="ignore"),
+    "isotonic": lambda: NaiveBayes(calibrate="isotonic"),
     "by temperature": lambda: NaiveBayes(calibrate="temperature"),
     "without smoothing": lambda: NaiveBayes(alpha=0.0, class_alpha=0.0),
     "weighted": lambda: WeightedNaiveBayes(),
@@ -116,7 +117,21 @@ def test_tables(database, model):
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")
 def test_many_classes(database):
     table, y = mixed_rows(26, n=1500)
-    check_same(database, NaiveBayes().fit(table, y), table)
+    check_same(database, NaiveBayes(calibrate="isotonic").fit(table, y), table)
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")
+@pytest.mark.parametrize("database", ["duckdb", "postgres"], indirect=True)
+def test_500_classes(database):
+    table, y = mixed_rows(500, n=3000)
+    model = NaiveBayes(columns={"skewed": None}).fit(table, y)
+    check_same(database, model, table.slice(0, 300))
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")
+def test_three_classes_by_isotonic_calibration(database):
+    table, y = mixed_rows(3)
+    check_same(database, NaiveBayes(calibrate="isotonic").fit(table, y), table)
 
 
 def arrays():

@@ -18,6 +18,7 @@ from tallybayes.cli.commands.predict import run as predict
 from tallybayes.cli.commands.report import run as report
 from tallybayes.cli.commands.reweight import run as reweight
 from tallybayes.cli.commands.show import run as show
+from tallybayes.cli.commands.sql import run as sql
 from tallybayes.cli.commands.update import forget, update
 from tallybayes.cli.terminal import failures
 from tallybayes.cli.terminal.failures import OUTPUT, naming_output
@@ -125,6 +126,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "merge": merge,
     "reweight": reweight,
     "show": show,
+    "sql": sql,
     "report": report,
 }
 for name, command in COMMANDS.items():

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
-from tallybayes.export.sql.columns import Columns
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.export.sql.columns import Columns, interval_tree
 from tallybayes.parameters.formula import Correction, Formula, Inexpressible
 
 __all__ = ["corrected"]
 
+Array = NDArray[np.float64]
 Said = list[tuple[str, list[str]]]
 """Expressions, and the names in each."""
+
+MOST = 64  # classes of an isotonic calibration, which looks at each pair of them
+FARTHEST = 1e5  # as in models/calibration: a log-probability below −1e5 is none,
+LARGEST = 1e4  # and log-odds are within ±1e4
+SMALLEST = 1e-300
 
 
 def corrected(formula: Formula, columns: Columns, apart: list[str]) -> Said:
@@ -24,11 +33,10 @@ def corrected(formula: Formula, columns: Columns, apart: list[str]) -> Said:
         The names of s_c − max s.
     """
     correction = formula.correction
+    proba = _normalised(columns, apart, correction.beta)
     if correction.knots:
-        raise Inexpressible(
-            "the probabilities are calibrated by isotonic regression: use calibrate='temperature'"
-        )
-    return _mixed(columns, correction, _normalised(columns, apart, correction.beta))
+        proba = _isotonic(columns, correction, apart, proba)
+    return _mixed(columns, correction, proba)
 
 
 def _normalised(columns: Columns, apart: list[str], beta: float) -> Said:
@@ -54,3 +62,81 @@ def _mixed(columns: Columns, correction: Correction, proba: Said) -> Said:
         name = stages.name("q", f"({text}) * {kept} + {more}", uses)
         found.append((f"CASE WHEN {name} > {most} THEN {most} ELSE {name} END", [name]))
     return found
+
+
+# ---- isotonic calibration -----------------------------------------------------------------------
+def _isotonic(columns: Columns, correction: Correction, apart: list[str], sharp: Said) -> Said:
+    """share·f_c(log-odds of c) / Σ f + (1 − share)·p_c, where p_c is `sharp`."""
+    stages, dialect = columns.stages, columns.dialect
+    if len(apart) > MOST:
+        raise Inexpressible(
+            f"the probabilities of {len(apart)} classes are calibrated by isotonic regression, "
+            f"which to_sql says of {MOST} at most: use calibrate='temperature'"
+        )
+    log_p = _log_proba(columns, apart)
+    if len(correction.knots) == 1 and len(apart) == 2:
+        second = _interpolated(columns, correction, 0, _log_odds(columns, log_p, 1))
+        regressed = [(f"({dialect.number(1.0)} - {second})", [second]), (second, [second])]
+    else:
+        each = [
+            _interpolated(columns, correction, c, _log_odds(columns, log_p, c))
+            for c in range(len(apart))
+        ]
+        total = stages.name("w", " + ".join(each), each)
+        regressed = [(f"({value} / {total})", [value, total]) for value in each]
+    if correction.share == 1.0:
+        return regressed
+    share, rest = dialect.number(correction.share), dialect.number(1.0 - correction.share)
+    return [
+        (f"{share} * {a} + {rest} * ({b})", [*uses, *more])
+        for (a, uses), (b, more) in zip(regressed, sharp, strict=True)
+    ]
+
+
+def _log_proba(columns: Columns, apart: list[str]) -> list[str]:
+    """The names of log p_c, at least −1e5."""
+    stages, dialect = columns.stages, columns.dialect
+    shares = [stages.name("e", dialect.exp(d), [d]) for d in apart]
+    total = stages.name("w", " + ".join(shares), shares)
+    log_total = stages.name("w", dialect.log(total), [total])
+    return [
+        stages.name("l", _at_least(columns, f"({d} - {log_total})", -FARTHEST), [d, log_total])
+        for d in apart
+    ]
+
+
+def _log_odds(columns: Columns, log_p: list[str], c: int) -> str:
+    """The name of log p_c − log Σ of the others, within ±1e4."""
+    stages, dialect = columns.stages, columns.dialect
+    others = [name for k, name in enumerate(log_p) if k != c]
+    top = stages.name("t", dialect.greatest(others), others)
+    shares = " + ".join(f"({dialect.exp(f'({name} - {top})')})" for name in others)
+    total = stages.name("w", _at_least(columns, f"({shares})", SMALLEST), [*others, top])
+    odds = stages.name("z", f"{log_p[c]} - ({top} + {dialect.log(total)})", [log_p[c], top, total])
+    low = _at_least(columns, odds, -LARGEST)
+    most = dialect.number(LARGEST)
+    return stages.name("z", f"CASE WHEN {odds} > {most} THEN {most} ELSE {low} END", [odds])
+
+
+def _at_least(columns: Columns, x: str, least: float) -> str:
+    """x, or `least` where it is smaller; NULL stays NULL, which GREATEST would drop."""
+    bound = columns.dialect.number(least)
+    return f"CASE WHEN {x} < {bound} THEN {bound} ELSE {x} END"
+
+
+def _interpolated(columns: Columns, correction: Correction, c: int, z: str) -> str:
+    """The name of the piecewise linear function of class c at z."""
+    stages, dialect = columns.stages, columns.dialect
+    knots, values = correction.knots[c], correction.values[c]
+    first, rises = dialect.first, np.diff(knots)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slopes = np.where(rises > 0.0, np.diff(values) / rises, 0.0)
+    cells = [str(first + i) for i in range(len(knots) + 1)]
+    cell = stages.name("c", interval_tree(dialect, z, knots.tolist(), cells), [z])
+
+    def of_cell(numbers: Sequence[float] | Array) -> str:
+        return dialect.lookup(dialect.array(np.asarray(numbers).tolist()), cell)
+
+    slope = of_cell([0.0, *slopes, 0.0])
+    start, value = of_cell([knots[0], *knots]), of_cell([values[0], *values])
+    return stages.name("f", f"{slope} * ({z} - {start}) + {value}", [cell, z])

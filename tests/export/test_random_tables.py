@@ -1,0 +1,84 @@
+"""Whatever the table is, DuckDB says what the model says."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from export.databases import DuckDB, check_same
+from tallybayes import NaiveBayes, WeightedNaiveBayes
+from tallybayes.errors import TallyWarning
+
+FEW = st.sampled_from([None, 0.0, -0.0, 1.0, 2.5, 5e-324])
+LEARNED = st.one_of(FEW, st.floats(-1e100, 1e100))  # of larger ones there are no squares
+NUMBERS = st.one_of(FEW, st.floats(allow_nan=True, allow_infinity=False))
+LEVELS = st.one_of(st.none(), st.sampled_from(["a", "b", "", "'", '"', "\\"]), st.text(max_size=3))
+BOOLEANS = st.one_of(st.none(), st.booleans())
+LABELS = st.sampled_from(["no", "yes", "it's", "4th"])
+MODELS = st.sampled_from(
+    [
+        NaiveBayes(),
+        NaiveBayes(missing="level", unseen="ignore"),
+        NaiveBayes(alpha=0.0),
+        NaiveBayes(estimate="mle", class_alpha=0.0),
+    ]
+)
+
+
+def is_text(text):
+    """Whether Arrow and DuckDB take a string."""
+    try:
+        return text is None or text.encode() is not None
+    except UnicodeEncodeError:
+        return False
+
+
+@st.composite
+def tables(draw):
+    """A table to learn, its labels, and a table to score."""
+    n, more = draw(st.integers(1, 12)), draw(st.integers(1, 8))
+
+    def column(values, kind, learned=None):
+        first = draw(st.lists(values if learned is None else learned, min_size=n, max_size=n))
+        return pa.array([*first, *draw(st.lists(values, min_size=more, max_size=more))], kind)
+
+    whole = pa.table(
+        {
+            "number": column(NUMBERS, pa.float64(), LEARNED),
+            "level": column(LEVELS.filter(is_text), pa.string()),
+            "flag": column(BOOLEANS, pa.bool_()),
+        }
+    )
+    labels = draw(st.lists(LABELS, min_size=n, max_size=n))
+    return whole.slice(0, n), np.array(labels), whole
+
+
+@pytest.fixture(scope="module")
+def database():
+    found = DuckDB()
+    yield found
+    found.close()
+
+
+@settings(max_examples=25)
+@given(tables(), MODELS)
+def test_the_database_says_what_the_model_says(database, table, model):
+    learned, labels, asked = table
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TallyWarning)
+        model.fit(learned, labels)
+        check_same(database, model, asked)
+
+
+@settings(max_examples=6)
+@given(tables())
+def test_weighted_models_too(database, table):
+    learned, labels, asked = table
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TallyWarning)
+        check_same(database, WeightedNaiveBayes().fit(learned, labels), asked)
