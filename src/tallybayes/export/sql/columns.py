@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from tallybayes.export.sql.buckets import buckets_of
 from tallybayes.export.sql.dialect import Dialect
 from tallybayes.export.sql.stages import Stages
 from tallybayes.parameters.formula import (
@@ -138,8 +139,19 @@ class Columns:
         )
         if not finite:
             own[0] = f"CASE WHEN {x} = {dialect.number(-np.inf)} THEN NULL ELSE {own[0]} END"
-        text = interval_tree(dialect, x, cells.starts.tolist(), own)
-        return self.stages.name("c", text, [x])
+        buckets = buckets_of(cells.starts) if dialect.has_buckets else None
+        if buckets is None:
+            text = interval_tree(dialect, x, cells.starts.tolist(), own)
+            return self.stages.name("c", text, [x])
+        low, high = (dialect.number(float(cells.starts[i])) for i in (0, -1))
+        b = self.stages.name("b", dialect.bucket(x, low, buckets.k), [x])
+        before = (buckets.before + (first + 1)).tolist()
+        parts = [dialect.whole_lookup(before, b)]
+        for of_one in buckets.within.tolist():
+            start = dialect.lookup(dialect.array(of_one), b)
+            parts.append(dialect.as_bit(f"{x} >= {start}"))
+        text = f"WHEN {x} < {low} THEN {own[0]} WHEN {x} < {high} THEN {' + '.join(parts)}"
+        return self.stages.name("c", f"CASE {text} ELSE {own[-1]} END", [x, b])
 
     def _missing_cell(self) -> str:
         """The cell of missing values."""

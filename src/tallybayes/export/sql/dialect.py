@@ -33,6 +33,8 @@ class Dialect(ABC):
         Bytes of a name, beyond which it is cut.
     double : str
         The type of a float64.
+    has_buckets : bool
+        Whether the interval of a number is found faster by buckets than by a tree.
     """
 
     title: ClassVar[str]
@@ -41,6 +43,7 @@ class Dialect(ABC):
     most_columns: ClassVar[int | None] = None
     most_name: ClassVar[int | None] = None
     double: ClassVar[str] = "DOUBLE"
+    has_buckets: ClassVar[bool] = False
 
     # ---- names and values, which are not SQL yet -------------------------------------------------
     def name(self, name: str) -> str:
@@ -127,6 +130,16 @@ class Dialect(ABC):
         """A column of text, compared byte by byte; a column of another type is an error, if it can
         be one."""
         return column
+
+    def bucket(self, x: str, low: str, k: float) -> str:
+        """The index of a bucket of :class:`Buckets`; NULL, or any number, for x that is not between
+        its ends."""
+        floor = f"FLOOR(({x} - {low}) * {self.number(k)})"
+        return f"TRY_CAST({floor} AS INTEGER) + {self.first}"
+
+    def as_bit(self, condition: str) -> str:
+        """1 where a condition holds, 0 where it does not."""
+        return f"CAST({condition} AS INTEGER)"
 
     def greatest(self, values: Sequence[str]) -> str:
         """The largest of numbers of which none, or all, are NULL."""

@@ -29,6 +29,7 @@ class DuckDB(Dialect):
     """DuckDB: a literal is a DECIMAL unless it has an exponent."""
 
     title = "DuckDB"
+    has_buckets = True
 
     def string(self, text: str) -> str:
         if "\0" in text:
