@@ -9,7 +9,14 @@ from typing import Any
 
 from tallybayes.sources.contract import Source
 
-__all__ = ["is_relation", "is_source", "is_spark_frame", "source_of"]
+__all__ = [
+    "is_in_database",
+    "is_in_duckdb",
+    "is_relation",
+    "is_source",
+    "is_spark_frame",
+    "source_of",
+]
 
 
 def _is(x: Any, library: str, name: str) -> bool:
@@ -58,6 +65,17 @@ def is_source(x: Any) -> bool:
 def is_relation(x: Any) -> bool:
     """Whether x is a relation of DuckDB. Nothing is imported."""
     return _is(x, "duckdb", "DuckDBPyRelation")
+
+
+def is_in_database(x: Any) -> bool:
+    """Whether x is what :func:`tallybayes.sql` or :func:`tallybayes.table` makes. Nothing is
+    imported."""
+    return _is(x, "tallybayes.sources.databases.rows", "DatabaseRows")
+
+
+def is_in_duckdb(x: Any) -> bool:
+    """Whether x is such a table or query in DuckDB."""
+    return is_in_database(x) and _is(x.database, "tallybayes.sources.databases.duckdb", "DuckDB")
 
 
 def _is_database(x: Any) -> bool:

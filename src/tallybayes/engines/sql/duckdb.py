@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +13,7 @@ from tallybayes.engines.contract import Condition
 from tallybayes.engines.sql.statement import Bound, SQLColumn, Values, Written
 from tallybayes.sources.databases.duckdb import library, need_one_select
 from tallybayes.sources.databases.names import quoted_path
+from tallybayes.sources.find import is_in_duckdb
 
 __all__ = ["DuckDBSource"]
 
@@ -22,12 +23,18 @@ NAME = "tallybayes_source"  # what a frame or a relation is called in a statemen
 QUERY = re.compile(r'\s*(\(|(select|from|with|values|table|pivot|unpivot)[\s("*])', re.IGNORECASE)
 READERS = {".parquet": "read_parquet", ".pq": "read_parquet", ".csv": "read_csv"}
 READERS |= {".tsv": "read_csv", ".csv.gz": "read_csv", ".tsv.gz": "read_csv"}
+READERS |= dict.fromkeys((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"), "read_json")
+OPTIONS = {
+    "read_csv": ", header = true",
+    "read_json": ", format = 'newline_delimited', sample_size = -1",  # types are those of all lines
+    "read_parquet": "",
+}
 
 PARTS = "source= and where= have to be parts of"
 
 RENAMED = re.compile(r"(.+)_\d+", re.DOTALL)  # what DuckDB calls a column whose name is taken
 
-KINDS = {
+KINDS: dict[str, str | None] = {
     "BOOLEAN": "boolean",
     "DATE": "date",
     "DOUBLE": "float",
@@ -43,7 +50,7 @@ KINDS |= {
 KINDS |= {"INTEGER": "integer", "UINTEGER": "integer"}
 
 
-def _kind(sql_type: str) -> str | None:
+def _kind(sql_type: str, kinds: Mapping[str, str | None]) -> str | None:
     """What the readers of tables call a column of this type; None where it is not a scalar."""
     if sql_type.endswith("]"):
         return None
@@ -52,7 +59,7 @@ def _kind(sql_type: str) -> str | None:
     for name, kind in (("ENUM", "category"), ("DECIMAL", "decimal"), ("VARCHAR", "text")):
         if sql_type.startswith(name):
             return kind
-    return KINDS.get(sql_type)
+    return kinds.get(sql_type)
 
 
 def _reader(path: str) -> str | None:
@@ -86,7 +93,8 @@ class _Opened:
         """The columns by name."""
         types = map(str, self.relation.types)
         pairs = zip(self.relation.columns, types, strict=True)
-        return {name: SQLColumn(name, _kind(sql_type), sql_type) for name, sql_type in pairs}
+        kinds = dict(KINDS, JSON=None) if self.text.startswith("read_json(") else KINDS
+        return {name: SQLColumn(name, _kind(kind, kinds), kind) for name, kind in pairs}
 
 
 class DuckDBSource:
@@ -94,9 +102,10 @@ class DuckDBSource:
 
     Parameters
     ----------
-    source : frame, relation, path or str
-        A data frame (pandas, polars, pyarrow), a DuckDB relation, the path of a Parquet or CSV
-        file, or, with a connection, the name of a table or SQL text.
+    source : frame, relation, DatabaseRows, path or str
+        A data frame (pandas, polars, pyarrow), a DuckDB relation, a table or query in DuckDB, the
+        path of a Parquet, CSV or JSON lines file, or, with a connection, the name of a table or SQL
+        text.
     connection : duckdb.DuckDBPyConnection, optional
 
     Raises
@@ -118,7 +127,11 @@ class DuckDBSource:
             raise TypeError(
                 f"connection= is what duckdb.connect() gives, got a {type(connection).__name__}"
             )
-        if isinstance(source, str | os.PathLike):
+        if is_in_duckdb(source):
+            self._text, self._once = source.rows, source.is_query
+            if connection is not None:
+                raise ValueError(f"{source.name} has a connection: leave connection= out")
+        elif isinstance(source, str | os.PathLike):
             self._text, self._once = self._located(os.fspath(source))
         elif isinstance(source, self._library.DuckDBPyRelation):
             self._once = True
@@ -126,8 +139,9 @@ class DuckDBSource:
                 raise ValueError("a relation has a connection of its own: leave connection= out")
         elif not (hasattr(source, "columns") or hasattr(source, "__arrow_c_stream__")):
             raise TypeError(
-                "source is a data frame, a DuckDB relation, the path of a Parquet or CSV file, or "
-                f"with connection= a table's name or SQL text; got a {type(source).__name__}"
+                "source is a data frame, a DuckDB relation, what tallybayes.table or "
+                "tallybayes.sql makes, the path of a Parquet, CSV or JSON lines file, or with "
+                f"connection= a table's name or SQL text; got a {type(source).__name__}"
             )
 
     def _located(self, given: Any) -> tuple[str, bool]:
@@ -141,15 +155,13 @@ class DuckDBSource:
             if "\0" in given:
                 raise ValueError(f"the path {given!r} holds the character NUL")
             path = "'" + given.replace("'", "''") + "'"
-            options = ", header = true" if reader == "read_csv" else ""
-            return f"{reader}({path}{options})", reader == "read_csv"
+            return f"{reader}({path}{OPTIONS[reader]})", reader != "read_parquet"
         if is_path:
             raise ValueError(f"the path {given!r} ends in none of {', '.join(READERS)}")
         if self._connection is None:
             raise ValueError(
-                f"source={given!r} is not a path of a Parquet or CSV file ({', '.join(READERS)}); "
-                "for "
-                "a table's name or SQL text, connection= has to say where it is"
+                f"source={given!r} is not a path of a file that is read ({', '.join(READERS)}); "
+                "for a table's name or SQL text, connection= has to say where it is"
             )
         if query:
             return f"(\n{given.rstrip().rstrip(';')}\n)", True
@@ -167,6 +179,11 @@ class DuckDBSource:
         try:
             if isinstance(self._source, self._library.DuckDBPyRelation):
                 yield _Opened(None, self._source, NAME, self._once)
+            elif is_in_duckdb(self._source):
+                with self._source.database.connected() as connection:
+                    rows = f"SELECT * FROM {self._text}"
+                    need_one_select(rows, PARTS)
+                    yield _Opened(connection, connection.sql(rows), str(self._text), self._once)
             elif self._connection is not None and self._text is not None:
                 rows = f"SELECT * FROM {self._text}"
                 need_one_select(rows, PARTS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -36,6 +35,7 @@ from tallybayes.engines.sql.statement import (
     sample_statement,
 )
 from tallybayes.schema import Columns, Schema
+from tallybayes.sources.find import is_in_duckdb, is_relation
 from tallybayes.tables import Table
 from tallybayes.tally import GridCounts, Moments, TableTally, Tally
 from tallybayes.tally.grid import BUDGET
@@ -61,10 +61,7 @@ class DuckDBEngine:
     name = "duckdb"
 
     def reads(self, source: Any) -> bool:
-        if isinstance(source, DuckDBSource):
-            return True
-        library = sys.modules.get("duckdb")
-        return library is not None and isinstance(source, library.DuckDBPyRelation)
+        return isinstance(source, DuckDBSource) or is_relation(source) or is_in_duckdb(source)
 
     def open(self, source: Any, connection: Any = None) -> DuckDBSource:
         if isinstance(source, DuckDBSource) and connection is None:

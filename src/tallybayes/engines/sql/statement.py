@@ -15,7 +15,7 @@ import numpy as np
 
 from tallybayes.engines.contract import SourceColumn
 from tallybayes.engines.sampling import FACTORS, SHIFTS
-from tallybayes.sources.databases.names import quoted
+from tallybayes.sources.databases.names import conjunction, quoted
 from tallybayes.tables.columns import LARGEST, text_of_days, text_of_number
 
 __all__ = [
@@ -221,7 +221,7 @@ class Rows:
                 f"coalesce(CAST({quoted(self.weight)} AS DOUBLE), CAST('nan' AS DOUBLE)) AS w"
             )
         # a line break ends a comment at the end of a condition
-        conditions = " AND ".join(f"({condition}\n)" for condition in self.where)
+        conditions = conjunction(self.where)
         rows = f"SELECT * FROM {self.source}" + (f" WHERE {conditions}" if conditions else "")
         return (
             f"evidence AS {'' if self.once else 'NOT '}MATERIALIZED "

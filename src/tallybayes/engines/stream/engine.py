@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.contract import (
+    Condition,
     Counting,
     CountLevels,
     JointCells,
@@ -52,7 +53,10 @@ class StreamEngine:
 
     def open(self, source: Any, connection: Any = None) -> Source:
         if connection is not None:
-            raise ValueError("files and batches have no connection: leave connection= out")
+            raise ValueError(
+                "files and batches have no connection, and a table or query of a database has one: "
+                "leave connection= out"
+            )
         return source_of(source)
 
     def columns(self, source: Any) -> dict[str, SourceColumn]:
@@ -66,6 +70,8 @@ class StreamEngine:
                 f"{source.name} is read part by part, so that labels cannot be matched with rows: "
                 "name the target, a column of the source"
             )
+        if what.where:
+            source, what = _meeting(source, what.where), replace(what, where=())
         how = what.columns
         each = what
         names: list[str] | None = None
@@ -146,6 +152,30 @@ class StreamEngine:
         source = source_of(source)
         parts = restarted(lambda: list(_over(source, lambda table, _: model.joint_of(table))))
         return np.concatenate(parts or [model.joint_of(nothing_of(source))])
+
+
+def _meeting(source: Source, conditions: Sequence[Condition]) -> Source:
+    """The rows of a source that meet conditions, which the source has to judge by itself.
+
+    Raises
+    ------
+    ValueError
+        If it cannot, or a condition has values.
+    """
+    filtered = getattr(source, "filtered", None)
+    if filtered is None:
+        raise ValueError(
+            f"the condition {conditions[0].text!r} is SQL, but {source.name} is not in a database: "
+            "filter the rows before they are counted"
+        )
+    for condition in conditions:
+        if condition.values:
+            raise ValueError(
+                f"the condition {condition.text!r} has values, which {source.name} cannot take: "
+                "write them into the condition"
+            )
+    meeting: Source = filtered([condition.text for condition in conditions])
+    return meeting
 
 
 def nothing_of(source: Source) -> Table:

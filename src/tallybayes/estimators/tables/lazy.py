@@ -32,6 +32,7 @@ from tallybayes.models.columns.rows import Names, rows_to_score
 from tallybayes.models.data_warnings.odd_values import Watched, warn_of_odd_values
 from tallybayes.models.table import TableModel
 from tallybayes.parameters import Unseen
+from tallybayes.sources.find import is_in_database
 from tallybayes.tables import Column, Numbers, Strings, Table, read_table
 from tallybayes.tally import TableTally
 
@@ -97,9 +98,12 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    source : frame, relation, path or str
-        A pandas or polars frame, a pyarrow table, a DuckDB relation, the path of a Parquet or CSV
-        file (with a line of names), or with `connection` the name of a table or view, or SQL text.
+    source : frame, relation, DatabaseRows, path or str
+        A pandas or polars frame, a pyarrow table, a DuckDB relation, a table or query of a database
+        (:func:`tallybayes.table`, :func:`tallybayes.sql`), the path of a Parquet, CSV (with a line
+        of names) or JSON lines file, or with `connection` the name of a table or view, or SQL text.
+        Of a table or query in PostgreSQL the columns that are asked about are read, and counted
+        here.
         A name with a character besides letters, digits and _ is one name, dots included; plain
         names joined by dots are a table in a schema or database.
     target : str
@@ -111,8 +115,8 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         source counts: strings, categories and booleans as levels, numbers and dates as Gaussian.
     where : str or tuple (str, values), optional
         A condition in SQL that the rows of the source have to meet to count as evidence. Values for
-        its markers ``?`` may be given beside it. It is part of the statement as it stands: give
-        nobody's input but in the values.
+        its markers ``?`` may be given beside it, but not for PostgreSQL. It is part of the
+        statement as it stands: give nobody's input but in the values.
     connection : duckdb.DuckDBPyConnection, optional
         Where a table's name or SQL text is looked up. It sees what its own open transaction has
         changed.
@@ -140,7 +144,7 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tally_ : TableTally
         All that the last call counted.
     statement_ : str
-        The SQL that it ran.
+        The SQL that it ran; empty for PostgreSQL.
 
     Raises
     ------
@@ -209,7 +213,8 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._families = {} if self.columns is None else self.columns
         names_declared(self._families)  # raises for what is not a family
         self._where = _condition(self.where)
-        self._engine = engine_of(self.source, "duckdb", ("memory", "stream"))
+        passing = ["memory"] if is_in_database(self.source) else ["memory", "stream"]
+        self._engine = engine_of(self.source, "duckdb", passing)
         self._opened = self._engine.open(self.source, self.connection)
         self._last: tuple[TableModel, str] | None = None
         self._warned: set[Hashable] = set()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-__all__ = ["is_url", "quoted", "quoted_path", "shown"]
+__all__ = ["conjunction", "is_url", "quoted", "quoted_path", "shown"]
 
 PLAIN_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 URLS = ("postgresql://", "postgres://")
@@ -28,6 +29,11 @@ def quoted_path(name: str) -> str:
     """The name of a table, in SQL: plain names joined by dots are a table in a schema or database;
     with any other character all of it is one name."""
     return ".".join(map(quoted, name.split(".") if PLAIN_NAME.fullmatch(name) else [name]))
+
+
+def conjunction(conditions: Sequence[str]) -> str:
+    """Conditions that all have to hold, each as somebody wrote it, comments included."""
+    return " AND ".join(f"({condition}\n)" for condition in conditions)
 
 
 def is_url(text: str) -> bool:

@@ -13,6 +13,7 @@ from tallybayes.errors import SourceError
 from tallybayes.sources.arrow_types import columns_of, names_read
 from tallybayes.sources.batches.streams import parts_of
 from tallybayes.sources.contract import Part, SourceColumn
+from tallybayes.sources.databases.names import conjunction
 
 __all__ = ["Database", "DatabaseRows"]
 
@@ -56,6 +57,11 @@ class DatabaseRows:
     def __repr__(self) -> str:
         return f"<{self.name}>"
 
+    @property
+    def is_query(self) -> bool:
+        """Whether they are a query's, rather than a table's."""
+        return self.rows.startswith("(")
+
     @cached_property
     def schema(self) -> Any:
         """Its columns when it was first looked at, as an Arrow schema.
@@ -78,6 +84,11 @@ class DatabaseRows:
             if names is not None:
                 schema = pa.schema([schema.field(name) for name in names])
             yield from self.database.batches(self.rows, schema)
+
+    def filtered(self, conditions: Sequence[str]) -> DatabaseRows:
+        """The rows that meet conditions in SQL, which are part of the statement as they stand."""
+        rows = f"(SELECT * FROM {self.rows} WHERE {conjunction(conditions)}) AS tallybayes_held"
+        return DatabaseRows(self.database, rows, self.name)
 
     def parts(
         self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
