@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.accuracy.data import NoData, all_data_sets
 from benchmarks.bayes.page import Page
-from benchmarks.lazy.data import COLUMNS, TABLE, TARGET, make, questions
+from benchmarks.lazy.data import COLUMNS, LEVELS, NUMBERS, TABLE, TARGET, make, questions
 from benchmarks.lazy.statements import measure
 from benchmarks.machine import OtherWork, machine_record
 from benchmarks.pages import recorded_command
@@ -72,8 +72,8 @@ def latency(rows: int, repeats: int) -> dict[str, Any]:
     from tallybayes import LazyNaiveBayes, NaiveBayes
     from tallybayes.families import Categorical, Gaussian
 
-    families = {name: Categorical() for name in COLUMNS[:5]}
-    families |= {name: Gaussian() for name in COLUMNS[5:]}
+    families = {name: Categorical() for name in LEVELS}
+    families |= {name: Gaussian() for name in NUMBERS}
     with (
         tempfile.TemporaryDirectory() as folder,
         duckdb.connect(str(Path(folder) / "visits.duckdb")) as db,
@@ -85,7 +85,7 @@ def latency(rows: int, repeats: int) -> dict[str, Any]:
         say("asking …")
         other = OtherWork()
         lazy.predict(asked[:1])  # what the file system has not yet read
-        levels_only = [{name: asked[0][name] for name in COLUMNS[:5]}]
+        levels_only = [{name: asked[0][name] for name in LEVELS}]
         calls = {
             "one": asked[:1],
             "one, levels only": levels_only,
@@ -162,7 +162,7 @@ def page(found: dict[str, Any], compared: list[Any], rows: int) -> Page:
     tables = [
         (
             "Medians of whole public calls, on a DuckDB table in a file; DuckDB and the compiled "
-            "kernels use every core. Five columns are levels (4 to 1,000 of them), three are "
+            "kernels use every core. Eight columns are levels (4 to 1,000 of them), eight are "
             "numbers. Other work kept "
             + ("an unknown number of" if others is None else f"{others:.1f}")
             + " cores busy meanwhile: on a machine that works for others the processor time says "
@@ -170,7 +170,7 @@ def page(found: dict[str, Any], compared: list[Any], rows: int) -> Page:
             ["", "median", "least", "most", "processor time", "runs"],
             [
                 line("lazy: one question", "one"),
-                line("lazy: one question about the five columns of levels", "one, levels only"),
+                line("lazy: one question about the columns of levels", "one, levels only"),
                 line(f"lazy: {BATCH:,} questions in a batch", "batch"),
                 line("fetch the table and fit a NaiveBayes", "fit"),
                 line("fitted: one question", "fitted, one"),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["COLUMNS", "TABLE", "TARGET", "make", "questions"]
+__all__ = ["COLUMNS", "LEVELS", "NUMBERS", "TABLE", "TARGET", "make", "questions"]
 
 TABLE, TARGET = "visits", "buys"
-COLUMNS = ("job", "city", "device", "product", "member", "age", "amount", "score")
+LEVELS = ("job", "city", "device", "product", "member", "shop", "brand", "month")
+NUMBERS = ("age", "amount", "score", "visits", "delay", "length", "price", "change")
+COLUMNS = (*LEVELS, *NUMBERS)
 
 
 def _draw(what: str, most: int) -> str:
@@ -22,7 +24,7 @@ def _bell(what: str) -> str:
 
 
 def make(connection: Any, rows: int) -> None:
-    """Makes the table: five columns of levels, three of numbers, missing values in two, three
+    """Makes the table: eight columns of levels, eight of numbers, missing values in two, three
     classes."""
     connection.execute(
         f"""
@@ -39,10 +41,18 @@ def make(connection: Any, rows: int) -> None:
             END AS device,
             'product ' || ({_draw("product", 997)} + c) AS product,
             {_draw("member", 10)} < 3 + c AS member,
+            'shop ' || ({_draw("shop", 200)} + c) AS shop,
+            'brand ' || ({_draw("brand", 400)} + c) AS brand,
+            'month ' || ({_draw("month", 10)} + c) AS month,
             18 + {_draw("age", 60)} + 3 * c AS age,
             exp(3.0 + 0.4 * c + 0.8 * {_bell("amount")}) AS amount,
             CASE WHEN {_draw("no score", 20)} = 0 THEN NULL ELSE 1e6 + c + {_bell("score")} END
                 AS score,
+            {_draw("visits", 30)} + c AS visits,
+            {_bell("delay")} AS delay,
+            exp(2.0 + {_bell("length")}) AS length,
+            round(100.0 + 10.0 * c + 30.0 * {_bell("price")}, 2) AS price,
+            {_bell("change")} - c AS change,
             ['no', 'maybe', 'yes'][1 + c] AS {TARGET}
         FROM rows
         """

@@ -10,7 +10,6 @@ import atexit
 import importlib.util
 import tempfile
 from collections import Counter
-from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 
@@ -24,7 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tallybayes
-from servers.postgres import need_programs, running
+from servers.postgres import server
 from servers.spark import on_spark, session
 from tallybayes.engines.contract import JointCells, Labels
 from tallybayes.engines.groups import joint_cells, merged_tables
@@ -203,19 +202,18 @@ def _database_file(table: pa.Table):
     return tallybayes.table("a table", path)
 
 
-_server = ExitStack()  # the server of the tests that run over engines, and a connection to it
-atexit.register(_server.close)
-
-
 @cache
 def _connected():
+    """A connection of this process, whose transactions are never kept."""
     from adbc_driver_postgresql import dbapi
 
-    need_programs()
-    return _server.enter_context(dbapi.connect(_server.enter_context(running()).url()))
+    connection = dbapi.connect(server().url())
+    atexit.register(connection.close)
+    return connection
 
 
 def _postgres(table: pa.Table):
+    _connected().rollback()
     with _connected().cursor() as cursor:
         cursor.adbc_ingest("Rows of it", table, mode="replace")
     return tallybayes.table("Rows of it", _connected())

@@ -6,6 +6,7 @@ empty schema, which is dropped after the test.
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import signal
@@ -13,7 +14,8 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -138,12 +140,19 @@ def need_programs() -> None:
     pytest.skip(LACKING)
 
 
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[Server]:
-    """The server of this process."""
+@cache
+def server() -> Server:
+    """The server of this process, which is stopped when the process ends."""
     need_programs()
-    with running() as started:
-        yield started
+    holds = ExitStack()
+    atexit.register(holds.close)
+    return holds.enter_context(running())
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Server:
+    """The server of this process."""
+    return server()
 
 
 @pytest.fixture
