@@ -48,6 +48,7 @@ Shifts = Sequence[tuple[SQLColumn, int]]
 LEVELS = ("text", "category", "boolean")
 """Kinds of columns that are levels where nothing is said of them; others are numbers."""
 MOST_BITS = 63
+GREATEST = 8  # where a row of the counting statement has the greatest number
 
 
 class DuckDBEngine:
@@ -103,12 +104,7 @@ class DuckDBEngine:
             for name, asked in how.items()
             if isinstance(asked, CountNumbers)
         ]
-        rows = source.ask(
-            lambda text, once, values: count_statement(
-                _rows(text, once, target, what), levels, numbers, values
-            ),
-            what.where,
-        )
+        rows = _counted(source, target, what, levels, numbers)
         tally = tally_of(rows, target, levels, numbers)
         grids = self._grids(source, target, what, tally, [n.column for n in numbers if n.grid])
         return _with_grids(tally, grids)
@@ -199,6 +195,27 @@ class DuckDBEngine:
 
         batches = self.open(source).batches()
         return np.concatenate([model.joint_of(arrow.read_batches([b])) for b in batches])
+
+
+def _counted(
+    source: DuckDBSource,
+    target: str,
+    what: Counting,
+    levels: Sequence[LevelsAsked],
+    numbers: Sequence[NumbersAsked],
+) -> list[tuple[Any, ...]]:
+    """What the counting statement returns; it runs once more where a number is NaN."""
+
+    def ask(nan: bool) -> list[tuple[Any, ...]]:
+        return source.ask(
+            lambda text, once, values: count_statement(
+                _rows(text, once, target, what), levels, numbers, values, nan
+            ),
+            what.where,
+        )
+
+    rows = ask(nan=False)
+    return ask(nan=True) if any(row[GREATEST] != row[GREATEST] for row in rows) else rows
 
 
 def _rows(text: str, once: bool, target: str, what: Counting) -> Rows:
