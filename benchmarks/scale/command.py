@@ -109,6 +109,11 @@ def parser() -> argparse.ArgumentParser:
         "temporary folder and deleted. Runs of less than 3 GB are printed and not written, unless "
         "--output says where. The exit code is 1 if a count is wrong.",
     )
+    options.add_argument(
+        "--only", choices=["spark"], help="instead: a Spark DataFrame beside Spark's naive Bayes"
+    )
+    options.add_argument("--rows", type=int, default=10**7, help="rows for --only spark")
+    options.add_argument("--repeats", type=int, default=2, help="runs of each for --only spark")
     options.add_argument("--gigabytes", type=float, default=3.0, help="size of the CSV (10^9)")
     options.add_argument("--seed", type=int, default=0)
     options.add_argument(
@@ -129,6 +134,10 @@ def main(argv: list[str]) -> int:
         0, or 1 if a count was wrong.
     """
     asked = parser().parse_args(argv)
+    if asked.only == "spark":
+        from benchmarks.scale import spark
+
+        return spark.main(asked, argv)
     size = round(asked.gigabytes * 1e9)
     command = recorded_command("scale", argv)
     found: list[tuple[Case, Run]] = []
