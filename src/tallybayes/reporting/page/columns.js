@@ -32,11 +32,11 @@ const histogram = (column, target, width) => {
   const nats = column.nats?.map((row) => row[place]);
   const data1 = nats && [...nats, ...bins.map((bin) => raw(column, bin, place))].filter(Number.isFinite);
   const limit = nats ? Math.max(0.5, ...data1.map(Math.abs).map((v) => Math.min(v, 6))) : 1;
-  const z = R.scale([-limit, limit], [high + 170, high + 54]);
+  const z = R.scale([-limit, limit], [high + 182, high + 70]);
   const x = (i) => left + i * w;
   const every = Math.ceil(62 / w);
   const label = (bin) => (bin.missing ? t("missingShort") : column.dates ? R.dateText(bin.low).slice(0, 10) : R.few(bin.low));
-  return R.svg(width, nats ? high + 200 : high + 46,
+  return R.svg(width, nats ? high + 196 : high + 46,
     s("text", { x: 0, y: 10, class: "label" }, t(`unit_${data.unit}s`)),
     R.ticks([0, most], 3).map((v) => s("g", {}, s("line", { class: "grid", x1: left, x2: width - 10, y1: y(v), y2: y(v) }), s("text", { x: left - 6, y: y(v) + 4, "text-anchor": "end" }, R.few(v)))),
     bins.map((bin, i) => {
@@ -49,7 +49,7 @@ const histogram = (column, target, width) => {
     }),
     bins.map((bin, i) => (i % every === 0 || bin.missing) && !(bins.at(-1).missing && i < bins.length - 1 && bins.length - 1 - i < every && i % every === 0 && w < 60) && s("text", { x: x(i) + (bin.low === bin.high || bin.missing ? w / 2 : 0), y: high + 32, "text-anchor": "middle", class: "small" }, label(bin))),
     nats && s("g", {},
-      s("text", { x: 0, y: high + 50, class: "label" }, t("addsFor", { name: R.className(target, 24) })),
+      s("text", { x: 0, y: high + 56, class: "label" }, t("addsFor", { name: R.className(target, 24) })),
       R.ticks([-limit, limit], 4).map((v) => s("g", {}, s("line", { class: v === 0 ? "axis" : "grid", x1: left, x2: width - 10, y1: z(v), y2: z(v) }), s("text", { x: left - 6, y: z(v) + 4, "text-anchor": "end" }, R.few(v)))),
       bins.map((bin, i) => { const v = raw(column, bin, place); return Number.isFinite(v) && s("circle", { cx: x(i) + w / 2, cy: z(Math.max(-limit, Math.min(limit, v))), r: 2 + 4 * Math.sqrt(bin.rows / most), class: "raw" }, s("title", {}, t("rawDot", { nats: R.signed(v), rows: R.few(bin.rows) }))); }),
       s("path", { d: steps(bins, nats, x, w, (v) => z(Math.max(-limit, Math.min(limit, v)))), class: "curve" })));
@@ -77,7 +77,7 @@ const levels = (column, target, width) => {
   const most = Math.max(...bins.map((bin) => bin.rows));
   const x = R.scale([0, most], [names + 8, middle - 54]);
   const limit = nats ? Math.max(0.5, ...nats.map(Math.abs).map((v) => Math.min(v, 6))) : 1;
-  const z = R.scale([-limit, limit], [middle + 44, width - 46]);
+  const z = R.scale([-limit, limit], [middle + 10, width - 58]);
   return R.svg(width, bins.length * line + 30,
     s("text", { x: names + 8, y: 12, class: "label" }, t(`unit_${data.unit}s`)),
     nats && s("text", { x: z(0), y: 12, "text-anchor": "middle", class: "label" }, width < 560 ? t("nats") : t("addsFor", { name: R.className(target, 20) })),
@@ -93,8 +93,8 @@ const levels = (column, target, width) => {
         s("text", { x: names, y: y + 16, "text-anchor": "end", class: bin.missing ? "odd" : null }, R.plain(shown, Math.floor(names / 7)), s("title", {}, shown)),
         pieces(bin).filter(([rows]) => rows > 0).map(([rows, color]) => { const rect = s("rect", { x: x(base), y: y + 4, width: Math.max(0.5, x(base + rows) - x(base)), height: line - 8, fill: color }); base += rows; return rect; }),
         s("text", { x: x(bin.rows) + 4, y: y + 16, class: "small" }, R.few(bin.rows)),
-        nats && s("rect", { x: Math.min(z(0), end), y: y + 5, width: Math.max(1, Math.abs(end - z(0))), height: line - 10, rx: 2, fill: v >= 0 ? R.color(target) : "var(--against)" }),
-        nats && s("text", { x: end + (v >= 0 ? 4 : -4), y: y + 16, "text-anchor": v >= 0 ? "start" : "end", class: "value small" }, R.signed(v)),
+        nats && s("rect", { x: Math.min(z(0), end), y: y + 5, width: Math.max(1, Math.abs(end - z(0))), height: line - 10, rx: 2, fill: v >= 0 ? R.color(target) : R.opposed(target) }),
+        nats && s("text", { x: width - 4, y: y + 16, "text-anchor": "end", class: "small" }, R.signed(v)),
         Number.isFinite(dot) && s("circle", { cx: z(Math.max(-limit, Math.min(limit, dot))), cy: y + line / 2, r: 3, class: "raw" }, s("title", {}, t("rawDot", { nats: R.signed(dot), rows: R.few(bin.rows) }))));
     }));
 };
@@ -157,7 +157,7 @@ const heat = (term) => {
     return R.svg(width, top + rows * height + 86,
       all.map((line, i) => s("g", {},
         s("text", { x: left - 6, y: top + i * height + height / 2 + 4, "text-anchor": "end", class: "small" }, R.plain(term.labels[0][i], Math.floor(left / 6.5))),
-        line.map((v, j) => s("rect", { x: left + j * cell, y: top + i * height, width: cell - 1, height: height - 1, fill: v >= 0 ? R.color(target) : "var(--against)", "fill-opacity": Math.abs(v) / limit }, s("title", {}, `${R.plain(term.labels[0][i])} × ${R.plain(term.labels[1][j])}: ${R.signed(v)}`))))),
+        line.map((v, j) => s("rect", { x: left + j * cell, y: top + i * height, width: cell - 1, height: height - 1, fill: v >= 0 ? R.color(target) : R.opposed(target), "fill-opacity": Math.abs(v) / limit }, s("title", {}, `${R.plain(term.labels[0][i])} × ${R.plain(term.labels[1][j])}: ${R.signed(v)}`))))),
       Array.from({ length: columns }, (_, j) => {
         const x = left + j * cell + cell / 2;
         const y = top + rows * height + 10;

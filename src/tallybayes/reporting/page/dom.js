@@ -53,7 +53,10 @@ R.percent = (v) => {
 };
 R.tick = (v) => round.format(v);
 R.fixed = (v, digits = 2) => (v === null ? "∞" : v.toLocaleString(R.lang, { minimumFractionDigits: digits, maximumFractionDigits: digits }));
-R.signed = (v, digits = 2) => (v < 0 ? "−" : "+") + R.fixed(Math.abs(v), digits);
+R.signed = (v, digits = 2) => {
+  const shown = R.fixed(Math.abs(v), digits);
+  return Math.abs(v) < 0.5 * 10 ** -digits ? shown : (v < 0 ? "−" : "+") + shown;
+};
 
 // ---- names ------------------------------------------------------------------------------------
 // A name, level or class as text: blanks are named, and each is isolated, so that its direction
@@ -70,6 +73,8 @@ R.plain = (text, most = 40) => {
 };
 R.className = (k, most = 40) => R.plain(R.data.classes[k], most);
 R.color = (k) => `var(--c${R.data.drawnClasses.indexOf(k) < 0 ? 11 : R.data.drawnClasses.indexOf(k) % 12})`;
+// What speaks against a class: of two classes, the other one.
+R.opposed = (k) => (R.data.classes.length === 2 ? R.color(1 - k) : "var(--c11)");
 R.swatch = (k) => {
   const box = h("span", { class: "swatch", "aria-hidden": "true" });
   box.style.setProperty("background", R.color(k));

@@ -14,7 +14,7 @@ const options = (model, j) => {
   for (const bin of bins) {
     const share = bin.rows / total;
     if (bin.missing) found.push({ label: t("missing"), value: null, share });
-    else if (bin.number) found.push({ label: bin.label, value: bin.value, number: true, share });
+    else if (bin.number) found.push({ label: bin.label, short: column.dates ? R.dateText(bin.low).slice(0, 10) : bin.label, value: bin.value, number: true, share });
     else if (column.at.has(bin.label)) found.push({ label: R.plain(bin.label), value: bin.label, share });
   }
   return found;
@@ -84,11 +84,12 @@ const strip = (model, j, target, domain, values) => {
     const labels = [];
     const order = found.map((item, i) => i).sort((a, b) => xs[a] - xs[b]);
     const take = (i, y, anchor) => {
-      const label = R.plain(found[i].label, 16);
+      if (labels.some((l) => l.i === i)) return;
+      const label = R.plain(found[i].short ?? found[i].label, 16);
       const w = label.length * 6.4 + 8;
       const from = anchor === "start" ? xs[i] : anchor === "end" ? xs[i] - w : xs[i] - w / 2;
       if (from < 0 || from + w > width || labels.some((l) => l.y === y && from < l.to && l.from < from + w)) return;
-      labels.push({ y, from, to: from + w, x: xs[i], label, anchor });
+      labels.push({ i, y, from, to: from + w, x: xs[i], label, anchor });
     };
     if (order.length) {
       const first = order[0];
@@ -129,7 +130,7 @@ const totals = (model, target, result) => {
       s("line", { class: "axis", x1: x(-reach), x2: x(reach), y1: 26, y2: 26 }),
       R.ticks([-reach, reach], Math.max(3, Math.floor(width / 90))).map((v) => s("g", {}, s("line", { class: "tick", x1: x(v), x2: x(v), y1: 26, y2: 31 }), s("text", { x: x(v), y: 45, "text-anchor": "middle", class: "small" }, R.few(v)))),
       two && s("line", { class: "axis", x1: x(-reach), x2: x(reach), y1: 66, y2: 66 }),
-      shown.map((place) => s("g", {}, s("line", { class: "tick", x1: place.x, x2: place.x, y1: 66, y2: 71 }), s("text", { x: place.x, y: 85, "text-anchor": "middle", class: "small" }, R.percent(place.mark)))),
+      shown.map((place) => s("g", {}, s("line", { class: "tick", x1: place.x, x2: place.x, y1: 66, y2: 71 }), s("text", { x: place.x, y: 85, "text-anchor": "middle", class: "small" }, R.tick(place.mark)))),
       two && s("line", { x1: x(total), x2: x(total), y1: 26, y2: 66, class: "drop" }),
       s("circle", { cx: x(total), cy: 26, r: 7, class: "now" }),
       s("text", { x: Math.min(Math.max(x(total), 50), width - 50), y: 13, "text-anchor": "middle", class: "value" }, `${R.signed(total)} → ${R.percent(p)}`));
@@ -177,7 +178,7 @@ R.nomogram = (body) => {
       return h("div", { class: "line" },
         h("div", { class: "what" }, h("span", { class: "name" }, R.label(model.columns[j].name)), controls[i].element, says), figures[i]);
     }));
-    whole = R.figure({ alt: said, height: 92, draw: (width) => totals(model, target, R.now)(width) });
+    whole = R.figure({ alt: said, height: model.nClasses === 2 ? 92 : 56, draw: (width) => totals(model, target, R.now)(width) });
     total.replaceChildren(h("div", { class: "totals" }, h("div", {}, h("h3", {}, t("total")), whole), h("div", { class: "answer" })));
   };
   const said = () => t("totalAlt", { name: R.className(target), p: R.percent(R.now.proba[target]), total: R.signed(R.against(R.now.scores, target)) });

@@ -1,0 +1,60 @@
+"""The pictures of a report that the README shows, of the customers that an example makes.
+
+    python docs/pictures/report.py
+
+It needs the extra ``report``, Playwright and Chromium.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+from playwright.sync_api import sync_playwright
+
+from tallybayes import WeightedNaiveBayes
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1] / "examples"))
+
+from customers import write  # noqa: E402
+
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu"]
+WIDTH = 1000
+HEIGHT = 880  # of a picture, at most
+
+
+def page(folder: Path) -> Path:
+    """The report of a model of 3,000 customers."""
+    write(folder / "january.csv", 3000, 1)
+    table = pd.read_csv(folder / "january.csv", parse_dates=["since"]).drop(columns="number")
+    rows, renews = table.drop(columns="renews"), table["renews"].to_numpy()
+    path = folder / "report.html"
+    WeightedNaiveBayes().fit(rows, renews).report(rows, renews).save(path)
+    return path
+
+
+def main() -> None:
+    """Makes the pictures beside this file."""
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        shown = browser.new_page(viewport={"width": WIDTH, "height": 800})
+        shown.goto(page(Path(folder)).as_uri())
+        shown.wait_for_timeout(500)  # until everything is drawn
+        shown.screenshot(path=HERE / "report.png", clip=_box(shown, "#glance"), full_page=True)
+        shown.screenshot(path=HERE / "nomogram.png", clip=_box(shown, "#nomogram"), full_page=True)
+        browser.close()
+
+
+def _box(shown, selector: str) -> dict[str, float]:
+    """Where a section stands on the page."""
+    box = shown.locator(selector).bounding_box()
+    height = min(box["height"] + 12, HEIGHT)
+    return {"x": box["x"] - 16, "y": box["y"] - 12, "width": box["width"] + 32, "height": height}
+
+
+if __name__ == "__main__":
+    main()
