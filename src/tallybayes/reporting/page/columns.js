@@ -105,7 +105,7 @@ const terms = (column) => {
     const of = column.terms.filter((item) => item[0] === label);
     const most = Math.max(...column.terms.map((item) => Math.abs(item[2] ?? 0)));
     const k = data.classes.indexOf(label);
-    return h("div", {}, h("h4", {}, R.swatch(k), R.label(label)), R.figure({
+    return h("div", {}, h(data.unit === "document" ? "h3" : "h4", {}, R.swatch(k), R.label(label)), R.figure({
       alt: t("termsAlt", { name: R.plain(label), terms: of.slice(0, 4).map((item) => R.plain(item[1])).join(", ") }),
       height: of.length * 24 + 8,
       draw: (width) => R.diverging(width, of.map((item) => [item[1], item[2] ?? 0, R.color(k), R.signed(item[2] ?? 0)]), { domain: [0, most] }),

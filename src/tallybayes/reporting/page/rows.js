@@ -25,7 +25,7 @@ const shaded = (text, steps) => {
     end = to;
   }
   parts.push(text.slice(end));
-  return h("p", { class: "document", dir: "auto" }, parts);
+  return h("p", { class: "document", dir: "auto", tabindex: "0", role: "group", "aria-label": t("document") }, parts);
 };
 
 const facts = (row) => {
