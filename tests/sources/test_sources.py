@@ -159,7 +159,6 @@ def test_what_cannot_be_read_is_named(folder, tmp_path):
         (str(tmp_path / "*.orc"), r"no file matches the pattern '.*\*\.orc'"),
         ([], "list of paths is empty"),
         (tmp_path / "several" / "empty", "there is no such file"),
-        ("https://example.org/t.csv", "URLs are not read"),
         (iter([]), "no record batch"),
         (iter([3]), "gives a int"),
     ):

@@ -11,9 +11,11 @@ from typing import Any
 from tallybayes.errors import SourceError
 from tallybayes.sources.contract import Source
 from tallybayes.sources.opening.faults import explained
-from tallybayes.sources.opening.foreign import need_local, need_readable
+from tallybayes.sources.opening.foreign import need_readable
+from tallybayes.sources.opening.places import files_at, is_remote
 from tallybayes.sources.opening.sniffing import FORMATS, Format, format_of
 from tallybayes.sources.opening.stream import Stream, read_once
+from tallybayes.sources.opening.unpacking import suffix_of
 from tallybayes.sources.several import Several
 
 __all__ = ["files_of", "source_of_paths"]
@@ -30,7 +32,8 @@ def files_of(path: str) -> list[str]:
     SourceError
         If there is none.
     """
-    need_local(path)
+    if is_remote(path):
+        return _files_at(path)
     if os.path.isdir(path):
         return _files_in(Path(path))
     if os.path.exists(path) or not glob.has_magic(path):
@@ -41,15 +44,30 @@ def files_of(path: str) -> list[str]:
     return found
 
 
-def _suffix(name: str) -> str:
-    return Path(name.removesuffix(".gz")).suffix.lower()
+def _files_at(url: str) -> list[str]:
+    found, is_folder = files_at(url)
+    if not is_folder:
+        return found
+    named = [name for name in found if suffix_of(name) in FORMATS]
+    if not named:
+        raise _without_data(url)
+    return named
+
+
+def _without_data(folder: object) -> SourceError:
+    return SourceError(
+        f"{folder} is a folder without data: no name in it ends in {', '.join(FORMATS)}"
+    )
 
 
 def _files_in(folder: Path) -> list[str]:
     found: list[str] = []
     for path in sorted(folder.rglob("*")):
         inner = path.relative_to(folder).parts
-        if any(name.startswith((".", "_")) for name in inner) or _suffix(path.name) not in FORMATS:
+        if (
+            any(name.startswith((".", "_")) for name in inner)
+            or suffix_of(path.name) not in FORMATS
+        ):
             continue
         partitions = [name for name in inner[:-1] if "=" in name]
         if partitions:
@@ -60,9 +78,7 @@ def _files_in(folder: Path) -> list[str]:
         if path.is_file():
             found.append(str(path))
     if not found:
-        raise SourceError(
-            f"{folder} is a folder without data: no name in it ends in {', '.join(FORMATS)}"
-        )
+        raise _without_data(folder)
     return found
 
 

@@ -39,12 +39,12 @@ def database(folder) -> bytes:
 
 
 FOREIGN = {
-    "t.csv.zst": (b"\x28\xb5\x2f\xfd\x04\x00", ["zstd-compressed: zstd -dc t.csv.zst |"]),
-    "t.csv.bz2": (b"BZh91AY&SY", ["bzip2-compressed: bzcat t.csv.bz2 |"]),
-    "t.csv.xz": (b"\xfd7zXZ\x00\x00\x04", ["xz-compressed: xzcat t.csv.xz |"]),
+    "t.csv.zst": (b"\x28\xb5\x2f\xfd\x04\x00", ["a damaged or incomplete zstd file"]),
+    "t.csv.bz2": (b"BZh91AY&SY", ["a damaged or incomplete bzip2 file"]),
+    "t.csv.xz": (b"\xfd7zXZ\x00\x00\x04", ["a damaged or incomplete xz file"]),
     "t.xlsx": (zipped("[Content_Types].xml", "xl/workbook.xml"), ["Excel workbook", "as CSV"]),
     "t.xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ["Excel workbook", "as CSV"]),
-    "t.zip": (zipped("t.csv"), ["a zip archive: unzip -p t.zip"]),
+    "t.zip": (zipped("t.csv", "u.csv"), ["a zip archive of 2 files", "t.csv, u.csv"]),
     "t.tar.gz": (tar(), ["a tar archive: tar -xOf t.tar.gz"]),
     "t.pdf": (b"%PDF-1.7\n", ["a PDF document"]),
     "t.db": (None, ["a SQLite database: sqlite3 -csv -header t.db"]),

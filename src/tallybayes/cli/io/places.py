@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.replacing import need_writable
-from tallybayes.sources.opening.foreign import need_local, need_readable
+from tallybayes.sources.opening.foreign import need_local, need_readable, office_document
+from tallybayes.sources.opening.unpacking import MAGIC
 
 __all__ = ["is_model", "need_data", "need_folder", "need_model", "need_place"]
 
@@ -54,7 +55,8 @@ def need_data(path: str) -> None:
     if Path(path).is_file():
         with open(path, "rb") as file:
             head = file.read(512)
-        if not head.startswith(b"<"):  # which a text may
+        packed = head.startswith(MAGIC) and office_document(path, head) is None
+        if not packed and not head.startswith(b"<"):  # which a text may
             need_readable(path, head)
 
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from tallybayes.sources.arrow_types import columns_of, is_text, names_read
 from tallybayes.sources.contract import CELLS, Part, SourceColumn
 from tallybayes.sources.opening.faults import explained
+from tallybayes.sources.opening.places import arrow_place
 from tallybayes.tables import Strings, Table, arrow
 
 __all__ = ["ParquetFile"]
@@ -25,7 +26,7 @@ class ParquetFile:
     ----------
     path : str
     filesystem : pyarrow.fs.FileSystem, optional
-        Where the path is; by default this machine's.
+        Where the path is; by default this machine's, or that of a URL.
 
     Raises
     ------
@@ -36,7 +37,10 @@ class ParquetFile:
     once = False
 
     def __init__(self, path: str, filesystem: Any = None) -> None:
-        self.name, self._path, self._filesystem = path, path, filesystem
+        self.name = path
+        self._path, self._filesystem = (
+            arrow_place(path) if filesystem is None else (path, filesystem)
+        )
         with self._explained(), self._opened() as file:
             self._metadata, self.schema = file.metadata, file.schema_arrow
 

@@ -14,6 +14,7 @@ from tallybayes.errors import SourceError
 from tallybayes.sources.arrow_types import columns_of, names_read
 from tallybayes.sources.contract import CELLS, Part, SourceColumn
 from tallybayes.sources.opening.faults import explained
+from tallybayes.sources.opening.places import arrow_place
 from tallybayes.sources.text_files.batch import grouped
 from tallybayes.tables import arrow
 
@@ -113,13 +114,16 @@ class ArrowFile:
     ----------
     path : str
     filesystem : pyarrow.fs.FileSystem, optional
-        Where the path is; by default this machine's.
+        Where the path is; by default this machine's, or that of a URL.
     """
 
     once = False
 
     def __init__(self, path: str, filesystem: Any = None) -> None:
-        self.name, self._path, self._filesystem = path, path, filesystem
+        self.name = path
+        self._path, self._filesystem = (
+            arrow_place(path) if filesystem is None else (path, filesystem)
+        )
         with explained(path, "Arrow"), self._opened() as file:
             self.schema = self._reader(file)[0]
 

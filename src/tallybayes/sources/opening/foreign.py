@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tallybayes.errors import SourceError
 
-__all__ = ["PACKED", "header_hint", "need_local", "need_readable"]
+__all__ = ["PACKED", "header_hint", "need_local", "need_readable", "office_document"]
 
 PACKED = {
     b"\x28\xb5\x2f\xfd": ("zstd", "zstd -dc"),
@@ -76,13 +76,18 @@ def need_readable(path: str, head: bytes) -> None:
         raise SourceError(f"{path} is XML: convert it to CSV or JSON lines")
 
 
-def _archive(path: str, head: bytes) -> str:
-    """What a zip file holds."""
+def office_document(path: str, head: bytes) -> str | None:
+    """What a zip file is, where it is a spreadsheet."""
     if b"xl/" in head or b"[Content_Types].xml" in head or Path(path).suffix.lower() == ".xlsx":
         return f"an Excel workbook: {SAVE_AS}"
     if b"opendocument.spreadsheet" in head:
         return f"an OpenDocument spreadsheet: {SAVE_AS}"
-    return (
+    return None
+
+
+def _archive(path: str, head: bytes) -> str:
+    """What a zip file holds."""
+    return office_document(path, head) or (
         f"a zip archive: unzip -p {path} NAME | tallybayes … -; or unpack it, and give a folder "
         "of documents"
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from pathlib import Path
 from typing import Literal
 
 from tallybayes.errors import SourceError
+from tallybayes.sources.opening.unpacking import suffix_of
 
 __all__ = ["FORMATS", "Format", "delimiter_of", "format_of", "need_text"]
 
@@ -38,7 +38,7 @@ def format_of(path: str, head: bytes) -> Format:
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
     if start.startswith(b"{"):
         return "jsonl"
-    by_suffix = FORMATS.get(Path(path.removesuffix(".gz")).suffix.lower(), "csv")
+    by_suffix = FORMATS.get(suffix_of(path), "csv")
     if by_suffix in ("parquet", "arrow"):
         raise SourceError(
             f"{path} is not a {by_suffix} file, although its name says so, or it is damaged"

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import select
 import signal
 import stat
 import sys
-import zlib
 from collections.abc import Callable
 from typing import Any
 
 from tallybayes.errors import SourceError
+from tallybayes.sources.opening.places import is_remote, opened
+from tallybayes.sources.opening.unpacking import DAMAGE, ZIP, packing_of, unpacked, unzipped
 
 __all__ = ["HEAD", "Stream", "beginning", "read_once"]
 
@@ -29,12 +29,12 @@ def read_once(path: str) -> bool:
 
 
 class Stream(io.RawIOBase):
-    """A file's bytes, unpacked where it is gzip; bytes that were looked at are not lost.
+    """A file's bytes, unpacked where they are packed; bytes that were looked at are not lost.
 
     Parameters
     ----------
     path : str
-        "-" is standard input, which can be read once, as pipes can.
+        "-" is standard input, which can be read once, as pipes can. A URL is read by fsspec.
     """
 
     def __init__(self, path: str) -> None:
@@ -45,25 +45,35 @@ class Stream(io.RawIOBase):
         elif read_once(path):
             pipe = open(path, "rb", buffering=0)  # noqa: SIM115  # closed with what reads it
             self._raw = _piped(pipe.fileno, pipe) or pipe
+        elif is_remote(path):
+            self._raw = opened(path)
+            self.size = getattr(self._raw, "size", None)
         else:
             self._raw = open(path, "rb")  # noqa: SIM115  # closed by close()
             self.size = os.fstat(self._raw.fileno()).st_size or None
         self._file = self._raw  # which may become packed
         self._pending = self._raw.read(HEAD)
         self._read = len(self._pending)
-        if self._pending[:2] == b"\x1f\x8b":
-            packed: Any = _Joined(self._pending, self._raw, self)
-            self._raw = gzip.GzipFile(fileobj=packed)
-            self._packed = True
+        self._packing = packing_of(self._pending)
+        self._name = "standard input" if path == "-" else path
+        if self._packing is not None:
+            self._raw = unpacked(self._packing, _Joined(self._pending, self._raw, self))
+        elif self._pending.startswith(ZIP) and self.size:
+            self._unzip()
+        if self._packing is not None:
+            self._pending = b""
             try:
-                self._pending = self._raw.read(HEAD)
-            except (OSError, EOFError, zlib.error) as error:
+                self._pending = self.read(HEAD)
+            except BaseException:
                 self.close()
-                raise SourceError(
-                    f"{path} is a damaged or incomplete gzip file ({error})"
-                ) from None
-        else:
-            self._packed = False
+                raise
+
+    def _unzip(self) -> None:
+        self._raw.seek(0)
+        within = unzipped(self._name, self._raw)
+        if within is None:
+            return
+        self._raw, self._packing, self.size = within, "zip", None
 
     @property
     def head(self) -> bytes:
@@ -82,8 +92,15 @@ class Stream(io.RawIOBase):
         if 0 <= size < len(pending):
             self._pending = pending[size:]
             return pending[:size]
-        more: bytes = self._raw.read(size - len(pending) if size >= 0 else -1)
-        if not self._packed:
+        try:
+            more: bytes = self._raw.read(size - len(pending) if size >= 0 else -1)
+        except DAMAGE as error:
+            if self._packing is None:
+                raise
+            raise SourceError(
+                f"{self._name} is a damaged or incomplete {self._packing} file ({error})"
+            ) from None
+        if self._packing is None:
             self._read += len(more)
         return pending + more
 

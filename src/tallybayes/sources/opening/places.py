@@ -1,0 +1,125 @@
+"""Files elsewhere: URLs by fsspec, which is imported when one is given."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tallybayes.errors import SourceError
+
+__all__ = ["arrow_place", "files_at", "is_remote", "opened"]
+
+SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+DRIVERS = {
+    "s3": "s3fs",
+    "s3a": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "az": "adlfs",
+    "abfs": "adlfs",
+    "abfss": "adlfs",
+    "http": "aiohttp",
+    "https": "aiohttp",
+    "sftp": "paramiko",
+    "ssh": "paramiko",
+    "hf": "huggingface_hub",
+}
+
+
+def is_remote(path: str) -> bool:
+    """Whether a path is a URL."""
+    return SCHEME.match(path) is not None
+
+
+def _filesystem(url: str) -> tuple[Any, str]:
+    """The file system of a URL, and the path there.
+
+    Raises
+    ------
+    SourceError
+        If fsspec, or what it needs for such URLs, is not installed, or nothing reads them.
+    """
+    found = SCHEME.match(url)
+    scheme = found[1].lower() if found else ""
+    try:
+        import fsspec
+    except ImportError:
+        driver = DRIVERS.get(scheme)
+        more = f" {driver}" if driver else ""
+        raise SourceError(
+            f"{url} is read by fsspec, which is not installed: pip install fsspec{more}"
+        ) from None
+    try:
+        filesystem, path = fsspec.core.url_to_fs(url)
+    except ImportError as error:
+        driver = DRIVERS.get(scheme)
+        advice = f"pip install {driver}" if driver else str(error)
+        raise SourceError(
+            f"{url} is read by fsspec, which lacks a package for {scheme}:// URLs: {advice}"
+        ) from None
+    except ValueError as error:
+        raise SourceError(f"{url} cannot be read ({error})") from None
+    return filesystem, path
+
+
+def _explained(url: str, error: Exception) -> SourceError:
+    if isinstance(error, FileNotFoundError):
+        return SourceError(f"{url}: there is no such file")
+    if isinstance(error, PermissionError):
+        return SourceError(f"{url}: no permission to read it")
+    return SourceError(f"{url} cannot be read ({type(error).__name__}: {error})")
+
+
+def opened(url: str) -> Any:
+    """The bytes at a URL, as a file.
+
+    Raises
+    ------
+    SourceError
+        If it cannot be read.
+    """
+    filesystem, path = _filesystem(url)
+    try:
+        return filesystem.open(path, "rb")
+    except Exception as error:  # every driver has errors of its own
+        raise _explained(url, error) from None
+
+
+def files_at(url: str) -> tuple[list[str], bool]:
+    """The files that a URL stands for, sorted, and whether it is a folder; hidden files, and those
+    whose names begin with an underscore, are left out of a folder.
+
+    Raises
+    ------
+    SourceError
+        If it cannot be looked up, or is a pattern that no file matches.
+    """
+    filesystem, path = _filesystem(url)
+    try:
+        if url.startswith("http"):  # which has no folders; its addresses may hold "?"
+            return [url], False
+        if filesystem.isdir(path):
+            found = [name for name in filesystem.find(path) if not _is_hidden(name, path)]
+            return sorted(map(filesystem.unstrip_protocol, found)), True
+        if not re.search(r"[*?\[]", path) or filesystem.exists(path):
+            return [url], False
+        found = sorted(map(filesystem.unstrip_protocol, filesystem.glob(path)))
+    except Exception as error:
+        raise _explained(url, error) from None
+    if not found:
+        raise SourceError(f"no file matches the pattern {url!r}")
+    return found, False
+
+
+def _is_hidden(name: str, folder: str) -> bool:
+    return any(part.startswith((".", "_")) for part in name.removeprefix(folder).split("/"))
+
+
+def arrow_place(path: str) -> tuple[str, Any]:
+    """A path as pyarrow has it, and the file system where it is; None: this machine's."""
+    if not is_remote(path):
+        return path, None
+    from pyarrow.fs import FSSpecHandler, PyFileSystem
+
+    filesystem, within = _filesystem(path)
+    return within, PyFileSystem(FSSpecHandler(filesystem))

@@ -1,0 +1,161 @@
+"""Packed files, and files elsewhere."""
+
+from __future__ import annotations
+
+import bz2
+import functools
+import gzip
+import http.server
+import lzma
+import sys
+import threading
+import zipfile
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tallybayes.engines.contract import Counting
+from tallybayes.engines.memory.engine import MemoryEngine
+from tallybayes.engines.stream.engine import StreamEngine
+from tallybayes.errors import SourceError
+from tallybayes.sources.find import source_of
+
+ROWS = pa.table(
+    {"a": ["x", "z", "x", None] * 50, "n": [1.0, None, 3.0, 4.0] * 50, "y": [1, 0] * 100}
+)
+CSV = "a,n,y\n" + "x,1,1\nz,,0\nx,3,1\n,4,0\n" * 50
+JSONL = (
+    '{"a":"x","n":1,"y":1}\n{"a":"z","y":0}\n{"a":"x","n":3,"y":1}\n{"a":null,"n":4,"y":0}\n' * 50
+)
+EXPECTED = MemoryEngine().collect(Counting(), ROWS, "y")
+
+
+def zstd(data):
+    return pa.compress(data, "zstd", asbytes=True)
+
+
+PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd}
+
+
+def collected(source):
+    return StreamEngine().collect(Counting(), source, "y")
+
+
+# ---- packed files --------------------------------------------------------------------------------
+@pytest.mark.parametrize("packing", PACKERS)
+def test_packed_files_are_read_by_their_first_bytes(tmp_path, packing):
+    pack = PACKERS[packing]
+    (tmp_path / f"t.csv.{packing}").write_bytes(pack(CSV.encode()))
+    (tmp_path / f"t.JSONL.{packing}").write_bytes(pack(JSONL.encode()))
+    (tmp_path / "t").write_bytes(pack(CSV[:8].encode()) + pack(CSV[8:].encode()))
+    assert collected(tmp_path / f"t.csv.{packing}") == EXPECTED
+    assert collected(tmp_path / f"t.JSONL.{packing}") == EXPECTED
+    assert collected(tmp_path / "t") == EXPECTED  # files that are packed one after the other
+    assert len(source_of(tmp_path)._sources) == 2  # the folder's, whose names say what they are
+
+
+@pytest.mark.parametrize("packing", PACKERS)
+def test_packed_files_that_are_cut_off_are_named(tmp_path, packing):
+    rows = "".join(f"{i * 7919 % 1000003},{i % 2}\n" for i in range(40_000))
+    whole = PACKERS[packing](("n,y\n" + rows).encode())
+    (tmp_path / "t.csv").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(SourceError, match=r"t\.csv is a damaged or incomplete \w+ file"):
+        collected(tmp_path / "t.csv")
+
+
+def test_zip_archives_of_one_file(tmp_path):
+    with zipfile.ZipFile(tmp_path / "t.csv.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.mkdir("data")
+        archive.writestr("data/t.csv", CSV)
+    assert collected(tmp_path / "t.csv.zip") == EXPECTED
+    with zipfile.ZipFile(tmp_path / "t.csv.zip", "a") as archive:
+        archive.writestr("u.csv", CSV)
+    with pytest.raises(SourceError, match=r"zip archive of 2 files.*data/t\.csv, u\.csv"):
+        collected(tmp_path / "t.csv.zip")
+    (tmp_path / "t.csv.zip").write_bytes(b"PK\x03\x04" + b"\0" * 100)
+    with pytest.raises(SourceError, match="zip archive that cannot be read"):
+        collected(tmp_path / "t.csv.zip")
+
+
+# ---- elsewhere -----------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("elsewhere")
+    (path / "t.csv").write_text(CSV)
+    (path / "t.csv.gz").write_bytes(gzip.compress(CSV.encode()))
+    (path / "t.jsonl").write_text(JSONL)
+    pq.write_table(ROWS, path / "t.parquet", row_group_size=64)
+    with pa.OSFile(str(path / "t.arrow"), "wb") as file, pa.ipc.new_file(file, ROWS.schema) as out:
+        out.write_table(ROWS)
+    return path
+
+
+@pytest.fixture
+def memory(folder):
+    filesystem = fsspec.filesystem("memory")
+    for path in folder.iterdir():
+        filesystem.pipe(f"/tally/{path.name}", path.read_bytes())
+    filesystem.pipe("/tally/_SUCCESS.csv", b"")
+    filesystem.pipe("/none/readme.md", b"")
+    yield "memory://tally"
+    filesystem.store.clear()
+
+
+FILES = ["t.csv", "t.csv.gz", "t.jsonl", "t.parquet", "t.arrow"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_of_fsspec(memory, name):
+    assert collected(f"{memory}/{name}") == EXPECTED
+
+
+def test_folders_and_patterns_of_fsspec(memory):
+    five = MemoryEngine().collect(Counting(), pa.concat_tables([ROWS] * 5), "y")
+    assert collected(memory) == five
+    two = MemoryEngine().collect(Counting(), pa.concat_tables([ROWS] * 2), "y")
+    assert collected(f"{memory}/t.csv*") == two
+    for place, message in (
+        (f"{memory}/none.csv", r"memory://tally/none\.csv: there is no such file"),
+        (f"{memory}/*.orc", r"no file matches the pattern 'memory://tally/\*\.orc'"),
+        ("memory://none", "memory://none is a folder without data"),
+        ("nowhere://t.csv", r"nowhere://t\.csv cannot be read \(Protocol not known"),
+    ):
+        with pytest.raises(SourceError, match=message):
+            collected(place)
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def server(folder):
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.jsonl"])
+def test_files_of_a_web_server(server, name):
+    assert collected(f"{server}/{name}") == EXPECTED
+
+
+def test_what_a_web_server_lacks(server):
+    with pytest.raises(SourceError, match=r"http://127.*/none\.csv: there is no such file"):
+        collected(f"{server}/none.csv")
+
+
+def test_what_has_to_be_installed_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "s3fs", None)
+    with pytest.raises(SourceError, match=r"lacks a package for s3:// URLs: pip install s3fs"):
+        source_of("s3://bucket/t.csv")
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(SourceError, match=r"which is not installed: pip install fsspec s3fs"):
+        source_of("s3://bucket/t.csv")
