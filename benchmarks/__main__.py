@@ -16,6 +16,7 @@ COMMANDS = {
     "lazy": ("benchmarks.lazy.command", "counting when asked, beside a fitted model"),
     "text": ("benchmarks.text.command", "counting text beside scikit-learn"),
     "scale": ("benchmarks.scale.command", "peak memory and speed on a CSV of 3 GB"),
+    "sources": ("benchmarks.scale.sources", "learning from Parquet and CSV beside decoding them"),
     "sql": ("benchmarks.sql.command", "scoring in SQL beside predict and nested CASE"),
     "first": ("benchmarks.first.command", "the first prediction of 3,000 columns and 500 classes"),
     "unchanged": ("benchmarks.unchanged.command", "whether two versions say the same, bit for bit"),
