@@ -176,6 +176,14 @@ def forget(model, table, parts):
     return model
 
 
+def weighs_in_each_class(table):
+    """Whether each class has a row of a weight above 0. Otherwise its name stays until something
+    that weighs is forgotten."""
+    if table.weights is None:
+        return True
+    return all(table.weights[table.labels == label].any() for label in set(table.labels.tolist()))
+
+
 # ---- when predictions are the same ---------------------------------------------------------------
 def quietly(call, *args):
     with warnings.catch_warnings():
