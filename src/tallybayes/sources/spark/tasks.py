@@ -27,7 +27,7 @@ ANSWERS = "part bigint, answer binary"
 FAN_IN = 16
 """How many answers one task of the tree merges; the last one merges what those leave."""
 
-LEAST = CELLS >> 3  # values that are counted at once, but for the last: each call costs something
+LEAST = CELLS >> 1  # values that are counted at once, but for the last: each tally is merged
 
 Each = Callable[[Table], Any]
 Merge = Callable[[Any, Any], Any]
