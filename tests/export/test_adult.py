@@ -1,0 +1,31 @@
+"""Every row of the Adult table, where the data are: `python -m benchmarks sql` measures there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from benchmarks.accuracy.data import all_data_sets
+
+from export.databases import check_same
+from tallybayes import WeightedNaiveBayes
+
+
+@pytest.fixture(scope="module")
+def adult():
+    """The table, and its labels."""
+    [found] = [data for data in all_data_sets() if data.name == "adult"]
+    if not found.paths:
+        pytest.skip("TALLYBAYES_DATA names no folder with the Adult table")
+    x, y = found.table
+    return pa.Table.from_pandas(x.rename(columns=str), preserve_index=False), np.asarray(y)
+
+
+@pytest.fixture(scope="module")
+def weighted(adult):
+    """The usual model of two classes."""
+    return WeightedNaiveBayes(parts=1).fit(*adult)
+
+
+def test_every_row_has_the_label_and_the_probabilities_of_the_model(database, adult, weighted):
+    check_same(database, weighted, adult[0])
