@@ -259,6 +259,21 @@ def test_a_lost_connection_leaves_the_model_as_it_was(postgres_server, postgres)
     assert model.tally_ == before
 
 
+def test_a_connection_can_be_used_again_after_an_error(postgres_url):
+    with dbapi.connect(postgres_url) as connection:
+        good = tallybayes.sql("SELECT 1 AS x, 'a' AS y", connection)
+        infinite = "SELECT 'inf'::float8 AS x, 'a' AS y FROM generate_series(1, 300000)"
+        with pytest.raises(ValueError, match="'x' holds inf"):  # while rows still come
+            collect(tallybayes.sql(infinite, connection), "y")
+        assert collect(good, "y").classes.count.tolist() == [1.0]
+        with pytest.raises(SourceError, match="division by zero"):
+            collect(tallybayes.sql("SELECT 1 / 0 AS x, 'a' AS y", connection), "y")
+        with pytest.raises(SourceError, match=r"aborted.*call rollback\(\)"):
+            collect(tallybayes.sql("SELECT 2 AS x, 'a' AS y", connection), "y")
+        connection.rollback()
+        assert collect(good, "y").classes.count.tolist() == [1.0]
+
+
 def test_no_permission_is_said_with_the_table(postgres_server, postgres):
     postgres_server.execute("CREATE ROLE guest LOGIN", postgres)
     try:

@@ -19,6 +19,8 @@ NUMBERS = {"numeric": "{}", "money": "{}::numeric", "interval": "extract(epoch F
 PLAIN_TEXTS = {"text", "varchar", "name", "char"}
 TEXTS = PLAIN_TEXTS | {"bpchar"}  # which is read without the blanks that fill it up
 
+ABORTED = "25P02"  # the state of a transaction after an error
+
 SAID = re.compile(r"(?:ERROR|FATAL):\s+(.*?)(?:\s*Query was:|\s*SQLSTATE:|\Z)", re.DOTALL)
 POINTER = re.compile(r"\nLINE \d+: (.*)\n\s*\^")
 
@@ -81,7 +83,10 @@ class ADBC:
         """What the database says of an error."""
         text = str(error).strip()
         found = SAID.search(text)
-        return " ".join(POINTER.sub(r", at: \1", found[1] if found else text).split())
+        said = " ".join(POINTER.sub(r", at: \1", found[1] if found else text).split())
+        if getattr(error, "sqlstate", None) == ABORTED:
+            said += ": a statement before failed, so call rollback() on the connection"
+        return said
 
     def schema(self, rows: str) -> Any:
         """The Arrow schema of what stands after FROM, as :meth:`batches` gives it."""
