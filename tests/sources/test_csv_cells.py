@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import math
 import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -286,3 +288,30 @@ def test_names_may_go_over_lines(path):
     for block in (1, 1000):
         source = CsvFile(str(path), block=block)
         assert read(source) == {"a\nb": ("cells", [1.0, 4.0]), "c, d": ("cells", [3.0, 6.0])}
+
+
+LIMITED = """
+import resource
+from tallybayes import NaiveBayes
+NaiveBayes().fit([{"n": 1.0, "s": "a"}, {"n": 2.0, "s": "b"}], ["x", "y"])
+used = next(int(line.split()[1]) << 10 for line in open("/proc/self/status") if "VmData" in line)
+resource.setrlimit(resource.RLIMIT_DATA, (used + (320 << 20),) * 2)
+print(NaiveBayes().fit("-", "y").class_count_.tolist())
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="memory is read as Linux says")
+def test_a_text_larger_than_memory_is_counted():
+    rows = "".join(f'{i % 97}.5,"level {i % 50}",{"ab"[i % 2]}{" " * 4000}\n' for i in range(2000))
+    with subprocess.Popen(
+        [sys.executable, "-c", LIMITED],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TALLYBAYES_NUM_THREADS": "2"},  # each holds a part
+    ) as child:
+        child.stdin.write("n,s,y\n")
+        for _ in range(50):  # 400 MB
+            child.stdin.write(rows)
+        out, _ = child.communicate()
+    assert out == "[50000.0, 50000.0]\n"
