@@ -1,22 +1,31 @@
 #!/usr/bin/env bash
 # Installs the programs that tests start and pip does not bring, where they are missing. Debian and
-# Ubuntu; elsewhere it says what is missing.
+# Ubuntu; elsewhere it says what is missing. Tests of servers fail without theirs; tests of pages are
+# skipped without a browser, with the reason.
 set -euo pipefail
 
 missing=()
 compgen -G '/usr/lib/postgresql/*/bin/initdb' > /dev/null || missing+=(postgresql)
 command -v java > /dev/null || missing+=(openjdk-17-jre-headless)
+browser=()
+command -v chromium > /dev/null || command -v chromium-browser > /dev/null || browser+=(chromium)
 
-if (( ${#missing[@]} == 0 )); then
+if (( ${#missing[@]} + ${#browser[@]} == 0 )); then
     exit 0
 fi
 if ! command -v apt-get > /dev/null; then
-    echo "Install what the tests start: ${missing[*]}" >&2
-    exit 1
+    echo "Install what the tests start: ${missing[*]} ${browser[*]}" >&2
+    exit $(( ${#missing[@]} > 0 ))
 fi
 as_root=()
 [[ $(id -u) == 0 ]] || as_root=(sudo)
-"${as_root[@]}" apt-get update -qq
+
 # no server is started by installing it: the tests start their own
-DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends \
-    "${missing[@]}"
+install() {
+    DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "$@"
+}
+
+"${as_root[@]}" apt-get update -qq || true
+(( ${#missing[@]} == 0 )) || install "${missing[@]}"
+(( ${#browser[@]} == 0 )) || install "${browser[@]}" ||
+    echo "No browser could be installed: tests of pages are skipped" >&2
