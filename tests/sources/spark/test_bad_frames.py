@@ -94,7 +94,7 @@ def test_what_needs_rows_here_is_refused(model, rows):
     for ask in (model.predict_proba, model.predict_log_proba, model.predict_joint_log_proba):
         refused(model, lambda ask=ask: ask(rows), r"stay on the cluster.*limit")
     spark = engine_named("spark")
-    with pytest.raises(ValueError, match=r"'x > 1'.*df\.where"):
+    with pytest.raises(ValueError, match=r"'x > 1'.*Spark DataFrame.*filter"):
         spark.collect(Counting(where=[Condition("x > 1")]), rows, "y")
     with pytest.raises(ValueError, match="connection="):
         spark.open(rows, "somewhere")

@@ -54,11 +54,6 @@ class SparkEngine(StreamEngine):
         names: list[str] | None,
         as_written: Collection[str],
     ) -> dict[bool, TableTally]:
-        if what.where:
-            raise ValueError(
-                f"the condition {what.where[0].text!r} is not sent to Spark: filter the DataFrame "
-                f"instead, as df.where({what.where[0].text!r})"
-            )
         each = partial(_tally_of, what, target)
         found = _distributed(source).fold(names, each, merged_tables)
         return {} if found is None else {True: found.result}
