@@ -18,6 +18,7 @@ from tallybayes.errors import TallyWarning
 from tallybayes.estimators.array_api import as_numpy
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.labels import label_array
+from tallybayes.tables import Table
 
 __all__ = ["cross_validate", "held_out_predictions", "leave_one_out"]
 
@@ -159,7 +160,7 @@ def held_out_predictions(
     warned = set(model._fitted().warned)  # folds do not repeat each other's warnings
     for i in range(int(fold.max(initial=-1)) + 1):
         test, others = np.flatnonzero(fold == i), np.flatnonzero(fold != i)
-        part = _safe_indexing(X, test)
+        part = _rows(X, test)
         apart = copy.copy(model)
         apart._fitted().warned = warned
         if declared:  # a class that no other row has stays known
@@ -169,9 +170,14 @@ def held_out_predictions(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TallyWarning)  # the model itself has warned
             apart = apart._choose_without(
-                _safe_indexing(X, others), y[others], None if weights is None else weights[others]
+                _rows(X, others), y[others], None if weights is None else weights[others]
             )
         yield test, _for_classes(model.classes_, apart, apart.predict_log_proba(part))
+
+
+def _rows(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Some rows of a table of any make."""
+    return X.take(rows) if isinstance(X, Table) else _safe_indexing(X, rows)
 
 
 def _for_classes(classes: NDArray[Any], model: TallyClassifier, log_proba: Array) -> Array:

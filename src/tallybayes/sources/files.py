@@ -18,7 +18,7 @@ from tallybayes.sources.opening.stream import Stream, read_once
 from tallybayes.sources.opening.unpacking import suffix_of
 from tallybayes.sources.several import Several
 
-__all__ = ["files_of", "source_of_paths"]
+__all__ = ["files_of", "header_of", "holds_data", "source_of_paths"]
 
 
 def files_of(path: str) -> list[str]:
@@ -135,3 +135,17 @@ def _source_of_file(path: str, format: Format | None, text: dict[str, Any]) -> S
     from tallybayes.sources.batches.streams import ArrowFile
 
     return ArrowFile(path)
+
+
+def header_of(source: Source) -> list[str]:
+    """The names of the columns of a source, before a row is read where that can be."""
+    header = getattr(source, "header", None)
+    return list(source.columns()) if header is None else list(header)
+
+
+def holds_data(folder: str) -> bool:
+    """Whether a folder has a file of rows by its name; .txt may as well be a document."""
+    return any(
+        _suffix(path.name) in FORMATS and path.suffix != ".txt" and path.name[0] not in "._"
+        for path in Path(folder).rglob("*")
+    )

@@ -9,7 +9,7 @@ from typing import Any
 from tallybayes.errors import SourceError, listed
 from tallybayes.sources.contract import Part, Source, SourceColumn
 
-__all__ = ["Several"]
+__all__ = ["Several", "size_of"]
 
 
 class Several:
@@ -31,11 +31,11 @@ class Several:
     """
 
     def __init__(self, sources: Sequence[Source], name: str) -> None:
-        self.name, self._sources = name, list(sources)
+        self.name, self.sources = name, list(sources)
         self.once = any(source.once for source in sources)
-        first = self._sources[0]
+        first = self.sources[0]
         self._columns = first.columns()
-        for source in self._sources[1:]:
+        for source in self.sources[1:]:
             _need_alike(self._columns, first.name, source.columns(), source.name)
 
     def columns(self) -> dict[str, SourceColumn]:
@@ -44,9 +44,9 @@ class Several:
     def parts(
         self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
     ) -> Iterator[Part]:
-        sizes = [_size(source.name) for source in self._sources]
+        sizes = [size_of(source.name) for source in self.sources]
         whole, before = sum(sizes), 0
-        for source, size in zip(self._sources, sizes, strict=True):
+        for source, size in zip(self.sources, sizes, strict=True):
             for part in source.parts(names, as_written):
                 done = None
                 if whole and part.done is not None:
@@ -55,7 +55,7 @@ class Several:
             before += size
 
 
-def _size(name: str) -> int:
+def size_of(name: str) -> int:
     """The bytes of a file; 0 where there is none by this name, as of a source in a database."""
     try:
         return os.path.getsize(name)

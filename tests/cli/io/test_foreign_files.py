@@ -48,7 +48,6 @@ FOREIGN = {
     "t.tar.gz": (tar(), ["a tar archive: tar -xOf t.tar.gz"]),
     "t.pdf": (b"%PDF-1.7\n", ["a PDF document"]),
     "t.db": (None, ["a SQLite database: sqlite3 -csv -header t.db"]),
-    "t.duckdb": (bytes(8) + b"DUCK" + bytes(50), ["a DuckDB database: duckdb -csv t.duckdb"]),
     "t.html": (b"\n<!DOCTYPE html><html>", ["an HTML page"]),
     "t.xml": (b"\xef\xbb\xbf<?xml version='1.0'?>", ["XML"]),
     "t.png": (b"\x89PNG\r\n\x1a\n", ["an image"]),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from glob import has_magic
 from pathlib import Path
 from typing import Any
 
 from tallybayes.cli.arguments.options import number_or_auto
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
+from tallybayes.sources.databases.names import is_url
 
 __all__ = ["FitOptions"]
 
@@ -55,6 +57,10 @@ class FitOptions:
         if len(self.train) > 1:
             raise Failure("from several files the model needs a name: add -o MODEL", USAGE)
         path = Path(self.train[0])
+        if is_url(self.train[0]):
+            raise Failure("from a database the model needs a name: add -o MODEL", USAGE)
+        if has_magic(self.train[0]) and not path.exists():
+            raise Failure("from a pattern the model needs a name: add -o MODEL", USAGE)
         if path.is_dir():
             name = path.name or path.resolve().name  # of "." as well
             return str(path.parent / f"{name}.tally")

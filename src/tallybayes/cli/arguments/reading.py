@@ -9,7 +9,7 @@ import codecs
 import functools
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
 import typer
@@ -17,13 +17,15 @@ import typer
 from tallybayes.cli.terminal import interrupts
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
+from tallybayes.sources.databases.names import is_url, shown
 from tallybayes.sources.opening.sniffing import Format
 
 if TYPE_CHECKING:
     from tallybayes.cli.io.document_file import DocumentFile
     from tallybayes.cli.io.documents.source import DocumentSource
     from tallybayes.cli.io.model_file import ModelFile
-    from tallybayes.sources.text_files.data_file import DataFile
+    from tallybayes.cli.io.rows import Rows
+    from tallybayes.sources.contract import Source
 
 __all__ = ["TEXT_FORMATS", "Reading", "reads", "reads_labels", "reads_training"]
 
@@ -112,8 +114,28 @@ Label = Annotated[
         help="Every document of DATA has this label.",
     ),
 ]
+Sql = Annotated[
+    str | None,
+    typer.Option(
+        "--sql",
+        metavar="SELECT",
+        rich_help_panel=PANEL,
+        help="The query whose rows are read, where DATA is a database: a DuckDB file, or "
+        "postgresql://user@host/database.",
+    ),
+]
+TableName = Annotated[
+    str | None,
+    typer.Option(
+        "--table",
+        metavar="NAME",
+        rich_help_panel=PANEL,
+        help="The table or view that is read, where DATA is a database.",
+    ),
+]
 Block = Annotated[int | None, typer.Option("--block", min=64, hidden=True, help="Bytes at a time.")]
 
+NO_DATES = ("number", "number or text")  # kinds of columns whose cells are never dates
 FORMATS = ("csv", "jsonl", "parquet", "arrow")
 TEXT_FORMATS = ("mbox", "text")
 OF_LABELS = ("skip_unlabelled", "label")  # options for where labels are read
@@ -148,6 +170,8 @@ class Reading:
         encoding: Encoding = "utf-8",
         block: Block = None,
         text: TextColumn = None,
+        sql: Sql = None,
+        table: TableName = None,
         skip_unlabelled: SkipUnlabelled = False,
         label: Label = None,
     ) -> None:
@@ -169,41 +193,81 @@ class Reading:
         self.only_null, self.skip_unlabelled = only_null, skip_unlabelled
         self.null, self.null_of = _null_strings(null or [])
         self.encoding, self.block = encoding, block
+        self.sql, self.table, self._queried = sql, table, False
 
-    def open(self, paths: list[str], file: ModelFile | None = None) -> DataFile:
-        """A data file with these options; what they leave open is as it was for the model."""
-        from tallybayes.sources.text_files.cells import MISSING
-        from tallybayes.sources.text_files.data_file import BLOCK, DataFile
+    def open(
+        self, paths: list[str], file: ModelFile | None = None, left_out: Collection[str] = ()
+    ) -> Rows:
+        """Rows with these options; what they leave open is as it was for the model."""
+        from tallybayes.cli.io.rows import Rows
+        from tallybayes.sources.files import source_of_paths
+        from tallybayes.sources.text_files.cells import MISSING, Spelling
 
         interrupts.keep_from_arrow()
+        self._need_tables()
+        for path in paths:
+            _need_no_documents(path)
         missing, decimal = (MISSING, ".") if file is None else (file.missing, file.decimal)
         missing_of = {} if file is None else dict(file.missing_of)
         if self.only_null:
             missing, missing_of = ("",), {}
         for name, strings in self.null_of.items():
             missing_of[name] = tuple(dict.fromkeys([*missing_of.get(name, ()), *strings]))
-        source = DataFile(
-            self._one_table(paths),
-            format=cast("Format | None", self.format),
-            delimiter=self.delimiter,
-            missing=tuple(dict.fromkeys([*missing, *self.null])),
-            missing_of=missing_of,
-            skip_unlabelled=self.skip_unlabelled,
-            decimal=decimal if self.decimal is None else self.decimal,
-            encoding=self.encoding,
-            block=BLOCK if self.block is None else self.block,
+        spelling = Spelling(
+            tuple(dict.fromkeys([*missing, *self.null])),
+            decimal if self.decimal is None else self.decimal,
+            missing_of,
         )
-        header = source.header
-        for name in self.null_of if header is not None else ():
-            if header is not None and name not in header:
+        kinds = {} if file is None else file.kinds
+        source = self._database(paths) or source_of_paths(
+            paths,
+            cast("Format | None", self.format),
+            delimiter=self.delimiter,
+            missing=spelling.missing,
+            missing_of=spelling.missing_of,
+            decimal=spelling.decimal,
+            encoding=self.encoding,
+            mixed=[name for name, kind in kinds.items() if kind in NO_DATES],
+            left_out=left_out,
+            **({} if self.block is None else {"block": self.block}),
+        )
+        rows = Rows(source, spelling, skip_unlabelled=self.skip_unlabelled)
+        header = rows.header
+        for name in self.null_of:
+            if name not in header:
                 raise Failure(
                     f"--null names the column {name!r}, which {source.name} does not have; its "
                     f"columns are {listed(header)}.{suggestion(name, header)}"
                 )
-        return source
+        return rows
 
-    def _one_table(self, paths: list[str]) -> str:
-        """The only file that is given; what is for text only is refused."""
+    def _database(self, paths: list[str]) -> Source | None:
+        """A table or query of a database, where that is what is named."""
+        from tallybayes.sources.databases.duckdb import is_file
+        from tallybayes.sources.find import source_of
+
+        named = self.sql is not None or self.table is not None
+        if not any(is_url(path) or is_file(path) for path in paths):
+            if named and not self._queried:
+                raise Failure(
+                    f"--sql and --table are for databases, and {paths[0]} is none: a DuckDB file "
+                    "or postgresql://user@host/database",
+                    USAGE,
+                )
+            return None
+        if len(paths) > 1:
+            raise Failure("a database is read by itself: name no other data", USAGE)
+        if (self.sql is None) == (self.table is None):
+            name = shown(paths[0]) if is_url(paths[0]) else paths[0]
+            raise Failure(
+                f"{name} is a database: say which rows by --table NAME or by --sql 'SELECT …'",
+                USAGE,
+            )
+        self._queried = True
+        return source_of(paths[0], sql=self.sql, table=self.table)
+
+    def _need_tables(self) -> None:
+        """Raises for options of text."""
         for option, value in (("--text", self.text), ("--label", self.label)):
             if value is not None:
                 raise Failure(
@@ -213,15 +277,35 @@ class Reading:
             raise Failure(
                 f"--format {self.format} is for models of text; rows are {listed(FORMATS)}", USAGE
             )
-        if len(paths) > 1:
-            raise Failure(
-                f"rows come from one file, and {len(paths)} are given: join them, or run the "
-                "command on each",
-                USAGE,
-            )
-        if os.path.isdir(paths[0]):
-            raise Failure(f"{paths[0]} is a directory: name a file in it")
-        return paths[0]
+
+    def open_column(
+        self,
+        paths: list[str],
+        rows: Rows,
+        column: str,
+        target: str | None,
+        left_out: Collection[str],
+    ) -> DocumentSource:
+        """A column of documents in rows, beside which there are only labels and columns left
+        out."""
+        if rows.once:
+            from tallybayes.cli.io.documents.rows import DocumentRows
+
+            given = (column, target, None, self.skip_unlabelled, set(left_out))
+            return DocumentRows(rows.source, *given)
+        from tallybayes.cli.io.documents.opening import Wanted, open_rows
+
+        wanted = Wanted(
+            encoding=self.encoding,
+            format=self.format,
+            delimiter=self.delimiter,
+            column=column,
+            target=target,
+            skip_unlabelled=self.skip_unlabelled,
+            block=self.block,
+            alone=set(left_out),
+        )
+        return open_rows(paths, wanted)
 
     def open_documents(
         self, paths: list[str], file: DocumentFile | None = None, target: str | None = None
@@ -255,6 +339,18 @@ def _null_strings(given: list[str]) -> tuple[list[str], dict[str, list[str]]]:
         else:
             everywhere.append(text)
     return everywhere, by_column
+
+
+def _need_no_documents(path: str) -> None:
+    """Raises for a folder without data, such as one of documents."""
+    if os.path.isdir(path):
+        from tallybayes.sources.files import holds_data
+
+        if not holds_data(path):
+            raise Failure(
+                f"{path} is a directory without files of rows, such as .csv or .parquet: name a "
+                "file in it, or another folder"
+            )
 
 
 def _need_files(given: dict[str, Any]) -> None:

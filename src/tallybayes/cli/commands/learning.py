@@ -12,7 +12,6 @@ from tallybayes.cli.report.doubts import note_new_classes, note_unlabelled
 from tallybayes.cli.terminal.console import document, line, number_of, progress, say
 from tallybayes.cli.terminal.failures import Failure
 from tallybayes.errors import NegativeTally
-from tallybayes.sources.text_files.batch import Labelled
 
 __all__ = ["learn"]
 
@@ -62,24 +61,16 @@ def learn(
     say(line(f"{number_of(changed, file.unit)} {verb}; {path} holds {file.rows:,.10g} now"))
 
 
-def _forget(file: Any, source: Any, rows: Labelled) -> None:
-    try:
-        file.forget(rows)
-    except NegativeTally as error:
-        where = "" if error.column is None else f"column {error.column!r}, "
-        raise Failure(
-            f"{source.name}: {where}class {error.label!r}: these {file.unit}s were not counted. "
-            f"Nothing was changed: forget only {file.unit}s that the model has counted"
-        ) from error
-
-
 def _count(action: Action, file: Any, source: Any, target: str | None) -> None:
-    update = action == "update"
     with progress() as bar:
-        what = "counting" if update else "forgetting"
-        for rows in file.labelled(source, bar, what, target, learning=True):
-            with source.locating(rows.batch):
-                if update:
-                    file.learn(rows)
-                else:
-                    _forget(file, source, rows)
+        if action == "update":
+            file.learn(source, bar, target)
+            return
+        try:
+            file.forget(source, bar, target)
+        except NegativeTally as error:
+            where = "" if error.column is None else f"column {error.column!r}, "
+            raise Failure(
+                f"{source.name}: {where}class {error.label!r}: these {file.unit}s were not "
+                f"counted. Nothing was changed: forget only {file.unit}s that the model has counted"
+            ) from error

@@ -33,6 +33,15 @@ def run(
     proba: Annotated[
         bool, typer.Option("--proba", metavar="", help="Add a column p(label) for each class.")
     ] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COL",
+            help="A column of DATA that stands beside the predictions, such as a key; may be "
+            "repeated.",
+            show_default=False,
+        ),
+    ] = None,
     safe_csv: Annotated[
         bool,
         typer.Option(
@@ -50,6 +59,7 @@ def run(
 
     Of text, the class of each document, beside its name where it has one.
     """
+    keep = list(dict.fromkeys(keep or []))
     for path in (model, *data):
         if os.path.exists(path) and os.path.exists(output) and os.path.samefile(path, output):
             raise Failure(f"-o {output} would overwrite what is read: choose another name", USAGE)
@@ -70,7 +80,7 @@ def run(
     file: Any = load(model)
     source: Any = file.open(data, reading)
     classes = file.classes
-    names = ["document"] if source.has_names else []
+    names = [*(["document"] if source.has_names else []), *keep]
     columns = [*names, "prediction", *(f"p({c})" for c in classes if proba)]
     counts: Counter[str] = Counter()
     document_out = json and output == "-"
@@ -78,12 +88,10 @@ def run(
         progress(writes_output=output == "-") as bar,
         writing(output, columns, len(names) + 1, document_out, safe=safe_csv) as out,
     ):
-        for batch in file.batches(source, bar, "predicting", None):
-            with source.locating(batch):
-                p = file.proba(batch)
+        for kept, p in file.predicted(source, bar, keep):
             labels = [classes[k] for k in p.argmax(axis=1).tolist()]
             counts.update(labels)
-            out.write([*([batch.names] if names else []), labels], p if proba else None)
+            out.write([*map(_strings, kept.values()), labels], p if proba else None)
     if output == "-":
         return
     if json:
@@ -91,6 +99,14 @@ def run(
         document("predict", content)
     else:
         note(f"{counts.total():,} predictions are in {output}")
+
+
+def _strings(column: Any) -> list[str]:
+    """A column that is kept, as it is written."""
+    from tallybayes.tables.columns import values_of
+    from tallybayes.tables.values import as_text
+
+    return ["" if value is None else as_text(value) for value in values_of(column)]
 
 
 def _need_consent(output: str) -> None:

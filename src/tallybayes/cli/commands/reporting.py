@@ -9,7 +9,7 @@ import numpy as np
 
 from tallybayes.cli.arguments.reading import Reading
 from tallybayes.cli.commands.kinds.files import loaded
-from tallybayes.cli.commands.training.sampling import SAMPLE, Sample
+from tallybayes.cli.commands.training.counting import SAMPLE
 from tallybayes.cli.commands.training.text_learning import DocumentSample
 from tallybayes.cli.io.places import is_model, need_folder
 from tallybayes.cli.report.doubts import note_unlabelled
@@ -38,7 +38,7 @@ def report(
         rows, labels = _sampled(file, source, bar, target)
         with bar.during("making the report"):
             try:
-                made = file.model.report(rows, file.own_labels(labels), lang=lang)
+                made = file.model.report(rows, labels, lang=lang)
             except ImportError as error:
                 raise Failure(str(error)) from error
     made.save(output)
@@ -51,13 +51,12 @@ def report(
 
 
 def _sampled(file: Any, source: Any, bar: Bar, target: str | None) -> tuple[Any, Any]:
-    """A fair sample of rows or documents, and their labels."""
+    """A fair sample of rows or documents, and their labels as the model has them."""
     if file.unit == "document":
         documents = DocumentSample()
-        for rows in file.labelled(source, bar, "reading", target):
-            documents.add(rows.batch)
-        return documents.strings, np.array(documents.labels, dtype=np.str_)
-    sample = Sample(SAMPLE)
-    for rows in file.labelled(source, bar, "reading", target):
-        sample.add(rows)
-    return sample.rows()
+        for batch in file.labelled(source, bar, "reading", target):
+            documents.add(batch)
+        labels = np.array(documents.labels, dtype=np.str_)
+        return documents.strings, file.own_labels(labels)
+    sampled: tuple[Any, Any] = file.sampled(source, bar, target, SAMPLE)
+    return sampled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,17 +12,20 @@ from numpy.typing import NDArray
 from tallybayes.cli.io.documents.source import DocumentBatch, DocumentSource
 from tallybayes.cli.io.known_classes import KnownClasses
 from tallybayes.cli.terminal.console import Bar
+from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.cli.terminal.interrupts import need_none, replacement_of
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators.persistence.model_files import save
 from tallybayes.estimators.text.text_nb import TextNB
 from tallybayes.persistence.checks import Unfit, optional, record, text
-from tallybayes.sources.text_files.batch import Labelled
+from tallybayes.tables import Column, Strings
 
 if TYPE_CHECKING:
     from tallybayes.cli.arguments.reading import Reading
 
 __all__ = ["DocumentFile"]
+
+Array = NDArray[np.float64]
 
 OWN = record({"target": optional(text), "column": optional(text)}, {"target": None, "column": None})
 """What the command line keeps beside a model."""
@@ -96,33 +99,52 @@ class DocumentFile(KnownClasses):
         """Documents for this model."""
         return reading.open_documents(paths, self)
 
-    def proba(self, batch: DocumentBatch) -> NDArray[np.float64]:
-        """The probability of each class, (n_documents, n_classes)."""
-        return self.model.predict_proba(batch.strings)
+    def predicted(
+        self, source: DocumentSource, bar: Bar, keep: Sequence[str] = ()
+    ) -> Iterator[tuple[dict[str, Column], Array]]:
+        """The names of documents, where they have names, and the probability of each class, batch
+        by batch."""
+        if keep:
+            raise Failure("--keep is for models of tables: documents have their names", USAGE)
+        for batch in self.batches(source, bar, "predicting"):
+            names = batch.names if source.has_names else []
+            column = Strings(np.arange(len(names), dtype=np.int32), names, "text")
+            with source.locating(batch):
+                proba = self.model.predict_proba(batch.strings)
+            yield {"document": column} if names else {}, proba
 
-    def learn(self, rows: Labelled) -> None:
+    def measured(
+        self, source: DocumentSource, bar: Bar, target: str | None
+    ) -> Iterator[tuple[NDArray[np.intp], Array]]:
+        """The class of each document, −1 for one that is unknown, and the probability of each."""
+        for batch in self.labelled(source, bar, "measuring", target):
+            with source.locating(batch):
+                proba = self.model.predict_proba(batch.strings)
+            yield self.codes(_labels(batch)), proba
+
+    def learn(self, source: DocumentSource, bar: Bar, target: str | None) -> None:
         """Counts documents in addition."""
-        self.model.partial_fit(rows.batch.strings, self.own_labels(rows.labels))
+        for batch in self.labelled(source, bar, "counting", target):
+            with source.locating(batch):
+                self.model.partial_fit(batch.strings, self.own_labels(_labels(batch)))
 
-    def forget(self, rows: Labelled) -> None:
+    def forget(self, source: DocumentSource, bar: Bar, target: str | None) -> None:
         """Takes documents away that were counted."""
-        self.model.forget(rows.batch.strings, self.own_labels(rows.labels))
+        for batch in self.labelled(source, bar, "forgetting", target):
+            with source.locating(batch):
+                self.model.forget(batch.strings, self.own_labels(_labels(batch)))
 
-    def batches(
-        self, source: DocumentSource, bar: Bar, what: str, also: None
-    ) -> Iterator[DocumentBatch]:
+    def batches(self, source: DocumentSource, bar: Bar, what: str) -> Iterator[DocumentBatch]:
         """The documents without labels."""
-        yield from bar.over(source.batches(LETTERS), what, self.unit)
+        return bar.over(source.batches(LETTERS), what, self.unit)
 
     def labelled(
-        self,
-        source: DocumentSource,
-        bar: Bar,
-        what: str,
-        target: str | None,
-        learning: bool = False,
-    ) -> Iterator[Labelled]:
-        """The documents and their labels."""
+        self, source: DocumentSource, bar: Bar, what: str, target: str | None
+    ) -> Iterator[DocumentBatch]:
+        """The documents that have labels."""
         batches = source.batches(COUNTED, labelled=True, target=target)
-        for batch in bar.over(batches, what, self.unit):
-            yield Labelled(batch, np.array(batch.labels, dtype=np.str_))
+        return bar.over(batches, what, self.unit)
+
+
+def _labels(batch: DocumentBatch) -> NDArray[Any]:
+    return np.array(batch.labels, dtype=np.str_)

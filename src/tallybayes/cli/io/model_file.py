@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes.cli.io.known_classes import KnownClasses
+from tallybayes.cli.io.rows import Plan, Rows
 from tallybayes.cli.io.targets import need_target
 from tallybayes.cli.terminal.console import Bar
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.cli.terminal.interrupts import need_none, replacement_of
+from tallybayes.engines.sampling import Sampler
 from tallybayes.errors import ModelFileError, listed
 from tallybayes.estimators.persistence.model_files import save
 from tallybayes.estimators.tables.base import TableClassifier
@@ -31,15 +32,17 @@ from tallybayes.persistence.checks import (
     text,
 )
 from tallybayes.sources.opening.foreign import header_hint
-from tallybayes.sources.text_files.batch import Batch, Labelled, gathered
-from tallybayes.sources.text_files.cells import MISSING, Kind, Misfit
-from tallybayes.sources.text_files.data_file import DataFile
+from tallybayes.sources.text_files.cells import MISSING, Kind
+from tallybayes.tables import Column, Table
+from tallybayes.tables.columns import values_of
+from tallybayes.tables.stacked import stacked
 
 if TYPE_CHECKING:
     from tallybayes.cli.arguments.reading import Reading
 
-__all__ = ["ModelFile", "labels_of", "need_labels", "state_of"]
+__all__ = ["ModelFile", "state_of"]
 
+Array = NDArray[np.float64]
 
 STRINGS = either(each(text), each(text, of=tuple))
 OWN = record(
@@ -63,28 +66,6 @@ def _renamed(own: Any) -> Any:
     if not isinstance(own, dict):
         return own
     return {RENAMED.get(name, name): value for name, value in own.items()}
-
-
-def labels_of(source: DataFile, batch: Batch, target: str) -> tuple[Batch, NDArray[Any]]:
-    """The labels as strings, and the rows that have one; others are an error, or are left out."""
-    column = batch.table.column(target).cast(pa.string())
-    if column.null_count:
-        known = column.is_valid().to_numpy()
-        if not source.skip_unlabelled:
-            row = batch.first + int(np.flatnonzero(~known)[0])
-            raise Failure(
-                f"{source.name}, {source.where(row)} has no label in {target!r}: fill it in, or "
-                "leave such rows out with --skip-unlabelled"
-            )
-        source.unlabelled += column.null_count
-        batch, column = batch.keep(known), column.filter(pa.array(known))
-    return batch, np.array(column.to_pylist(), dtype=np.str_)
-
-
-def need_labels(source: DataFile, n_rows: int, target: str) -> None:
-    """Raises where no row had a label."""
-    if not n_rows:
-        raise Failure(f"{source.name}: none of its {source.unlabelled:,} rows has a {target!r}")
 
 
 def state_of(model: TableClassifier) -> TableModel:
@@ -143,10 +124,10 @@ class ModelFile(KnownClasses):
         missing_of = {name: tuple(strings) for name, strings in mine["missing_of"].items()}
         file = cls(model, mine["target"], mine["kinds"], missing, mine["decimal"], missing_of)
         for name in file.table.counted:  # Python may have taught it more since
-            file.kinds[name] = file._kind(name)
+            file.kinds[name] = file.kind(name)
         return file
 
-    def _kind(self, name: str) -> Kind:
+    def kind(self, name: str) -> Kind:
         """The kind of a column that has values."""
         held, declared = self.table.counted[name], self.table.reading.declared
         known = self.kinds.get(name)
@@ -217,85 +198,74 @@ class ModelFile(KnownClasses):
         numbers = ["dates" if self.kinds.get(name) == "date" else "numbers"] * held.numbers
         return " and ".join([*numbers, *["strings"] * held.strings])
 
-    def open(self, paths: list[str], reading: Reading) -> DataFile:
+    def open(self, paths: list[str], reading: Reading) -> Rows:
         """Rows for this model."""
         return reading.open(paths, self)
 
-    def proba(self, batch: Batch) -> NDArray[np.float64]:
-        """The probability of each class, (n_rows, n_classes)."""
-        found: NDArray[np.float64] = self.model.predict_proba(batch.table)
-        return found
+    def predicted(
+        self, rows: Rows, bar: Bar, keep: Sequence[str] = ()
+    ) -> Iterator[tuple[dict[str, Column], Array]]:
+        """Columns that are kept, and the probability of each class (n_rows, n_classes), part by
+        part."""
+        plan = self._plan(rows, bar, "predicting", keep=keep)
 
-    def learn(self, rows: Labelled) -> None:
+        def of_part(table: Table) -> tuple[dict[str, Column], Array]:
+            kept = {name: table.columns[name] for name in keep}
+            return kept, self.model.predict_proba(_of_model(table, plan))
+
+        with rows.reading(plan):
+            yield from rows.over(of_part)
+
+    def measured(
+        self, rows: Rows, bar: Bar, target: str | None
+    ) -> Iterator[tuple[NDArray[np.intp], Array]]:
+        """The class of each row, −1 for one that is unknown, and the probability of each class."""
+        plan = self._plan(rows, bar, "measuring", self._target(target))
+
+        def of_part(table: Table) -> tuple[NDArray[np.intp], Array]:
+            codes = self.codes(_labels(table, plan))
+            return codes, self.model.predict_proba(_of_model(table, plan))
+
+        with rows.reading(plan):
+            yield from rows.over(of_part)
+
+    def sampled(
+        self, rows: Rows, bar: Bar, target: str | None, most: int
+    ) -> tuple[Table, NDArray[Any]]:
+        """A fair sample of the rows, and their labels as the model has them."""
+        plan = self._plan(rows, bar, "reading", self._target(target))
+        sampler: Sampler[Table] = Sampler(most)
+        with rows.reading(plan):
+            for table in rows.over(lambda table: table):
+                sampler.add(table, table.n_rows)
+        table = stacked(sampler.parts())
+        return _of_model(table, plan), self.own_labels(_labels(table, plan))
+
+    def row(self, rows: Rows, bar: Bar, number: int) -> Table | None:
+        """One row by its number, from 0; None where there are fewer."""
+        plan, seen = self._plan(rows, bar, "looking for the row"), 0
+        with rows.reading(plan):
+            for table in rows.over(lambda table: table):
+                if number < seen + table.n_rows:
+                    return _of_model(table, plan).take(np.array([number - seen]))
+                seen += table.n_rows
+        return None
+
+    def learn(self, rows: Rows, bar: Bar, target: str | None) -> None:
         """Counts rows in addition."""
-        self.model.partial_fit(rows.batch.table, self.own_labels(rows.labels))
+        plan = self._plan(rows, bar, "counting", self._target(target), learning=True)
+        with rows.reading(plan):
+            self.model.partial_fit(rows, plan.target)
+        self._take_kinds(rows, plan)
 
-    def forget(self, rows: Labelled) -> None:
+    def forget(self, rows: Rows, bar: Bar, target: str | None) -> None:
         """Takes rows away that were counted."""
-        self.model.forget(rows.batch.table, self.own_labels(rows.labels))
+        plan = self._plan(rows, bar, "forgetting", self._target(target), learning=True)
+        with rows.reading(plan):
+            self.model.forget(rows, plan.target)
 
-    def batches(
-        self, source: DataFile, bar: Bar, what: str, also: str | None, learning: bool = False
-    ) -> Iterator[Batch]:
-        """Batches with the model's columns, and with the column `also`.
-
-        Without labels the batches are small, so that predictions come soon. Where nothing is
-        learned, a column that adds nothing (an identifier, say) may be lacking.
-        """
-        names = [name for name in self.names if name != also]
-        read = {n for n in names if not self.table.reading.declared.left_out(n)}
-        idle = set() if learning else {r.name for r in self.table.columns_read if r.part is None}
-        kinds = {n: self._kind_asked(n, learning) for n in read}
-        if also is not None:
-            read.add(also)
-            kinds[also] = "text"
-
-        def wanted(name: str) -> bool:
-            return name in read
-
-        try:
-            batches = source.batches(kinds, wanted)
-            for batch in bar.over(batches if also is None else gathered(batches), what):
-                have = batch.table.column_names
-                lacking = [n for n in names if n in read - idle and n not in have]
-                if also is not None and also not in have:
-                    need_target(source, also, source.columns)
-                if lacking and source.format == "jsonl":
-                    self._need_no_other_spelling(source, lacking)
-                elif lacking:
-                    raise Failure(
-                        f"{source.name} lacks the column(s) {listed(lacking)} that the model was "
-                        f"trained with; it has {listed(source.columns)}. Add them, empty "
-                        f"where nothing is known.{header_hint(source.columns)}"
-                    )
-                yield _filled(batch, [*names, also] if also is not None else names)
-        except Misfit as misfit:
-            raise source.misfit(misfit) from None
-        self.kinds.update(
-            {n: k for n, k in kinds.items() if n != also and n not in self.table.counted}
-        )
-
-    def _kind_asked(self, name: str, learning: bool) -> Kind | None:
-        """The kind that rows are read as: only learning may bring the first text of a column."""
-        kind, held = self.kinds.get(name), self.table.counted.get(name)
-        if not learning and kind == "number or text" and held is not None and not held.strings:
-            return "number"
-        return kind
-
-    def _need_no_other_spelling(self, source: DataFile, lacking: list[str]) -> None:
-        """Raises where keys that rows lack stand there in another spelling."""
-        unknown = [key for key in source.columns if key not in self.names and key != self.target]
-        for name in lacking:
-            if hint := suggestion(name, unknown):
-                raise Failure(
-                    f"{source.name}: no row has the key {name!r} that the model was trained with; "
-                    f"unknown keys are {listed(unknown)}.{hint} Rename it to {name!r}"
-                )
-
-    def labelled(
-        self, source: DataFile, bar: Bar, what: str, target: str | None, learning: bool = False
-    ) -> Iterator[Labelled]:
-        """Batches and their labels."""
+    def _target(self, target: str | None) -> str:
+        """The column of labels."""
         target = target or self.target
         if target is None:
             raise Failure(
@@ -309,18 +279,78 @@ class ModelFile(KnownClasses):
                 + (f"; the label is {self.target!r}" if self.target else ""),
                 USAGE,
             )
-        n_rows = 0
-        for batch in self.batches(source, bar, what, target, learning):
-            batch, labels = labels_of(source, batch, target)
-            if len(labels):
-                n_rows += len(labels)
-                yield Labelled(replace(batch, table=batch.table.drop_columns([target])), labels)
-        need_labels(source, n_rows, target)
+        return target
+
+    def _take_kinds(self, rows: Rows, plan: Plan) -> None:
+        """Columns that had no value before have kinds now."""
+        for name, kind in plan.kinds.items():
+            if kind is None and name in self.table.counted:
+                self.kinds[name] = rows.kind_of(name)
+                self.kinds[name] = self.kind(name)
+
+    def _plan(
+        self,
+        rows: Rows,
+        bar: Bar,
+        doing: str,
+        target: str | None = None,
+        *,
+        keep: Sequence[str] = (),
+        learning: bool = False,
+    ) -> Plan:
+        """What is read of rows: the columns of the model, and the labels.
+
+        Where nothing is learned, a column that adds nothing (an identifier, say) may be lacking.
+        """
+        left_out = [n for n in self.names if self.table.reading.declared.left_out(n)]
+        read = [name for name in self.names if name not in left_out]
+        idle = set() if learning else {r.name for r in self.table.columns_read if r.part is None}
+        have = rows.header
+        lacking = [n for n in read if n not in idle and n not in have]
+        if target is not None and target not in have and not rows.keyed:
+            need_target(rows, target, have)
+        for name in keep:
+            if name not in have:
+                raise Failure(
+                    f"--keep names {name!r}, which {rows.name} does not have; its columns are "
+                    f"{listed(have)}.{suggestion(name, have)}"
+                )
+        if lacking and rows.keyed:
+            self._need_no_other_spelling(rows, lacking)
+        elif lacking:
+            raise Failure(
+                f"{rows.name} lacks the column(s) {listed(lacking)} that the model was "
+                f"trained with; it has {listed(have)}. Add them, empty "
+                f"where nothing is known.{header_hint(have)}"
+            )
+        kinds = {name: self._kind_asked(name, learning) for name in read}
+        labels = self.own_labels if learning else None
+        return Plan(bar, doing, target, self.names, keep, kinds, left_out, labels=labels)
+
+    def _kind_asked(self, name: str, learning: bool) -> Kind | None:
+        """The kind that rows are read as: only learning may bring the first text of a column."""
+        kind, held = self.kinds.get(name), self.table.counted.get(name)
+        if not learning and kind == "number or text" and held is not None and not held.strings:
+            return "number"
+        return kind
+
+    def _need_no_other_spelling(self, rows: Rows, lacking: list[str]) -> None:
+        """Raises where keys that rows lack stand there in another spelling."""
+        unknown = [key for key in rows.header if key not in self.names and key != self.target]
+        for name in lacking:
+            if hint := suggestion(name, unknown):
+                raise Failure(
+                    f"{rows.name}: no row has the key {name!r} that the model was trained with; "
+                    f"unknown keys are {listed(unknown)}.{hint} Rename it to {name!r}"
+                )
 
 
-def _filled(batch: Batch, names: list[str]) -> Batch:
-    """The columns `names`; those that the batch lacks are empty."""
-    table, rows = batch.table, batch.table.num_rows
-    here = set(table.column_names)
-    columns = {n: table.column(n) if n in here else pa.nulls(rows) for n in names}
-    return replace(batch, table=pa.table(columns))
+def _of_model(table: Table, plan: Plan) -> Table:
+    """The columns that the model reads."""
+    return Table({name: table.columns[name] for name in plan.names or ()}, table.n_rows, True)
+
+
+def _labels(table: Table, plan: Plan) -> NDArray[Any]:
+    """The labels as strings."""
+    assert plan.target is not None
+    return np.array(values_of(table.columns[plan.target]), dtype=np.str_)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from glob import has_magic
 from pathlib import Path
 
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.replacing import need_writable
+<<<<<<< HEAD
 from tallybayes.sources.opening.foreign import need_local, need_readable, office_document
 from tallybayes.sources.opening.unpacking import MAGIC
+=======
+from tallybayes.sources.find import is_database
+from tallybayes.sources.opening.foreign import need_local, need_readable
+>>>>>>> 082e74d (Command line: rows come from any source, by the protocol that fit reads)
 
 __all__ = ["is_model", "need_data", "need_folder", "need_model", "need_place"]
 
@@ -48,9 +54,11 @@ def need_model(path: str) -> None:
 def need_data(path: str) -> None:
     """Raises where a file or folder of data is not there, or a file begins as one of a kind that is
     not read; - is standard input."""
-    if path == "-":
+    if path == "-" or is_database(path):
         return
     need_local(path)
+    if has_magic(path) and not Path(path).exists():
+        return  # a pattern, whose files are looked for when they are opened
     Path(path).stat()
     if Path(path).is_file():
         with open(path, "rb") as file:

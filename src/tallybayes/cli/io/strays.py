@@ -9,11 +9,11 @@ from collections.abc import Container
 import numpy as np
 
 from tallybayes.cli.io.model_file import ModelFile, state_of
+from tallybayes.cli.io.rows import Rows
 from tallybayes.cli.terminal.console import note
 from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.models.columns.mixed import Held
 from tallybayes.schema import Schema
-from tallybayes.sources.text_files.data_file import DataFile
 
 __all__ = [
     "MAX_STRAYS",
@@ -45,7 +45,7 @@ def strings_beside_numbers(model: TableClassifier) -> dict[str, list[str]]:
     }
 
 
-def need_finite(model: TableClassifier, source: DataFile) -> None:
+def need_finite(model: TableClassifier, source: Rows) -> None:
     """Raises for a column of numbers whose only strings are infinite numbers, such as inf."""
     state = state_of(model)
     levels = _levels(state.schema)
@@ -62,14 +62,14 @@ def _is_infinite(text: str) -> bool:
         return False
 
 
-def note_strays(file: ModelFile, source: DataFile, known: Container[str] = ()) -> None:
+def note_strays(file: ModelFile, source: Rows, known: Container[str] = ()) -> None:
     """Says where the first text stands in each column of numbers.
 
     Parameters
     ----------
     file : ModelFile
         The model of what was read.
-    source : DataFile
+    source : Rows
     known : container of str
         Columns that held strings beside numbers before.
     """

@@ -2,45 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from tallybayes.cli.terminal.failures import Failure, suggestion
 from tallybayes.errors import listed
 from tallybayes.sources.opening.foreign import header_hint
-from tallybayes.sources.text_files.data_file import DataFile
 
 __all__ = ["need_columns", "need_target"]
 
 
-def need_target(source: DataFile, target: str, columns: list[str]) -> None:
+class Named(Protocol):
+    """What has columns: rows of tables, or of documents."""
+
+    name: str
+
+    @property
+    def header(self) -> list[str]: ...
+
+
+def need_target(source: Named, target: str, columns: list[str]) -> None:
     """Raises where the data has no such column."""
     if target not in columns:
-        hint = suggestion(target, columns) or _header_hint(source, columns)
-        if len(columns) == 1 and source.format == "csv":
+        hint = suggestion(target, columns) or header_hint(columns)
+        if len(columns) == 1:
             hint = " Is the --delimiter another?"
         raise Failure(
             f"{source.name} has no column {target!r}; its columns are {listed(columns)}.{hint}"
         )
 
 
-def _header_hint(source: DataFile, columns: list[str]) -> str:
-    return header_hint(columns) if source.format == "csv" else ""
-
-
-def need_columns(
-    source: DataFile, target: str, families: dict[str, Any], columns: list[str]
-) -> None:
-    """Raises where the columns of a training file are not those that the options name.
+def need_columns(source: Named, target: str, families: dict[str, Any]) -> None:
+    """Raises where the columns of the training rows are not those that the options name.
 
     Parameters
     ----------
-    source : DataFile
+    source : Named
     target : str
     families : dict
         By the column's name, as --column gives them.
-    columns : list of str
-        Of the file.
     """
+    columns = source.header
     need_target(source, target, columns)
     for name in families:
         if name not in columns:

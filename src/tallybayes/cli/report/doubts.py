@@ -11,10 +11,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tallybayes.cli.io.model_file import ModelFile
+from tallybayes.cli.io.rows import Rows
 from tallybayes.cli.io.strays import MAX_STRAYS, null_options, quoted
 from tallybayes.cli.terminal.console import note, number_of
 from tallybayes.errors import listed
-from tallybayes.sources.text_files.data_file import DataFile
 from tallybayes.tally import GridCounts
 
 if TYPE_CHECKING:
@@ -34,14 +34,14 @@ SIGNED = re.compile(rf"[+-]?{MONEY}?\s?[+-]?\d{{1,3}}([,' ]?\d{{3}})*(\.\d+)?\s?
 DATED = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}([T ].*)?")
 
 
-def note_doubts(file: ModelFile, source: DataFile) -> None:
+def note_doubts(file: ModelFile, source: Rows) -> None:
     """Says which columns of strings look like something else, and which are not read.
 
     Parameters
     ----------
     file : ModelFile
         The model of what was read.
-    source : DataFile
+    source : Rows
         What it was read from.
     """
     if source.nameless:
@@ -66,7 +66,7 @@ def note_doubts(file: ModelFile, source: DataFile) -> None:
         )
 
 
-def note_unlabelled(source: DataFile | DocumentSource, unit: str = "row") -> None:
+def note_unlabelled(source: Rows | DocumentSource, unit: str = "row") -> None:
     """Says how many rows or documents were left out because they have no label."""
     if source.unlabelled:
         rows = number_of(source.unlabelled, unit)

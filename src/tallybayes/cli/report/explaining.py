@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from tallybayes.cli.io.model_file import ModelFile
+from tallybayes.cli.io.rows import Rows
 from tallybayes.cli.report.text.explaining import say_terms, terms_as_json
 from tallybayes.cli.terminal.console import cut, document, line, number_of, progress, say, table
 from tallybayes.cli.terminal.failures import Failure
-from tallybayes.sources.text_files.batch import Batch
-from tallybayes.sources.text_files.cells import value_of
-from tallybayes.sources.text_files.data_file import DataFile
+from tallybayes.tables import Table
+from tallybayes.tables.columns import values_of
 
 __all__ = ["explain"]
 
@@ -20,18 +20,24 @@ MOST = 25  # columns that are shown
 WIDEST = 30  # letters of a value
 
 
-def explain(file: ModelFile, source: DataFile, row: int, json: bool) -> None:
+def explain(file: ModelFile, source: Rows, row: int, json: bool) -> None:
     """Explains one row, to people or to machines."""
-    batch = _row(file, source, row)
-    with source.locating(batch):
-        explanation = file.model.explain(batch.table)
-        proba = file.model.predict_proba(batch.table)[0]
+    with progress() as bar:
+        alone = file.row(source, bar, row)
+    if alone is None:
+        seen = source.n_rows
+        raise Failure(
+            f"{source.name} has {number_of(seen, 'row')}, from 0 to {seen - 1:,}: there is no "
+            f"row {row}"
+        )
+    explanation = file.model.explain(alone)
+    proba = file.model.predict_proba(alone)[0]
     speaking = {" × ".join(p.columns): p.columns for p in file.pairs}
-    alone = {r.name for r in file.table.columns_read if r.part is not None}
+    used_alone = {r.name for r in file.table.columns_read if r.part is not None}
     names_of_terms = explanation.columns
-    used = [j for j, name in enumerate(names_of_terms) if name in alone or name in speaking]
+    used = [j for j, name in enumerate(names_of_terms) if name in used_alone or name in speaking]
     names = [names_of_terms[j] for j in used]
-    values = {n: _value(batch, speaking.get(n, (n,))) for n in names}
+    values = {n: _value(alone, speaking.get(n, (n,))) for n in names}
     shares = explanation.contributions[0][:, used]
     order = np.argsort(-proba, kind="stable")
     best, other = int(order[0]), int(order[1]) if len(order) > 1 else int(order[0])
@@ -54,32 +60,16 @@ def explain(file: ModelFile, source: DataFile, row: int, json: bool) -> None:
     say(line("+1 nat multiplies the odds of the two classes by 2.7.", "dim"))
 
 
-def _row(file: ModelFile, source: DataFile, row: int) -> Batch:
-    """The row alone."""
-    seen = 0
-    with progress() as bar:
-        for batch in file.batches(source, bar, "looking for the row", None):
-            seen = batch.first + batch.n_rows
-            if row < seen:
-                return Batch(batch.table.slice(row - batch.first, 1), row)
-    raise Failure(
-        f"{source.name} has {number_of(seen, 'row')}, from 0 to {seen - 1:,}: there is no row {row}"
-    )
-
-
-def _value(batch: Batch, columns: tuple[str, ...]) -> Any:
+def _value(row: Table, columns: tuple[str, ...]) -> Any:
     """What the row holds in a column, or in the two of a pair."""
-    found = [_shown(value_of(batch.table.column(name)[0])) for name in columns]
+    found = [_shown(values_of(row.columns[name])[0]) for name in columns]
     return found[0] if len(found) == 1 else [None if v is None else str(v) for v in found]
 
 
 def _shown(value: Any) -> Any:
-    """A cell for people and for JSON."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, float):
-        return int(value) if value == int(value) and abs(value) < 1e15 else value
-    return str(value).removesuffix(" 00:00:00")  # a date
+    """A cell for people and for JSON; dates are strings."""
+    whole = isinstance(value, float) and value == int(value) and abs(value) < 1e15
+    return int(value) if whole else value
 
 
 def _document(

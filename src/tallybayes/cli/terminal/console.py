@@ -11,14 +11,15 @@ import math
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text as StyledText
 
@@ -191,6 +192,9 @@ class Progressing(Protocol):
     def done(self) -> float | None: ...
 
 
+Tick = Callable[[int, float | None], None]
+"""Told how many rows have been read, and what share of all."""
+
 RowsOfFile = TypeVar("RowsOfFile", bound=Progressing)
 
 
@@ -199,6 +203,7 @@ class Bar:
 
     def __init__(self, shown: Progress | None) -> None:
         self._shown = shown
+        self._after: TaskID | None = None
 
     def over(
         self, batches: Iterable[RowsOfFile], what: str, unit: str = "row"
@@ -216,6 +221,46 @@ class Bar:
             text = f"{what}, {number_of(rows, unit)}"
             self._shown.update(task, total=total, completed=batch.done or 0.0, description=text)
         self._shown.remove_task(task)
+
+    @contextmanager
+    def counting(
+        self, what: str, size: int | None = None, then: str = "", unit: str = "row"
+    ) -> Iterator[Tick]:
+        """Shows how many rows have been read, and how fast.
+
+        Parameters
+        ----------
+        what : str
+            What is being done.
+        size : int, optional
+            The bytes that there are to read.
+        then : str
+            What comes after the last row, and is shown until the bar is gone.
+        unit : str
+        """
+        if self._shown is None:
+            yield lambda rows, done: None
+            return
+        shown, began = self._shown, time.monotonic()
+        if self._after is not None:
+            shown.remove_task(self._after)
+            self._after = None
+        task = shown.add_task(what, total=None)
+
+        def tick(rows: int, done: float | None) -> None:
+            text = f"{what}, {number_of(rows, unit)}"
+            seconds = time.monotonic() - began
+            if size and done is not None and seconds > 0.0:
+                text += f", {done * size / seconds / 1e6:,.0f} MB/s"
+            total = None if done is None else 1.0
+            shown.update(task, total=total, completed=done or 0.0, description=text)
+
+        try:
+            yield tick
+        finally:
+            shown.remove_task(task)
+        if then:
+            self._after = shown.add_task(then, total=None)
 
     @contextmanager
     def during(self, what: str) -> Iterator[None]:

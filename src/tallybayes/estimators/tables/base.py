@@ -291,7 +291,8 @@ class TableClassifier(RowByRow, FromSources, SaysSQL, Reported):
         """
         self.__dict__.pop("_rows", None)  # rows learned before are replaced, too
         if isinstance(y, str):
-            return self._fit_source(X, y, sample_weight)
+            self._fit_source(X, y, sample_weight)
+            return self
         return self._fit_rows(X, y, sample_weight)
 
     @learning

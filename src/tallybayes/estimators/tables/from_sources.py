@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,11 +125,16 @@ class FromSources(TallyClassifier):
             most=most,
         )
 
-    def _fit_source(self, x: Any, target: str, weight: Any, classes: Any = None) -> Self:
-        """Counts the rows of a source in place of those before."""
+    def _fit_source(
+        self, x: Any, target: str, weight: Any, classes: Any = None, at_least: int = 0
+    ) -> Counted:
+        """Counts the rows of a source in place of those before, and gives their tally with a sample
+        of `at_least` rows, if there are so many."""
         self._validate_params()
         whole = not is_source(as_numpy(x))  # its rows are in memory, and all are looked at
-        most = 0 if not self.chooses_on_rows else None if whole else self.sample_size
+        most = None if whole else max(at_least, self.sample_size)
+        if not self.chooses_on_rows:
+            most = at_least
         what = declared(self.columns)
         counted = self._count_source(x, target, weight, what, self._first_of_source, {}, most)
         tally, class_weight = counted.tally, ClassWeights()
@@ -146,7 +151,7 @@ class FromSources(TallyClassifier):
             model.prior.need_rows(model.tally.classes)
         if self.chooses_on_rows:
             self._choose_on(counted, class_weight)
-        return self
+        return counted
 
     def _first_of_source(self, table: Table) -> RowsToCount:
         names = list(table.columns)

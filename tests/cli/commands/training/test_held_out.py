@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tallybayes import load
+from tallybayes import WeightedNaiveBayes, load
 from tallybayes.cli.commands.training import counting, held_out
 from tallybayes.models.weighted import fit as weighted_learning
 from tallybayes.weighted.fit.learning import learn
@@ -121,8 +121,8 @@ def test_of_many_rows_a_sample_is_held_out(run, monkeypatch, words):
     """Origin: above 20,000 rows leave-one-out was printed, 25.5 % and 1.962; truth 17.8 %, 2.084:
     10 classes, 2 informative columns and 118 of noise. Here with fewer rows and columns."""
     for place in (counting, held_out):
-        for name in ("SAMPLE", "WEIGHTED_SAMPLE"):
-            monkeypatch.setattr(place, name, 1_000, raising=False)
+        monkeypatch.setattr(place, "SAMPLE", 1_000)
+    monkeypatch.setattr(WeightedNaiveBayes, "sample_size", 1_000)
     monkeypatch.setattr(held_out, "FOLDS", ((100, 10), (200, 5)))
     rng = np.random.default_rng(0)
     y = rng.integers(0, 10, 6_000)

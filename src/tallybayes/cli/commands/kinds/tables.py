@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from tallybayes.cli.commands.kinds.contract import Kind
-from tallybayes.cli.commands.training.sampling import WEIGHTED_SAMPLE, Sample
 from tallybayes.cli.io.model_file import ModelFile
+from tallybayes.cli.io.rows import Rows
 from tallybayes.cli.io.strays import need_finite, note_strays, strings_beside_numbers
 from tallybayes.cli.report.doubts import note_stale
 from tallybayes.cli.terminal.console import Bar, note
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.estimators.tables.calibrated import Calibrated
 from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
-from tallybayes.sources.text_files.data_file import DataFile
 
 __all__ = ["TableModels"]
 
@@ -23,7 +22,7 @@ OPEN = {None, "number or date"}  # kinds of columns without a value so far
 class TableModels(Kind):
     """Models of tables."""
 
-    def explain(self, file: ModelFile, source: DataFile, row: int | None, json: bool) -> None:
+    def explain(self, file: ModelFile, source: Rows, row: int | None, json: bool) -> None:
         from tallybayes.cli.report.explaining import explain
 
         if row is None:
@@ -45,15 +44,11 @@ class TableModels(Kind):
             raise Failure(f"--parts is for weighted models, and {path} is a plain one", USAGE)
 
     def reweight(
-        self, file: ModelFile, source: DataFile, bar: Bar, target: str | None, parts: Any
+        self, file: ModelFile, source: Rows, bar: Bar, target: str | None, parts: Any
     ) -> int:
         if parts is not None:
             file.model.set_params(parts=parts)
-        sample = Sample(WEIGHTED_SAMPLE)
-        for rows in file.labelled(source, bar, "reading", target):
-            sample.add(rows)
-        table, labels = sample.rows()
-        labels = file.own_labels(labels)
+        table, labels = file.sampled(source, bar, target, file.model.sample_size)
         with bar.during("learning weights"):
             if isinstance(file.model, WeightedNaiveBayes):
                 file.model.reweight(table, labels)
@@ -87,10 +82,10 @@ class TableModels(Kind):
     def before_learning(self, file: ModelFile) -> Any:
         return strings_beside_numbers(file.model)
 
-    def need_sound(self, file: ModelFile, source: DataFile) -> None:
+    def need_sound(self, file: ModelFile, source: Rows) -> None:
         need_finite(file.model, source)
 
-    def after_learning(self, file: ModelFile, source: DataFile, before: Any) -> None:
+    def after_learning(self, file: ModelFile, source: Rows, before: Any) -> None:
         note_strays(file, source, known=before)
 
     def note_stale(self, file: ModelFile, path: str) -> None:

@@ -45,8 +45,8 @@ class TextModels(Kind):
         self, file: DocumentFile, source: DocumentSource, bar: Bar, target: str | None, parts: Any
     ) -> int:
         sample = DocumentSample()
-        for rows in file.labelled(source, bar, "reading", target):
-            sample.add(rows.batch)
+        for batch in file.labelled(source, bar, "reading", target):
+            sample.add(batch)
         labels = file.own_labels(np.array(sample.labels, dtype=np.str_))
         unknown = sorted(set(sample.labels) - set(file.classes))
         if unknown:

@@ -16,7 +16,7 @@ from tallybayes.cli.io.places import need_data, need_place
 from tallybayes.cli.terminal.failures import USAGE, Failure
 
 if TYPE_CHECKING:
-    from tallybayes.sources.text_files.data_file import DataFile
+    from tallybayes.cli.io.rows import Rows
 
 __all__ = ["fit_of_its_kind"]
 
@@ -25,11 +25,21 @@ def fit_of_its_kind(given: FitOptions, reading: Reading) -> None:
     """Trains a model of text or of tables."""
     if "-" in given.train and given.test == "-":
         raise Failure("standard input cannot be both TRAIN and --test: give a file", USAGE)
-    kinds = {kind_of_input(path, Wanted(format=reading.format)) for path in given.train}
+    kinds = {_kind_of(path, given.target, reading.format) for path in given.train}
     if kinds & {"folder", "mailbox"} or reading.format in TEXT_FORMATS:
         _fit_documents(given, reading)
     else:
         _fit_rows(given, reading)
+
+
+def _kind_of(path: str, target: str | None, format: str | None) -> str:
+    """What an input is; a folder is one of rows where a column is named and it holds data."""
+    kind = kind_of_input(path, Wanted(format=format))
+    if kind == "folder" and target is not None:
+        from tallybayes.sources.files import holds_data
+
+        return "rows" if holds_data(path) else kind
+    return kind
 
 
 def _need_files(given: FitOptions, path: str) -> None:
@@ -58,12 +68,12 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
     from tallybayes.cli.io.targets import need_columns
     from tallybayes.sources.opening.stream import read_once
 
-    source = reading.open(given.train)
-    if source.header is not None:
-        need_columns(source, given.target, families, source.header)
+    left_out = [name for name, family in families.items() if family is None]
+    source = reading.open(given.train, left_out=left_out)
+    need_columns(source, given.target, families)
     table = given.plain or any(_has_parameters(text) for text in given.column)
     if text_columns and not table and _is_alone(source, text_columns, given.target, families):
-        _fit_column(given, reading, source, text_columns[0], families)
+        _fit_column(given, reading, source, text_columns[0], left_out)
         return
     if text_columns:  # a column of text beside others is one family among them
         settings, weights = given.table_settings(), class_weight_of(given.class_weight)
@@ -107,17 +117,13 @@ def _fit_documents(given: FitOptions, reading: Reading) -> None:
 
 
 def _fit_column(
-    given: FitOptions, reading: Reading, source: DataFile, column: str, families: dict[str, Any]
+    given: FitOptions, reading: Reading, rows: Rows, column: str, left_out: list[str]
 ) -> None:
     """Trains on a column of documents."""
     settings = given.text_settings()
     from tallybayes.cli.commands.training.text import TextFit, fit
-    from tallybayes.cli.io.documents.opening import BLOCK
-    from tallybayes.cli.io.documents.rows import DocumentRows
 
-    source.block = reading.block or BLOCK
-    left_out = {name for name, family in families.items() if family is None}
-    documents = DocumentRows(source, column, given.target, None, alone=left_out)
+    documents = reading.open_column(given.train, rows, column, given.target, left_out)
     request = TextFit(
         given.model_path,
         given.target,
@@ -136,11 +142,9 @@ def _has_parameters(column: str) -> bool:
     return re.search(r"=\s*text\s*\(", column) is not None
 
 
-def _is_alone(
-    source: DataFile, text_columns: list[str], target: str, families: dict[str, Any]
-) -> bool:
+def _is_alone(source: Rows, text_columns: list[str], target: str, families: dict[str, Any]) -> bool:
     """Whether a column of text is the only one that is read."""
-    columns = source.header if source.header is not None else source.first_keys
+    columns = source.header
     known = (target, text_columns[0])
     return all(name in known or families.get(name, "auto") is None for name in columns)
 

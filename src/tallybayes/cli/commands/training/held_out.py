@@ -12,10 +12,11 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.cli.commands.training.sampling import Sample
+from tallybayes.cli.commands.training.counting import SAMPLE, Counting
 from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.report.figures import Figures
 from tallybayes.cli.terminal.console import Bar
+from tallybayes.engines.sampling import sampled_rows
 from tallybayes.errors import TallyWarning
 from tallybayes.estimators.cross_validation import held_out_predictions
 from tallybayes.weighted.rows import fold_of
@@ -27,11 +28,13 @@ FOLDS = ((2_000, 10), (20_000, 5))  # up to so many rows, so many folds
 MANY_FOLDS = 5
 
 
-def held_out_figures(file: ModelFile, sample: Sample, bar: Bar) -> Figures:
+def held_out_figures(file: ModelFile, counting: Counting, bar: Bar) -> Figures:
     """The figures of rows of the sample, each predicted by a model that has not seen it."""
-    table, labels = sample.rows()
+    sample = counting.sample
+    chosen = sampled_rows(len(sample.labels), SAMPLE)
+    table, labels = sample.x.take(chosen), sample.labels[chosen]
     fold, how = _folds(labels)
-    if not sample.whole:
+    if not counting.whole or len(chosen) < len(sample.labels):
         how += f", a sample of {len(labels):,} rows"
     figures = Figures(file.classes, how)
     n_folds = int(fold.max()) + 1

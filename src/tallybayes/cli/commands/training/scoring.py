@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tallybayes.cli.commands.training.sampling import Sample
 from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.report.figures import Figures, FiguresOfFit
 from tallybayes.cli.terminal.console import Bar
+
+if TYPE_CHECKING:
+    from tallybayes.cli.commands.training.counting import Counting
 
 __all__ = ["figures_of", "figures_of_fit"]
 
@@ -19,21 +21,20 @@ def figures_of(
 ) -> Figures:
     """The figures of a model on labelled rows or documents."""
     figures = Figures(file.classes, measured_on, file.unit)
-    for rows in file.labelled(source, bar, "measuring", target):
-        with source.locating(rows.batch):
-            figures.add(file.codes(rows.labels), file.proba(rows.batch))
+    for codes, proba in file.measured(source, bar, target):
+        figures.add(codes, proba)
     return figures
 
 
-def figures_of_fit(file: ModelFile, sample: Sample) -> FiguresOfFit | None:
-    """The figures of a weighted model that was learned on this sample: of rows that the learning
-    left out. None where there was nothing to learn."""
+def figures_of_fit(file: ModelFile, counting: Counting) -> FiguresOfFit | None:
+    """The figures of a weighted model, of rows that its learning left out. None where there was
+    nothing to learn."""
     weighting = file.table.chosen.weighting
     if weighting is None:
         return None
     how = "left out of the whole fit" if weighting.figures.left_out else "leave-one-out"
-    if not sample.whole:
-        how += f", of a sample of {sample.n_rows:,} rows"
+    if not counting.whole:
+        how += f", of a sample of {len(counting.sample.labels):,} rows"
     class_weight = np.array(list(file.model.class_weight_.values()))
     if (class_weight != 1.0).any():
         how += ", weighted by class"

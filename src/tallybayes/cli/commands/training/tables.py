@@ -12,6 +12,7 @@ from tallybayes.cli.commands.training.held_out import held_out_figures
 from tallybayes.cli.commands.training.scoring import figures_of, figures_of_fit
 from tallybayes.cli.io.locking import alone
 from tallybayes.cli.io.model_file import ModelFile
+from tallybayes.cli.io.rows import Rows
 from tallybayes.cli.io.strays import note_strays
 from tallybayes.cli.report.doubts import note_doubts, note_unlabelled
 from tallybayes.cli.report.figures import Figures
@@ -24,7 +25,6 @@ from tallybayes.cli.report.schema_view import (
 )
 from tallybayes.cli.terminal.console import document, line, note, number_of, progress, say
 from tallybayes.inspection.weighted_summary import NOTHING
-from tallybayes.sources.text_files.data_file import DataFile
 
 __all__ = ["FitRequest", "fit"]
 
@@ -62,7 +62,7 @@ class FitRequest:
     json: bool
 
 
-def fit(request: FitRequest, source: DataFile, reading: Reading) -> None:
+def fit(request: FitRequest, source: Rows, reading: Reading) -> None:
     """Trains, saves, measures, and reports."""
     path = request.output
     counting = Counting(
@@ -88,9 +88,9 @@ def fit(request: FitRequest, source: DataFile, reading: Reading) -> None:
             figures = figures_of(file, test, bar, f"test file {request.test}")
             note_unlabelled(test)
         elif request.estimate and not request.plain:
-            figures = figures_of_fit(file, counting.sample)
+            figures = figures_of_fit(file, counting)
         elif request.estimate and file.rows > 1:
-            figures = held_out_figures(file, counting.sample, bar)
+            figures = held_out_figures(file, counting, bar)
     note_strays(file, source)
     note_doubts(file, source)
     note_unlabelled(source)
@@ -107,7 +107,7 @@ def fit(request: FitRequest, source: DataFile, reading: Reading) -> None:
 
 def _document(
     request: FitRequest,
-    source: DataFile,
+    source: Rows,
     file: ModelFile,
     figures: Figures | None,
     informative: list[Informative],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from tallybayes.cli.terminal import interrupts
 from tallybayes.cli.terminal.failures import USAGE, Failure
@@ -14,7 +14,7 @@ from tallybayes.sources.opening.sniffing import FORMATS, Format
 if TYPE_CHECKING:
     from tallybayes.cli.io.documents.source import DocumentSource
 
-__all__ = ["Wanted", "kind_of_input", "open_documents"]
+__all__ = ["Wanted", "kind_of_input", "open_documents", "open_rows"]
 
 Kind = Literal["folder", "mailbox", "rows", "file"]
 
@@ -94,9 +94,9 @@ def open_documents(paths: list[str], wanted: Wanted) -> DocumentSource:
     """
     kinds = {kind_of_input(path, wanted) for path in paths}
     kind = kinds.pop()
-    if kinds or (len(paths) > 1 and kind in ("folder", "rows")):
+    if kinds or (len(paths) > 1 and kind == "folder"):
         raise Failure(
-            "documents come from one folder, from one file of rows, from mailboxes, or from files "
+            "documents come from one folder, from files of rows, from mailboxes, or from files "
             f"of one document each, and {len(paths)} inputs of another mix are given: run the "
             "command on each",
             USAGE,
@@ -114,20 +114,29 @@ def open_documents(paths: list[str], wanted: Wanted) -> DocumentSource:
         from tallybayes.cli.io.documents.folder import Files
 
         return Files(paths, *given)
-    return _rows(paths[0], wanted)
+    return open_rows(paths, wanted)
 
 
-def _rows(path: str, wanted: Wanted) -> DocumentSource:
+def open_rows(paths: list[str], wanted: Wanted) -> DocumentSource:
+    """The rows of files as documents."""
     from tallybayes.cli.io.documents.rows import DocumentRows
-    from tallybayes.sources.text_files.data_file import DataFile
+    from tallybayes.sources.files import source_of_paths
 
     interrupts.keep_from_arrow()
-    source = DataFile(
-        path,
-        format=cast("Format | None", wanted.format),
+    source = source_of_paths(
+        paths,
+        cast("Format | None", wanted.format),
         delimiter=wanted.delimiter,
         encoding=wanted.encoding,
         block=wanted.block or BLOCK,
-        skip_unlabelled=wanted.skip_unlabelled,
+        **spelling_of_documents(wanted.target),
     )
-    return DocumentRows(source, wanted.column, wanted.target, wanted.label, wanted.alone)
+    rest = (wanted.target, wanted.label, wanted.skip_unlabelled, wanted.alone)
+    return DocumentRows(source, wanted.column, *rest)
+
+
+def spelling_of_documents(target: str | None) -> dict[str, Any]:
+    """How rows of documents are read: only an empty cell is a missing document."""
+    from tallybayes.sources.text_files.cells import MISSING
+
+    return {"missing": ("",), "missing_of": {} if target is None else {target: MISSING}}

@@ -5,33 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pyarrow as pa
-
+from tallybayes.cli.io.as_text import as_written
 from tallybayes.cli.io.documents.source import Document, DocumentSource
+from tallybayes.cli.io.parts_read import PartsRead
 from tallybayes.cli.io.targets import need_target
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
-from tallybayes.sources.text_files.batch import Batch
-from tallybayes.sources.text_files.cells import as_strings
-from tallybayes.sources.text_files.data_file import DataFile
+from tallybayes.sources.contract import Source
+from tallybayes.sources.files import header_of
+from tallybayes.sources.text_files.cells import Spelling
+from tallybayes.sources.text_files.text_file import TextFile
+from tallybayes.tables import Strings, Table
+from tallybayes.tables.columns import values_of
 
 __all__ = ["DocumentRows"]
 
 
 class DocumentRows(DocumentSource):
-    """The rows of a file.
+    """The rows of a source.
 
     A row whose cell is empty or missing is an empty document.
 
     Parameters
     ----------
-    source : DataFile
+    source : Source
     column : str or None
         Of the documents; None is the only one beside the labels.
     target : str or None
         Of the labels.
     label : str or None
         Of all documents, where it is given.
+    skip_unlabelled : bool
     alone : set of str, optional
         The columns that the rows may have beside these two; any by default.
     """
@@ -41,14 +45,21 @@ class DocumentRows(DocumentSource):
 
     def __init__(
         self,
-        source: DataFile,
+        source: Source,
         column: str | None,
         target: str | None,
         label: str | None,
+        skip_unlabelled: bool,
         alone: set[str] | None = None,
     ) -> None:
-        super().__init__(source.name, label, source.skip_unlabelled)
+        super().__init__(source.name, label, skip_unlabelled)
         self._source, self._column, self._target, self._alone = source, column, target, alone
+        self._read_so_far = PartsRead(source.name)
+
+    @property
+    def header(self) -> list[str]:
+        """The names of all columns."""
+        return header_of(self._source)
 
     def read(self, labelled: bool, target: str | None) -> Iterator[Document]:
         target = target or self._target
@@ -56,16 +67,24 @@ class DocumentRows(DocumentSource):
             raise Failure(
                 "the model does not say which column holds the label: name it by --target", USAGE
             )
+        keyed = isinstance(self._source, TextFile) and self._source.keyed
+        names = self.header
+        column = self._column_of(names, target)
         asked = target if labelled else None
-        for batch in self._source.raw(lambda name: True):
-            names = batch.table.column_names
-            column = self._column_of(names, target)
-            if asked is not None and asked not in names and self._source.format != "jsonl":
-                need_target(self._source, asked, names)
-            strings = self._strings(batch, column)
-            labels = self._labels(batch, asked)
+        if asked is not None and asked not in names and not keyed:
+            need_target(self, asked, names)
+        read = [column, *([] if asked is None else [asked])]
+        self._read_so_far = PartsRead(self.name)
+        first = 0
+        for part in self._source.parts(read, read):
+            table, seen = part.read(), self._read_so_far.add(part)
+            seen.n_rows = seen.n_kept = table.n_rows
+            strings = _strings(table, column, None)
+            spelling = Spelling() if part.typed else None
+            labels = [None] * table.n_rows if asked is None else _strings(table, asked, spelling)
             for i, (text, label) in enumerate(zip(strings, labels, strict=True)):
-                yield Document(text, label, "", batch.first + i, batch.done)
+                yield Document(text or "", label, "", first + i, part.done)
+            first += table.n_rows
 
     def _column_of(self, names: list[str], target: str | None) -> str:
         """The name of the column of documents."""
@@ -93,31 +112,19 @@ class DocumentRows(DocumentSource):
             )
         return self._column
 
-    def _strings(self, batch: Batch, name: str) -> list[str]:
-        column = _flat(batch.table.column(name))
-        kind = column.type
-        if pa.types.is_dictionary(kind):
-            column = column.cast(kind.value_type)
-        elif not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-            if pa.types.is_nested(kind) or pa.types.is_binary(kind):
-                raise Failure(f"{self.name}: column {name!r} is of the type {kind}, and not text")
-            column = as_strings(column, self._source.spelling)
-        return [text or "" for text in column.to_pylist()]
-
-    def _labels(self, batch: Batch, target: str | None) -> list[str | None]:
-        if target is None or target not in batch.table.column_names:
-            return [None] * batch.table.num_rows
-        column = _flat(batch.table.column(target))
-        labels: list[str | None] = as_strings(column, self._source.spelling.of(target)).to_pylist()
-        return labels
-
     def where(self, document: Document) -> str:
-        return f"{self.name}, {self._source.where(document.number)}"
+        file, place = self._read_so_far.file_and_place(document.number)
+        return f"{file}, {place}"
 
     def where_labels_are(self, target: str | None) -> str:
         return f"fill in its {target or self._target!r}"
 
 
-def _flat(column: Any) -> Any:
-    column = column.combine_chunks()
-    return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
+def _strings(table: Table, name: str, spelling: Spelling | None) -> list[Any]:
+    """A column as strings, None for a missing value; strings are as they are without a spelling."""
+    if name not in table.columns:  # as of JSON lines
+        return [None] * table.n_rows
+    column = table.columns[name]
+    if spelling is None and isinstance(column, Strings):
+        return values_of(column)
+    return values_of(as_written(column, name, spelling or Spelling(missing=("",))))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tallybayes.cli.terminal.failures import Failure
+from tallybayes.errors import NegativeTally
 
 __all__ = ["Document", "DocumentBatch", "DocumentSource"]
 
@@ -167,6 +168,8 @@ class DocumentSource(ABC):
         """Errors about "document N" of the batch become errors about its place."""
         try:
             yield
+        except NegativeTally:
+            raise
         except ValueError as error:
             found = re.search(r"\bdocument (\d+)", str(error))
             number = int(found[1]) if found else len(batch.documents)

@@ -35,7 +35,7 @@ def _document(file: DocumentFile, source: DocumentSource, row: int | None) -> Do
     seen = 0
     found = None
     with progress() as bar:
-        for batch in file.batches(source, bar, "looking for the document", None):
+        for batch in file.batches(source, bar, "looking for the document"):
             if row is None and seen + batch.n_rows > 1:
                 raise Failure(
                     f"{source.name} has several documents: name one by --row N, from 0 on", USAGE

@@ -1,0 +1,439 @@
+"""Rows of a source as the command line has them: labels as strings, rows without a label left out,
+and every value that does not fit found with its line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.cli.io.as_text import as_kind, as_written
+from tallybayes.cli.io.parts_read import PartsRead
+from tallybayes.cli.terminal.console import Bar, note
+from tallybayes.cli.terminal.failures import Failure
+from tallybayes.engines.threads import in_order
+from tallybayes.errors import NegativeTally, SourceError
+from tallybayes.sources.contract import Part, ReadAgain, Source, SourceColumn
+from tallybayes.sources.files import header_of
+from tallybayes.sources.several import Several, size_of
+from tallybayes.sources.text_files.cells import Kind, Misfit, Spelling
+from tallybayes.sources.text_files.text_file import TextFile
+from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
+
+__all__ = ["Labels", "Plan", "Rows"]
+
+R = TypeVar("R")
+Labels = Callable[[NDArray[Any]], NDArray[Any]]
+"""Labels as strings in the type that a model has them in."""
+
+ROW = re.compile(r"\brow (\d+)")
+MANY = 100  # rows of a first part from which on labels must repeat
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a command reads of its rows.
+
+    Parameters
+    ----------
+    bar : Bar
+    doing : str
+        What the progress bar says.
+    target : str, optional
+        The column of labels.
+    names : sequence of str, optional
+        The other columns that are read; what a row lacks is missing. None: all.
+    keep : sequence of str
+        Columns that are handed on as they are.
+    kinds : mapping
+        The kind of each column. Where it is None or not given, the cells decide.
+    left_out : collection of str
+        Columns that are not read.
+    fitting : bool
+        Whether a model is made: kinds that are given are then declared.
+    labels : callable, optional
+        Makes labels those of a model; by default they are strings.
+    then : str
+        What follows the last row, for the progress bar.
+    """
+
+    bar: Bar
+    doing: str
+    target: str | None = None
+    names: Sequence[str] | None = None
+    keep: Sequence[str] = ()
+    kinds: Mapping[str, Kind | None] = field(default_factory=dict)
+    left_out: Collection[str] = ()
+    fitting: bool = False
+    labels: Labels | None = None
+    then: str = ""
+
+
+class _Fault(Exception):
+    """A row of a part that cannot be used: `say` makes the error of its place."""
+
+    def __init__(self, part: int, row: int, say: Callable[[str], Exception]) -> None:
+        super().__init__(f"row {row} of part {part}")
+        self.part, self.row, self.say = part, row, say
+
+
+class Rows:
+    """A source, opened; itself one, which reads as the plan says.
+
+    Parameters
+    ----------
+    source : Source
+    spelling : Spelling
+        Of missing values and decimal signs.
+    skip_unlabelled : bool
+        Whether rows without a label are left out; by default they are an error.
+    """
+
+    has_names = False  # rows have numbers
+
+    keyed: bool
+    """Whether rows may lack a column, as those of JSON lines."""
+
+    nameless: bool
+    """Whether a column has no name, and is not read."""
+
+    size: int | None
+    """How many bytes there are, where that is known."""
+
+    def __init__(
+        self,
+        source: Source,
+        spelling: Spelling,
+        *,
+        skip_unlabelled: bool = False,
+    ) -> None:
+        self.source, self.spelling = source, spelling
+        self.name, self.once = source.name, source.once
+        self.skip_unlabelled = skip_unlabelled
+        files = source.sources if isinstance(source, Several) else [source]
+        texts = [file for file in files if isinstance(file, TextFile)]
+        self.keyed = any(text.keyed for text in texts)
+        self.nameless = any(text.nameless for text in texts)
+        self.size = sum(size_of(file.name) for file in files) or None
+        self.plan = Plan(Bar(None), "reading")
+        self._no_dates: set[str] = set()
+        self._read_so_far = PartsRead(self.name)
+        self._first_strings: dict[str, tuple[int, int, str]] = {}
+        self._decided: dict[str, Kind] = {}
+
+    # ---- as a source -----------------------------------------------------------------------------
+    @property
+    def header(self) -> list[str]:
+        """The names of all columns."""
+        return header_of(self.source)
+
+    def columns(self) -> dict[str, SourceColumn]:
+        asked = self._asked_of_rows()
+        if asked is None:
+            return self.source.columns()
+        return {name: SourceColumn(name, "mixed", "") for name in asked}
+
+    def _asked_of_rows(self) -> list[str] | None:
+        """The columns that the plan names; None: all."""
+        plan = self.plan
+        if plan.names is None:
+            return None
+        return list(dict.fromkeys([*plan.names, *plan.keep, *_given(plan.target)]))
+
+    def parts(
+        self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
+    ) -> Iterator[Part]:
+        plan = self.plan
+        self._read_so_far = PartsRead(self.name)
+        self._first_strings, self._decided = {}, {}
+        as_text = {n for n, kind in plan.kinds.items() if kind == "text"}
+        alone = {name for name in plan.keep if name not in (plan.names or ())}
+        written = {*as_written, *as_text, *alone, *_given(plan.target)}
+        with plan.bar.counting(plan.doing, self.size, plan.then) as tick:
+            parts = self._explaining(self.source.parts(self._asked(), written))
+            for i, part in enumerate(parts):
+                self._read_so_far.add(part)
+                read = partial(self._read, part, i)
+                place = partial(self._read_so_far.place_of_kept, part.where)
+                yield Part(read, part.where, True, place, part.done)
+                tick(self.n_rows, part.done)
+
+    def _explaining(self, parts: Iterator[Part]) -> Iterator[Part]:
+        """The parts; columns that turn out not to be of dates are told."""
+        try:
+            yield from parts
+        except ReadAgain as again:
+            self._widen(again)
+            raise
+
+    def _asked(self) -> list[str] | None:
+        """The columns that the source is asked for; None: all."""
+        left_out, asked = self.plan.left_out, self._asked_of_rows()
+        if asked is None:
+            if self.keyed or not left_out:  # keys may come late
+                return None
+            columns = self.source.columns().items()
+            return [n for n, column in columns if column.kind is not None and n not in left_out]
+        there = asked if self.keyed else self.source.columns()
+        return [name for name in asked if name in there and name not in left_out]
+
+    def _widen(self, again: ReadAgain) -> None:
+        """A column that is not of dates after all: told when fitting, else an error."""
+        if not self.plan.fitting or again.column in self.plan.kinds:
+            raise self._misfit(again.where, again.column, again.value, again.kind)
+        if again.column in self._no_dates:  # which another thread has found
+            return
+        self._no_dates.add(again.column)
+        where = again.where
+        if not self._read_so_far.several:
+            where = where.removeprefix(f"{self.name}, ")
+        note(f"note: column {again.column!r} is not read as dates: {where} holds {again.value!r}")
+
+    def _misfit(self, where: str, column: str, value: str, kind: str) -> Failure:
+        """A cell that does not fit, as an error."""
+        holds = f"{where}: column {column!r} holds {value!r}, which is not a {kind}"
+        if self.plan.fitting:
+            return Failure(f"{holds}: correct it, or declare {column}=categorical")
+        return Failure(
+            f"{holds}, unlike the training data: correct it, leave it empty, or train with "
+            f"the column as categorical (--column {column}=categorical on the command line)"
+        )
+
+    # ---- reading a part, on any thread -----------------------------------------------------------
+    def _read(self, part: Part, i: int) -> Table:
+        try:
+            table = part.read()
+        except ReadAgain as again:
+            self._widen(again)
+            raise
+        plan, seen = self.plan, self._read_so_far.parts[i]
+        seen.n_rows = seen.n_kept = table.n_rows
+        columns = dict(table.columns)
+        labels = None
+        if plan.target is not None:
+            label = columns.pop(plan.target, Empty(table.n_rows))
+            labels = as_written(label, plan.target, self.spelling.of(plan.target))
+        kept = {name: columns[name] for name in plan.keep if name in columns}
+        if plan.names is not None:
+            columns = {n: columns.get(n, Empty(table.n_rows)) for n in plan.names}
+        columns |= {name: Empty(table.n_rows) for name in plan.left_out}
+        columns = {n: self._column(c, n, i, part.typed) for n, c in columns.items()}
+        columns |= {name: column for name, column in kept.items() if name not in columns}
+        table = Table(columns, table.n_rows, True)
+        return table if labels is None else self._labelled(table, labels, i)
+
+    def _column(self, column: Column, name: str, i: int, typed: bool) -> Column:
+        """A column as its kind, looked over for strings among numbers."""
+        kind = self.plan.kinds.get(name)
+        if typed:
+            try:
+                no_dates = name in self._no_dates
+                spelling = self.spelling.of(name)
+                column, found = as_kind(column, kind, name, spelling, no_dates=no_dates)
+            except Misfit as misfit:
+                raise self._fault(i, misfit.row, name, misfit.value, misfit.kind) from None
+            if kind is None and found is not None and isinstance(column, Strings | Mixed | Numbers):
+                self._need_no_other_kind(name, found, column, i)
+        if kind in ("number", "number or date", "date"):
+            self._need_kind(column, name, kind, i)
+        elif kind != "text":
+            self._note_string(column, name, i)
+        return column
+
+    def _need_no_other_kind(self, name: str, kind: Kind, column: Column, i: int) -> None:
+        """Dates in one part and other values in another are strings in all of them."""
+        before = self._decided.setdefault(name, kind)
+        if "date" not in (before, kind) or before == kind or not self.plan.fitting:
+            return
+        where = self._read_so_far.parts[i].where
+        _, value = _first_string(column) or (0, "a number")
+        if name not in self._no_dates:
+            self._no_dates.add(name)
+            note(f"note: column {name!r} is not read as dates: {where} holds {value!r}")
+        raise ReadAgain(where, name, value, "date")
+
+    def _need_kind(self, column: Column, name: str, kind: Kind, i: int) -> None:
+        if isinstance(column, Empty):
+            return
+        found = _first_string(column, truth=True)
+        if found is None and kind == "date" and isinstance(column, Numbers):
+            if column.what == "date":
+                return
+            row = int(np.flatnonzero(~np.isnan(column.values.astype(float)))[0])
+            found = row, f"{column.values[row]:g}"
+        if found is not None:
+            raise self._fault(i, found[0], name, found[1], kind)
+
+    def _fault(self, i: int, row: int, name: str, value: str, kind: str) -> _Fault:
+        return _Fault(i, row, lambda where: self._misfit(where, name, value, kind))
+
+    def _note_string(self, column: Column, name: str, i: int) -> None:
+        known = self._first_strings.get(name)
+        if known is not None and known[0] <= i:
+            return
+        found = _first_string(column)
+        if found is not None:
+            self._first_strings[name] = (i, *found)
+
+    def _labelled(self, table: Table, labels: Strings | Empty, i: int) -> Table:
+        """The rows that have a label, and their labels as the model has them."""
+        plan, seen = self.plan, self._read_so_far.parts[i]
+        assert plan.target is not None
+        missing = np.ones(table.n_rows, bool) if isinstance(labels, Empty) else labels.codes < 0
+        if missing.any():
+            if not self.skip_unlabelled:
+                raise _Fault(i, int(np.argmax(missing)), self._no_label)
+            kept = np.flatnonzero(~missing)
+            seen.kept, seen.n_kept = np.packbits(~missing), len(kept)
+            table, labels = table.take(kept), labels.take(kept)
+        if isinstance(labels, Empty) or not table.n_rows:
+            return Table(table.columns | {plan.target: Empty(table.n_rows)}, table.n_rows, True)
+        if plan.fitting and not i:
+            _need_few(labels, plan.target)
+        own = labels if plan.labels is None else _as_own(labels, plan.labels)
+        return Table(table.columns | {plan.target: own}, table.n_rows, True)
+
+    def _no_label(self, where: str) -> Failure:
+        return Failure(
+            f"{where} has no label in {self.plan.target!r}: fill it in, or leave such rows out "
+            "with --skip-unlabelled"
+        )
+
+    # ---- rows and their places -------------------------------------------------------------------
+    @property
+    def n_rows(self) -> int:
+        """The rows that have been read."""
+        return self._read_so_far.n_rows
+
+    @property
+    def unlabelled(self) -> int:
+        """How many of them had no label, and were left out."""
+        return self._read_so_far.n_unlabelled
+
+    @property
+    def first_strings(self) -> dict[str, tuple[int, str]]:
+        """The first row that holds a string, and the string, of each column that was undeclared."""
+        return {
+            name: (self._read_so_far.first_row(part) + row, text)
+            for name, (part, row, text) in self._first_strings.items()
+        }
+
+    def where(self, row: int) -> str:
+        """A row of the source (from 0) as people find it: its line, where rows are lines."""
+        return self._read_so_far.where(row)
+
+    def place(self, row: int) -> str:
+        """A row by its number (from 0) and, where it has one, by its line."""
+        where = self.where(row)
+        return f"Row {row:,}" + ("" if where.startswith("row") else f" ({where})")
+
+    def infinite(self, column: str, row: int) -> SourceError:
+        """An infinite number, as an error."""
+        file, place = self._read_so_far.file_and_place(row)
+        return SourceError(
+            f"{file}, {place}: column {column!r} is infinite: give a finite number, "
+            "or leave it empty (on the command line, --null inf reads it as missing)"
+        )
+
+    def kind_of(self, name: str) -> Kind:
+        """The kind that an undeclared column was read as; that it is dates its values say."""
+        return self._decided.get(name, "number or text")
+
+    # ---- use -------------------------------------------------------------------------------------
+    @contextmanager
+    def reading(self, plan: Plan) -> Iterator[Rows]:
+        """The rows as a plan says; errors in a row name it.
+
+        Raises
+        ------
+        Failure
+            For a row that cannot be used, and where no row has a label.
+        """
+        self.plan = plan
+        try:
+            yield self
+        except _Fault as fault:
+            file, place = self._read_so_far.at(fault.part, fault.row)
+            raise fault.say(f"{file}, {place}") from None
+        except NegativeTally:
+            raise
+        except ValueError as error:
+            if self.n_rows and self.n_rows == self.unlabelled:
+                raise self._none_labelled() from error
+            raise
+        if plan.target is not None and self.n_rows == self.unlabelled:
+            raise self._none_labelled()
+
+    def _none_labelled(self) -> Failure:
+        rows = f"none of its {self.unlabelled:,} rows has a {self.plan.target!r}"
+        return Failure(f"{self.name}: {rows}")
+
+    def over(self, do: Callable[[Table], R]) -> Iterator[R]:
+        """What `do` returns for each part that has rows, in order: part by part of what is read
+        once, else several parts at a time."""
+
+        def of_part(numbered: tuple[int, Part]) -> R | None:
+            i, part = numbered
+            table = part.read()
+            if not table.n_rows:
+                return None
+            try:
+                return do(table)
+            except ValueError as error:
+                raise self._explained(i, error) from error
+
+        parts = enumerate(self.parts())
+        results = map(of_part, parts) if self.once else in_order(of_part, parts)
+        for result in results:
+            if result is not None:
+                yield result
+
+    def _explained(self, i: int, error: ValueError) -> Exception:
+        """An error about "row N" of a part as one about the line of its file."""
+        found = ROW.search(str(error))
+        if found is None:
+            return SourceError(f"{self.name}: {error}")
+        row = self._read_so_far.parts[i].row_of(int(found[1]))
+        return _Fault(i, row, lambda where: SourceError(f"{where}: {error}"))
+
+
+def _given(name: str | None) -> list[str]:
+    return [] if name is None else [name]
+
+
+def _first_string(column: Column, *, truth: bool = False) -> tuple[int, str] | None:
+    """The first row that holds a string, and the string; booleans are none unless `truth`."""
+    strings = column.strings if isinstance(column, Mixed) else column
+    if not isinstance(strings, Strings):
+        return None
+    counts = np.array([truth or level not in ("False", "True") for level in strings.levels])
+    rows = np.flatnonzero(np.append(counts, False)[strings.codes])
+    return (int(rows[0]), strings.levels[strings.codes[rows[0]]]) if len(rows) else None
+
+
+def _need_few(labels: Strings, target: str) -> None:
+    """Raises where the labels of the first rows are nearly all different."""
+    different, rows = len(np.unique(labels.codes)), labels.n_rows
+    if rows >= MANY and 2 * different > rows:
+        raise Failure(
+            f"{target!r} has {different:,} different values in the first "
+            f"{rows:,} rows: a target has few labels. Choose another column, or group "
+            "its values into classes"
+        )
+
+
+def _as_own(labels: Strings, own: Labels) -> Column:
+    """Labels in the type that a model has them in."""
+    used, codes = np.unique(labels.codes, return_inverse=True)
+    known = own(np.array([labels.levels[code] for code in used.tolist()], dtype=np.str_))
+    if known.dtype.kind in "iuf":
+        return Numbers(known[codes], "integer" if known.dtype.kind in "iu" else "float")
+    if known.dtype.kind == "b":
+        return Strings(known.astype(np.int32)[codes], ["False", "True"], "boolean")
+    return labels
