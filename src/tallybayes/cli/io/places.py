@@ -7,13 +7,9 @@ from pathlib import Path
 
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.replacing import need_writable
-<<<<<<< HEAD
+from tallybayes.sources.databases.names import is_url
 from tallybayes.sources.opening.foreign import need_local, need_readable, office_document
 from tallybayes.sources.opening.unpacking import MAGIC
-=======
-from tallybayes.sources.find import is_database
-from tallybayes.sources.opening.foreign import need_local, need_readable
->>>>>>> 082e74d (Command line: rows come from any source, by the protocol that fit reads)
 
 __all__ = ["is_model", "need_data", "need_folder", "need_model", "need_place"]
 
@@ -54,7 +50,7 @@ def need_model(path: str) -> None:
 def need_data(path: str) -> None:
     """Raises where a file or folder of data is not there, or a file begins as one of a kind that is
     not read; - is standard input."""
-    if path == "-" or is_database(path):
+    if path == "-" or is_url(path):
         return
     need_local(path)
     if has_magic(path) and not Path(path).exists():
@@ -63,6 +59,8 @@ def need_data(path: str) -> None:
     if Path(path).is_file():
         with open(path, "rb") as file:
             head = file.read(512)
+        if head[8:12] == b"DUCK":  # whose table or query is named apart
+            return
         packed = head.startswith(MAGIC) and office_document(path, head) is None
         if not packed and not head.startswith(b"<"):  # which a text may
             need_readable(path, head)
