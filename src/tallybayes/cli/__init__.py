@@ -1,5 +1,5 @@
-"""The command line: ``tallybayes fit | predict | evaluate | explain | update | forget | merge |
-show``. Nothing else imports this package; it needs the extra ``cli``."""
+"""The command line: ``tallybayes fit | count | predict | evaluate | explain | update | forget |
+merge | show``. Nothing else imports this package; it needs the extra ``cli``."""
 
 from __future__ import annotations
 

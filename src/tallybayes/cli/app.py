@@ -10,6 +10,7 @@ from typing import Annotated, Any, Never
 
 import typer
 
+from tallybayes.cli.commands.count import run as count
 from tallybayes.cli.commands.evaluate import run as evaluate
 from tallybayes.cli.commands.explain import run as explain
 from tallybayes.cli.commands.fit import run as fit
@@ -118,6 +119,7 @@ def _main(
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "fit": fit,
+    "count": count,
     "predict": predict,
     "evaluate": evaluate,
     "explain": explain,

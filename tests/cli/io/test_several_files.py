@@ -134,3 +134,16 @@ def test_key_columns_stand_beside_predictions(run, whole, parts):
     assert "Did you mean 'id'?" in line
     run("predict", "all.tally", "new.csv", "--keep", "id", "-o", "p.parquet")
     assert pq.read_table(parts / "p.parquet")["id"].to_pylist() == [f"{i:03}" for i in range(9)]
+
+
+def test_counts_of_parts_merge_to_the_model_of_all(run, whole, parts):
+    found = run("count", "data/1.csv", "-t", "y", "-o", "1.tally", "--json").document
+    assert (found["command"], found["rows"]) == ("count", 50)
+    assert found["classes"] == {"a": 30.0, "b": 20.0}
+    assert "70 rows counted" in run("count", "data/2.parquet", "-t", "y", "-o", "2.tally").out
+    run("merge", "1.tally", "2.tally", "-o", "m.tally")
+    assert load("m.tally") == whole
+    assert run("predict", "1.tally", "all.csv").out.count("\n") == 121
+    line = run("count", "all.csv", "-t", "z", "-o", "z.tally", code=1).line
+    assert "no column 'z'" in line
+    assert not (parts / "z.tally").exists()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tallybayes.cli.io.documents.source import DocumentSource
     from tallybayes.cli.io.model_file import ModelFile
     from tallybayes.cli.io.rows import Rows
+    from tallybayes.cli.io.targets import Header
     from tallybayes.sources.contract import Source
 
 __all__ = ["TEXT_FORMATS", "Reading", "reads", "reads_labels", "reads_training"]
@@ -196,11 +197,16 @@ class Reading:
         self.sql, self.table, self._queried = sql, table, False
 
     def open(
-        self, paths: list[str], file: ModelFile | None = None, left_out: Collection[str] = ()
+        self,
+        paths: list[str],
+        file: ModelFile | None = None,
+        left_out: Collection[str] = (),
+        need: Callable[[Header], None] | None = None,
     ) -> Rows:
-        """Rows with these options; what they leave open is as it was for the model."""
-        from tallybayes.cli.io.rows import Rows
-        from tallybayes.sources.files import source_of_paths
+        """Rows with these options; what they leave open is as it was for the model. `need` looks
+        at the columns before anything slow is imported."""
+        from tallybayes.cli.io.targets import Header
+        from tallybayes.sources.files import header_of, source_of_paths
         from tallybayes.sources.text_files.cells import MISSING, Spelling
 
         interrupts.keep_from_arrow()
@@ -231,15 +237,18 @@ class Reading:
             left_out=left_out,
             **({} if self.block is None else {"block": self.block}),
         )
-        rows = Rows(source, spelling, skip_unlabelled=self.skip_unlabelled)
-        header = rows.header
+        header = header_of(source)
+        if need is not None:
+            need(Header(source.name, header))
         for name in self.null_of:
             if name not in header:
                 raise Failure(
                     f"--null names the column {name!r}, which {source.name} does not have; its "
                     f"columns are {listed(header)}.{suggestion(name, header)}"
                 )
-        return rows
+        from tallybayes.cli.io.rows import Rows
+
+        return Rows(source, spelling, skip_unlabelled=self.skip_unlabelled)
 
     def _database(self, paths: list[str]) -> Source | None:
         """A table or query of a database, where that is what is named."""

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tallybayes.cli.terminal.failures import Failure, suggestion
 from tallybayes.errors import listed
 from tallybayes.sources.opening.foreign import header_hint
 
-__all__ = ["need_columns", "need_target"]
+__all__ = ["Header", "Named", "need_columns", "need_target"]
+
+
+class Header(NamedTuple):
+    """The columns of a source, before it is opened for its rows."""
+
+    name: str
+    header: list[str]
 
 
 class Named(Protocol):
     """What has columns: rows of tables, or of documents."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     @property
     def header(self) -> list[str]: ...

@@ -6,18 +6,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tallybayes.cli.arguments.class_weights import ClassWeight
+from tallybayes.cli.io.locking import alone
 from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.io.rows import Plan, Rows
 from tallybayes.cli.io.strays import need_finite
 from tallybayes.cli.io.targets import need_columns
-from tallybayes.cli.terminal.console import Bar
+from tallybayes.cli.report.doubts import note_unlabelled
+from tallybayes.cli.terminal.console import Bar, document, line, number_of, progress, say
 from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.estimators.tables.counted_rows import Counted, Sample
 from tallybayes.estimators.tables.naive_bayes import NaiveBayes
 from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
 from tallybayes.sources.text_files.cells import Kind
 
-__all__ = ["SAMPLE", "Counting"]
+__all__ = ["SAMPLE", "Counting", "count"]
 
 SAMPLE = 1 << 15  # rows that a plain model is measured on, at most
 
@@ -104,3 +106,20 @@ class Counting:
                 file.kinds[name] = self.rows.kind_of(name)
                 file.kinds[name] = file.kind(name)
         return file
+
+
+def count(rows: Rows, target: str, families: dict[str, Any], output: str, json: bool) -> None:
+    """Counts rows into a file, without a measurement."""
+    counting = Counting(rows, target, families, plain=True, options={})
+    with progress() as bar:
+        file = counting.model_file(counting.run(bar))
+        with alone(output):
+            file.save(output)
+    note_unlabelled(rows)
+    if json:
+        classes = dict(zip(file.classes, file.class_rows.tolist(), strict=True))
+        left_out = rows.unlabelled
+        content = {"rows": file.rows, "rows_without_label": left_out, "classes": classes}
+        document("count", {"model": output, **content})
+        return
+    say(line(f"{number_of(file.rows, 'row')} counted; the counts are in {output}"))

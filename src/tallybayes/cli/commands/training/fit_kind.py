@@ -69,8 +69,12 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
     from tallybayes.sources.opening.stream import read_once
 
     left_out = [name for name, family in families.items() if family is None]
-    source = reading.open(given.train, left_out=left_out)
-    need_columns(source, given.target, families)
+    target = given.target
+    source = reading.open(
+        given.train,
+        left_out=left_out,
+        need=lambda header: need_columns(header, target, families),
+    )
     table = given.plain or any(_has_parameters(text) for text in given.column)
     if text_columns and not table and _is_alone(source, text_columns, given.target, families):
         _fit_column(given, reading, source, text_columns[0], left_out)
