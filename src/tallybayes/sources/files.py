@@ -146,6 +146,6 @@ def header_of(source: Source) -> list[str]:
 def holds_data(folder: str) -> bool:
     """Whether a folder has a file of rows by its name; .txt may as well be a document."""
     return any(
-        _suffix(path.name) in FORMATS and path.suffix != ".txt" and path.name[0] not in "._"
+        suffix_of(path.name) in FORMATS and path.suffix != ".txt" and path.name[0] not in "._"
         for path in Path(folder).rglob("*")
     )
