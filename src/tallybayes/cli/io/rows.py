@@ -165,7 +165,7 @@ class Rows:
                 tick(self.n_rows, part.done)
 
     def _explaining(self, parts: Iterator[Part]) -> Iterator[Part]:
-        """The parts; columns that turn out not to be of dates are told."""
+        """The parts; columns that turn out not to be of dates are noted."""
         try:
             yield from parts
         except ReadAgain as again:
@@ -184,7 +184,7 @@ class Rows:
         return [name for name in asked if name in there and name not in left_out]
 
     def _widen(self, again: ReadAgain) -> None:
-        """A column that is not of dates after all: told when fitting, else an error."""
+        """A column that is not of dates after all: a note when fitting, else an error."""
         if not self.plan.fitting or again.column in self.plan.kinds:
             raise self._misfit(again.where, again.column, again.value, again.kind)
         if again.column in self._no_dates:  # which another thread has found

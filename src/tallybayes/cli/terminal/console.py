@@ -193,7 +193,7 @@ class Progressing(Protocol):
 
 
 Tick = Callable[[int, float | None], None]
-"""Told how many rows have been read, and what share of all."""
+"""Takes how many rows have been read, and what share of all."""
 
 RowsOfFile = TypeVar("RowsOfFile", bound=Progressing)
 
