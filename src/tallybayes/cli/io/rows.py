@@ -117,9 +117,9 @@ class Rows:
         self.name, self.once = source.name, source.once
         self.skip_unlabelled = skip_unlabelled
         files = source.sources if isinstance(source, Several) else [source]
-        texts = [file for file in files if isinstance(file, TextFile)]
-        self.keyed = any(text.keyed for text in texts)
-        self.nameless = any(text.nameless for text in texts)
+        of_text = [file for file in files if isinstance(file, TextFile)]
+        self.keyed = any(file.keyed for file in of_text)
+        self.nameless = any(file.nameless for file in of_text)
         self.size = sum(size_of(file.name) for file in files) or None
         self.plan = Plan(Bar(None), "reading")
         self._no_dates: set[str] = set()
