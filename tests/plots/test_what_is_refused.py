@@ -20,6 +20,7 @@ from tallybayes.plots import (
     PairPlot,
     PosteriorDisplay,
     PriorDisplay,
+    WaterfallDisplay,
 )
 
 CALLS = {
@@ -29,6 +30,7 @@ CALLS = {
     "pairs": lambda model: PairPlot.from_estimator(model, X, Y),
     "joint": lambda model: JointPlot.from_estimator(model, X, Y),
     "posterior": lambda model: PosteriorDisplay.from_estimator(model, 0),
+    "waterfall": lambda model: WaterfallDisplay.from_estimator(model, X.iloc[[0]]),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = [
     "explained",
     "top_terms",
     "top_terms_of_column",
+    "waterfall_of",
 ]
 
 Array = NDArray[np.float64]
@@ -84,6 +86,25 @@ class DocumentExplanation:
             for place in self.places(term)
         )
 
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """A waterfall: what each term adds, from the intercept to the total.
+
+        It needs the extra ``plots``.
+
+        Parameters
+        ----------
+        ax : axes, optional
+            Where to draw; new axes unless given.
+        **options
+            ``label``, ``against`` and ``most`` of ``WaterfallDisplay.from_explanation``.
+
+        Returns
+        -------
+        tallybayes.plots.WaterfallDisplay
+            Drawn.
+        """
+        return waterfall_of(self, ax=ax, **options)
+
     def __str__(self) -> str:
         lines = [f"{self.label}: {100.0 * self.probabilities[self._best]:.1f} %"]
         values = self.for_label.tolist()
@@ -92,6 +113,12 @@ class DocumentExplanation:
         if len(self.terms) > SHOWN:
             lines.append(f"{sum(values[SHOWN:]):+8.3f}  {len(self.terms) - SHOWN} more terms")
         return "\n".join(lines)
+
+
+def waterfall_of(explanation: Any, **options: Any) -> Any:
+    """The waterfall of an explanation. Displays lie above, and are found by name."""
+    display = import_module("tallybayes.plots").WaterfallDisplay
+    return display.from_explanation(explanation, **options)
 
 
 def _is_whole(document: str, term: str, begin: int, end: int) -> bool:

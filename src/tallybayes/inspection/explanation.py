@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from tallybayes.inspection.documents import DocumentExplanation, explained
+from tallybayes.inspection.documents import DocumentExplanation, explained, waterfall_of
 from tallybayes.inspection.frames import frame
 from tallybayes.models.columns.text_terms import TextTerms
 from tallybayes.models.table import TableModel
@@ -177,6 +177,27 @@ class Explanation:
         if rest.size:
             found.append((f"  … and {rest.size} more terms", said[rest].sum(axis=0)))
         return found
+
+    def plot(self, ax: Any = None, *, row: int = 0, **options: Any) -> Any:
+        """A waterfall of one row: what each column adds, from the class prior to the total.
+
+        It needs the extra ``plots``.
+
+        Parameters
+        ----------
+        ax : axes, optional
+            Where to draw; new axes unless given.
+        row : int, default=0
+            The number of the row.
+        **options
+            ``label``, ``against`` and ``most`` of ``WaterfallDisplay.from_explanation``.
+
+        Returns
+        -------
+        tallybayes.plots.WaterfallDisplay
+            Drawn.
+        """
+        return waterfall_of(self, ax=ax, row=row, **options)
 
     def to_frame(self) -> Any:
         """A frame with the columns row, class, column and contribution (nats); the class prior is

@@ -20,6 +20,7 @@ _HOME = {
     "PairPlot": "tallybayes.plots.pair",
     "PosteriorDisplay": "tallybayes.plots.posterior",
     "PriorDisplay": "tallybayes.plots.prior",
+    "WaterfallDisplay": "tallybayes.plots.waterfall",
 }
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "PairPlot",
     "PosteriorDisplay",
     "PriorDisplay",
+    "WaterfallDisplay",
 ]
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from tallybayes.plots.pair import PairPlot
     from tallybayes.plots.posterior import PosteriorDisplay
     from tallybayes.plots.prior import PriorDisplay
+    from tallybayes.plots.waterfall import WaterfallDisplay
 
 
 def __getattr__(name: str) -> Any:

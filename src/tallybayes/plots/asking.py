@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from tallybayes.distributions import ClassConditional, Joint
 from tallybayes.estimators.base import TallyClassifier
+from tallybayes.estimators.tables.lazy import LazyNaiveBayes
+from tallybayes.estimators.text.document_classifier import DocumentClassifier
 from tallybayes.plots.rows import Rows, class_codes, read_rows
 
 __all__ = [
@@ -17,8 +19,10 @@ __all__ = [
     "column_named",
     "columns_named",
     "joint_of",
+    "need_classifier",
     "need_fitted",
     "rows_and_codes",
+    "two_classes",
 ]
 
 
@@ -39,6 +43,52 @@ def need_fitted(estimator: Any) -> Any:
         )
     estimator._fitted()
     return estimator
+
+
+def need_classifier(estimator: Any) -> Any:
+    """The estimator, if it is a fitted classifier of this package, one of documents or a lazy one
+    among them; errors are those of :func:`need_fitted`."""
+    if isinstance(estimator, LazyNaiveBayes):
+        return estimator
+    if isinstance(estimator, DocumentClassifier):
+        estimator._fitted()
+        return estimator
+    return need_fitted(estimator)
+
+
+def two_classes(
+    classes: NDArray[Any], order: Sequence[int], label: Any = None, against: Any = None
+) -> tuple[int, int]:
+    """The places of a class and of the one that it is compared with.
+
+    Parameters
+    ----------
+    classes : array (n_classes,)
+    order : sequence of int
+        The classes that are taken where none is named, the first ones first.
+    label, against : label, optional
+
+    Raises
+    ------
+    ValueError
+        For a label that is not a class, twice the same, or a model of a single class.
+    """
+    if len(classes) < 2:
+        raise ValueError(
+            f"the model has one class, {classes.tolist()}: a comparison needs two; train it on "
+            "rows of two classes"
+        )
+    at = {name: k for k, name in enumerate(classes.tolist())}
+    for wanted in (label, against):
+        if wanted is not None and wanted not in at:
+            raise ValueError(
+                f"{wanted!r} is not a class of the model: name one of {classes.tolist()}"
+            )
+    if label is not None and label == against:
+        raise ValueError(f"label and against are both {label!r}: name two classes")
+    other = None if against is None else at[against]
+    first = at[label] if label is not None else next(k for k in order if k != other)
+    return first, next(k for k in order if k != first) if other is None else other
 
 
 def joint_of(estimator: Any) -> Joint:

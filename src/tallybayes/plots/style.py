@@ -13,11 +13,13 @@ __all__ = [
     "RIGHT",
     "Look",
     "axes_grid",
+    "drawable_ticks",
     "legend",
     "looks_of",
     "name_axis",
     "name_ticks",
     "need_axes",
+    "plain",
     "put_title",
     "right_if_wide",
     "shortened",
@@ -130,6 +132,16 @@ def shortened(names: Sequence[Any]) -> list[str]:
     return short
 
 
+def plain(value: Any, most: int = LONGEST) -> str:
+    """A name or value in one line of no more than `most` letters and "…": blanks stand in quotes,
+    and characters that are not printed, or turn the line around, are written as escapes."""
+    text = str(value)
+    if not text.strip():
+        text = repr(text)
+    text = _cut(text, most, 0)
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 def _cut(text: str, first: int, last: int) -> str:
     if len(text) <= first + last:
         return text
@@ -150,6 +162,13 @@ def name_ticks(ax: Any, along: str, names: Sequence[Any]) -> None:
         turned = {"rotation": 90} if steep else {"rotation": 30, "ha": "right"}
         turned["rotation_mode"] = "default" if steep else "anchor"
     ax.set_xticks(range(0, len(said), every), said[::every], fontfamily=families, **turned)
+
+
+def drawable_ticks(ax: Any, along: str, names: Sequence[str]) -> None:
+    """Ticks at 0, 1, … with whole names."""
+    said, families = drawable(names)
+    put = ax.set_xticks if along == "x" else ax.set_yticks
+    put(range(len(said)), said, fontfamily=families)
 
 
 def put_title(ax: Any, title: Any) -> None:

@@ -13,7 +13,7 @@ from tallybayes.estimators.rows import rows_of
 from tallybayes.reporting.measures.figures import Predictions
 from tallybayes.reporting.subjects.contract import Subject
 
-__all__ = ["Chosen", "ShownRow", "Step", "chosen_rows", "shown_rows"]
+__all__ = ["Chosen", "ShownRow", "Step", "chosen_rows", "shown_rows", "steps_of"]
 
 Array = NDArray[np.float64]
 
@@ -121,7 +121,9 @@ def shown_rows(
         own = int(predictions.own[c.row])
         proba = np.exp(predictions.log_proba[c.row])
         predicted, against = _compared(proba, own)
-        steps, rest, n_rest = _steps(said[:, predicted] - said[:, against], words)
+        with np.errstate(invalid="ignore"):
+            nats = np.nan_to_num(said[:, predicted] - said[:, against], nan=0.0)
+        steps, rest, n_rest = steps_of(nats, words)
         found.append(
             ShownRow(
                 c.kind,
@@ -150,11 +152,24 @@ def _compared(proba: Array, own: int) -> tuple[int, int]:
     return order[0], order[min(1, len(order) - 1)]
 
 
-def _steps(said: Array, words: list[tuple[str, str]]) -> tuple[list[Step], float, int]:
-    with np.errstate(invalid="ignore"):
-        said = np.nan_to_num(said, nan=0.0)
+def steps_of(
+    said: Array, words: list[tuple[str, str]], most: int = STEPS
+) -> tuple[list[Step], float, int]:
+    """The terms that add most, the largest first, what the others add together, and how many these
+    are; terms that add nothing are in neither.
+
+    Parameters
+    ----------
+    said : float64 array (n_terms,)
+        What each term adds, in nats; NaN, where it rules out both classes, is 0.
+    words : list of (str, str)
+        The terms and their values.
+    most : int
+        How many terms stand by themselves.
+    """
+    said = np.where(np.isnan(said), 0.0, said)
     order = np.argsort(-np.abs(said), kind="stable")
     order = order[said[order] != 0.0]
-    steps = [Step(words[t][0], words[t][1], float(said[t])) for t in order[:STEPS].tolist()]
-    rest = order[STEPS:]
+    steps = [Step(words[t][0], words[t][1], float(said[t])) for t in order[:most].tolist()]
+    rest = order[most:]
     return steps, float(said[rest].sum()), len(rest)

@@ -23,7 +23,7 @@ from tallybayes.reporting.form.of_weighted import form_of_weighted
 from tallybayes.reporting.subjects.contract import Contributions, Stated, Subject
 from tallybayes.tally import GridCounts, LevelCounts
 
-__all__ = ["TableSubject"]
+__all__ = ["TableSubject", "contributions_of"]
 
 Array = NDArray[np.float64]
 
@@ -149,12 +149,7 @@ class TableSubject(Subject):
         return explanation
 
     def contributions(self, X: Any) -> Contributions:
-        explained = self._explained(X)
-        names = []
-        for row in explained.values:
-            names.append([(name, _value_of(name, row)) for name in explained.columns])
-        of_terms = [rows.T for rows in explained.contributions]
-        return Contributions(explained.base, of_terms, names)
+        return contributions_of(self._explained(X))
 
     def values(self, X: Any) -> list[Mapping[str, Any]]:
         return list(self._explained(X).values)
@@ -180,6 +175,15 @@ def _without_residue(values: Values) -> Values:
     """Counts without what rounding has left of missing rows."""
     missing = np.where(values.missing < 1e-6, 0.0, values.missing)
     return replace(values, missing=missing)
+
+
+def contributions_of(explained: Explanation) -> Contributions:
+    """What adds to the scores of explained rows, with the values of the terms."""
+    names = [
+        [(name, _value_of(name, row)) for name in explained.columns] for row in explained.values
+    ]
+    of_terms = [rows.T for rows in explained.contributions]
+    return Contributions(explained.base, of_terms, names)
 
 
 def _value_of(name: str, row: Mapping[str, Any]) -> str:
