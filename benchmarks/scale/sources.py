@@ -131,12 +131,12 @@ def pandas(path: str) -> None:
 
 
 def _measured(call: Callable[[str], None], path: str, limit: int | None) -> Run:
+    if limit is not None:  # before allocators reserve what they may never use
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     from tallybayes import NaiveBayes
 
     small = pa.table({"x": [1.0, 2.0, 3.0], "z": ["u", "v", "u"]})
     NaiveBayes().fit(small, ["a", "b", "b"])  # what imports take is not what is measured
-    if limit is not None:
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     wall, processor = time.perf_counter(), time.process_time()
     call(path)
     seconds = time.process_time() - processor, time.perf_counter() - wall
