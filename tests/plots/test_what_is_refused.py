@@ -17,6 +17,7 @@ from tallybayes.plots import (
     ClassConditionalDisplay,
     DecisionRegionDisplay,
     JointPlot,
+    NomogramDisplay,
     PairPlot,
     PosteriorDisplay,
     PriorDisplay,
@@ -30,6 +31,7 @@ CALLS = {
     "pairs": lambda model: PairPlot.from_estimator(model, X, Y),
     "joint": lambda model: JointPlot.from_estimator(model, X, Y),
     "posterior": lambda model: PosteriorDisplay.from_estimator(model, 0),
+    "nomogram": lambda model: NomogramDisplay.from_estimator(model, X),
     "waterfall": lambda model: WaterfallDisplay.from_estimator(model, X.iloc[[0]]),
 }
 

@@ -17,6 +17,7 @@ _HOME = {
     "ClassConditionalDisplay": "tallybayes.plots.class_conditional",
     "DecisionRegionDisplay": "tallybayes.plots.decision_region",
     "JointPlot": "tallybayes.plots.joint",
+    "NomogramDisplay": "tallybayes.plots.nomogram",
     "PairPlot": "tallybayes.plots.pair",
     "PosteriorDisplay": "tallybayes.plots.posterior",
     "PriorDisplay": "tallybayes.plots.prior",
@@ -27,6 +28,7 @@ __all__ = [
     "ClassConditionalDisplay",
     "DecisionRegionDisplay",
     "JointPlot",
+    "NomogramDisplay",
     "PairPlot",
     "PosteriorDisplay",
     "PriorDisplay",
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from tallybayes.plots.class_conditional import ClassConditionalDisplay
     from tallybayes.plots.decision_region import DecisionRegionDisplay
     from tallybayes.plots.joint import JointPlot
+    from tallybayes.plots.nomogram import NomogramDisplay
     from tallybayes.plots.pair import PairPlot
     from tallybayes.plots.posterior import PosteriorDisplay
     from tallybayes.plots.prior import PriorDisplay
