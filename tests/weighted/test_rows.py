@@ -66,6 +66,25 @@ def test_folds_follow_what_rows_are(seed, n, n_classes, values, folds):
         assert sorted(keys[fold == f]) == sorted(keys[order][again == f])
 
 
+def test_rows_of_one_content_and_several_labels_are_spread():
+    """Not those of one label together: the rest would say that it never comes with this content."""
+    rng = np.random.default_rng(0)
+    cells = rng.integers(0, 1000, (3, 500)).astype(np.int32)
+    cells[:, :60] = -1
+    cells[:, 60:64], cells[:, 64:68] = 1, 2
+    y = np.arange(500, dtype=np.int32) % 2
+    y[64:68] = 1  # copies of each other
+    weight = np.ones(500)
+    fold = LearningRows(cells, y, weight, 2).folds(5, 1)
+    for label in range(2):
+        assert np.bincount(fold[:60][y[:60] == label]).max() < 15
+    assert len(set(fold[60:64])) > 1
+    assert len(set(fold[64:68])) == 1
+    weight[64:67:2], y[64:67:2] = 0.0, 0  # rows that are not there
+    fold = LearningRows(cells, y, weight, 2).folds(5, 1)
+    assert fold[65] == fold[67]
+
+
 def test_folds_of_two_salts_are_independent():
     y = np.zeros(20_000, dtype=np.int32)
     keys = salted(np.arange(20_000, dtype=np.uint64), 0)

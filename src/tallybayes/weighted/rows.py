@@ -273,11 +273,31 @@ class LearningRows:
         return row_keys(list(self.cells), self.y) if self.keys is None else self.keys
 
     def folds(self, folds: int, salt: int) -> NDArray[np.intp]:
-        """The fold of each row; see `twin_folds`."""
+        """The fold of each row; see `twin_folds`. Rows are copies of each other only where equal
+        ones are not to be expected, and where all rows of that content have one label."""
         keys = self.content()
-        if self._alike_by_chance(keys):
-            keys = keys + salted(np.arange(self.n, dtype=np.uint64), salt)
+        single = self._alike_by_chance(keys) or self._of_several_labels(keys)
+        one_by_one = keys + salted(np.arange(self.n, dtype=np.uint64), salt)
+        keys = np.where(single, one_by_one, keys)
         return twin_folds(keys, self.y, self.n_classes, folds, salt)
+
+    def _of_several_labels(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """The rows whose content comes with other labels, too, bool (n_rows,).
+
+        Were those of one label left out together, the others would say that the label never comes
+        with this content: rows without any value, say, would be predicted wrongly for certain.
+        """
+        content, found = keys - _hashes(self.y, LABEL)[self.y], np.zeros(self.n, dtype=bool)
+        in_order = np.sort(content)
+        if not (in_order[1:] == in_order[:-1]).any():
+            return found
+        here = np.flatnonzero(self.weight > 0.0)
+        order = here[np.argsort(content[here], kind="stable")]
+        starts = np.flatnonzero(np.append(True, content[order][1:] != content[order][:-1]))
+        of_rows = self.y[order]
+        several = np.minimum.reduceat(of_rows, starts) < np.maximum.reduceat(of_rows, starts)
+        found[order] = np.repeat(several, np.diff(starts, append=len(order)))
+        return found
 
     def _alike_by_chance(self, keys: NDArray[np.uint64]) -> bool:
         """Whether equal rows are not copies, as columns distinguish so few rows: of n rows whose

@@ -372,3 +372,16 @@ def test_expected_variances():
     of_loss, of_accuracy = _expected_variances(certain, np.ones(2))
     assert of_loss == pytest.approx(np.log(2.0) ** 2 / 4.0, rel=1e-6)
     assert of_accuracy == pytest.approx(0.75 * 0.25)
+
+
+def test_rows_without_any_value_do_not_make_the_rest_useless():
+    """Left out by label, they were predicted to have the other one for certain, and cost more than
+    all columns gain."""
+    rng = np.random.default_rng(0)
+    y = rng.random(900) < 0.4
+    x = pd.DataFrame({name: rng.normal(2.0 * y, 1.0) for name in "abc"})
+    x["d"] = np.where(y ^ (rng.random(900) < 0.1), "ja", "nein")
+    x[rng.random(900) < 0.1] = None
+    model = WeightedNaiveBayes().fit(x, y)
+    assert model.log_loss_ < 0.25
+    assert model.predict_proba(x).std(axis=0).min() > 0.3
