@@ -29,9 +29,7 @@ __all__ = [
     "cells",
     "encoded_cells",
     "first_infinite",
-    "first_text",
     "is_plain",
-    "joined",
     "kind_of",
     "parsed_as",
     "settled",
@@ -222,34 +220,6 @@ def _split_levels(strings: Any, spelling: Spelling) -> Any:
     others = pa.DictionaryArray.from_arrays(others, levels).cast(TEXT).dictionary_encode()
     others = _spelt(others, spelling)
     return pa.StructArray.from_arrays([numbers, others], fields=list(BOTH))
-
-
-def joined(chunks: list[Any]) -> Any:
-    """Columns of numbers, of levels, of both and of nothing known, one after another, as one."""
-    kinds = {chunk.type for chunk in chunks if not pa.types.is_null(chunk.type)}
-    kind = kinds.pop() if len(kinds) == 1 else BOTH if kinds else pa.null()
-    return pa.chunked_array([_as_type(chunk, kind) for chunk in chunks], kind)
-
-
-def _as_type(chunk: Any, kind: Any) -> Any:
-    if chunk.type == kind:
-        return chunk
-    if pa.types.is_null(chunk.type):
-        return pa.nulls(len(chunk), kind)
-    parts = [chunk if chunk.type == t else pa.nulls(len(chunk), t) for t in (NUMBER, LEVELS)]
-    return pa.StructArray.from_arrays(parts, fields=list(BOTH))
-
-
-def first_text(column: Any) -> tuple[int, str] | None:
-    """The first row that holds a string other than a boolean, and the string."""
-    if pa.types.is_struct(column.type):
-        column = pc.struct_field(column, "text")
-    if not pa.types.is_dictionary(column.type):
-        return None
-    levels = column.dictionary
-    strings = np.flatnonzero(~np.isin(levels.to_numpy(zero_copy_only=False), ["True", "False"]))
-    rows = np.flatnonzero(pc.is_in(column.indices, value_set=pa.array(strings, pa.int32())))
-    return (int(rows[0]), column[int(rows[0])].as_py()) if rows.size else None
 
 
 def value_of(cell: Any) -> Any:

@@ -1,4 +1,4 @@
-"""CSV with any delimiter, every cell as text; quoted fields may hold line ends."""
+"""CSV with any delimiter: what its beginning says, and the lines of its records."""
 
 from __future__ import annotations
 
@@ -10,18 +10,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-import pyarrow.csv as pc_csv
-
 from tallybayes.errors import SourceError
 from tallybayes.sources.opening.foreign import header_hint
 from tallybayes.sources.opening.sniffing import delimiter_of, need_text
 from tallybayes.sources.opening.stream import Stream, read_once
-from tallybayes.sources.text_files.batch import Batch
 
 __all__ = [
     "Dialect",
-    "batches",
     "dialect_of",
     "explained",
     "first_uneven",
@@ -73,48 +68,6 @@ def dialect_of(path: str, head: bytes, delimiter: str | None, encoding: str) -> 
     # a column without a name, as pandas writes its index, is not read
     header = [name.strip() or f"\0{i}" for i, name in enumerate(header)]
     return Dialect(delimiter, encoding, header, named)
-
-
-def batches(path: str, stream: Stream, dialect: Dialect, block: int) -> Iterator[Batch]:
-    """The rows, as columns of strings."""
-    names = dialect.header
-    try:
-        reader = pc_csv.open_csv(
-            pa.PythonFile(stream, mode="r"),
-            read_options=pc_csv.ReadOptions(
-                use_threads=False,  # else it holds as many blocks as the machine has cores
-                block_size=block,
-                column_names=names,
-                encoding=dialect.encoding,
-            ),
-            parse_options=pc_csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True),
-            convert_options=pc_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()),
-                include_columns=dialect.named,
-                strings_can_be_null=False,
-            ),
-        )
-        first = -1  # the header line comes as a row
-        for part in reader:
-            if first < 0 and part.num_rows:
-                part, first = part.slice(1), 0
-            if part.num_rows:
-                yield Batch(pa.Table.from_batches([part]), first, done=stream.done)
-                first += part.num_rows
-    except (pa.ArrowException, UnicodeError) as error:
-        raise _explained(path, dialect, error) from None
-
-
-def _explained(path: str, dialect: Dialect, error: Exception) -> SourceError:
-    """A parser's error about a file as one that names the line."""
-
-    def uneven() -> tuple[str, str] | None:
-        if read_once(path):
-            return None
-        with _text(path, dialect) as text:
-            return first_uneven(text, dialect)
-
-    return explained(path, dialect, error, uneven)
 
 
 def explained(

@@ -11,7 +11,7 @@ from tallybayes.sources.arrow_types import columns_of
 from tallybayes.sources.contract import Part, ReadAgain, SourceColumn
 from tallybayes.sources.opening.stream import Stream
 from tallybayes.sources.text_files.cells import Kind, Misfit
-from tallybayes.sources.text_files.data_file import DataFile
+from tallybayes.sources.text_files.json_batches import JsonBatches
 from tallybayes.sources.text_files.text_file import TextFile
 from tallybayes.tables import arrow
 
@@ -30,8 +30,10 @@ class JsonLines(TextFile):
         Columns whose cells are numbers or strings by themselves, and never dates.
     left_out : collection of str
         Columns that are not read, and may hold what cannot be.
+    delimiter, decimal, encoding
+        Of CSV, which JSON lines have no use for.
     **options
-        Of :class:`~tallybayes.sources.text_files.data_file.DataFile`.
+        Of :class:`~tallybayes.sources.text_files.json_batches.JsonBatches`.
     """
 
     keyed, nameless = True, False
@@ -43,13 +45,16 @@ class JsonLines(TextFile):
         *,
         mixed: Collection[str] = (),
         left_out: Collection[str] = (),
+        delimiter: str | None = None,
+        decimal: str = ".",
+        encoding: str = "utf-8",
         **options: Any,
     ) -> None:
-        self._open: Callable[..., DataFile] = partial(DataFile, path, format="jsonl", **options)
+        self._open: Callable[..., JsonBatches] = partial(JsonBatches, path, **options)
         file = self._open(stream=stream)
         self.name, self.once = file.name, file.once
         self._first_keys = file.first_keys
-        self._kept: DataFile | None = file if file.once else None
+        self._kept: JsonBatches | None = file if file.once else None
         self._columns: dict[str, SourceColumn] | None = None
         self._mixed, self._left_out = set(mixed), frozenset(left_out)
 
@@ -70,7 +75,7 @@ class JsonLines(TextFile):
             raise self._gone()
         file = self._open()
         kinds: dict[str, Kind | None] = dict.fromkeys(self._mixed, "number or text")
-        batches = file.batches(kinds, lambda name: name not in self._left_out)
+        batches = file.read(kinds, lambda name: name not in self._left_out)
         found = columns_of(next(batches).table.schema)
         del batches  # which closes the file
         return {name: found.get(name, SourceColumn(name, None, "text")) for name in file.columns}
@@ -96,7 +101,7 @@ class JsonLines(TextFile):
             return name not in self._left_out and (asked is None or name in asked)
 
         try:
-            for batch in file.batches(kinds, wanted):
+            for batch in file.read(kinds, wanted):
                 read = partial(arrow.read, batch.table)
                 yield Part(read, self.name, False, file.where, batch.done)
         except Misfit as misfit:

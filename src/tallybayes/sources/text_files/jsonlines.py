@@ -13,7 +13,7 @@ from tallybayes.errors import SourceError, listed
 from tallybayes.sources.opening.stream import Stream
 from tallybayes.sources.text_files.batch import Batch
 
-__all__ = ["batches", "first_keys"]
+__all__ = ["batches", "first_keys", "lines_of_rows"]
 
 HINT = ": turn the array into lines (jq -c '.[]')"
 
@@ -69,6 +69,11 @@ def _rows(path: str, stream: Stream) -> Iterator[tuple[int, int, dict[str, Any]]
             hint = HINT if isinstance(row, list) else ": each line has to be one"
             raise SourceError(f"{path}, line {number} is not a JSON object{hint}")
         yield number, len(line), row
+
+
+def lines_of_rows(path: str, stream: Stream) -> Iterator[int]:
+    """The line of each row, from 1."""
+    return (line for line, _, _ in _rows(path, stream))
 
 
 def batches(

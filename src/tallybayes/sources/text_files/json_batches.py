@@ -1,0 +1,144 @@
+"""JSON lines as batches of columns whose kinds do not change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pyarrow as pa
+
+from tallybayes.errors import SourceError
+from tallybayes.sources.opening.foreign import need_readable
+from tallybayes.sources.opening.sniffing import need_text
+from tallybayes.sources.opening.stream import Stream, read_once
+from tallybayes.sources.text_files import jsonlines
+from tallybayes.sources.text_files.batch import Batch
+from tallybayes.sources.text_files.cells import (
+    MISSING,
+    Kind,
+    Misfit,
+    Spelling,
+    cells,
+    first_infinite,
+    settled,
+)
+
+__all__ = ["JsonBatches"]
+
+BLOCK = 1 << 20  # bytes that are parsed at a time
+
+
+class JsonBatches:
+    """One input.
+
+    Parameters
+    ----------
+    path : str
+        "-" is standard input, which can be read once, as pipes can.
+    missing : tuple of str
+        Strings that are missing values.
+    missing_of : dict
+        More strings that are missing values, by column.
+    block : int
+        Bytes of a batch.
+    stream : Stream, optional
+        The file, where it has been opened already.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        missing: tuple[str, ...] = MISSING,
+        missing_of: dict[str, tuple[str, ...]] | None = None,
+        block: int = BLOCK,
+        stream: Stream | None = None,
+    ) -> None:
+        self.path, self.block = path, block
+        self.name = "standard input" if path == "-" else path
+        self.once = read_once(path)
+        self.columns: list[str] = []
+        """The names of all columns of the batch read last."""
+        self.spelling = Spelling(missing, missing_of=missing_of or {})
+        self._stream: Stream | None = Stream(path) if stream is None else stream
+        try:
+            head = self._stream.head
+            need_readable(self.name, head)
+            need_text(self.name, head)
+            self.first_keys = jsonlines.first_keys(head)
+        except BaseException:
+            self._stream.close()
+            raise
+        if not self.once:  # it is opened again to be read
+            self._stream.close()
+            self._stream = None
+
+    def _raw(self, wanted: Callable[[str], bool]) -> Iterator[Batch]:
+        """The batches as the file has them; only columns that are wanted have values."""
+        stream, self._stream = self._stream or Stream(self.path), None
+        try:
+            yield from jsonlines.batches(self.name, stream, self.block, wanted)
+        finally:
+            stream.close()
+
+    def read(
+        self,
+        kinds: dict[str, Kind | None],
+        wanted: Callable[[str], bool] = lambda _: True,
+    ) -> Iterator[Batch]:
+        """Batches whose columns are float64, timestamps, levels, structs of a number and a level,
+        or (nothing known yet) null.
+
+        Parameters
+        ----------
+        kinds : dict
+            The kind of each column. Where it is None or not given, the first batch with a value
+            decides, and is entered here.
+        wanted : callable
+            Says whether a column is read.
+
+        Raises
+        ------
+        Misfit
+            For a cell that is not of its column's kind; `row` is one of the file.
+        SourceError
+            For a file that cannot be read.
+        """
+        rows = 0
+        for batch in self._raw(wanted):
+            columns = {}
+            self.columns = batch.table.column_names
+            for name in filter(wanted, batch.table.column_names):
+                column = batch.table.column(name).combine_chunks()
+                if isinstance(column, pa.ChunkedArray):
+                    column = pa.concat_arrays(column.chunks)
+                spelling = self.spelling.of(name)
+                try:
+                    kinds[name] = settled(column, kinds.get(name), spelling)
+                    columns[name] = cells(column, kinds[name], name, spelling)
+                except Misfit as misfit:
+                    misfit.row += batch.first
+                    raise
+                infinite = first_infinite(columns[name])
+                if infinite is not None:
+                    raise SourceError(
+                        f"{self.name}, {self.where(batch.first + infinite)}: column {name!r} is "
+                        "infinite: give a finite number, or leave it empty (on the command line, "
+                        "--null inf reads it as missing)"
+                    )
+            rows += batch.n_rows
+            yield replace(batch, table=pa.table(columns))
+        if not rows:
+            raise SourceError(f"{self.name} has no rows")
+
+    def where(self, row: int) -> str:
+        """A row (from 0) as people find it: its line, where the file can be read again."""
+        if not self.once:
+            stream = Stream(self.path)
+            try:
+                for i, line in enumerate(jsonlines.lines_of_rows(self.name, stream)):
+                    if i == row:
+                        return f"line {line:,}"
+            finally:
+                stream.close()
+        return f"row {row:,}"
