@@ -53,7 +53,7 @@ def test_packed_files_are_read_by_their_first_bytes(tmp_path, packing):
     assert collected(tmp_path / f"t.csv.{packing}") == EXPECTED
     assert collected(tmp_path / f"t.JSONL.{packing}") == EXPECTED
     assert collected(tmp_path / "t") == EXPECTED  # files that are packed one after the other
-    assert len(source_of(tmp_path)._sources) == 2  # the folder's, whose names say what they are
+    assert len(source_of(tmp_path).sources) == 2  # the folder's, whose names say what they are
 
 
 @pytest.mark.parametrize("packing", PACKERS)
