@@ -127,7 +127,7 @@ def need_rows_and_labels(n_rows: float, missing: float, target: str) -> None:
     if missing:
         raise ValueError(
             f"{missing:g} rows of the evidence have no label in the target column {target!r}: fill "
-            "them, or leave them out with where="
+            "them, or leave those rows out (of LazyNaiveBayes by where=)"
         )
 
 

@@ -120,6 +120,20 @@ def test_a_table_or_query_of_a_database(run, whole, parts):
     assert "'nothing'" in run("fit", "w.duckdb", "--table", "nothing", *FIT, "x.tally", code=1).line
 
 
+def test_a_table_of_postgresql(run, whole, postgres_server, postgres_url):
+    postgres_server.execute("CREATE TABLE t (x int, job text, y text)", postgres_url)
+    rows = ((i % 7, f"j{i % 3}", "ab"[i % 2 if i % 5 else 0]) for i in range(120))
+    values = ", ".join(f"({x}, '{job}', '{y}')" for x, job, y in rows)
+    postgres_server.execute(f"INSERT INTO t VALUES {values}", postgres_url)
+    run("fit", postgres_url, "--table", "t", *FIT, "m.tally")
+    assert load("m.tally") == whole
+    alone = run("predict", "all.tally", "all.csv").out
+    assert run("predict", "m.tally", postgres_url, "--sql", "SELECT x, job FROM t").out == alone
+    line = run("fit", postgres_url, "--table", "nothing", *FIT, "x.tally", code=1).line
+    assert "nothing" in line
+    assert "--table NAME" in run("fit", postgres_url, *FIT, "x.tally", code=2).line
+
+
 def test_key_columns_stand_beside_predictions(run, whole, parts):
     lines = ["id,x,job,word", *(f'{i:03},{i % 7},j{i % 3},"a,{i}"' for i in range(9))]
     (parts / "new.csv").write_text("\n".join(lines))
