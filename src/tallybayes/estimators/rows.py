@@ -11,12 +11,15 @@ from sklearn.utils import _safe_indexing
 
 from tallybayes.estimators.array_api import as_numpy
 from tallybayes.estimators.labels import codes_of, label_array
+from tallybayes.tables import Table
 
 __all__ = ["labels_of_rows", "places_of_labels", "rows_of", "unfitted"]
 
 
 def rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
-    """The rows of a frame, an array, a sparse matrix or a list, by their numbers."""
+    """The rows of a frame, a table, an array, a sparse matrix or a list, by their numbers."""
+    if isinstance(X, Table):
+        return X.take(rows)
     return _safe_indexing(as_numpy(X), rows)
 
 
