@@ -184,7 +184,7 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="'maybe' is not a class"):
         draw(model, label="maybe")
     for most in (0, -3, 2.0, False):
-        with pytest.raises(ValueError, match="number of terms above 0"):
+        with pytest.raises(ValueError, match="most is a whole number above 0"):
             draw(model, most=most)
     with pytest.raises(ValueError, match="one class"):
         draw(GaussianNB().fit(X, ["a"] * len(X)), X)

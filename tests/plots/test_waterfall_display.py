@@ -206,7 +206,7 @@ def test_what_is_refused():
     with pytest.raises(IndexError, match=r"3 rows.*no row 3"):
         model.explain(frame.iloc[:3]).plot(row=3)
     for most in (0, -1, 1.5, True):
-        with pytest.raises(ValueError, match="number of terms above 0"):
+        with pytest.raises(ValueError, match="most is a whole number above 0"):
             draw(model, frame.iloc[[0]], most=most)
     alone = NaiveBayes().fit(frame[["size"]], ["a"] * len(frame))
     with pytest.raises(ValueError, match="one class"):

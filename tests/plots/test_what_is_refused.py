@@ -17,11 +17,16 @@ from tallybayes.plots import (
     ClassConditionalDisplay,
     DecisionRegionDisplay,
     JointPlot,
+    LearningCurveDisplay,
+    MissingDisplay,
     NomogramDisplay,
     PairPlot,
     PosteriorDisplay,
     PriorDisplay,
+    TermDisplay,
+    TopTermsDisplay,
     WaterfallDisplay,
+    WeightsDisplay,
 )
 
 CALLS = {
@@ -32,6 +37,11 @@ CALLS = {
     "joint": lambda model: JointPlot.from_estimator(model, X, Y),
     "posterior": lambda model: PosteriorDisplay.from_estimator(model, 0),
     "nomogram": lambda model: NomogramDisplay.from_estimator(model, X),
+    "weights": lambda model: WeightsDisplay.from_estimator(model),
+    "top terms": lambda model: TopTermsDisplay.from_estimator(model),
+    "term": lambda model: TermDisplay.from_estimator(model, "hue"),
+    "missing": lambda model: MissingDisplay.from_estimator(model),
+    "learning curve": lambda model: LearningCurveDisplay.from_estimator(model, X, Y),
     "waterfall": lambda model: WaterfallDisplay.from_estimator(model, X.iloc[[0]]),
 }
 

@@ -17,33 +17,48 @@ _HOME = {
     "ClassConditionalDisplay": "tallybayes.plots.class_conditional",
     "DecisionRegionDisplay": "tallybayes.plots.decision_region",
     "JointPlot": "tallybayes.plots.joint",
+    "LearningCurveDisplay": "tallybayes.plots.learning_curve",
+    "MissingDisplay": "tallybayes.plots.missing",
     "NomogramDisplay": "tallybayes.plots.nomogram",
     "PairPlot": "tallybayes.plots.pair",
     "PosteriorDisplay": "tallybayes.plots.posterior",
     "PriorDisplay": "tallybayes.plots.prior",
+    "TermDisplay": "tallybayes.plots.term",
+    "TopTermsDisplay": "tallybayes.plots.top_terms",
     "WaterfallDisplay": "tallybayes.plots.waterfall",
+    "WeightsDisplay": "tallybayes.plots.weights",
 }
 
 __all__ = [
     "ClassConditionalDisplay",
     "DecisionRegionDisplay",
     "JointPlot",
+    "LearningCurveDisplay",
+    "MissingDisplay",
     "NomogramDisplay",
     "PairPlot",
     "PosteriorDisplay",
     "PriorDisplay",
+    "TermDisplay",
+    "TopTermsDisplay",
     "WaterfallDisplay",
+    "WeightsDisplay",
 ]
 
 if TYPE_CHECKING:
     from tallybayes.plots.class_conditional import ClassConditionalDisplay
     from tallybayes.plots.decision_region import DecisionRegionDisplay
     from tallybayes.plots.joint import JointPlot
+    from tallybayes.plots.learning_curve import LearningCurveDisplay
+    from tallybayes.plots.missing import MissingDisplay
     from tallybayes.plots.nomogram import NomogramDisplay
     from tallybayes.plots.pair import PairPlot
     from tallybayes.plots.posterior import PosteriorDisplay
     from tallybayes.plots.prior import PriorDisplay
+    from tallybayes.plots.term import TermDisplay
+    from tallybayes.plots.top_terms import TopTermsDisplay
     from tallybayes.plots.waterfall import WaterfallDisplay
+    from tallybayes.plots.weights import WeightsDisplay
 
 
 def __getattr__(name: str) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.plots.asking import need_fitted, two_classes
+from tallybayes.plots.bars import need_count
 from tallybayes.plots.fonts import drawable
 from tallybayes.plots.libraries import library
 from tallybayes.plots.points import TermValues, probabilities_of, term_values
@@ -112,8 +113,7 @@ class NomogramDisplay:
         ValueError
             If `most` is not a whole number above 0, or `ax` has no place in a grid.
         """
-        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-            raise ValueError(f"most is a whole number of terms above 0, got {most!r}")
+        need_count("most", most)
         finite = [np.abs(t.nats[np.isfinite(t.nats)]).max(initial=0.0) for t in self.terms]
         reach = max(finite, default=0.0)
         self.points_a_nat_ = LARGEST / reach if reach > 0.0 else 1.0

@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from tallybayes.inspection.documents import DocumentExplanation
 from tallybayes.inspection.explanation import Explanation
 from tallybayes.plots.asking import need_classifier, two_classes
+from tallybayes.plots.bars import need_count
 from tallybayes.plots.style import drawable_ticks, looks_of, name_axis, need_axes, plain, put_title
 from tallybayes.reporting.rows import steps_of
 from tallybayes.reporting.subjects.find import subject_of
@@ -116,8 +117,7 @@ class WaterfallDisplay:
         ValueError
             If `most` is not a whole number above 0.
         """
-        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-            raise ValueError(f"most is a whole number of terms above 0, got {most!r}")
+        need_count("most", most)
         self.steps_, self.rest_, n_rest = steps_of(self.contributions, self.terms, most)
         names = ["class prior", *(_said(s.name, s.value) for s in self.steps_)]
         nats = [self.base, *(s.nats for s in self.steps_)]
