@@ -23,6 +23,7 @@ _HOME = {
     "PairPlot": "tallybayes.plots.pair",
     "PosteriorDisplay": "tallybayes.plots.posterior",
     "PriorDisplay": "tallybayes.plots.prior",
+    "ReliabilityDisplay": "tallybayes.plots.reliability",
     "TermDisplay": "tallybayes.plots.term",
     "TopTermsDisplay": "tallybayes.plots.top_terms",
     "WaterfallDisplay": "tallybayes.plots.waterfall",
@@ -39,6 +40,7 @@ __all__ = [
     "PairPlot",
     "PosteriorDisplay",
     "PriorDisplay",
+    "ReliabilityDisplay",
     "TermDisplay",
     "TopTermsDisplay",
     "WaterfallDisplay",
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from tallybayes.plots.pair import PairPlot
     from tallybayes.plots.posterior import PosteriorDisplay
     from tallybayes.plots.prior import PriorDisplay
+    from tallybayes.plots.reliability import ReliabilityDisplay
     from tallybayes.plots.term import TermDisplay
     from tallybayes.plots.top_terms import TopTermsDisplay
     from tallybayes.plots.waterfall import WaterfallDisplay
