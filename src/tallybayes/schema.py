@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.labels import joined_labels
+from tallybayes.readable import html_table, plain
 
 __all__ = ["Columns", "Kind", "Schema", "SomeLevels"]
+
+SHOWN = 10
+"""Groups, columns and classes that a notebook lists."""
 
 Kind = Literal["levels", "sums", "moments", "grid", "cross", "terms"]
 
@@ -238,6 +242,21 @@ class Schema:
     classes: NDArray[Any]
     groups: tuple[Columns, ...]
     by_name: bool = False
+
+    def _repr_html_(self) -> str:
+        """The groups of columns as a table."""
+        lines = [
+            (g.kind, g.n_features, ", ".join((g.names or ())[:SHOWN])) for g in self.groups[:SHOWN]
+        ]
+        more = len(self.groups) - SHOWN
+        labels = ", ".join(plain(label) for label in self.classes[:SHOWN].tolist())
+        said = f"… and {more:,} more groups; " if more > 0 else ""
+        said += f"{len(self.classes):,} classes: {labels}"
+        return html_table(
+            ["kind", "columns", "names"],
+            lines,
+            said + (", …" if len(self.classes) > SHOWN else ""),
+        )
 
     def join(self, other: Schema) -> Schema:
         """The schema that holds both; classes are joined by label."""

@@ -19,6 +19,7 @@ from tallybayes import scoring
 from tallybayes.estimators.array_api import like
 from tallybayes.estimators.labels import codes_of, labels_and_codes, read_labels, read_weights
 from tallybayes.estimators.locked_learning import LOCK
+from tallybayes.estimators.notebook import ShownInNotebooks
 from tallybayes.families import ClassPrior
 from tallybayes.inspection.small_weights import warn_of_light_rows
 from tallybayes.leaving_out import posterior_without
@@ -109,7 +110,7 @@ def _in_order(given: Mapping[Any, float], classes: NDArray[Any], name: str) -> l
     return [given[label] for label in labels]
 
 
-class TallyClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TallyClassifier(ShownInNotebooks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base class of the naive Bayes classifiers. Not for direct use."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

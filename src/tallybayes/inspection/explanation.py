@@ -14,6 +14,7 @@ from tallybayes.inspection.documents import DocumentExplanation, explained, wate
 from tallybayes.inspection.frames import frame
 from tallybayes.models.columns.text_terms import TextTerms
 from tallybayes.models.table import TableModel
+from tallybayes.readable import html_table
 from tallybayes.tables import Table
 from tallybayes.tables.columns import values_of
 
@@ -138,6 +139,21 @@ class Explanation:
         """A readable table of the first row, at most :data:`SHOWN` columns and
         :data:`SHOWN_CLASSES` classes: the columns that separate the classes most, and the most
         probable classes, first."""
+        names, lines, hidden = self._table_of_first()
+        text = _laid_out(names, lines)
+        return f"{text}\n{hidden}" if hidden else text
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The table of the first row in a notebook."""
+        names, lines, hidden = self._table_of_first()
+        head, *rest = [(name, *line) for name, line in zip(names, lines, strict=True)]
+        return html_table(head, rest, hidden)
+
+    def _table_of_first(self) -> tuple[list[str], list[list[str]], str]:
+        """What is printed of the first row: the names of the lines, the lines with a cell for each
+        class, the labels first, and how many classes are not shown."""
         n_classes = len(self.base)
         share = self.contributions[0] if len(self.contributions) else np.zeros((n_classes, 0))
         proba = self.probabilities[0] if len(self.probabilities) else np.exp(self.base)
@@ -161,11 +177,9 @@ class Explanation:
         cells.append([f"{100.0 * p:.1f} %" for p in proba[shown]])
         labels = [_cut(str(label)) for label in self.classes[shown].tolist()]
         left = ["nats", *(name for name, _ in lines), "probability"]
-        text = _laid_out(left, [labels, *cells])
         hidden = n_classes - len(shown)
-        return text + (f"\n{hidden} less probable classes are not shown" if hidden else "")
-
-    __repr__ = __str__
+        said = f"{hidden} less probable classes are not shown" if hidden else ""
+        return left, [labels, *cells], said
 
     def _terms_shown(self, column: str) -> list[tuple[str, Array]]:
         """The terms of the first row's text that separate the classes most, and the rest."""

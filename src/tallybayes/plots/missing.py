@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.plots.asking import need_fitted
 from tallybayes.plots.bars import bars_from_above, need_count
-from tallybayes.plots.style import RIGHT, legend, looks_of, name_axis, plain
+from tallybayes.plots.style import RIGHT, legend, looks_of, name_axis
+from tallybayes.readable import plain
 from tallybayes.reporting.subjects.find import subject_of
 
 __all__ = ["MissingDisplay"]

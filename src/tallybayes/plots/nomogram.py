@@ -14,7 +14,8 @@ from tallybayes.plots.bars import need_count
 from tallybayes.plots.fonts import drawable
 from tallybayes.plots.libraries import library
 from tallybayes.plots.points import TermValues, probabilities_of, term_values
-from tallybayes.plots.style import axes_grid, drawable_ticks, looks_of, plain, put_title
+from tallybayes.plots.style import axes_grid, drawable_ticks, looks_of, put_title
+from tallybayes.readable import plain
 from tallybayes.reporting.subjects.find import subject_of
 
 __all__ = ["NomogramDisplay"]

@@ -12,7 +12,8 @@ from scipy.special import log_softmax
 from tallybayes.estimators.rows import labels_of_rows
 from tallybayes.plots.asking import need_classifier
 from tallybayes.plots.rows import class_codes
-from tallybayes.plots.style import legend, looks_of, name_axis, need_axes, plain
+from tallybayes.plots.style import legend, looks_of, name_axis, need_axes
+from tallybayes.readable import plain
 from tallybayes.reporting.measures.curves import Reliability, reliability
 from tallybayes.reporting.measures.figures import Predictions
 

@@ -19,7 +19,6 @@ __all__ = [
     "name_axis",
     "name_ticks",
     "need_axes",
-    "plain",
     "put_title",
     "right_if_wide",
     "shortened",
@@ -130,16 +129,6 @@ def shortened(names: Sequence[Any]) -> list[str]:
     if len(set(short)) < len(set(strings)):
         short = [_cut(text, LONGEST // 2, LONGEST // 2) for text in strings]
     return short
-
-
-def plain(value: Any, most: int = LONGEST) -> str:
-    """A name or value in one line of no more than `most` letters and "…": blanks stand in quotes,
-    and characters that are not printed, or turn the line around, are written as escapes."""
-    text = str(value)
-    if not text.strip():
-        text = repr(text)
-    text = _cut(text, most, 0)
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def _cut(text: str, first: int, last: int) -> str:

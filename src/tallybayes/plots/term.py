@@ -18,9 +18,9 @@ from tallybayes.plots.style import (
     looks_of,
     name_axis,
     need_axes,
-    plain,
     put_title,
 )
+from tallybayes.readable import plain
 from tallybayes.reporting.columns import LARGEST, against_others
 from tallybayes.reporting.form.of_weighted import form_of_weighted
 from tallybayes.reporting.form.terms import CellTerm, PairTerm

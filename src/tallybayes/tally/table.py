@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes.errors import IncompatibleTallies, NegativeTally
 from tallybayes.labels import places_among
+from tallybayes.readable import html_table
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally.base import NOTHING, RESIDUE, Tally
 from tallybayes.tally.classes import ClassCounts
@@ -22,6 +23,8 @@ from tallybayes.tally.sums import FeatureSums
 from tallybayes.tally.text import TextCounts
 
 __all__ = ["TableTally", "zero_tally"]
+
+SHOWN = 10  # classes that a notebook lists
 
 
 def zero_tally(columns: Columns, n_classes: int) -> Tally:
@@ -137,6 +140,16 @@ class TableTally:
         classes = f"{n_classes} class" + ("es" if n_classes != 1 else "")
         rows = f"{self.classes.count.sum():g} rows of {classes}"
         return f"TableTally({rows}{': ' if counted else ''}{counted})"
+
+    def _repr_html_(self) -> str:
+        """The classes with their rows as a table, and what was counted in a line."""
+        rows = self.classes.count
+        order = np.argsort(-rows, kind="stable")[:SHOWN].tolist()
+        labels = self.schema.classes.tolist()
+        more = len(rows) - SHOWN
+        said = f"… and {more:,} more classes; " if more > 0 else ""
+        lines = [(labels[k], f"{rows[k]:,.10g}") for k in order]
+        return html_table(["class", "rows"], lines, said + repr(self))
 
     def copy(self) -> TableTally:
         return self._with([part.copy() for part in self.parts])

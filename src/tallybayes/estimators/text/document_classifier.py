@@ -13,6 +13,7 @@ from sklearn.utils import Tags
 from tallybayes.errors import StaleWarning, warn_user
 from tallybayes.estimators.labels import codes_of
 from tallybayes.estimators.locked_learning import LOCK
+from tallybayes.estimators.notebook import ShownInNotebooks
 from tallybayes.estimators.reported import Reported
 from tallybayes.estimators.text.counter import DocumentCounter
 from tallybayes.estimators.text.given_documents import (
@@ -33,7 +34,7 @@ __all__ = ["DocumentClassifier"]
 Array = NDArray[np.float64]
 
 
-class DocumentClassifier(Reported, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Base class of classifiers of documents. Not for direct use."""
 
     _counter: DocumentCounter
