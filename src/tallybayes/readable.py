@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from itertools import pairwise
 from typing import Any
 
-__all__ = ["html_table", "plain"]
+__all__ = ["html_table", "plain", "shaded"]
 
 LONGEST = 24  # letters of a name in a picture
 WIDEST = 60  # letters of a cell
+PASSAGE = 4_000  # letters of a passage
+FOR, AGAINST = "1,115,178", "222,143,5"  # seaborn's "colorblind" blue and orange, as in pictures
 CELL = "text-align:left;padding:2px 12px 2px 0"
 
 
@@ -47,3 +50,39 @@ def _cell(value: Any) -> str:
 def _text(value: Any, most: int = WIDEST) -> str:
     """Escaped text; letters that run from right to left turn nothing around them."""
     return f"<bdi>{escape(plain(value, most))}</bdi>" if str(value) else ""
+
+
+def shaded(passage: str, spans: Sequence[tuple[int, int, float]]) -> str:
+    """A passage as HTML in which spans are shaded: blue where they add, orange where they take
+    away, the stronger the more. Where spans overlap their values are added.
+
+    Parameters
+    ----------
+    passage : str
+        Its first 4,000 letters are shown.
+    spans : sequence of (begin, end, value)
+    """
+    shown = passage[:PASSAGE]
+    ends = {min(at, len(shown)) for begin, end, _ in spans for at in (begin, end)}
+    pieces = list(pairwise(sorted({0, len(shown), *ends})))
+    of_letters = [0.0] * len(shown)
+    for begin, end, value in spans:
+        for at in range(begin, min(end, len(shown))):
+            of_letters[at] += value
+    values = [of_letters[begin] for begin, _ in pieces]
+    most = max(map(abs, values), default=0.0)
+    html = "".join(
+        _piece(shown[begin:end], value, most)
+        for (begin, end), value in zip(pieces, values, strict=True)
+    )
+    return f'<p style="white-space:pre-wrap">{html}{"…" if len(passage) > PASSAGE else ""}</p>'
+
+
+def _piece(text: str, value: float, most: float) -> str:
+    """A piece of a passage; lines and tabs stay, other characters that are not printed do not."""
+    said = "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
+    if not value or not most:
+        return escape(said)
+    colour, share = FOR if value > 0.0 else AGAINST, 0.15 + 0.6 * abs(value) / most
+    style = f"background:rgba({colour},{share:.2f});color:inherit"
+    return f'<mark style="{style}" title="{value:+.3f} nats">{escape(said)}</mark>'

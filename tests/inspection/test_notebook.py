@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from plots.cases import table, table_model, wine
 from plots.hostile import HOSTILE
 from tallybayes import NaiveBayes
-from tallybayes.readable import html_table, plain
+from tallybayes.readable import html_table, plain, shaded
 from tallybayes.text import TextNB
 
 
@@ -147,6 +149,60 @@ def test_a_schema_and_a_tally():
     ]
     assert "… and 2 more groups; " in tally.schema._repr_html_()
     assert "2 classes: no, yes" in tally.schema._repr_html_()
+
+
+MAILS = ["cheap money now", "money\nmoney <b>cheap</b>", "meeting at noon", "lunch at noon"] * 4
+
+
+def marks(html):
+    """The shaded pieces of a passage, with their nats."""
+    found = re.findall(r'<mark style="[^"]*" title="([^"]*) nats">(.*?)</mark>', html, re.S)
+    return [(unescape(text), float(nats)) for nats, text in found]
+
+
+def test_a_document_is_shaded():
+    model = TextNB().fit(MAILS, ["spam", "spam", "ham", "ham"] * 4)
+    explained = model.explain_one("<b>cheap</b> meeting, $5\n<script>x</script>")
+    html = explained._repr_html_()
+    assert Parsed(html).tags <= OURS | {"mark"}
+    passage = html[html.index("<p ") : html.index("</p>")]
+    text = unescape(re.sub("<[^>]*>", "", passage))
+    assert text == explained.document
+    spans = explained.spans()
+    assert spans
+    sums = [sum(v for a, b, v in spans if a <= i < b) for i in range(len(text))]
+    place = 0
+    for piece, nats in marks(html):
+        place = text.index(piece, place)
+        np.testing.assert_allclose(sums[place : place + len(piece)], nats, atol=5.1e-4)
+        place += len(piece)
+    assert {text for text, _ in marks(html)} >= {"meeting"}
+    shown = [(row[0], float(row[1])) for row in Parsed(html).rows[2:]]
+    assert [term for term, _ in shown] == [plain(t, 60) for t in explained.terms[:10]]
+    np.testing.assert_allclose([v for _, v in shown], explained.for_label[:10], atol=5.1e-4)
+    percent = f"{100 * explained.probabilities.max():.1f} %"
+    assert Parsed(html).rows[0] == [explained.label, percent]
+
+
+@given(
+    st.text(max_size=40),
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.floats(-9, 9)), max_size=5),
+)
+def test_shading_keeps_the_passage_and_adds_overlaps(text, spans):
+    spans = [(min(a, b), max(a, b), v) for a, b, v in spans]
+    html = shaded(text, spans)
+    printed = "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
+    assert unescape(re.sub("<[^>]*>", "", html)) == printed
+    if text.isprintable():
+        total = sum(len(piece) * nats for piece, nats in marks(html))
+        expected = sum(v * (min(b, len(text)) - min(a, len(text))) for a, b, v in spans)
+        assert total == pytest.approx(expected, abs=0.03)
+
+
+def test_a_long_passage_is_cut():
+    html = shaded("x" * 10_000, [(0, 9_000, 1.0)])
+    assert marks(html) == [("x" * 4_000, 1.0)]
+    assert html.endswith("…</p>")
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from scipy.special import log_softmax
 
 from tallybayes.models.columns.text_terms import TextTerms
 from tallybayes.models.documents.contract import TextModel
+from tallybayes.readable import html_table, shaded
 from tallybayes.tokens.rows import Documents
 
 __all__ = [
@@ -104,6 +105,17 @@ class DocumentExplanation:
             Drawn.
         """
         return waterfall_of(self, ax=ax, **options)
+
+    def _repr_html_(self) -> str:
+        """The document with its terms shaded, and the terms as a table."""
+        label, proba = self.label, self.probabilities[self._best]
+        values = self.for_label.tolist()
+        lines = [(term, f"{value:+.3f}") for term, value in zip(self.terms, values, strict=True)]
+        hidden = len(lines) - SHOWN
+        more = f"… and {hidden:,} more terms" if hidden > 0 else ""
+        table = html_table(["term", "nats"], lines[:SHOWN], more)
+        head = html_table([label, f"{100.0 * proba:.1f} %"], [])
+        return head + shaded(self.document, self.spans()) + table
 
     def __str__(self) -> str:
         lines = [f"{self.label}: {100.0 * self.probabilities[self._best]:.1f} %"]
