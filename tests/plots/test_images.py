@@ -14,15 +14,17 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from plots.cases import WINE, X, Y, table_model, wine
+from plots.cases import WINE, X, Y, table, table_model, wine
 from tallybayes.families import Beta
 from tallybayes.plots import (
     ClassConditionalDisplay,
     DecisionRegionDisplay,
     JointPlot,
+    NomogramDisplay,
     PairPlot,
     PosteriorDisplay,
     PriorDisplay,
+    WaterfallDisplay,
 )
 
 BASELINES = Path(__file__).with_name("baselines")
@@ -49,6 +51,8 @@ PICTURES = {
     "regions": lambda: DecisionRegionDisplay.from_estimator(wine(), X=X, y=Y),
     "pairs": lambda: PairPlot.from_predictions(WINE.data, Y, columns=["alcohol", "hue", "ash"]),
     "joint": lambda: JointPlot.from_estimator(wine(), X, Y),
+    "waterfall": lambda: WaterfallDisplay.from_estimator(table_model()[0], table()[0].iloc[[20]]),
+    "nomogram": lambda: NomogramDisplay.from_estimator(table_model()[0]),
     "posterior": lambda: PosteriorDisplay.from_counts(Beta.from_mode(0.5, 4), (3, 7)),
 }
 

@@ -122,7 +122,7 @@ def test_arrays_show_the_values_of_rows():
         np.testing.assert_allclose(shown[:, None] - shown, apart, atol=1e-3)
     total = np.array([-1.0, 0.0, 2.0])
     np.testing.assert_allclose(display.probability(total), expit(total))
-    assert names(display.totals_ax_)[1] == "P(class_2 | class_2 or class_0)"
+    assert names(display.totals_ax_)[1] == "P(class_2)\namong the two"
     with pytest.raises(ValueError, match=r"GaussianNB holds no values.*give X"):
         draw(model)
 
@@ -149,6 +149,31 @@ def test_terms_with_most_points_come_first_and_the_rest_are_counted():
     assert said(display.ax_)[-1] == "2 more terms, with fewer points"
     whole = draw(fitted("plain"))
     np.testing.assert_allclose(display.totals_ax_.get_xlim(), whole.totals_ax_.get_xlim())
+
+
+def test_levels_beyond_those_that_are_listed_are_left_out():
+    rng = np.random.default_rng(1)
+    drawn = np.minimum(rng.geometric(0.12, 900), 30)
+    levels = np.array([f"l{i:02}" for i in drawn])
+    y = np.where(rng.random(900) < 0.3 + 0.4 * (levels < "l05"), "yes", "no")
+    frame = pd.DataFrame({"level": levels})
+    model = NaiveBayes().fit(frame, y)
+    [term] = draw(model).terms
+    count = frame.level.value_counts()
+    assert count[term.values].tolist() == count.sort_values(ascending=False).tolist()[:23]
+    assert len(set(term.values)) == 23 < len(count)
+    joint = model.predict_joint_log_proba(pd.DataFrame({"level": term.values}))
+    prior = model.class_log_prior_
+    np.testing.assert_allclose(term.nats, joint[:, 1] - joint[:, 0] - prior[1] + prior[0])
+
+
+def test_words_do_not_overlap():
+    display = draw(fitted("plain"))
+    display.figure_.canvas.draw()
+    for ax in (display.ax_, display.totals_ax_):
+        boxes = [text.get_window_extent() for text in ax.texts]
+        apart = [not a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i]]
+        assert all(apart)
 
 
 def test_a_value_that_rules_a_class_out_stands_beyond_the_others():

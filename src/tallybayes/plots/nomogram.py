@@ -27,7 +27,8 @@ BEYOND = 1.15  # where a value that rules a class out stands, as a multiple of t
 WIDTH, TERM, RULERS = 8.2, 0.6, 1.5  # inches: the picture, a term, the rulers of the sum
 SMALL = 7.5  # font size of values
 LETTER = 0.075  # inches of a letter of that size
-INSIDE = 0.72  # the axes' share of the picture's width
+NAME = 0.09  # inches of a letter of a name on the left
+LEAST = 2.0  # inches of the axes
 PROBABILITIES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.001, 0.999, 0.2, 0.8, 0.3, 0.7, 0.05, 0.95, 0.4, 0.6)
 """Those that have a tick where there is room, the first ones first."""
 CERTAIN = 0.0005  # the ruler ends where a class has less
@@ -125,8 +126,11 @@ class NomogramDisplay:
         grid = axes_grid(ax, [1.0], [height, RULERS], (WIDTH, height + RULERS + 0.5))
         self.ax_, self.totals_ax_ = grid[:, 0]
         self.figure_ = self.ax_.figure
-        self._draw_terms(self.ax_)
-        self._draw_totals(self.totals_ax_)
+        names = [_name(term) for term in self.shown_]
+        below = ["total points", self._said_of_probability()]
+        inches = _inches(self.ax_, [*names, *below])
+        self._draw_terms(self.ax_, ["points", *names], inches)
+        self._draw_totals(self.totals_ax_, below, inches)
         put_title(self.ax_, f"{plain(self.label)} against {plain(self.against)}")
         return self
 
@@ -148,7 +152,13 @@ class NomogramDisplay:
         beyond = np.copysign(BEYOND * LARGEST, points)
         return np.where(np.isinf(points), beyond, points)
 
-    def _draw_terms(self, ax: Any) -> None:
+    def _said_of_probability(self) -> str:
+        among = "" if self.two else "\namong the two"
+        return f"P({plain(self.label)}){among}" + (
+            "" if self.calibrated else "\nbefore calibration"
+        )
+
+    def _draw_terms(self, ax: Any, names: list[str], inches: float) -> None:
         favour, against = (look.colour for look in looks_of(2))
         each = [self.points_of(term) for term in self.shown_]
         every = np.concatenate([np.zeros(1), *each])
@@ -166,14 +176,14 @@ class NomogramDisplay:
             self.dots_.append(
                 ax.scatter(points, np.full(len(points), i), s=16, c=colours, zorder=2)
             )
-            _label(ax, i, points, _words(term), 2.0 * room + high - low)
-        _finish(ax, ["points", *(_name(term) for term in self.shown_)])
+            _label(ax, i, points, _words(term), (2.0 * room + high - low) / inches)
+        _finish(ax, names)
         hidden = len(self.terms) - len(self.shown_)
         if hidden:
             said = f"{hidden} more terms, with fewer points" if hidden > 1 else "1 more term"
             ax.annotate(said, (1.0, 0.0), xycoords="axes fraction", ha="right", fontsize=SMALL)
 
-    def _draw_totals(self, ax: Any) -> None:
+    def _draw_totals(self, ax: Any, names: list[str], inches: float) -> None:
         ends = np.array([[p.min(), p.max()] for p in map(self.points_of, self.terms)] or [[-1, 1]])
         low, high = ends.sum(axis=0).tolist()
         if high <= low:
@@ -191,14 +201,12 @@ class NomogramDisplay:
         wanted = np.array([q for q in PROBABILITIES if p.min() <= q <= p.max()])
         places = np.interp(wanted, p, totals)
         words = [f"{q:g}" for q in wanted]
-        placed = _sides(places, words, range(len(words)), high - low + 2.0 * room, 1)
+        placed = _sides(places, words, range(len(words)), (high - low + 2.0 * room) / inches, 1)
         kept = sorted((i for i, _ in placed), key=lambda i: float(wanted[i]))
         self.probability_ticks_, places = wanted[kept], places[kept]
         said = [f"{q:g}" for q in self.probability_ticks_]
         self.probability_ = _ruler(ax, 1.0, places, said)
-        among = "" if self.two else f" | {plain(self.label)} or {plain(self.against)}"
-        before = "" if self.calibrated else "\nbefore calibration"
-        _finish(ax, ["total points", f"P({plain(self.label)}{among}){before}"])
+        _finish(ax, names)
 
     @classmethod
     def from_estimator(
@@ -286,18 +294,30 @@ def _ruler(ax: Any, y: float, at: Array, words: Sequence[str]) -> Any:
     return ax.plot(at, np.full(len(at), y), color="0.2", marker="|", markersize=8, linewidth=1)[0]
 
 
+def _inches(ax: Any, names: Sequence[str]) -> float:
+    """The width of axes beside names, about; the layout is made when the picture is drawn."""
+    share = library("matplotlib").rcParams["figure.subplot.right"]
+    share -= library("matplotlib").rcParams["figure.subplot.left"]
+    whole = ax.get_position().width / share * ax.figure.get_figwidth()
+    longest = max(_letters(line) for name in names for line in name.split("\n"))
+    return max(LEAST, float(whole) - 0.3 - NAME * longest)
+
+
+def _letters(text: str) -> int:
+    """How wide a text is, where Chinese characters are two letters."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
 def _width(text: str) -> float:
     """Inches of a small text, about."""
-    wide = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-    return LETTER * (wide + 1)
+    return LETTER * (_letters(text) + 1)
 
 
 def _sides(
-    at: Array, words: Sequence[str], order: Iterable[int], span: float, n_sides: int
+    at: Array, words: Sequence[str], order: Iterable[int], inch: float, n_sides: int
 ) -> list[tuple[int, int]]:
     """Which words are written and on which of some sides, each where nothing else is; those that
-    come first in `order` first."""
-    inch = span / (WIDTH * INSIDE)
+    come first in `order` first. An inch is so many points."""
     taken: list[list[tuple[float, float]]] = [[] for _ in range(n_sides)]
     found = []
     for i in order:
@@ -311,12 +331,12 @@ def _sides(
     return found
 
 
-def _label(ax: Any, y: float, at: Array, words: list[str], span: float) -> None:
+def _label(ax: Any, y: float, at: Array, words: list[str], inch: float) -> None:
     """Writes values above and below their dots, as many as there is room for."""
     said, families = drawable(words)
     order = np.argsort(at, kind="stable").tolist()
     ends = dict.fromkeys([*order[:1], *order[-1:], *order])
-    for i, side in _sides(at, words, ends, span, 2):
+    for i, side in _sides(at, words, ends, inch, 2):
         ax.annotate(
             said[i],
             (at[i], y),

@@ -106,7 +106,8 @@ def _of_column(form: Form, j: int, facts: ColumnFacts) -> tuple[list[str], Array
     """The values of a column and what each adds, (n_values, n_classes); levels that are shown
     together are left out."""
     numbers = [b.value for b in facts.bins if b.low is not None]
-    levels = [b.value for b in facts.bins if b.low is None and b.label and b.value is not None]
+    levels = [b.value for b in facts.bins if b.low is None and b.value is not None]
+    levels = levels[:-1] if facts.hidden_levels else levels
     missing = facts.bins[-1].value is None
     said = [text_of_days(x) if facts.dates else number_text(x) for x in numbers]
     scores = form.scores_of(j, np.array(numbers, dtype=np.float64), levels, missing)
