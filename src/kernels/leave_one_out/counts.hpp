@@ -349,6 +349,15 @@ int codes_without(const TypedMatrix<T>& x, const i64* start, const double* table
     });
 }
 
+// The largest of some scores where it is so far from 0 that a log prior would lose digits beside it;
+// else 0, which changes no bit.
+inline double far_from_zero(const double* scores, i64 n) {
+    constexpr double FAR = 1048576.0;
+    double top = NEVER;
+    for (i64 k = 0; k < n; ++k) top = scores[k] > top ? scores[k] : top;
+    return std::isfinite(top) && std::fabs(top) > FAR ? top : 0.0;
+}
+
 // ---- Bayes' rule ---------------------------------------------------------------------------------
 // Adds the class prior to scores (n, classes) and normalises them in place: log P(c) is other[c], and
 // own[i] in the class of row i, up to a term that all classes share. A row that every class rules
@@ -365,9 +374,10 @@ inline i64 posterior_without(double* scores, const Taken& taken, const double* o
                    for (i64 i = r0; i < r1; ++i) {
                        double* row = scores + i * K;
                        auto prior = [&](i64 k) { return k == taken.own[i] ? own[i] : other[k]; };
+                       const double far = far_from_zero(row, K);
                        double top = NEVER, total = 0.0;
                        for (i64 k = 0; k < K; ++k) {
-                           row[k] += prior(k);
+                           row[k] = (row[k] - far) + prior(k);
                            top = row[k] > top ? row[k] : top;
                        }
                        if (top == NEVER) {

@@ -23,8 +23,8 @@ from estimators.small_table import (
     refused,
     trained,
 )
-from tallybayes import NaiveBayes
-from tallybayes.families import Gaussian
+from tallybayes import NaiveBayes, leave_one_out
+from tallybayes.families import Gaussian, NormalInverseGamma
 
 RNG = np.random.default_rng(6)
 
@@ -139,3 +139,12 @@ def test_a_decimal_that_is_not_finite_is_a_gap_or_refused():
     assert model.tally_.groups[0].n[:, 0].tolist() == [1.0, 1.0]
     rows[1] = {"price": decimal.Decimal("-Infinity")}
     refused("row 1, column 'price' holds -inf", lambda: NaiveBayes().fit(rows, ["a", "a", "b"]))
+
+
+@pytest.mark.parametrize("value", [1e3, 1e6, 1e9, 1e12])
+def test_a_likelihood_far_from_zero_leaves_the_class_prior_its_digits(value):
+    """Without its only value a column says the same of both classes, however little it is."""
+    x, y = pd.DataFrame({"a": [value, *[np.nan] * 4]}), ["p", "p", "q", "q", "q"]
+    family = {"a": Gaussian(prior=NormalInverseGamma(0, 1, 2, 1))}
+    found = np.exp(leave_one_out(NaiveBayes(family).fit(x, y), x, y))[0]
+    assert found == pytest.approx(NaiveBayes(family).fit(x[1:], y[1:]).predict_proba(x[:1])[0])
