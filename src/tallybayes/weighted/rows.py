@@ -276,9 +276,14 @@ class LearningRows:
         """The fold of each row; see `twin_folds`. Rows are copies of each other only where equal
         ones are not to be expected, and where all rows of that content have one label."""
         keys = self.content()
-        single = self._alike_by_chance(keys) or self._of_several_labels(keys)
-        one_by_one = keys + salted(np.arange(self.n, dtype=np.uint64), salt)
-        keys = np.where(single, one_by_one, keys)
+        if self._alike_by_chance(keys):
+            alone = np.ones(self.n, dtype=bool)
+        else:
+            alone = self._of_several_labels(keys)
+        rows = np.flatnonzero(alone)
+        if rows.size:
+            keys = keys.copy()
+            keys[rows] += salted(rows.astype(np.uint64), salt)
         return twin_folds(keys, self.y, self.n_classes, folds, salt)
 
     def _of_several_labels(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
