@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from tallybayes.errors import SourceError
 from tallybayes.sources.arrow_types import columns_of, names_read
+from tallybayes.sources.batches.grouped import grouped
 from tallybayes.sources.contract import CELLS, Part, SourceColumn
 from tallybayes.sources.opening.faults import explained
 from tallybayes.sources.opening.places import arrow_place
-from tallybayes.sources.text_files.batch import grouped
 from tallybayes.tables import arrow
 
 __all__ = ["ArrowFile", "Batches", "parts_of"]

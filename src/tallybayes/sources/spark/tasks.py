@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from tallybayes.errors import SourceError
+from tallybayes.sources.batches.grouped import grouped
 from tallybayes.sources.contract import CELLS
 from tallybayes.sources.locating import located
-from tallybayes.sources.text_files.batch import grouped
 from tallybayes.tables import Table, arrow
 
 __all__ = ["ANSWERS", "FAN_IN", "Answer", "answers_in", "counted", "mapped", "merged", "scored"]

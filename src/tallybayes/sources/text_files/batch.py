@@ -1,14 +1,11 @@
-"""Some rows of a file, and many items with rows as fewer."""
+"""Some rows of a text file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-__all__ = ["Batch", "grouped"]
-
-T = TypeVar("T")
+__all__ = ["Batch"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,18 +29,3 @@ class Batch:
     def n_rows(self) -> int:
         """How many rows."""
         return int(self.table.num_rows)
-
-
-def grouped(items: Iterable[T], rows_of: Callable[[T], Any], cells: int) -> Iterator[list[T]]:
-    """Items in lists whose Arrow rows have at least so many cells, but for the last list."""
-    waiting: list[T] = []
-    held = 0
-    for item in items:
-        waiting.append(item)
-        rows = rows_of(item)
-        held += rows.num_rows * max(1, rows.num_columns)
-        if held >= cells:
-            yield waiting
-            waiting, held = [], 0
-    if waiting:
-        yield waiting

@@ -89,6 +89,7 @@ class CsvFile(TextFile):
         except BaseException:
             stream.close()
             raise
+        self.nameless = len(self._dialect.named) < len(self._dialect.header)
         self._columns: dict[str, SourceColumn] | None = None
         self._rest: Iterator[_Found] | None = self._blocks_of(stream) if self.once else None
         if not self.once:  # it is opened again to be read
@@ -97,10 +98,6 @@ class CsvFile(TextFile):
     @property
     def header(self) -> list[str]:
         return list(self._dialect.named)
-
-    @property
-    def nameless(self) -> bool:  # type: ignore[override]
-        return len(self._dialect.named) < len(self._dialect.header)
 
     def columns(self) -> dict[str, SourceColumn]:
         if self._columns is None:
