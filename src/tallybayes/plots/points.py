@@ -58,7 +58,7 @@ def term_values(subject: Subject, X: Any, k: int, other: int) -> list[TermValues
     Raises
     ------
     ValueError
-        Without rows where they are needed, or for a model with a term that is no such sum.
+        Without rows where they are needed, or for a model with a term that is not a sum of points.
     """
     own = np.zeros(0, dtype=np.intp)
     if isinstance(subject, ArraySubject):

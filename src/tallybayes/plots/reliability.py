@@ -199,7 +199,7 @@ class ReliabilityDisplay:
         Raises
         ------
         ValueError
-            For arrays of different lengths, or numbers that are no probabilities.
+            For arrays of different lengths, or numbers that are not probabilities.
         """
         p = np.asarray(proba, dtype=np.float64)
         if p.ndim != 1 or not ((p >= 0.0) & (p <= 1.0)).all():

@@ -259,8 +259,8 @@ class Reading:
         if not any(is_url(path) or is_file(path) for path in paths):
             if named and not self._queried:
                 raise Failure(
-                    f"--sql and --table are for databases, and {paths[0]} is none: a DuckDB file "
-                    "or postgresql://user@host/database",
+                    f"--sql and --table are for databases, and {paths[0]} is neither a DuckDB "
+                    "file nor postgresql://user@host/database",
                     USAGE,
                 )
             return None

@@ -44,7 +44,7 @@ def as_kind(
     Raises
     ------
     Misfit
-        For a string that is no number or date; `row` is that of the column.
+        For a string that is not a number or a date; `row` is that of the column.
     """
     if kind == "text":
         return as_written(column, name, spelling), kind

@@ -153,7 +153,7 @@ def literal(label: Any, dialect: Dialect) -> str:
     Raises
     ------
     Inexpressible
-        For one that is no string, number or boolean, or that the dialect cannot hold.
+        For a value that is not a string, a number or a boolean, or that the dialect cannot hold.
     """
     if isinstance(label, bool):
         return "TRUE" if label else "FALSE"
