@@ -13,8 +13,8 @@ from tallybayes.families import Beta, Gamma, NormalInverseGamma
 from tallybayes.families.priors.prior_and_posteriors import ParameterPrior
 from tallybayes.models.table import TableModel
 from tallybayes.parameters import ImproperPrior
-from tallybayes.plots.asking import class_conditional_of, column_named
-from tallybayes.plots.style import legend, looks_of, name_axis, need_axes, right_if_wide
+from tallybayes.plots.data.asking import class_conditional_of, column_named
+from tallybayes.plots.drawing.style import legend, looks_of, name_axis, need_axes, right_if_wide
 
 __all__ = ["PosteriorDisplay"]
 

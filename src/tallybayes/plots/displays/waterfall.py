@@ -11,9 +11,9 @@ from scipy.sparse import issparse
 
 from tallybayes.inspection.documents import DocumentExplanation
 from tallybayes.inspection.explanation import Explanation
-from tallybayes.plots.asking import need_classifier, two_classes
-from tallybayes.plots.bars import need_count
-from tallybayes.plots.style import drawable_ticks, looks_of, name_axis, need_axes, put_title
+from tallybayes.plots.data.asking import need_classifier, two_classes
+from tallybayes.plots.drawing.bars import need_count
+from tallybayes.plots.drawing.style import drawable_ticks, looks_of, name_axis, need_axes, put_title
 from tallybayes.readable import plain
 from tallybayes.reporting.rows import steps_of
 from tallybayes.reporting.subjects.find import subject_of

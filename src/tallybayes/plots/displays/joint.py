@@ -7,11 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tallybayes.plots.class_conditional import name_places
-from tallybayes.plots.grids import Panels, draw_margin, panels_of_estimator, panels_of_rows
-from tallybayes.plots.libraries import library
-from tallybayes.plots.shapes import draw_points
-from tallybayes.plots.style import axes_grid, legend, looks_of, right_if_wide
+from tallybayes.plots.drawing.grids import Panels, draw_margin, panels_of_estimator, panels_of_rows
+from tallybayes.plots.drawing.libraries import library
+from tallybayes.plots.drawing.shapes import draw_points
+from tallybayes.plots.drawing.style import axes_grid, legend, looks_of, name_places, right_if_wide
 
 __all__ = ["JointPlot"]
 

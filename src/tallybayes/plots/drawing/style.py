@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tallybayes.plots.fonts import drawable
-from tallybayes.plots.libraries import library
+from tallybayes.plots.data.rows import Rows
+from tallybayes.plots.data.views import LevelView, View
+from tallybayes.plots.drawing.fonts import drawable
+from tallybayes.plots.drawing.libraries import library
 from tallybayes.tables.columns import text_of_days
 
 __all__ = [
@@ -17,12 +19,12 @@ __all__ = [
     "legend",
     "looks_of",
     "name_axis",
+    "name_places",
     "name_ticks",
     "need_axes",
     "put_title",
     "right_if_wide",
     "shortened",
-    "show_dates",
 ]
 
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*", "<", ">")
@@ -112,7 +114,16 @@ def name_axis(ax: Any, along: str, name: Any) -> None:
     put(said, fontfamily=families)
 
 
-def show_dates(ax: Any, along: str) -> None:
+def name_places(ax: Any, along: str, view: View, rows: Rows | None) -> None:
+    """Writes a column's name, and its levels or dates, along an axis."""
+    name_axis(ax, along, view.name)
+    if isinstance(view, LevelView):
+        name_ticks(ax, along, view.levels)
+    elif rows is not None and rows.is_date(view.name):
+        _show_dates(ax, along)
+
+
+def _show_dates(ax: Any, along: str) -> None:
     """Reads an axis as days since 1970."""
     ticker = library("matplotlib.ticker")
     axis = ax.xaxis if along == "x" else ax.yaxis

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tallybayes.estimators.tables.base import TableClassifier
-from tallybayes.plots.asking import need_fitted
-from tallybayes.plots.bars import bars_from_above, need_count
-from tallybayes.plots.style import RIGHT, legend, looks_of, name_axis
+from tallybayes.plots.data.asking import need_fitted
+from tallybayes.plots.drawing.bars import bars_from_above, need_count
+from tallybayes.plots.drawing.style import RIGHT, legend, looks_of, name_axis
 from tallybayes.readable import plain
 from tallybayes.reporting.subjects.find import subject_of
 

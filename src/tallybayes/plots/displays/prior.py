@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tallybayes.estimators.labels import label_array
 from tallybayes.families import ClassPrior
-from tallybayes.plots.asking import need_fitted
-from tallybayes.plots.style import RIGHT, legend, looks_of, name_axis, name_ticks, need_axes
+from tallybayes.plots.data.asking import need_fitted
+from tallybayes.plots.drawing.style import RIGHT, legend, looks_of, name_axis, name_ticks, need_axes
 from tallybayes.tally import ClassCounts
 
 __all__ = ["PriorDisplay"]

@@ -12,7 +12,7 @@ from tallybayes.distributions import ClassConditional, Joint
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.tables.lazy import LazyNaiveBayes
 from tallybayes.estimators.text.document_classifier import DocumentClassifier
-from tallybayes.plots.rows import Rows, class_codes, read_rows
+from tallybayes.plots.data.rows import Rows, class_codes, read_rows
 
 __all__ = [
     "class_conditional_of",

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.distributions import ClassConditional
-from tallybayes.plots.rows import Rows
+from tallybayes.plots.data.rows import Rows
 
 __all__ = ["LevelView", "NumberView", "View", "region_view", "view_of"]
 

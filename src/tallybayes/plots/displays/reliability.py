@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 
 from tallybayes.estimators.rows import labels_of_rows
-from tallybayes.plots.asking import need_classifier
-from tallybayes.plots.rows import class_codes
-from tallybayes.plots.style import legend, looks_of, name_axis, need_axes
+from tallybayes.plots.data.asking import need_classifier
+from tallybayes.plots.data.rows import class_codes
+from tallybayes.plots.drawing.style import legend, looks_of, name_axis, need_axes
 from tallybayes.readable import plain
 from tallybayes.reporting.measures.curves import Reliability, reliability
 from tallybayes.reporting.measures.figures import Predictions

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.plots.style import drawable_ticks, need_axes
+from tallybayes.plots.drawing.style import drawable_ticks, need_axes
 
 __all__ = ["bars_from_above", "need_count"]
 

@@ -10,19 +10,25 @@ from numpy.typing import NDArray
 
 from tallybayes.distributions import Joint, ProductOfColumns
 from tallybayes.inspection.frames import frame
-from tallybayes.plots.asking import (
+from tallybayes.plots.data.asking import (
     column_named,
     columns_named,
     joint_of,
     need_fitted,
     rows_and_codes,
 )
-from tallybayes.plots.class_conditional import name_places
-from tallybayes.plots.libraries import library
-from tallybayes.plots.rows import Rows, class_codes
-from tallybayes.plots.shapes import draw_points
-from tallybayes.plots.style import RIGHT, legend, looks_of, need_axes, put_title
-from tallybayes.plots.views import View, region_view
+from tallybayes.plots.data.rows import Rows, class_codes
+from tallybayes.plots.data.views import View, region_view
+from tallybayes.plots.drawing.libraries import library
+from tallybayes.plots.drawing.shapes import draw_points
+from tallybayes.plots.drawing.style import (
+    RIGHT,
+    legend,
+    looks_of,
+    name_places,
+    need_axes,
+    put_title,
+)
 
 __all__ = ["DecisionRegionDisplay"]
 

@@ -9,12 +9,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.plots.asking import need_fitted, two_classes
-from tallybayes.plots.bars import need_count
-from tallybayes.plots.fonts import drawable
-from tallybayes.plots.libraries import library
-from tallybayes.plots.points import TermValues, probabilities_of, term_values
-from tallybayes.plots.style import axes_grid, drawable_ticks, looks_of, put_title
+from tallybayes.plots.data.asking import need_fitted, two_classes
+from tallybayes.plots.data.points import TermValues, probabilities_of, term_values
+from tallybayes.plots.drawing.bars import need_count
+from tallybayes.plots.drawing.fonts import drawable
+from tallybayes.plots.drawing.libraries import library
+from tallybayes.plots.drawing.style import axes_grid, drawable_ticks, looks_of, put_title
 from tallybayes.readable import plain
 from tallybayes.reporting.subjects.find import subject_of
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
-from tallybayes.plots.asking import need_fitted
-from tallybayes.plots.bars import bars_from_above, need_count
-from tallybayes.plots.style import looks_of, name_axis
+from tallybayes.plots.data.asking import need_fitted
+from tallybayes.plots.drawing.bars import bars_from_above, need_count
+from tallybayes.plots.drawing.style import looks_of, name_axis
 from tallybayes.readable import plain
 
 __all__ = ["WeightsDisplay"]

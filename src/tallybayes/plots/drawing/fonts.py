@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from tallybayes.plots.libraries import library
+from tallybayes.plots.drawing.libraries import library
 
 __all__ = ["drawable"]
 

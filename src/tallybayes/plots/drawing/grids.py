@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tallybayes.plots.asking import class_conditional_of, columns_named, rows_and_codes
-from tallybayes.plots.rows import Rows, class_codes, read_rows
-from tallybayes.plots.shapes import Bars, Shape, draw_estimates, shape_of
-from tallybayes.plots.style import Look
-from tallybayes.plots.views import LevelView, NumberView, View, view_of
+from tallybayes.plots.data.asking import class_conditional_of, columns_named, rows_and_codes
+from tallybayes.plots.data.rows import Rows, class_codes, read_rows
+from tallybayes.plots.data.views import LevelView, NumberView, View, view_of
+from tallybayes.plots.drawing.shapes import Bars, Shape, draw_estimates, shape_of
+from tallybayes.plots.drawing.style import Look
 
 __all__ = ["Panels", "draw_margin", "panels_of_estimator", "panels_of_rows"]
 

@@ -7,9 +7,9 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from tallybayes.estimators.rows import labels_of_rows
-from tallybayes.plots.asking import need_fitted
-from tallybayes.plots.rows import class_codes
-from tallybayes.plots.style import axes_grid, looks_of, name_axis
+from tallybayes.plots.data.asking import need_fitted
+from tallybayes.plots.data.rows import class_codes
+from tallybayes.plots.drawing.style import axes_grid, looks_of, name_axis
 from tallybayes.reporting.measures.learning_curve import LearningCurve, learning_curve
 from tallybayes.reporting.subjects.find import subject_of
 

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from tallybayes.estimators.text.document_classifier import DocumentClassifier
-from tallybayes.plots.asking import need_classifier
-from tallybayes.plots.bars import bars_from_above, need_count
-from tallybayes.plots.style import axes_grid, looks_of, name_axis, put_title
+from tallybayes.plots.data.asking import need_classifier
+from tallybayes.plots.drawing.bars import bars_from_above, need_count
+from tallybayes.plots.drawing.style import axes_grid, looks_of, name_axis, put_title
 from tallybayes.readable import plain
 
 __all__ = ["TopTermsDisplay"]

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
 from tallybayes.models.weighted.terms import cell_labels
-from tallybayes.plots.asking import need_fitted
-from tallybayes.plots.bars import bars_from_above
-from tallybayes.plots.style import (
+from tallybayes.plots.data.asking import need_fitted
+from tallybayes.plots.drawing.bars import bars_from_above
+from tallybayes.plots.drawing.style import (
     drawable_ticks,
     legend,
     looks_of,

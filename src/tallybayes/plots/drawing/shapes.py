@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.plots.libraries import library
-from tallybayes.plots.rows import Rows
-from tallybayes.plots.style import Look
-from tallybayes.plots.views import LevelView, NumberView, View
+from tallybayes.plots.data.rows import Rows
+from tallybayes.plots.data.views import LevelView, NumberView, View
+from tallybayes.plots.drawing.libraries import library
+from tallybayes.plots.drawing.style import Look
 
 __all__ = [
     "Bars",

@@ -8,10 +8,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.plots.asking import class_conditional_of, columns_named, rows_and_codes
-from tallybayes.plots.libraries import library
-from tallybayes.plots.rows import Rows
-from tallybayes.plots.shapes import (
+from tallybayes.plots.data.asking import class_conditional_of, columns_named, rows_and_codes
+from tallybayes.plots.data.rows import Rows
+from tallybayes.plots.data.views import LevelView, View, view_of
+from tallybayes.plots.drawing.libraries import library
+from tallybayes.plots.drawing.shapes import (
     Bars,
     Contours,
     Curves,
@@ -21,33 +22,22 @@ from tallybayes.plots.shapes import (
     draw_rug,
     shape_of,
 )
-from tallybayes.plots.style import (
+from tallybayes.plots.drawing.style import (
     RIGHT,
     Look,
     legend,
     looks_of,
     name_axis,
-    name_ticks,
+    name_places,
     need_axes,
     right_if_wide,
-    show_dates,
 )
-from tallybayes.plots.views import LevelView, View, view_of
 
-__all__ = ["SHARES", "ClassConditionalDisplay", "name_places"]
+__all__ = ["SHARES", "ClassConditionalDisplay"]
 
 SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Of the largest density: of two independent Gaussians, the line at a share s encloses 1 − s."""
 POINTS = 120  # of a grid of contours, each way
-
-
-def name_places(ax: Any, along: str, view: View, rows: Rows | None) -> None:
-    """Writes a column's name, and its levels or dates, along an axis."""
-    name_axis(ax, along, view.name)
-    if isinstance(view, LevelView):
-        name_ticks(ax, along, view.levels)
-    elif rows is not None and rows.is_date(view.name):
-        show_dates(ax, along)
 
 
 class ClassConditionalDisplay:

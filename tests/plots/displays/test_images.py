@@ -1,7 +1,7 @@
 """Pictures beside small ones that were looked at, without their strings: fonts differ.
 
 After a change that is meant, write them anew, and look at them:
-``PYTHONPATH=tests python -m plots.test_images``.
+``PYTHONPATH=tests python -m plots.displays.test_images``.
 """
 
 from __future__ import annotations

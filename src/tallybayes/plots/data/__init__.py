@@ -1,0 +1,1 @@
+"""What displays draw: rows, and what a model answers, as arrays. Nothing is drawn here."""

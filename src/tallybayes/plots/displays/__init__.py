@@ -1,0 +1,1 @@
+"""The displays, a file each."""

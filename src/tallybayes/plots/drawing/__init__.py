@@ -1,0 +1,1 @@
+"""How displays draw: libraries, fonts, style, and what is drawn on axes and grids of axes."""
