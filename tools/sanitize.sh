@@ -51,7 +51,7 @@ run() {
 
 # Kernels that read Python's own small objects, strings above all, are tested with an allocation for
 # each object. Elsewhere arrays are read, which NumPy allocates, and Python's pools are quicker.
-objects=(tests/kernels/test_kernel_{labels,levels,strings,text,text_fuzz}.py)
+objects=(tests/kernels/{count/test_kernel_{labels,levels,strings},text/test_kernel_{text,text_fuzz}}.py)
 run objects malloc "${objects[@]}" "$@"
 run arrays pymalloc tests/kernels "${objects[@]/#/--ignore=}" "$@"
 

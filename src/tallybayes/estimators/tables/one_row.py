@@ -37,8 +37,10 @@ __all__ = ["LabelRule", "as_row", "counted_rows", "hold", "row_counter", "row_sc
 
 Array = NDArray[np.float64]
 
-STRINGS, NUMBERS, UNDECIDED, IGNORED, EITHER = range(5)  # as in row_values.hpp
-UNKNOWN, PLAIN, DATES, ANY = range(4)  # whether a column's values are dates, as in row_values.hpp
+STRINGS, NUMBERS, UNDECIDED, IGNORED, EITHER = range(5)  # as in bind/one_row/values.hpp
+UNKNOWN, PLAIN, DATES, ANY = range(
+    4
+)  # whether a column's values are dates, as in bind/one_row/values.hpp
 
 
 def as_row(x: Any) -> dict[Any, Any]:

@@ -6,7 +6,7 @@
 #include "bind/arrays.hpp"
 #include "bind/given.hpp"
 #include "bind/modules.hpp"
-#include "bind/text_documents.hpp"
+#include "bind/text/documents.hpp"
 #include "text/lookup.hpp"
 
 namespace nb = nanobind;

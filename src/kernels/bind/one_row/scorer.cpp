@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bind/modules.hpp"
-#include "bind/row_values.hpp"
+#include "bind/one_row/values.hpp"
 #include "score/pooled.hpp"
 #include "score/triangular.hpp"
 

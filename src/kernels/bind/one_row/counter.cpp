@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bind/modules.hpp"
-#include "bind/row_values.hpp"
+#include "bind/one_row/values.hpp"
 #include "count/cross.hpp"
 #include "count/grid.hpp"
 #include "count/moments.hpp"
