@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import tallybayes
-from benchmarks.files.kinds import KINDS, Kind
+from benchmarks.files.kinds import KINDS, TALLIES, Kind
 from benchmarks.files.mutations import mutated
 from benchmarks.memory import PeakMeter
 from tallybayes.errors import ModelFileError
+from tallybayes.estimators.persistence.model_files import load_or_count
 
 __all__ = ["MEMORY", "Outcome", "Seed", "Tried", "fuzz", "seeds", "try_file"]
 
@@ -98,11 +98,11 @@ class Tried:
 
 
 def seeds(kinds: dict[str, Any] | None = None) -> list[Seed]:
-    """A file of each kind of model."""
+    """A file of each kind of model and tally."""
     found = []
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name, make in (kinds or KINDS).items():
+        for name, make in (kinds or KINDS | TALLIES).items():
             kind: Kind = make()
             path = Path(folder) / name
             kind.model.save(path)
@@ -117,11 +117,11 @@ def file_of(number: int, base: int, of: list[Seed]) -> tuple[Seed, bytes]:
 
 
 def try_file(path: Path, x: Any, meter: PeakMeter | None = None) -> Outcome:
-    """Loads a file and asks the model, if there is one."""
+    """Loads a file and asks the model, or that of the tally, if there is one."""
     if meter is not None:
         meter.start()
     try:
-        model = tallybayes.load(path)
+        model, _ = load_or_count(path)
     except ModelFileError as error:
         cause = type(error.__cause__).__name__
         found = Outcome("refused", str(error) if cause in FORESEEN else f"by chance: {error}")

@@ -12,17 +12,17 @@ import pandas as pd
 import tallybayes
 from tallybayes import families
 
-__all__ = ["KINDS", "Kind", "frame"]
+__all__ = ["KINDS", "TALLIES", "Kind", "frame"]
 
 N_ROWS = 120
 
 
 class Kind(NamedTuple):
-    """A fitted model and rows that it reads.
+    """A fitted model, or a tally, and rows that it reads.
 
     Parameters
     ----------
-    model : estimator
+    model : estimator or TableTally
     x : array or data frame
     y : array
     """
@@ -125,6 +125,16 @@ def _auto(**parameters: Any) -> Callable[[], Kind]:
     return make
 
 
+def _tally(make: Callable[[], Kind]) -> Callable[[], Kind]:
+    """The counts of a model by themselves."""
+
+    def counted() -> Kind:
+        kind = make()
+        return kind._replace(model=kind.model.tally_)
+
+    return counted
+
+
 def _weighted(n_classes: int, **parameters: Any) -> Callable[[], Kind]:
     def make() -> Kind:
         x, y = frame(n_classes)
@@ -173,3 +183,9 @@ KINDS: dict[str, Callable[[], Kind]] = {
     "weighted-parts": _weighted(2, interactions=2, parts=3),
 }
 """By name. Each call makes the model from scratch."""
+
+TALLIES: dict[str, Callable[[], Kind]] = {
+    "tally": _tally(_auto()),
+    "tally-groups": _tally(_groups),
+}
+"""The same of counts without a model."""

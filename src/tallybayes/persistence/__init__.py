@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tallybayes.persistence.container import FORMAT, name_of, packed, read, unpacked, write
+from tallybayes.persistence.refusals import refusing
 from tallybayes.persistence.values import decode, dtype_of, encode
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "name_of",
     "packed",
     "read",
+    "refusing",
     "unpacked",
     "write",
 ]

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.errors import IncompatibleTallies, NegativeTally
+from tallybayes import persistence
+from tallybayes.errors import IncompatibleTallies, ModelFileError, NegativeTally
 from tallybayes.labels import places_among
+from tallybayes.persistence.checks import Unfit, need
 from tallybayes.readable import html_table
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally.base import NOTHING, RESIDUE, Tally
 from tallybayes.tally.classes import ClassCounts
 from tallybayes.tally.cross import CrossMoments
 from tallybayes.tally.grid import GridCounts
+from tallybayes.tally.held import held_columns
 from tallybayes.tally.levels import LevelCounts
 from tallybayes.tally.moments import Moments
+from tallybayes.tally.saved import plain_arrays, restored_parts, tally_header
 from tallybayes.tally.sums import FeatureSums
 from tallybayes.tally.text import TextCounts
 
@@ -68,41 +73,6 @@ def _differ_in_origins(mine: Schema, theirs: Schema) -> bool:
 
 def _levels_in(columns: Columns) -> list[int] | None:
     return None if columns.n_levels is None else columns.n_levels.tolist()
-
-
-def _held_columns(
-    columns: Columns, group: Tally, n_declared: NDArray[np.int64] | None
-) -> tuple[Columns, Tally] | None:
-    """Columns with the levels that rows hold, and their tally; None for a column without values."""
-    if isinstance(group, TextCounts) and not group.documents.any():
-        return None
-    if not isinstance(group, LevelCounts):
-        return columns, group
-    seen: NDArray[np.bool_] = np.asarray(group.counts.any(axis=0))
-    if columns.open:
-        if seen.all():
-            return columns, group
-        if not seen.any():
-            return None
-        assert columns.levels is not None
-        levels = columns.levels[0][seen]
-        n_levels = np.array([len(levels)], dtype=np.int64)
-        return replace(columns, levels=(levels,), n_levels=n_levels), group.narrowed(seen)
-    if columns.levels is not None:
-        return columns, group
-    code = np.arange(len(seen)) - np.repeat(group.start[:-1], group.n_levels)
-    highest = np.zeros(group.n_features, dtype=np.int64)
-    np.maximum.at(
-        highest, np.repeat(np.arange(group.n_features), group.n_levels), (code + 1) * seen
-    )
-    n_levels = highest if n_declared is None else np.maximum(highest, n_declared)
-    n_levels = np.minimum(n_levels, group.n_levels)
-    if np.array_equal(n_levels, group.n_levels):
-        return columns, group
-    return (
-        replace(columns, n_levels=n_levels),
-        group.narrowed(code < np.repeat(n_levels, group.n_levels)),
-    )
 
 
 @dataclass(eq=False, repr=False)
@@ -299,7 +269,7 @@ class TableTally:
         pairs = [
             found
             for columns, group in zip(self.schema.groups, self.groups, strict=True)
-            if (found := _held_columns(columns, group, n_declared)) is not None
+            if (found := held_columns(columns, group, n_declared)) is not None
         ]
         if self.schema.by_name:  # a column of numbers has moments and a grid: both go
             empty = {c.names for c, t in pairs if isinstance(t, Moments) and not t.n.any()}
@@ -356,3 +326,70 @@ class TableTally:
         for i, group in enumerate(self.groups):
             named |= {f"group{i}.{name}": array for name, array in group.arrays().items()}
         return named
+
+    # ---- files -----------------------------------------------------------------------------------
+    @classmethod
+    def restored(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
+        """The tally that a file holds, checked; raises Unfit for what no rows give."""
+        table = cls(*restored_parts(header, arrays))
+        for columns, group in zip(table.schema.groups, table.groups, strict=True):
+            more = table.more_than_rows(group, columns)
+            need(more is None, f"a column has more rows with a value than rows: {more and more[2]}")
+        return table
+
+    def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
+        """Write the tally to a file that :meth:`load` reads.
+
+        It is a file like that of a model, without rows and without code; an existing one is
+        replaced whole or not at all. The command line's ``merge`` takes it like a model.
+
+        Parameters
+        ----------
+        path : path-like or binary file
+            The file.
+
+        Raises
+        ------
+        ModelFileError
+            A ValueError: counts that no rows give, or labels that a file cannot hold.
+        OSError
+            If the file cannot be written.
+        """
+        header = tally_header(self.schema)
+        arrays = plain_arrays(self.arrays())
+        try:
+            self.restored(header, arrays)
+        except Unfit as error:
+            raise ModelFileError(
+                f"this tally cannot be saved, because no rows give it: {error}. A difference can "
+                "be saved where only rows are taken away that were counted"
+            ) from error
+        persistence.write(path, persistence.encode(header), arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str] | BinaryIO) -> Self:
+        """Read a tally that :meth:`save` wrote, or the tally of a saved model.
+
+        A file may come from anywhere: nothing in it is executed, and all of it is checked.
+
+        Parameters
+        ----------
+        path : path-like or binary file
+            The file of a tally, or of a model that counts columns.
+
+        Returns
+        -------
+        TableTally
+            The counts, bit for bit.
+
+        Raises
+        ------
+        ModelFileError
+            A ValueError: another kind of file, one that was cut off or altered, a newer format, or
+            content that no tally has.
+        OSError
+            If the file cannot be read.
+        """
+        encoded, arrays = persistence.read(path)
+        with persistence.refusing(persistence.name_of(path), "tally"):
+            return cls.restored(persistence.decode(encoded), arrays)

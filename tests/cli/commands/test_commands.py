@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tallybayes import NaiveBayes, load
+from tallybayes import NaiveBayes, collect, load
+from tallybayes.tally import TableTally
 
 
 @pytest.fixture
@@ -193,6 +194,18 @@ def test_update_and_forget_are_inverse(run, files, tmp_path):
         run("predict", m, "comma.csv", "--proba").out for m in ("a.tally", _fitted(run, "half.csv"))
     ]
     assert _numbers(proba[0]) == pytest.approx(_numbers(proba[1]), rel=1e-9)
+
+
+def test_tallies_of_python_merge_with_counts_of_the_command_line(run, files):
+    run("count", "comma.csv", "--target", "buys", "-o", "a.tally")
+    counted = TableTally.load("a.tally")
+    assert counted == collect("comma.csv", "buys")
+    counted.save("b.tally")
+    run("merge", "b.tally", "a.tally", "-o", "c.tally")
+    assert TableTally.load("c.tally") == counted + counted
+    run("merge", "b.tally", "b.tally", "-o", "d.tally")
+    assert run("evaluate", "d.tally", "comma.csv", "--json", code=2).line
+    assert run("evaluate", "d.tally", "comma.csv", "--target", "buys", "--json").document
 
 
 def test_merge_is_fit_of_all(run, files):

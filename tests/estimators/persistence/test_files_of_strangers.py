@@ -23,8 +23,8 @@ MEMORY = 20_000_000  # bytes that loading a file of a few kB may take
 
 @pytest.fixture(scope="module")
 def files():
-    """The bytes of a file of each kind, by name."""
-    return {seed.name: seed.file for seed in seeds()}
+    """The bytes of a file of each kind of model, by name."""
+    return {seed.name: seed.file for seed in seeds(KINDS)}
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tallybayes.cli.io.places import need_model
-from tallybayes.estimators.persistence.model_files import load_with_extra
+from tallybayes.estimators.persistence.model_files import load_or_count
 from tallybayes.estimators.registry import form_of_class
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def load(path: str) -> ModelFile | DocumentFile:
     Failure, ModelFileError, OSError
     """
     need_model(path)
-    model, extra = load_with_extra(path)
+    model, extra = load_or_count(path)
     form = form_of_class(type(model))
     if form is not None and form.of_documents:
         from tallybayes.cli.io.document_file import DocumentFile

@@ -15,12 +15,6 @@ from tallybayes.estimators.declared_levels import declared_levels
 from tallybayes.estimators.persistence.family_choices import plain_choices, restore_choices
 from tallybayes.estimators.persistence.parameters import constructed, field_values, plain, restored
 from tallybayes.estimators.persistence.table_models import plain_table, restore_table
-from tallybayes.estimators.persistence.tallies import (
-    labels,
-    plain_arrays,
-    plain_groups,
-    restored_tally,
-)
 from tallybayes.estimators.persistence.weightings import plain_weighting, restored_weighting
 from tallybayes.estimators.registry import Form, form_of_class, form_of_name
 from tallybayes.models.array import ArrayModel
@@ -44,8 +38,14 @@ from tallybayes.persistence.checks import (
 from tallybayes.replacing import Replace
 from tallybayes.schema import Columns
 from tallybayes.tally import TableTally
+from tallybayes.tally.saved import (
+    is_tally,
+    labels,
+    plain_arrays,
+    plain_groups,
+)
 
-__all__ = ["load", "load_with_extra", "save"]
+__all__ = ["load", "load_or_count", "load_with_extra", "save"]
 
 EXTRA = "_extra"  # the attribute of a loaded estimator that holds what the file had beside it
 
@@ -108,7 +108,7 @@ def header_and_arrays(estimator: Any, extra: dict[str, Any] | None) -> tuple[Any
     }
     if isinstance(model, TableModel):
         header["table"] = plain_table(model)
-    arrays: dict[str, Any] = plain_arrays(model.tally)
+    arrays: dict[str, Any] = plain_arrays(model.tally.arrays())
     if isinstance(model, TableModel):
         arrays |= plain_choices(model)
     if isinstance(model, WeightedModel) and model.chosen.weighting is not None:
@@ -178,26 +178,32 @@ def load_with_extra(
 ) -> tuple[Any, dict[str, Any]]:
     """A model as :func:`load` reads it, and the `extra` that it was saved with (or {})."""
     encoded, arrays = persistence.read(path)
-    name = persistence.name_of(path)
-    try:
+    with persistence.refusing(persistence.name_of(path), "model"):
         header = persistence.decode(encoded)
-        form = _form(header)
-        if form.of_documents:
-            return _loaded_documents(header, arrays, form)
-        return _loaded(HEADER(header, "the header"), arrays, form)
-    except Unfit as error:
-        raise ModelFileError(
-            f"{name} is whole, but is not a model of tallybayes as this version writes it: "
-            f"{error}. "
-            "Save the model again"
-        ) from error
-    except ModelFileError as error:
-        raise ModelFileError(f"{name}: {error}") from error
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ModelFileError(
-            f"{name} is whole, but is not a model of tallybayes as this version writes it "
-            f"({type(error).__name__}: {error}): save the model again"
-        ) from error
+        if is_tally(header):
+            raise ModelFileError(
+                "this is the tally of a table and no model: TableTally.load(path) reads it, and "
+                "NaiveBayes.from_tally(tally) makes a model of it"
+            )
+        return _loaded_model(header, arrays)
+
+
+def load_or_count(path: str | os.PathLike[str] | BinaryIO) -> tuple[Any, dict[str, Any]]:
+    """As :func:`load_with_extra`; of the file of a tally, the plain model of these counts."""
+    encoded, arrays = persistence.read(path)
+    with persistence.refusing(persistence.name_of(path), "model or tally"):
+        header = persistence.decode(encoded)
+        if not is_tally(header):
+            return _loaded_model(header, arrays)
+        plain: Any = form_of_name("NaiveBayes")
+        return plain.estimator.from_tally(TableTally.restored(header, arrays)), {}
+
+
+def _loaded_model(header: Any, arrays: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    form = _form(header)
+    if form.of_documents:
+        return _loaded_documents(header, arrays, form)
+    return _loaded(HEADER(header, "the header"), arrays, form)
 
 
 def _form(header: Any) -> Form:
@@ -233,7 +239,7 @@ def _loaded(
 ) -> tuple[Any, dict[str, Any]]:
     """A model and its `extra` from what a file holds."""
     estimator = _estimator(form, header)
-    tally = restored_tally(header, arrays)
+    tally = TableTally.restored(header, arrays)
     family = restored(header["family"], "family")
     dtype = persistence.dtype_of(header["dtype"])
     prior = _prior(header["prior"], len(tally.schema.classes))

@@ -11,14 +11,6 @@ from numpy.typing import NDArray
 
 from tallybayes.errors import ModelFileError
 from tallybayes.estimators.persistence.parameters import constructed, field_values, plain, restored
-from tallybayes.estimators.persistence.tallies import labels
-from tallybayes.estimators.persistence.term_arrays import (
-    FEWEST,
-    MOST,
-    plain_terms,
-    restored_terms,
-    term_counts,
-)
 from tallybayes.families.text.ratios import BINS
 from tallybayes.models.documents.contract import TextModel
 from tallybayes.models.documents.plain import EVENTS, PlainDocuments, PlainLearner
@@ -40,6 +32,14 @@ from tallybayes.persistence.checks import (
     whole,
 )
 from tallybayes.tally import TermCounts
+from tallybayes.tally.saved import labels
+from tallybayes.tally.saved_terms import (
+    FEWEST,
+    MOST,
+    plain_terms,
+    restored_terms,
+    term_counts,
+)
 from tallybayes.weighted.documents.bin_weights import BinWeights
 from tallybayes.weighted.documents.choice import SHARES, Reading
 from tallybayes.weighted.documents.held_out import DocumentFigures

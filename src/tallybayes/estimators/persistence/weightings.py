@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.estimators.persistence.tallies import labels
 from tallybayes.models.weighting import Figures, Weighting
 from tallybayes.persistence.checks import (
     Check,
@@ -26,6 +25,7 @@ from tallybayes.persistence.checks import (
     unique,
     whole,
 )
+from tallybayes.tally.saved import labels
 from tallybayes.weighted.cells.columns import ColumnCells
 from tallybayes.weighted.fit.learned import Averaged, Learned
 from tallybayes.weighted.fit.text_weights import TextWeights

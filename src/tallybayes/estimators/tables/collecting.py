@@ -15,7 +15,8 @@ def collect(
 ) -> TableTally:
     """Count the rows of a table or of a source.
 
-    Tallies of parts add up to the tally of all, wherever they were counted;
+    Tallies of parts add up to the tally of all, wherever they were counted: ``tally.save(path)``
+    and ``TableTally.load(path)`` take them from one machine to another.
     :meth:`NaiveBayes.from_tally` makes a model of one.
 
     Parameters

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.persistence.checks import Unfit, array, need
-from tallybayes.tally import TextCounts
 from tallybayes.tally.term_arrays import terms_ascend
 from tallybayes.tally.terms import TermCounts
+from tallybayes.tally.text import TextCounts
 
 __all__ = ["FEWEST", "MOST", "plain_terms", "restored_terms", "restored_text", "term_counts"]
 

@@ -1,4 +1,4 @@
-"""Schema and tally as a model file holds them, checked so that no later call stumbles over them."""
+"""Schema and tally as files hold them, checked so that no later call stumbles over them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.estimators.persistence.term_arrays import plain_terms, restored_text
 from tallybayes.persistence.checks import (
     Check,
     array,
@@ -24,19 +23,16 @@ from tallybayes.persistence.checks import (
     whole,
 )
 from tallybayes.schema import Columns, Schema
-from tallybayes.tally import (
-    ClassCounts,
-    CrossMoments,
-    FeatureSums,
-    GridCounts,
-    LevelCounts,
-    Moments,
-    TableTally,
-    Tally,
-)
-from tallybayes.tally.base import RESIDUE
+from tallybayes.tally.base import RESIDUE, Tally
+from tallybayes.tally.classes import ClassCounts
+from tallybayes.tally.cross import CrossMoments
+from tallybayes.tally.grid import GridCounts
+from tallybayes.tally.levels import LevelCounts
+from tallybayes.tally.moments import Moments
+from tallybayes.tally.saved_terms import plain_terms, restored_text
+from tallybayes.tally.sums import FeatureSums
 
-__all__ = ["labels", "plain_arrays", "plain_groups", "restored_tally"]
+__all__ = ["is_tally", "labels", "plain_arrays", "plain_groups", "restored_parts", "tally_header"]
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -74,6 +70,21 @@ def _level_array(value: Any, where: str) -> NDArray[Any]:
     return found
 
 
+def tally_header(schema: Schema) -> dict[str, Any]:
+    """What the file of a tally says beside its arrays."""
+    return {
+        "tally": "TableTally",
+        "classes": schema.classes,
+        "groups": plain_groups(schema),
+        "by_name": schema.by_name,
+    }
+
+
+def is_tally(header: Any) -> bool:
+    """Whether a file holds a tally without a model."""
+    return isinstance(header, dict) and "tally" in header and "estimator" not in header
+
+
 COLUMNS = record(
     {
         "kind": one_of("levels", "sums", "moments", "grid", "cross", "terms"),
@@ -102,9 +113,9 @@ def plain_groups(schema: Schema) -> list[dict[str, Any]]:
     return groups
 
 
-def plain_arrays(tally: TableTally) -> Arrays:
-    """Every array of a tally, as a file can hold it."""
-    arrays: Arrays = dict(tally.arrays())
+def plain_arrays(arrays: Arrays) -> Arrays:
+    """The arrays of a tally by their names, as a file can hold them."""
+    arrays = dict(arrays)
     for name in [name for name in arrays if name.endswith(".terms")]:
         terms = arrays.pop(name)
         found = plain_terms(terms, terms.dtype.kind == "i")
@@ -236,14 +247,24 @@ def _class_counts(arrays: Arrays, k: int) -> ClassCounts:
     return ClassCounts(count, squares)  # files of 0.1.0 lack them: their rows are taken to weigh 1
 
 
-def restored_tally(header: dict[str, Any], arrays: Arrays) -> TableTally:
-    """The tally of a model, with its schema.
+def restored_parts(
+    header: dict[str, Any], arrays: Arrays
+) -> tuple[Schema, ClassCounts, tuple[Tally, ...]]:
+    """The schema, the class counts and the tally of each group of columns, from a file.
+
+    Parameters
+    ----------
+    header : dict
+        classes, groups and by_name, which the file of a model has too.
+    arrays : dict
 
     Raises
     ------
     Unfit
         For anything that counting rows cannot give.
     """
+    has_columns = isinstance(header, dict) and {"classes", "groups", "by_name"} <= header.keys()
+    need(has_columns, "it has no counts of columns, as files of tallies and of tables have")
     classes = labels(header["classes"], "classes")
     by_name = flag(header["by_name"], "by_name")
     given = each(lambda value, where: value)(header["groups"], "groups")
@@ -261,11 +282,7 @@ def restored_tally(header: dict[str, Any], arrays: Arrays) -> TableTally:
         _need_names(schema)
     else:
         need(len(groups) == 1, "a model of an array has one group of columns")
-    table = TableTally(schema, _class_counts(arrays, len(classes)), tuple(tallies))
-    for columns, tally in zip(groups, tallies, strict=True):
-        more = table.more_than_rows(tally, columns)
-        need(more is None, f"a column has more rows with a value than rows: {more and more[2]}")
-    return table
+    return schema, _class_counts(arrays, len(classes)), tuple(tallies)
 
 
 def _need_names(schema: Schema) -> None:
