@@ -2,5 +2,6 @@
 
 ``alpha`` compares alpha="auto" with fixed alphas, ``calibration`` calibrate= with scikit-learn's
 CalibratedClassifierCV, and ``coverage`` counts how often credible intervals hold the true
-probability. ``held_out`` fits and times on folds; each of the three makes a page of its own.
+probability; ``factor`` multiplies all weights. ``held_out`` fits and times on folds; each of the
+parts makes a page of its own.
 """

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.accuracy.data import DataSet, NoData, all_data_sets
-from benchmarks.bayes import alpha, calibration, coverage, harm, sets
+from benchmarks.bayes import alpha, calibration, coverage, factor, harm, sets
 from benchmarks.bayes.cases import forty_cases
 from benchmarks.bayes.page import Page
 from benchmarks.machine import machine_record
@@ -18,7 +18,7 @@ from benchmarks.pages import recorded_command
 __all__ = ["main"]
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
-PARTS = ("alpha", "calibration", "harm", "coverage", "sets")
+PARTS = ("alpha", "calibration", "harm", "coverage", "sets", "factor")
 CLASSES = 2, 4
 
 
@@ -26,8 +26,8 @@ def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     options = argparse.ArgumentParser(
         prog="python -m benchmarks bayes",
-        description="Chosen smoothing, calibration, credible intervals and log-loss on many sets, "
-        "against their bars.",
+        description="Chosen smoothing, calibration, credible intervals, log-loss on many sets and "
+        "under weights, against their bars.",
         epilog="Data sets are looked for in the folder that TALLYBAYES_DATA names. A quick run is "
         "printed and not written, unless --output says where. The exit code is 1 if a data set is "
         "missing; a missed bar is only reported.",
@@ -76,6 +76,9 @@ def run(part: str, quick: bool, missing: list[str]) -> Page | None:
         found = sets.measure([d for d in arff if d.name != "arff-letter"], n_folds, missing)
         of_labor = sets.measure_labor(n_folds, missing)
         return sets.page(found, of_labor, n_folds) if found or of_labor else None
+    if part == "factor":
+        found = factor.measure(all_data_sets(), n_folds, missing)
+        return factor.page(found, factor.measure_balanced(3 if quick else factor.DRAWS), n_folds)
     if part == "harm":
         tables = []
         for case in forty_cases(all_data_sets(), missing):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 
 import numpy as np
@@ -14,8 +15,9 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.naive_bayes import GaussianNB as Theirs
 from sklearn.utils.class_weight import compute_sample_weight
 
-from tallybayes import GaussianNB, NaiveBayes
+from tallybayes import GaussianNB, LazyNaiveBayes, NaiveBayes, leave_one_out, load
 from tallybayes.errors import WeightScaleWarning
+from tallybayes.families import Categorical
 
 CHOSEN = {
     "alpha by evidence": {"alpha": "auto", "criterion": "evidence"},
@@ -25,6 +27,7 @@ CHOSEN = {
     "isotonic": {"alpha": "auto", "calibrate": "isotonic"},
 }
 every_choice = pytest.mark.parametrize("parameters", CHOSEN.values(), ids=CHOSEN)
+beside = pytest.mark.filterwarnings("ignore::tallybayes.errors.MixedColumnWarning")
 factors = pytest.mark.parametrize("factor", [2.0, 10.0, 1000.0, 0.001])
 
 
@@ -137,11 +140,14 @@ def tickets(n=600, seed=0):
     return pd.DataFrame({"ticket": [f"t{t}" for t in numbers], "grade": grade}), y
 
 
+LEVELS = {"ticket": Categorical(), "grade": Categorical()}
+
+
 @factors
-def test_declared_smoothing_is_in_units_of_weight(factor):
+def test_smoothing_of_declared_families_is_in_units_of_weight(factor):
     """Weights and alpha times a factor are the same model (decision 0012)."""
     X, y = tickets()
-    known = {"class_prior": [0.5, 0.5], "class_alpha": 0.0}
+    known = {"columns": LEVELS, "class_prior": [0.5, 0.5], "class_alpha": 0.0}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeightScaleWarning)
         once = NaiveBayes(alpha=0.5, **known).fit(X, y)
@@ -154,13 +160,124 @@ def test_chosen_smoothing_of_many_levels_does_not_see_a_common_factor():
     X, y = tickets(1200)
     (X, y), (fresh, truth) = (X[:600], y[:600]), (X[600:], y[600:])
 
-    def loss(alpha, factor):
-        model = NaiveBayes(alpha=alpha).fit(X, y, np.full(len(y), factor))
+    def loss(factor, **parameters):
+        model = NaiveBayes(**parameters).fit(X, y, np.full(len(y), factor))
         return -model.predict_log_proba(fresh)[np.arange(len(fresh)), truth].mean()
 
     for factor in (2.0, 10.0, 1000.0):
-        assert loss("auto", factor) == pytest.approx(loss("auto", 1.0), abs=1e-3)
-    assert loss(1.0, 1000.0) > loss(1.0, 1.0) + 0.05
+        assert loss(factor, alpha="auto") == pytest.approx(loss(1.0, alpha="auto"), abs=1e-3)
+        assert loss(factor) == pytest.approx(loss(1.0), abs=1e-3)
+    assert loss(1000.0, columns=LEVELS) > loss(1.0, columns=LEVELS) + 0.05
+
+
+# ---- levels of columns that nobody declared ------------------------------------------------------
+def mixed_table(n=120, seed=1):
+    """Strings, strings with gaps, numbers, and strings beside numbers."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    X, _ = tickets(n, seed)
+    X["x"] = rng.normal(y).round(2)
+    X["beside"] = [v if rng.random() < 0.8 else "?" for v in rng.normal(y).round(2).tolist()]
+    X.loc[rng.random(n) < 0.2, ["grade", "x"]] = None
+    return X, y
+
+
+def test_no_level_of_an_undeclared_column_says_more_than_its_effective_rows_support():
+    """One row of weight 1,000 is one row: at most log((1 + 1) / (0 + 1)) beside as many others."""
+    X = pd.DataFrame({"level": ["a", "b", "c", "d"]})
+    y = ["n", "n", "y", "y"]
+    for factor in (1.0, 2.0, 1000.0):
+        table = NaiveBayes().fit(X, y, np.full(4, factor)).tables_["level"]
+        nats = table.select_dtypes("number").to_numpy()
+        assert np.abs(nats[:, 0] - nats[:, 1]).max() == pytest.approx(np.log(2.0))
+    declared = NaiveBayes({"level": Categorical()}).fit(X, y, np.full(4, 1000.0)).tables_["level"]
+    nats = declared.select_dtypes("number").to_numpy()
+    assert np.abs(nats[:, 0] - nats[:, 1]).max() == pytest.approx(np.log(1001.0))
+
+
+@beside
+@pytest.mark.parametrize("missing", ["ignore", "level"])
+@pytest.mark.parametrize("factor", [2.0, 3.7, 1000.0])
+def test_undeclared_columns_do_not_see_a_common_factor_above_one(missing, factor):
+    X, y = mixed_table()
+    known = {"class_prior": [0.5, 0.5], "class_alpha": 0.0, "missing": missing}
+    for weight in (np.ones(len(y)), np.r_[np.full(40, 5.0), np.ones(len(y) - 40)]):
+        once, scaled = (NaiveBayes(**known).fit(X, y, w) for w in (weight, factor * weight))
+        np.testing.assert_allclose(
+            scaled.predict_log_proba(X), once.predict_log_proba(X), atol=1e-9
+        )
+        found = leave_one_out(scaled, X, y, factor * weight)
+        np.testing.assert_allclose(found, leave_one_out(once, X, y, weight), atol=1e-9)
+        np.testing.assert_allclose(
+            [scaled.alpha_[name] for name in once.alpha_],
+            [factor * alpha for alpha in once.alpha_.values()],
+        )
+
+
+def test_rows_that_weigh_one_at_most_have_the_alpha_that_was_given():
+    X, y = mixed_table()
+    X = X[["ticket", "grade"]]
+    for weight in (None, np.ones(len(y)), np.tile([1.0, 0.5, 0.25], len(y) // 3)):
+        model, declared = (NaiveBayes(c, alpha=0.5).fit(X, y, weight) for c in ("auto", LEVELS))
+        assert model.alpha_ == declared.alpha_ == {"ticket": 0.5, "grade": 0.5}
+        assert (model.predict_log_proba(X) == declared.predict_log_proba(X)).all()
+
+
+@beside
+def test_smoothing_per_effective_row_is_the_same_however_rows_came():
+    """In one batch, one by one, merged, forgotten, saved and loaded."""
+    X, y = mixed_table()
+    weight = np.tile([1.0, 4.0, 20.0], len(y) // 3)
+    rows, labels = X.astype(object).where(X.notna(), None).to_dict("records"), y.tolist()
+    once = NaiveBayes().fit(X, y, weight)
+    expected = once.predict_log_proba(X)
+    assert once.alpha_["ticket"] == pytest.approx((weight @ weight) / weight.sum())
+
+    def check(model):
+        np.testing.assert_allclose(model.predict_log_proba(X), expected, atol=1e-9)
+        one = list(model.predict_proba_one(rows[0]).values())
+        np.testing.assert_allclose(np.log(one), expected[0], atol=1e-9)
+
+    halves = [NaiveBayes().fit(X[i::2], y[i::2], weight[i::2]) for i in (0, 1)]
+    check(halves[0].merge(halves[1]))
+    model = NaiveBayes()
+    for row, label, w in zip(rows, labels, weight.tolist(), strict=True):
+        model.learn_one(row, label, w)
+    check(model)
+    more = NaiveBayes().fit(pd.concat([X, X]), np.r_[y, y], np.r_[weight, 50.0 * weight])
+    check(more.forget(X, y, 50.0 * weight))
+    file = io.BytesIO()
+    once.save(file)
+    file.seek(0)
+    check(load(file))
+    assert once.decay(0.5).alpha_["ticket"] == pytest.approx((weight @ weight) / weight.sum() / 2)
+
+
+def test_questions_to_a_source_smooth_undeclared_levels_as_a_fit_does():
+    X, y = mixed_table(300)
+    X = X.drop(columns="beside")
+    table = X.assign(y=y, w=np.where(y == 1, 30.0, 2.0))
+    model = NaiveBayes().fit(X, y, table["w"])
+    fitted = NaiveBayes().fit(table, "y", sample_weight="w")  # a source is read in parts
+    np.testing.assert_array_equal(model.predict_proba(X), fitted.predict_proba(X))
+
+
+@pytest.mark.parametrize("missing", ["ignore", "level"])
+def test_lazy_answers_smooth_undeclared_levels_as_a_fit_does(missing):
+    X, y = mixed_table(300)
+    strings = X[["ticket", "grade"]]
+    options = {"class_weight": {1: 30.0, 0: 2.0}, "missing": missing}
+    asked = LazyNaiveBayes(strings.assign(y=y), target="y", **options)
+    expected = NaiveBayes(**options).fit(strings, y)
+    np.testing.assert_allclose(
+        asked.predict_proba(strings), expected.predict_proba(strings), rtol=1e-9
+    )
+    source, known = X.drop(columns="beside").assign(y=y), {"class_prior": [0.5, 0.5]}
+    once, scaled = (
+        LazyNaiveBayes(source, "y", class_weight={0: w, 1: w}, missing=missing, **known)
+        for w in (1.0, 500.0)
+    )
+    np.testing.assert_allclose(scaled.predict_proba(X), once.predict_proba(X), rtol=1e-9)
 
 
 @pytest.mark.parametrize("factor", [1.0, 7.0, 0.01])

@@ -38,6 +38,13 @@ class RowWeights(NamedTuple):
     by_class: Array
     overall: float
 
+    @property
+    def at_least_one(self) -> float:
+        """What multiplies a smoothing that is declared, where the model chose the family: u, where
+        that is more than 1. A row of weight 1,000 then says no more than one row, and rows that
+        weigh less, those that decay too, are smoothed as was declared."""
+        return max(1.0, self.overall)
+
 
 UNIT_ROWS = RowWeights(np.ones((1, 1)), 1.0)
 """Rows of weight 1."""

@@ -460,8 +460,9 @@ def test_class_weights_are_those_of_a_fitted_model(class_weight, missing):
     x = pd.DataFrame({"n": rng.normal(y == "a"), "t": rng.choice(list("uvw"), 80)})
     x.loc[rng.random(80) < 0.1, "t"] = None
     options = {"class_weight": class_weight, "missing": missing}
-    lazy = LazyNaiveBayes(x.assign(y=y), "y", **options)
-    fitted = NaiveBayes({"n": UNDECLARED, "t": Categorical()}, **options).fit(x, y)
+    columns = {"n": UNDECLARED, "t": Categorical()}
+    lazy = LazyNaiveBayes(x.assign(y=y), "y", columns=columns, **options)
+    fitted = NaiveBayes(columns, **options).fit(x, y)
     for rows in (x[:10], [{"t": "new"}, {"n": 0.5}, {}]):
         np.testing.assert_allclose(lazy.predict_proba(rows), fitted.predict_proba(rows), rtol=1e-9)
     np.testing.assert_allclose(lazy.class_count_, fitted.class_count_)

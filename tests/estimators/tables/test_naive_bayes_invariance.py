@@ -149,6 +149,7 @@ def test_whole_weights_are_rows():
     w = np.random.default_rng(4).integers(1, 4, N)
     columns = {**DECLARED, "score": Binned(20, alpha=1.0)}
     columns |= {"gain": Gaussian(ddof=1), "day": Gaussian(ddof=1)}
+    columns |= {"job": Categorical()}
     weighted = NaiveBayes(columns).fit(X, Y, w)
     rows = np.random.default_rng(5).permutation(np.repeat(np.arange(N), w))
     repeated = NaiveBayes(columns).fit(X.iloc[rows], Y[rows])

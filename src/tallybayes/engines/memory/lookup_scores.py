@@ -190,10 +190,13 @@ class LevelsPart(LookupPart):
     grows : bool
         Whether a further level would be smoothed as the others are and leave their smoothing as it
         is; under a prior it takes some of theirs.
+    in_effective_rows : bool
+        Whether the strength of its prior grows with the weight of an effective row.
     """
 
     levels: list[str]
     grows: bool = True
+    in_effective_rows: bool = False
 
     @property
     def holds_levels(self) -> bool:

@@ -277,7 +277,8 @@ class TableClassifier(RowByRow, FromSources, SaysSQL, Reported):
         sample_weight : array-like (n_rows,) or str, optional
             A row of weight w adds w to the counts; a column of X where y is one. What is chosen
             from counts is chosen in effective rows, (Σw)² / Σw² of them: a common factor does not
-            change it. Declared smoothing is in units of weight.
+            change it. The smoothing of declared families is in units of weight; that of others is
+            in effective rows where these weigh more than 1.
 
         Returns
         -------

@@ -119,7 +119,8 @@ class Calibrated(TableClassifier):
 
     @property
     def alpha_(self) -> dict[str, float]:
-        """The smoothing of each column that follows the model's alpha, in rows of weight 1."""
+        """The smoothing of each column that follows the model's alpha, as it is used: in rows of
+        weight 1."""
         read = self._attribute("alpha_").columns_read
         return {column.name: column.alpha for column in read if column.alpha is not None}
 

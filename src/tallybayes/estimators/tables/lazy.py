@@ -121,7 +121,8 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Where a table's name or SQL text is looked up. It sees what its own open transaction has
         changed.
     alpha : float, default=1.0
-        Smoothing of level counts, in rows.
+        Smoothing of level counts: in rows of weight 1 where `columns` names the family, else in
+        effective rows where these weigh more than 1.
     class_alpha : float, default=1.0
         Smoothing of the class prior: (count + class_alpha) / (m + K·class_alpha).
     class_prior : array-like (n_classes,) or dict, optional
@@ -321,12 +322,12 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         }
         what = what.resolved(Table(typed, 0, True))
         families = dict(what.families)
-        for name, kind in kinds.items():
-            if name not in families and kind not in LEVELS:
-                families[name] = UNDECLARED
-            elif families.get(name) is not None:
+        assumed = [n for n, kind in kinds.items() if n not in families and kind not in LEVELS]
+        for name in kinds:
+            if families.get(name) is not None:
                 _need_family(name, families[name])
-        return Declared(families, {})
+        families |= dict.fromkeys(assumed, UNDECLARED)
+        return Declared(families, {}, assumed=frozenset(assumed))
 
     def _rows(self, rows: Any, columns: Mapping[str, SourceColumn], what: Declared) -> Table:
         """The rows that are asked about, each column as the source counts it."""

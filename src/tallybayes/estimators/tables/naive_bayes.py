@@ -55,10 +55,11 @@ class NaiveBayes(Calibrated, AsDistributions):
     classes : array-like, optional
         Classes that may occur; others may still come.
     alpha : float or "auto", default=1.0
-        Smoothing of counts: of levels in rows of weight 1, of bins of numbers in effective rows
-        (see `sample_weight` of :meth:`fit`); "auto" chooses it by `criterion`, whatever common
-        factor the weights have. A declared alpha weighs less as weights grow: columns of hundreds
-        of levels with weights far above 1 need "auto".
+        Smoothing of counts. In columns whose family `columns` names it is in rows of weight 1; in
+        others it is in effective rows (see `sample_weight` of :meth:`fit`) where these weigh more
+        than 1, so that a row of weight 1,000 says no more than one row. Bins that follow it are
+        always smoothed in effective rows. "auto" chooses it by `criterion`, whatever common factor
+        the weights have.
     class_alpha : float or "auto", default=1.0
         Smoothing of the class prior: (count + class_alpha) / (m + K·class_alpha); "auto": of the
         largest evidence.
@@ -105,7 +106,8 @@ class NaiveBayes(Calibrated, AsDistributions):
     feature_importances_ : float64 array (n_features_in_,)
         How far each column separates the classes, in nats a row, each row left out of the counts.
     alpha_ : dict
-        The smoothing of each column that follows the model's alpha, in rows of weight 1.
+        The smoothing of each column that follows the model's alpha, as it is used: in rows of
+        weight 1.
     log_evidence_ : float
         log P of everything that was counted, in nats, where every column has a proper prior.
     class_prior_distribution_, class_conditional_, joint_ : distributions

@@ -66,11 +66,14 @@ class Declared:
     by_type : tuple of pairs
         What the readers call columns of a type, and their family; the last that fits holds. A
         column's type is that of the first batch in which it has a value.
+    assumed : frozenset of str
+        Columns whose family nobody declared: it is that of their type.
     """
 
     families: dict[str, Any]
     groups: dict[tuple[str, ...], Any]
     by_type: tuple[tuple[tuple[str, ...], Any], ...] = ()
+    assumed: frozenset[str] = frozenset()
 
     @property
     def together(self) -> dict[tuple[str, ...], Kind]:
@@ -118,6 +121,10 @@ class Declared:
         """Without what the types of these columns settled, as before their first values."""
         families = {name: family for name, family in self.families.items() if name not in names}
         return replace(self, families=families)
+
+    def by_user(self, name: str) -> bool:
+        """Whether somebody declared the family of a column that is in no group."""
+        return self.families.get(name) is not None and name not in self.assumed
 
     def left_out(self, name: str) -> bool:
         return name in self.families and self.families[name] is None

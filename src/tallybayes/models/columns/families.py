@@ -56,8 +56,9 @@ class Reading(NamedTuple):
     ----------
     declared : Declared
     alpha : float or {"evidence", "loo_likelihood", "loo_log_loss"}
-        Smoothing: of levels in rows of weight 1, of bins in effective rows; or how it is chosen,
-        for each column or, by "loo_log_loss", on rows. Then it begins at one effective row.
+        Smoothing: of declared families in rows of weight 1, of others and of bins in effective
+        rows; or how it is chosen, for each column or, by "loo_log_loss", on rows. Then it begins at
+        one effective row.
     estimate : {"mean", "map", "mle", "posterior"}
         For columns that are not declared.
     unseen : {"smooth", "ignore", "error"}
@@ -138,6 +139,12 @@ class _Reader:
         self.alpha_of_bins = 1.0 if chosen else float(alpha)
         one = self.row_weights.overall
         self.context = Context(classes, self.alpha, self.alpha_of_bins, self.row_weights)
+        self.undeclared_context = self.context
+        self.declared_alpha = not chosen
+        if not chosen:
+            # no level of a column that nobody declared says more than its effective rows support
+            alpha = self.alpha * self.row_weights.at_least_one
+            self.undeclared_context = self.context._replace(alpha=alpha)
         self.tuning = Tuning(self.criterion, scale, self.row_weights)
         self.plain = replace(UNDECLARED, ddof=one, pooled_rows=one, estimate=self.estimate)
         self.here = {c.key: (c, t) for c, t in zip(tally.schema.groups, tally.groups, strict=True)}
@@ -154,6 +161,14 @@ class _Reader:
             return self._text(name)
         return ColumnReading(name, "nothing yet", "left out", "no value was seen", None)
 
+    def _context(self, name: str) -> Context:
+        """What a column is read with: the model's alpha is in rows of weight 1 where its family is
+        declared, else in effective rows where these weigh more than 1."""
+        return self.context if self.declared.by_user(name) else self.undeclared_context
+
+    def _in_effective_rows(self, name: str) -> bool:
+        return self.declared_alpha and not self.declared.by_user(name)
+
     # ---- strings ---------------------------------------------------------------------------------
     def _levels(self, name: str) -> ColumnReading:
         levels, counts = self._counted_levels(name)
@@ -165,9 +180,10 @@ class _Reader:
             warn_of_identifier(name, counts, self.warned)
             return ColumnReading(name, "strings", "left out", "all strings are different", None)
         family = family or Categorical(estimate=self.estimate)
+        context = self._context(name)
         counted = CountedLevels(levels, counts, n_levels, self._missing(counts))
-        levels, law, what, grows = family.likelihood(counted, self.context)
-        law, alpha = self.tuning.of_law(law, self.alpha if family.follows else None)
+        levels, law, what, grows = family.likelihood(counted, context)
+        law, alpha = self.tuning.of_law(law, context.alpha if family.follows else None)
         part = LevelsPart(
             columns=(name,),
             law=law,
@@ -176,6 +192,7 @@ class _Reader:
             unseen=getattr(family, "unseen", None) or self.unseen,
             follows=family.follows,
             grows=grows,
+            in_effective_rows=family.follows and self._in_effective_rows(name),
         )
         why = "declared" if name in self.declared.families else "strings are levels"
         what, is_usual = what + self._chosen_alpha(alpha), name not in self.declared.families
@@ -236,13 +253,14 @@ class _Reader:
         counts = np.concatenate([there[:, None], counts], axis=1)
         levels = [A_NUMBER, *strings]
         kinds = CountedLevels(levels, counts, len(levels), self._missing(counts))
-        law = Categorical().likelihood(kinds, self.context).law
+        law = Categorical().likelihood(kinds, self._context(name)).law
         return KindsPart(
             columns=(name,),
             law=law,
             levels=levels,
             has_missing=self.missing == "level",
             unseen=self.unseen,
+            in_effective_rows=self._in_effective_rows(name),
         )
 
     def _counted_numbers(self, name: str) -> NumberCounts:
@@ -296,6 +314,8 @@ class _Reader:
         grid = counted.grid
         family = self.declared.families.get(name)
         why = "declared"
+        if name in self.declared.assumed:
+            family = self.plain
         if family is not None:
             reading = family.likelihood(counted, self.context)
         else:

@@ -48,9 +48,19 @@ class LiveCells:
         self.width: list[int] = []
         self.row: Array = np.zeros(0)
         self.share: list[float | None] = []  # S·q of every cell, where it is the same
+        self.in_effective_rows: list[bool] = []
+        self.growth = 1.0  # of the strength of those laws since they were read
 
-    def add_law(self, law: CellLaw) -> int:
-        """Takes a law in; returns its number. Its cells stand in order from ``start`` on."""
+    def add_law(self, law: CellLaw, *, in_effective_rows: bool = False) -> int:
+        """Takes a law in; returns its number. Its cells stand in order from ``start`` on.
+
+        Parameters
+        ----------
+        law : CellLaw
+        in_effective_rows : bool
+            Whether its strength is multiplied by ``growth``.
+        """
+        self.in_effective_rows.append(in_effective_rows)
         n = law.counts.shape[1]
         self.start.append(self._room(n))
         cells = slice(self.start[-1], self.start[-1] + n)
@@ -127,12 +137,14 @@ class LiveCells:
         return scores
 
     def _law(self, laws: list[int], cells: list[int], marginal: bool) -> CellLaw:
-        strength = self.strength[laws]
-        base = None
+        strength, base = self.strength[laws], None
         if not marginal:
             base = np.divide(
                 self.pseudo[cells], strength, out=np.zeros(len(cells)), where=strength > 0.0
             )
+        if self.growth != 1.0:
+            grown = [self.in_effective_rows[law] for law in laws]
+            strength = np.where(grown, self.growth * strength, strength)
         return CellLaw(
             counts=self.counts[cells].T,
             total=self.total[laws].T,

@@ -46,7 +46,8 @@ class LevelsColumn:
 
     def __init__(self, part: Any, cells: LiveCells) -> None:
         self.name, self.unseen, self.has_missing = part.name, part.unseen, part.has_missing
-        self.cells, self.law = cells, cells.add_law(part.law)
+        self.cells = cells
+        self.law = cells.add_law(part.law, in_effective_rows=part.in_effective_rows)
         start = cells.start[self.law]
         self.missing = start
         first = start + part.has_missing

@@ -60,6 +60,7 @@ class LiveScore:
         self.unasked = 0
         self.found = 0
         self.cells = LiveCells(len(self.rank))
+        self.row_weight = self.classes.row_weights.at_least_one
         self.columns = [live_column(part, self.cells) for part in model.score.parts]
         self.together = columns_together(self.columns)
 
@@ -91,6 +92,8 @@ class LiveScore:
             self.cells.add(touched, k, weight)
             self.classes.count[k] += weight
             self.classes.squared_weights[k] += weight * abs(weight)
+            if weight > 1.0 or self.row_weight > 1.0 or self.cells.growth > 1.0:
+                self.cells.growth = self.classes.row_weights.at_least_one / self.row_weight
 
     # ---- answering -------------------------------------------------------------------------------
     def scores(self, row: Mapping[str, Any]) -> Array:
