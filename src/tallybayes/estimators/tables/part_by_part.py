@@ -30,7 +30,7 @@ from tallybayes.sources.find import is_source, source_of
 from tallybayes.sources.locating import located
 from tallybayes.tables import Table, read_table
 
-__all__ = ["count_parts", "rows_of", "tables_of"]
+__all__ = ["count_parts", "need_name", "rows_of", "tables_of"]
 
 
 class _Whole:
@@ -49,6 +49,15 @@ class _Whole:
         self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
     ) -> Iterator[Part]:
         yield Part(lambda: self._table, "")
+
+
+def need_name(weight: Any) -> None:
+    """Raises ValueError for weights that are not a column of the source."""
+    if not (weight is None or isinstance(weight, str)):
+        raise ValueError(
+            "sample_weight is the name of a column where y is, as the rows are read part by "
+            f"part; got a {type(weight).__name__}"
+        )
 
 
 def rows_of(x: Any, threads: int = 1, left_out: Collection[str] = ()) -> Source:
