@@ -30,6 +30,7 @@ class Columns:
     kind : {"levels", "sums", "moments", "grid", "cross", "terms"}
         The kind of tally they need.
     n_features : int
+        1 unless it is given, as of a table's column.
     names : tuple of str, optional
         Column names; two schemas with names join only if the names are the same.
     threshold : float, optional
@@ -37,7 +38,8 @@ class Columns:
     non_negative : bool
         For sums: negative values are refused.
     n_levels : int64 array (n_features,), optional
-        For levels: the number N_j of levels of each column; their codes are 0 … N_j−1.
+        For levels: the number N_j of levels of each column; their codes are 0 … N_j−1. Of open
+        columns it is how many `levels` there are.
     levels : tuple of arrays, optional
         For levels: the declared values of each column, in the order of their codes.
     origin : float64 array (n_features,), optional
@@ -55,7 +57,7 @@ class Columns:
     """
 
     kind: Kind
-    n_features: int
+    n_features: int = 1
     names: tuple[str, ...] | None = None
     threshold: float | None = None
     non_negative: bool = False
@@ -65,6 +67,16 @@ class Columns:
     open: bool = False
     dates: bool = False
     terms: str = ""
+
+    def __post_init__(self) -> None:
+        if self.open and self.levels is not None:
+            n_levels = np.array([len(self.levels[0]) + self._n_cells_beside], dtype=np.int64)
+            object.__setattr__(self, "n_levels", n_levels)
+
+    @property
+    def _n_cells_beside(self) -> int:
+        """How many cells an open column has that are no level of its own."""
+        return 0
 
     @property
     def key(self) -> tuple[tuple[str, ...] | None, str]:
@@ -144,7 +156,7 @@ class Columns:
             return self
         levels = np.empty(len(mine) + len(added), dtype=object)
         levels[:] = mine + added
-        return replace(self, levels=(levels,), n_levels=np.array([len(levels)]))
+        return replace(self, levels=(levels,))
 
     def _parts(self) -> list[bytes]:
         parts = [self.kind.encode(), str(self.n_features).encode()]
@@ -176,6 +188,10 @@ class SomeLevels(Columns):
     """
 
     n_all: int = 0
+
+    @property
+    def _n_cells_beside(self) -> int:
+        return 1
 
     def _parts(self) -> list[bytes]:
         return [*super()._parts(), f"some of {self.n_all}".encode()]
@@ -257,6 +273,13 @@ class Schema:
             lines,
             said + (", …" if len(self.classes) > SHOWN else ""),
         )
+
+    @property
+    def mixed(self) -> list[str]:
+        """The columns of a table that hold levels and numbers."""
+        numbers = {group.names for group in self.groups if group.kind == "grid"}
+        levels = [group.names for group in self.groups if group.kind == "levels"]
+        return [names[0] for names in levels if names and names in numbers]
 
     def join(self, other: Schema) -> Schema:
         """The schema that holds both; classes are joined by label."""

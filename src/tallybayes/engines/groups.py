@@ -55,10 +55,7 @@ def raise_too_large(name: str) -> NoReturn:
 
 def level_group(name: str, levels: NDArray[Any], counts: NDArray[np.float64]) -> Group:
     """A column of strings as an open group: levels (n_levels,) and counts (n_classes, n_levels)."""
-    n_levels = np.array([len(levels)], dtype=np.int64)
-    columns = Columns(
-        kind="levels", n_features=1, names=(name,), n_levels=n_levels, levels=(levels,), open=True
-    )
+    columns = Columns(kind="levels", names=(name,), levels=(levels,), open=True)
     return columns, LevelCounts(np.array([0, len(levels)], dtype=np.int64), counts)
 
 
@@ -66,12 +63,8 @@ def number_groups(
     name: str, moments: Moments, grid: GridCounts, *, dates: bool = False
 ) -> list[Group]:
     """A column of numbers as groups: its moments and its grid counts."""
-    origin = moments.origin
-    columns = Columns(kind="moments", n_features=1, names=(name,), origin=origin, dates=dates)
-    return [
-        (columns, moments),
-        (Columns(kind="grid", n_features=1, names=(name,), dates=dates), grid),
-    ]
+    columns = Columns(kind="moments", names=(name,), origin=moments.origin, dates=dates)
+    return [(columns, moments), (Columns(kind="grid", names=(name,), dates=dates), grid)]
 
 
 def some_levels_group(
@@ -91,15 +84,7 @@ def some_levels_group(
     seen = np.flatnonzero(counts.any(axis=0))
     levels = np.empty(len(seen), dtype=object)
     levels[:] = [asked[i] for i in seen.tolist()]
-    columns = SomeLevels(
-        kind="levels",
-        n_features=1,
-        names=(name,),
-        n_levels=np.array([len(levels) + 1], dtype=np.int64),
-        levels=(levels,),
-        open=True,
-        n_all=n_all,
-    )
+    columns = SomeLevels(kind="levels", names=(name,), levels=(levels,), open=True, n_all=n_all)
     cells = np.ascontiguousarray(np.concatenate([counts[:, seen], others[:, None]], axis=1))
     return columns, LevelCounts(np.array([0, len(levels) + 1], dtype=np.int64), cells)
 

@@ -30,9 +30,7 @@ def held_columns(
         if not seen.any():
             return None
         assert columns.levels is not None
-        levels = columns.levels[0][seen]
-        n_levels = np.array([len(levels)], dtype=np.int64)
-        return replace(columns, levels=(levels,), n_levels=n_levels), group.narrowed(seen)
+        return replace(columns, levels=(columns.levels[0][seen],)), group.narrowed(seen)
     if columns.levels is not None:
         return columns, group
     code = np.arange(len(seen)) - np.repeat(group.start[:-1], group.n_levels)

@@ -23,6 +23,7 @@ from tallybayes.engines.threads import get_num_threads, in_threads
 from tallybayes.schema import Columns, Kind, Schema
 from tallybayes.tables import Column, Mixed, Numbers, Strings, Table
 from tallybayes.tally import (
+    ClassCounts,
     CrossMoments,
     GridCounts,
     LevelCounts,
@@ -47,10 +48,11 @@ MIN_ROWS = 20_000  # from which threads pay for columns of numbers
 
 
 def _class_weights(codes: Codes, n_classes: int, weights: Weights) -> tuple[Array, Array]:
-    """The weight of each class, (n_classes,), and what rounding took from it."""
+    """The weight of each class, (n_classes,), as a double-double."""
     weight, rest = np.zeros(n_classes), np.zeros(n_classes)
     _kernels.count_classes(codes, weights, weight, get_num_threads(), rest)
-    return weight, rest
+    total = weight + rest
+    return total, rest - (total - weight)
 
 
 def _numbers(
@@ -73,7 +75,7 @@ def _numbers(
     used = values if weights is None else values[weights != 0.0]
     origin = origin_of(used[:, None])
     moments = Moments.zeros(n_classes, origin)
-    moments.add_weight(everyone[0][:, None], everyone[1][:, None])
+    moments.n[:, 0], moments.n_lo[:, 0] = everyone
     fault = _kernels.moments_dense(values, codes, weights, origin, *moments.sums, 1)
     if fault or not np.isfinite(moments.s2_hi).all():
         raise_infinite(name, column.values)
@@ -196,7 +198,7 @@ def text_group(
     tally = TextCounts.counted(terms, rows.indptr, rows.terms, codes, n_classes, weights)
     if not tally.documents.any():
         return []
-    return [(Columns(kind="terms", n_features=1, names=(name,), terms=analyzer.in_words), tally)]
+    return [(Columns(kind="terms", names=(name,), terms=analyzer.in_words), tally)]
 
 
 def collect_table(
@@ -258,5 +260,7 @@ def collect_table(
         by_name[name] = _texts(name, column, analyzers[name], codes, n, weights)
     groups = [group for name in table.columns for group in by_name.get(name, [])] + whole
     schema = Schema(classes, tuple(columns for columns, _ in groups), by_name=True)
-    counts = ArrayEngine().class_counts(codes, n, weights)
+    counts = ClassCounts(everyone[0])  # of rows of weight 1
+    if weights is not None:
+        counts = ArrayEngine().class_counts(codes, n, weights)
     return TableTally(schema, counts, tuple(tally for _, tally in groups))

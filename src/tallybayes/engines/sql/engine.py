@@ -275,6 +275,6 @@ def _with_grids(tally: TableTally, grids: Mapping[str, GridCounts]) -> TableTall
                 f"the source changed while column {name!r} was counted: its rows by number and by "
                 "class differ. Count again, or within a transaction"
             )
-        pairs.append((Columns(kind="grid", n_features=1, names=(name,), dates=columns.dates), grid))
+        pairs.append((Columns(kind="grid", names=(name,), dates=columns.dates), grid))
     schema = Schema(tally.schema.classes, tuple(columns for columns, _ in pairs), by_name=True)
     return TableTally(schema, tally.classes, tuple(group for _, group in pairs))

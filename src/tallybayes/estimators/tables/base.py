@@ -202,22 +202,17 @@ class TableClassifier(RowByRow, FromSources, SaysSQL, Reported):
             tally.need_non_negative("fit with these negative weights")
         model = self._hold(tally, x.names, x.declared, has_names=x.has_names)
         if self.chooses_on_rows:
-            self._choose_first(x, classes, codes, aged)
+            self._choose_first(x, places_among(classes, model.schema.classes)[codes], aged)
         return model
 
-    def _choose_first(
-        self, x: RowsToCount, known: NDArray[Any], codes: NDArray[np.int32], weights: Any
-    ) -> None:
-        """Chooses what is chosen on rows, on the first ones; `codes` are of the classes `known`."""
+    def _choose_first(self, x: Table, own: NDArray[np.intp], weights: Array | None) -> None:
+        """Chooses what is chosen on rows, on the first ones, or a sample of them, as they were
+        counted; `own` are their classes."""
         model = self._model
-        own = places_among(known, model.schema.classes)[codes]
-        table: Table = x
-        if (
-            weights is not None and not weights.all()
-        ):  # of a row of weight 0 the tally holds nothing
+        if weights is not None and not weights.all():  # the tally holds nothing of weight 0
             kept = np.flatnonzero(weights)
-            table, own, weights = x.take(kept), own[kept], weights[kept]
-        self._choose(as_scored(table, model.holds, x.declared), own, weights)
+            x, own, weights = x.take(kept), own[kept], weights[kept]
+        self._choose(as_scored(x, model.holds, model.reading.declared), own, weights)
 
     def _choose_again(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         """Chooses on rows that were learned, under the parameters as they are now."""
@@ -246,7 +241,8 @@ class TableClassifier(RowByRow, FromSources, SaysSQL, Reported):
     def _hold(
         self, tally: TableTally, seen: Names, what: Declared, *, has_names: bool
     ) -> TableModel:
-        """Starts a model with a tally."""
+        """Starts a model with a tally, in place of what was learned before."""
+        self.__dict__.pop("_rows", None)
         tally = with_classes(tally, self.classes)
         if isinstance(self.class_prior, Mapping):  # it declares the classes that it names
             tally = with_classes(tally, list(self.class_prior))
@@ -290,7 +286,6 @@ class TableClassifier(RowByRow, FromSources, SaysSQL, Reported):
         ValueError
             For bad parameters or data; the estimator is then as it was before.
         """
-        self.__dict__.pop("_rows", None)  # rows learned before are replaced, too
         if isinstance(y, str):
             self._fit_source(X, y, sample_weight)
             return self
@@ -357,7 +352,7 @@ class TableClassifier(RowByRow, FromSources, SaysSQL, Reported):
             model = self._hold(batch, x.names, x.declared, has_names=x.has_names)
             model.class_weight = class_weight
             if self.chooses_on_rows:
-                self._choose_first(x, known, codes, aged)
+                self._choose_first(x, places_among(known, model.schema.classes)[codes], aged)
         return self._declare(classes)
 
     def _declare(self, classes: Any) -> Self:

@@ -126,17 +126,11 @@ def values_of_columns(tally: TableTally) -> dict[str, float]:
     return rows
 
 
-def _mixed(tally: TableTally) -> dict[str, tuple[LevelCounts, GridCounts]]:
-    """The columns that hold levels and numbers, by name."""
-    if not any(group.kind == "levels" for group in tally.schema.groups):
-        return {}
-    here = {c.key: t for c, t in zip(tally.schema.groups, tally.groups, strict=True)}
-    found: dict[str, tuple[LevelCounts, GridCounts]] = {}
-    for (names, kind), levels in here.items():
-        grid = here.get((names, "grid")) if kind == "levels" else None
-        if isinstance(grid, GridCounts) and isinstance(levels, LevelCounts) and names:
-            found[names[0]] = levels, grid
-    return found
+def _mixed(tally: TableTally) -> dict[str, tuple[Any, Any]]:
+    """The levels and the grid of the columns that hold both, by name."""
+    keys = (columns.key for columns in tally.schema.groups)
+    counts = dict(zip(keys, tally.groups, strict=True))
+    return {n: (counts[(n,), "levels"], counts[(n,), "grid"]) for n in tally.schema.mixed}
 
 
 def _are_numbers(levels: LevelCounts, grid: GridCounts) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -25,6 +25,8 @@ __all__ = [
     "rows_to_forget",
     "rows_to_score",
 ]
+
+OTHERS = "dates and other values"
 
 DATED = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -118,8 +120,8 @@ def as_scored(table: Table, holds: Mapping[str, Held], what: Declared) -> Table:
 
 def _as_scored(name: str, column: Column, held: Held | None, what: Declared) -> Column:
     if what.is_text(name) or (held is not None and not held.numbers):
-        if not what.is_text(name):
-            _need_one_kind(name, column, None)
+        if not what.is_text(name) and _has_dates_among_others(column):
+            _raise_two_kinds(name, OTHERS)
         if isinstance(column, Numbers | Mixed):
             column = levels_asked(column, Held() if held is None else held)
         return column
@@ -262,12 +264,16 @@ def as_counted(name: str, column: Column, holds: Mapping[str, Held], what: Decla
             assert isinstance(column, Strings)
             _need_levels(name, column, levels)
         return column
-    if _are_dates(column) and name in what.correlated:
-        raise ValueError(
-            f"column {name!r} holds dates, but is in a group with covariance='full', which takes "
-            "numbers: declare it by itself, or give numbers of days"
-        )
-    _need_one_kind(name, column, holds.get(name))
+    if _has_dates_among_others(column):
+        _raise_two_kinds(name, OTHERS)
+    if _are_dates(column):
+        if name in what.correlated:
+            raise ValueError(
+                f"column {name!r} holds dates, but is in a group with covariance='full', which "
+                "takes numbers: declare it by itself, or give numbers of days"
+            )
+        if holds.get(name, Held()).strings:
+            _raise_two_kinds(name, "dates, but the model has learned it as strings")
     if what.is_number(name):
         if isinstance(column, Strings | Mixed):
             column = numbers_in(name, column, beside=False)
@@ -279,16 +285,14 @@ def _are_dates(column: Column) -> bool:
     return isinstance(column, Numbers) and column.what == "date"
 
 
-def _need_one_kind(name: str, column: Column, held: Held | None) -> None:
-    """Raises ValueError where a column that is not declared as levels mixes dates with others."""
-    if isinstance(column, Strings) and column.what == WITH_DATES:
-        mixed = "holds dates and other values"
-    elif _are_dates(column) and held is not None and held.strings:
-        mixed = "holds dates, but the model has learned it as strings"
-    else:
-        return
+def _has_dates_among_others(column: Column) -> bool:
+    return isinstance(column, Strings) and column.what == WITH_DATES
+
+
+def _raise_two_kinds(name: str, held: str) -> NoReturn:
+    """Raises the ValueError for a column that mixes dates with others, undeclared."""
     raise ValueError(
-        f"column {name!r} {mixed}: give all of it as dates, or declare it as Categorical() in "
+        f"column {name!r} holds {held}: give all of it as dates, or declare it as Categorical() in "
         "columns="
     )
 
