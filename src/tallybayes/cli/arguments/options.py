@@ -12,7 +12,7 @@ import typer
 
 from tallybayes.cli.terminal.failures import USAGE, Failure
 
-__all__ = ["Data", "Json", "Model", "Output", "Parts", "Target", "number_or_auto"]
+__all__ = ["Data", "Json", "Model", "Output", "Page", "Parts", "Target", "number_or_auto"]
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file, written by fit.")]
 Data = Annotated[
@@ -33,6 +33,14 @@ Output = Annotated[
         "-o",
         metavar="MODEL",
         help="Write the new model here instead of replacing MODEL.",
+    ),
+]
+Page = Annotated[
+    str | None,
+    typer.Option(
+        "--report",
+        metavar="PAGE",
+        help="Write a page of HTML that shows the model and how good it is on the rows.",
     ),
 ]
 Target = Annotated[

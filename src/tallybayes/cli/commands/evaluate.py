@@ -17,10 +17,15 @@ def run(
     data: options.Data,
     reading: Reading,
     target: options.Target = None,
+    page: options.Page = None,
     json: options.Json = False,
 ) -> None:
     """Measure a model on rows, or documents, with labels."""
     need_output()
+    if page is not None:
+        from tallybayes.cli.commands.reporting import need_page
+
+        need_page(page, data)
     from tallybayes.cli.commands.training.scoring import figures_of
     from tallybayes.cli.io.loading import load
     from tallybayes.cli.report.doubts import note_unlabelled
@@ -36,3 +41,7 @@ def run(
         document("evaluate", {"model": model, **content})
     else:
         say(*figures.tables())
+    if page is not None:
+        from tallybayes.cli.commands.reporting import add_page
+
+        add_page(file, model, data, page, target, reading, json)

@@ -69,4 +69,5 @@ def need_data(path: str) -> None:
 def is_model(path: str) -> bool:
     """Whether a file begins as a model file does."""
     with open(path, "rb") as file:
-        return b'"tallybayes"' in file.read(4096)
+        head = file.read(4096)
+    return head[8:9] == b"{" and b'"tallybayes"' in head  # a page of HTML may name it as well
