@@ -22,7 +22,7 @@ from tallybayes.reporting.measures.figures import (
 )
 from tallybayes.reporting.measures.learning_curve import LearningCurve, learning_curve
 from tallybayes.reporting.rows import ShownRow, shown_rows
-from tallybayes.reporting.subjects.contract import Subject
+from tallybayes.reporting.subjects.contract import Subject, Text
 
 __all__ = ["Content", "Headline", "content_of"]
 
@@ -36,6 +36,8 @@ LEARNING_ROWS = 20_000
 """Rows of the learning curve, at most."""
 WORTH = 20_000_000
 """Rows times classes times terms that are looked at for what terms are worth, at most."""
+COMPARED = 500
+"""Documents on which the page's and the model's predictions are compared, at most."""
 CURVES = 12
 """Classes that have curves: those with the most rows."""
 
@@ -89,6 +91,8 @@ class Content:
     learning : LearningCurve, optional
     worth : dict of str to float, optional
         By term, how much the log-loss rises without it, in nats a row.
+    text : Text, optional
+        A classifier of documents as the page evaluates it.
     """
 
     subject: Subject
@@ -105,6 +109,7 @@ class Content:
     rankings: dict[int, Ranking]
     learning: LearningCurve | None
     worth: dict[str, float] | None
+    text: Text | None
 
 
 def content_of(
@@ -139,6 +144,7 @@ def content_of(
         copies = _copies(subject, X, len(own), columns)
         learning = _learning(subject, X, labels) if weight is None else None
         worth = _worth(subject, X, predictions, len(columns) + len(subject.pairs))
+        text = subject.text(_some(X, len(own), 4, COMPARED))
     largest = np.argsort(-predictions.shares, kind="stable")[:CURVES].tolist()
     largest = [k for k in sorted(largest) if predictions.shares[k] > 0.0]
     return Content(
@@ -156,6 +162,7 @@ def content_of(
         rankings={k: ranking(predictions, k) for k in largest},
         learning=learning,
         worth=worth,
+        text=text,
     )
 
 
@@ -183,9 +190,13 @@ def _copies(subject: Subject, X: Any, n: int, columns: list[ColumnFacts]) -> lis
     """Columns that say nearly the same, on some of the rows; documents have but one."""
     if len(columns) < 2:
         return []
-    some = np.sort(np.random.default_rng(3).permutation(n)[:ROWS])
     used = sorted((c for c in columns if c.used), key=lambda c: -c.importance)
-    return near_copies(subject.values(rows_of(X, some)), [c.name for c in used])
+    return near_copies(subject.values(_some(X, n, 3, ROWS)), [c.name for c in used])
+
+
+def _some(X: Any, n: int, seed: int, most: int) -> Any:
+    """Some of n rows, at most so many."""
+    return rows_of(X, np.sort(np.random.default_rng(seed).permutation(n)[:most]))
 
 
 def _learning(subject: Subject, X: Any, labels: NDArray[Any]) -> LearningCurve | None:

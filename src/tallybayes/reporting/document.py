@@ -12,7 +12,7 @@ from tallybayes.reporting.content import Content
 from tallybayes.reporting.form.encoding import rounded
 from tallybayes.reporting.measures.curves import Ranking, Reliability
 from tallybayes.reporting.rows import ShownRow
-from tallybayes.reporting.subjects.contract import Subject
+from tallybayes.reporting.subjects.contract import Subject, Text
 from tallybayes.reporting.subjects.tables import shown_value
 
 __all__ = ["document_of"]
@@ -59,6 +59,7 @@ def document_of(content: Content) -> dict[str, Any]:
         "learning": None if content.learning is None else _learning(content),
         "worth": _worth(content),
         **_form(subject),
+        **_text(content.text),
     }
 
 
@@ -199,10 +200,28 @@ def _worth(content: Content) -> list[Any] | None:
 def _form(subject: Subject) -> dict[str, Any]:
     """The model for the page, or why it is not there."""
     form = subject.form
-    if form is None and subject.unit == "row":
-        return {"form": None, "noForm": "none"}
-    if form is None or form.unsaid:
+    if form is None:
+        return {"form": None, "noForm": "none" if subject.unit == "row" else None}
+    if form.unsaid:
         return {"form": None, "noForm": "text"}
     if form.size > FORM:
         return {"form": None, "noForm": "size"}
     return {"form": form.document(), "noForm": None}
+
+
+def _text(text: Text | None) -> dict[str, Any]:
+    """A classifier of documents for the page, or why it is not there."""
+    if text is None:
+        return {}
+    if text.form is None:
+        return {"noForm": text.why_not}
+    found: dict[str, Any] = {"textForm": text.form.document()}
+    if text.documents:
+        found["textCut"] = {
+            "terms": text.terms,
+            "documents": text.documents,
+            "same": rounded(text.same),
+            "mean": rounded(text.mean_difference),
+            "largest": rounded(text.largest_difference),
+        }
+    return found

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.tokens.unicode_tables import CODE_POINTS, Accents, folding, is_word, marked
 
-__all__ = ["CJK", "MARKS", "UNITS", "WORDS", "compiled_rules"]
+__all__ = ["CJK", "CJK_BLOCKS", "MARKS", "UNITS", "WORDS", "compiled_rules"]
 
 WORDS = r"(?u)\b\w\w+\b"
 """Words of two characters and more: scikit-learn's default."""
@@ -18,7 +18,7 @@ WORDS = r"(?u)\b\w\w+\b"
 MARKS = r"(?u)\w+|[^\w\s]"
 """Words, and every mark as a token by itself."""
 
-_CJK_BLOCKS = [
+CJK_BLOCKS = [
     (0x3005, 0x3007),  # iteration mark, closing mark, zero
     (0x3021, 0x3029),  # Hangzhou numerals
     (0x3031, 0x3035),  # kana repeat marks
@@ -36,7 +36,7 @@ _CJK_BLOCKS = [
     (0x1AFF0, 0x1B16F),  # kana supplements
     (0x20000, 0x3FFFF),  # Han, extensions B and later
 ]
-_CJK_CLASS = "".join(f"{chr(a)}-{chr(b)}" for a, b in _CJK_BLOCKS)
+_CJK_CLASS = "".join(f"{chr(a)}-{chr(b)}" for a, b in CJK_BLOCKS)
 
 CJK = rf"(?u)[{_CJK_CLASS}]|[^\W{_CJK_CLASS}]+|[^\w\s]"
 """Characters of Han, kana, bopomofo and Hangul by themselves; other words and marks as `MARKS`."""
@@ -52,7 +52,7 @@ def _word_bits(pattern: str) -> NDArray[np.uint8]:
     if pattern != WORDS:
         bits[~word & (marked() & 4 == 0)] = _SINGLE
     if pattern == CJK:
-        for first, last in _CJK_BLOCKS:
+        for first, last in CJK_BLOCKS:
             bits[first : last + 1] = np.where(bits[first : last + 1] > 0, _SINGLE, 0)
     return bits
 

@@ -108,7 +108,7 @@ const strip = (model, j, target, domain, values) => {
   };
 };
 
-const totals = (model, target, result) => {
+R.totals = (model, target, result) => {
   const total = R.against(result.scores, target);
   const p = result.proba[target];
   return (width) => {
@@ -139,6 +139,7 @@ const totals = (model, target, result) => {
 
 R.nomogram = (body) => {
   const { model } = R;
+  if (data.unit === "document") { R.textNomogram(body); return; }
   if (!model) { body.append(h("p", { class: "note" }, t(`noForm_${data.noForm}`))); return; }
   let target = R.target();
   const order = data.columns.filter((c) => c.used && model.place.has(c.name)).map((c) => model.place.get(c.name))
@@ -178,7 +179,7 @@ R.nomogram = (body) => {
       return h("div", { class: "line" },
         h("div", { class: "what" }, h("span", { class: "name" }, R.label(model.columns[j].name)), controls[i].element, says), figures[i]);
     }));
-    whole = R.figure({ alt: said, height: model.nClasses === 2 ? 92 : 56, draw: (width) => totals(model, target, R.now)(width) });
+    whole = R.figure({ alt: said, height: model.nClasses === 2 ? 92 : 56, draw: (width) => R.totals(model, target, R.now)(width) });
     total.replaceChildren(h("div", { class: "totals" }, h("div", {}, h("h3", {}, t("total")), whole), h("div", { class: "answer" })));
   };
   const said = () => t("totalAlt", { name: R.className(target), p: R.percent(R.now.proba[target]), total: R.signed(R.against(R.now.scores, target)) });

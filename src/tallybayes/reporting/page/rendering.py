@@ -13,11 +13,15 @@ __all__ = ["SCRIPTS", "rendered"]
 
 SCRIPTS = (
     "score.js",
+    "text.js",
     "dom.js",
     "charts.js",
     "glance.js",
     "waterfall.js",
     "nomogram.js",
+    "text_nomogram.js",
+    "text_changes.js",
+    "text_form.js",
     "changes.js",
     "rows.js",
     "columns.js",

@@ -4,7 +4,7 @@ const { h, s, t, data } = R;
 
 const KINDS = ["mistake", "uncertain", "typical"];
 
-const shaded = (text, steps) => {
+R.shaded = (text, steps) => {
   const lower = text.toLowerCase();
   const spans = [];
   for (const [term, , nats] of steps) {
@@ -30,9 +30,13 @@ const shaded = (text, steps) => {
 
 const facts = (row) => {
   const steps = row.steps;
-  const detail = data.unit === "document" ? shaded(row.values[0]?.[1] ?? "", steps)
+  const detail = data.unit === "document" ? R.shaded(row.values[0]?.[1] ?? "", steps)
     : R.later(t("allValues", { n: row.values.length }), () => R.table(t("allValues", { n: row.values.length }), [t("column"), t("value")],
       row.values.map(([name, value]) => [R.label(name), R.label(value)])));
+  const read = R.textModel && h("button", { type: "button", onclick: () => {
+    R.chooseText(row.values[0]?.[1] ?? "", null);
+    document.getElementById("try").scrollIntoView({ behavior: "smooth", block: "start" });
+  } }, t("useText"));
   const use = R.model && data.unit === "row" && h("button", { type: "button", onclick: () => {
     const held = new Map(row.values);
     R.choose(R.model.columns.map((column) => {
@@ -41,7 +45,7 @@ const facts = (row) => {
     }), null);
     document.getElementById("try").scrollIntoView({ behavior: "smooth", block: "start" });
   } }, t("useRow"));
-  return [R.waterfall({ ...row, favour: row.predicted }), detail, use];
+  return [R.waterfall({ ...row, favour: row.predicted }), detail, use, read];
 };
 
 const summary = (row) => {
@@ -159,6 +163,7 @@ const form = () => {
 
 R.rows = (body) => {
   body.append(h("p", {}, t(`rowsIntro_${data.unit}`)), ...groups().flat().filter(Boolean));
+  if (R.textModel) { body.append(R.textForm()); return; }
   if (!R.model) body.append(h("p", { class: "note" }, t(`noForm_${data.noForm}`)));
   else if (R.model.columns.length <= 300) body.append(form());
 };

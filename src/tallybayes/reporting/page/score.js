@@ -246,6 +246,8 @@ class Model {
 }
 
 R.Model = Model;
+R.floats = floats;
+R.logSumExp = logSumExp;
 R.dateText = (days) => {
   const found = new Date(Math.round(days * 864e5)).toISOString();
   return found.endsWith("T00:00:00.000Z") ? found.slice(0, 10) : found.slice(0, 19);

@@ -4,10 +4,10 @@ const { h, t, data } = R;
 
 R.facts = new Map(data.columns.map((column) => [column.name, column]));
 R.model = data.form ? new R.Model(data.form) : null;
+R.textModel = data.textForm ? new R.TextModel(data.textForm) : null;
 for (const column of R.model?.columns ?? []) column.dates = R.facts.get(column.name)?.dates === true;
 
 for (const name of ["glance", "nomogram", "rows", "columns", "quality"]) {
-  if (name === "nomogram" && data.unit === "document") continue;
   const section = document.getElementById(name);
   section.hidden = false;
   const ofTerms = name === "columns" && data.unit === "document";
@@ -29,5 +29,11 @@ globalThis.tallybayes = {
     const { scores, proba } = R.model.predictRow(row);
     return { scores, proba };
   },
+  textModel: R.textModel,
+  predictText: (text) => {
+    const { scores, proba } = R.textModel.predict(R.textModel.counts(text));
+    return { scores, proba };
+  },
+  termsOf: (text) => Array.from(R.textModel.counts(text), ([term, n]) => [R.textModel.names[term], n]),
   contributions: (row) => R.model.predictRow(row).contributions.map((said) => Array.from(said)),
 };

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from tallybayes.reporting.columns import ColumnFacts
 from tallybayes.reporting.form.form import Form
+from tallybayes.reporting.form.of_documents import TextForm
 
-__all__ = ["Contributions", "Stated", "Subject"]
+__all__ = ["Contributions", "Stated", "Subject", "Text"]
 
 Array = NDArray[np.float64]
 
@@ -55,6 +56,34 @@ class Stated:
     rows: float
 
 
+@dataclass(frozen=True, eq=False)
+class Text:
+    """A classifier of documents for a page.
+
+    Parameters
+    ----------
+    form : TextForm, optional
+    why_not : str
+        Why there is no form; empty where there is one.
+    terms : int
+        How many terms the form has, of all that the model has.
+    documents : int
+        The page's and the model's predictions were compared on so many.
+    same : float
+        The share of them that get the same class.
+    mean_difference, largest_difference : float
+        Of the probability of the class that the model predicts.
+    """
+
+    form: TextForm | None
+    why_not: str = ""
+    terms: int = 0
+    documents: int = 0
+    same: float = 1.0
+    mean_difference: float = 0.0
+    largest_difference: float = 0.0
+
+
 class Subject(ABC):
     """A fitted classifier as a report reads it.
 
@@ -81,6 +110,11 @@ class Subject(ABC):
     @property
     def form(self) -> Form | None:
         """The model as a page evaluates it; None where it cannot."""
+        return None
+
+    def text(self, X: Any) -> Text | None:
+        """A classifier of documents as a page evaluates it, compared with the model on some of the
+        documents X; None for classifiers of rows."""
         return None
 
     @property

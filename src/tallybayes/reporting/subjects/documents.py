@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.reporting.columns import ColumnFacts
-from tallybayes.reporting.subjects.contract import Contributions, Stated, Subject
+from tallybayes.reporting.form.of_documents import text_form
+from tallybayes.reporting.subjects.contract import Contributions, Stated, Subject, Text
 
 __all__ = ["DocumentSubject"]
 
@@ -69,6 +70,23 @@ class DocumentSubject(Subject):
             of_terms.append(explained.contributions)
             names.append([(str(term), "") for term in explained.terms])
         return Contributions(base, of_terms, names)
+
+    def text(self, X: Any) -> Text | None:
+        model = self.model._fitted()
+        documents = self.model._counter.rows(X, model.tally)
+        form = text_form(self.model, documents)
+        if isinstance(form, str):
+            return Text(None, form)
+        n = int(form.carried.sum())
+        if form.carried.all() or not len(documents):
+            return Text(form, terms=n)
+        whole = model.scorer.posterior(documents)
+        cut = model.scorer.posterior(form.kept(documents))
+        best = whole.argmax(axis=1)
+        row = np.arange(len(best))
+        apart = np.abs(whole - cut)[row, best]
+        same = float((cut.argmax(axis=1) == best).mean())
+        return Text(form, "", n, len(best), same, float(apart.mean()), float(apart.max()))
 
     def values(self, X: Any) -> list[Mapping[str, Any]]:
         return [{self.unit: str(document)} for document in X]
