@@ -6,6 +6,10 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "core/parallel.hpp"
@@ -73,29 +77,74 @@ inline int add_value(double* const* cell, i64 at, T value, double w, const Rule&
     return fault;
 }
 
-// The entries of a CSR row, all of weight w, into the cells of its class.
+// Whether some value may be at fault: by its sign or, of floats, an exponent of ones alone. Bits are
+// only added and joined, so that many values are looked at together.
+template <class T>
+inline bool suspicious(const T* values, i64 n, Demand demand) {
+    if constexpr (std::is_floating_point_v<T>) {
+        using Bits = std::conditional_t<sizeof(T) == 8, u64, std::uint32_t>;
+        constexpr Bits SIGN = Bits(1) << (8 * sizeof(T) - 1);
+        constexpr Bits UNIT = Bits(1) << (std::numeric_limits<T>::digits - 1);  // of the exponent
+        const Bits keep = demand == Demand::non_negative ? ~Bits(0) : static_cast<Bits>(~SIGN);
+        Bits any = 0;
+        for (i64 p = 0; p < n; ++p) {
+            Bits bits;
+            std::memcpy(&bits, values + p, sizeof bits);
+            bits &= keep;
+            any |= bits | (bits + UNIT);
+        }
+        return any & SIGN;
+    } else {
+        T any = 0;
+        for (i64 p = 0; p < n; ++p) any = static_cast<T>(any | values[p]);
+        return any < T(0);
+    }
+}
+
+template <class T>
+int faults_of(const T* values, i64 n, Demand demand) {
+    if (!suspicious(values, n, demand)) return FINE;
+    int bad = FINE;
+    for (i64 p = 0; p < n; ++p) bad |= fault_of(static_cast<double>(values[p]), demand);
+    return bad;
+}
+
+template <class I>
+inline bool all_within(const I* index, i64 n, i64 d) {
+    using Unsigned = std::make_unsigned_t<I>;
+    const u64 most = static_cast<u64>(std::numeric_limits<I>::max()) + 1;
+    const Unsigned limit = static_cast<Unsigned>(std::min(static_cast<u64>(d), most));
+    bool out = false;
+    for (i64 p = 0; p < n; ++p) out |= static_cast<Unsigned>(index[p]) >= limit;
+    return !out;
+}
+
+// The entries of a CSR row, all of weight w, into the cells of its class. They are looked at first,
+// many together, so that the loop which adds does nothing else.
 template <class Cells, class T, class I>
-int add_row(double* const* cells, const Compressed<T, I>& x, i64 i, double w, const Rule& given) {
-    const Rule rule = given;  // copies, which a store to a cell cannot change
-    const i64 d = x.minor, n = static_cast<i64>(x.indptr[i + 1] - x.indptr[i]);
+int add_row(double* const* cells, const Compressed<T, I>& x, i64 i, double w, const Rule& rule) {
+    const i64 n = static_cast<i64>(x.indptr[i + 1] - x.indptr[i]);
     const I* const index = x.indices + x.indptr[i];
     const T* const values = x.data + x.indptr[i];
+    if (!all_within(index, n, x.minor)) return OUT_OF_RANGE;
+    const int bad = faults_of(values, n, rule.demand);
     double* cell[Cells::parts];
     for (int part = 0; part < Cells::parts; ++part) cell[part] = cells[part];
-    int bad = FINE;
-    for (i64 p = 0; p < n; ++p) {
-        const i64 j = static_cast<i64>(index[p]);
-        if (static_cast<u64>(j) >= static_cast<u64>(d))
-            bad |= OUT_OF_RANGE;
-        else
-            bad |= add_value<Cells>(cell, j, values[p], w, rule);
+    if (rule.threshold) {
+        const double threshold = *rule.threshold;
+        for (i64 p = 0; p < n; ++p)
+            if (static_cast<double>(values[p]) > threshold) Cells::add(cell, index[p], 1.0, w);
+    } else {
+        for (i64 p = 0; p < n; ++p)
+            Cells::add(cell, index[p], static_cast<double>(values[p]), w);
     }
     return bad;
 }
 
-// Asks for the entries of a row that is read soon: rows of one class do not lie side by side.
+// Asks for the entries of a row that is read soon: rows of one class do not lie side by side. It has
+// to be inlined: GCC takes a function that only prefetches for one without effect, and drops calls.
 template <class T, class I>
-inline void fetch_row(const Compressed<T, I>& x, i64 i) {
+[[gnu::always_inline]] inline void fetch_row(const Compressed<T, I>& x, i64 i) {
     constexpr i64 LINE = 64;  // bytes
     const i64 end = static_cast<i64>(x.indptr[i + 1]);
     for (i64 p = static_cast<i64>(x.indptr[i]); p < end; p += LINE / i64{sizeof(T)})
@@ -106,7 +155,7 @@ inline void fetch_row(const Compressed<T, I>& x, i64 i) {
 
 // Asks for the cells that the entries of a row add to.
 template <class T, class I>
-inline void fetch_cells(const Compressed<T, I>& x, i64 i, const double* cells) {
+[[gnu::always_inline]] inline void fetch_cells(const Compressed<T, I>& x, i64 i, const double* cells) {
     const i64 end = static_cast<i64>(x.indptr[i + 1]);
     for (i64 p = static_cast<i64>(x.indptr[i]); p < end; ++p)
         if (static_cast<u64>(x.indices[p]) < static_cast<u64>(x.minor))

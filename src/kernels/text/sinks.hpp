@@ -20,7 +20,7 @@ public:
     void end() { size = static_cast<u32>(entries.size() - base_) - begin_; }
 
     static Key key(const u8* text, std::size_t n) { return WordKey::of(text, n); }
-    void prefetch_word(const Key& key) const { terms.prefetch_word(key); }
+    [[gnu::always_inline]] void prefetch_word(const Key& key) const { terms.prefetch_word(key); }
     bool word(const Key& key, const u8* text, std::size_t n, bool counted, Node& node) {
         Slot* slot = terms.find_word(key, text, n);
         if (Terms::is_new(slot)) {
@@ -35,7 +35,7 @@ public:
     }
     static Node character(u32 c) { return c; }
     Node first(Node character, bool counted) { return gram(ROOT, character, counted); }
-    void prefetch_gram(Node parent, Node symbol) const {
+    [[gnu::always_inline]] void prefetch_gram(Node parent, Node symbol) const {
         terms.prefetch_gram(Terms::gram_key(parent, symbol));
     }
     Node gram(Node parent, Node symbol, bool counted) {
@@ -99,7 +99,7 @@ public:
         : ColumnSink(columns), terms_(terms), column_(column) {}
 
     static Key key(const u8* text, std::size_t n) { return WordKey::of(text, n); }
-    void prefetch_word(const Key& key) const { terms_.prefetch_word(key); }
+    [[gnu::always_inline]] void prefetch_word(const Key& key) const { terms_.prefetch_word(key); }
     bool word(const Key& key, const u8* text, std::size_t n, bool counted, Node& node) {
         const Slot* slot = terms_.find_word(key, text, n);
         node = Terms::is_new(slot) ? NO_TERM : slot->term;
@@ -109,7 +109,7 @@ public:
     }
     static Node character(u32 c) { return c; }
     Node first(Node character, bool counted) { return found(ROOT, character, counted); }
-    void prefetch_gram(Node parent, Node symbol) const {
+    [[gnu::always_inline]] void prefetch_gram(Node parent, Node symbol) const {
         terms_.prefetch_gram(Terms::gram_key(parent, symbol));
     }
     Node gram(Node parent, Node symbol, bool counted) {

@@ -24,7 +24,7 @@ class SlotTable {
 public:
     SlotTable() { rebuild(10); }
     u64 place(u64 hash) const { return hash >> shift_; }
-    void prefetch(u64 hash) const { __builtin_prefetch(&slots_[static_cast<i64>(place(hash))]); }
+    [[gnu::always_inline]] void prefetch(u64 hash) const { __builtin_prefetch(&slots_[static_cast<i64>(place(hash))]); }
     template <class Same>
     Slot* find(u64 hash, u64 key, Same&& same) const {
         for (u64 at = place(hash);; at = (at + 1) & mask_) {
@@ -94,7 +94,7 @@ public:
     const u8* word_at(u32 word) const { return word_bytes_.data() + word_end_[word]; }
     std::size_t word_size(u32 word) const { return word_end_[word + 1] - word_end_[word]; }
 
-    void prefetch_word(const WordKey& key) const { word_slots_.prefetch(key.hash); }
+    [[gnu::always_inline]] void prefetch_word(const WordKey& key) const { word_slots_.prefetch(key.hash); }
     Slot* find_word(const WordKey& key, const u8* text, std::size_t size) const {
         return word_slots_.find(key.hash, key.key, [&](u32 term) {
             if (size <= 7) return true;
@@ -120,7 +120,7 @@ public:
     }
 
     static u64 gram_key(u32 parent, u32 symbol) { return static_cast<u64>(parent) << 32 | symbol; }
-    void prefetch_gram(u64 key) const { gram_slots_.prefetch(gram_hash(key)); }
+    [[gnu::always_inline]] void prefetch_gram(u64 key) const { gram_slots_.prefetch(gram_hash(key)); }
     Slot* find_gram(u64 key) const {
         return gram_slots_.find(gram_hash(key), key, [](u32) { return true; });
     }
