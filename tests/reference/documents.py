@@ -44,6 +44,6 @@ def ratio_sums(counts, N, order, tau, share):
 
 
 def tfidf(counts, column, idf):
-    """Length-normalised tf-idf of the terms with a column, (n_documents, n_columns)."""
-    X = np.log1p(counts)[:, column >= 0] * idf[column >= 0]
-    return X / np.maximum(np.sqrt((X**2).sum(axis=1, keepdims=True)), 1e-300)
+    """tf-idf of the terms with a column, by the length of all terms, (n_documents, n_columns)."""
+    X = np.log1p(counts) * idf
+    return X[:, column >= 0] / np.maximum(np.sqrt((X**2).sum(axis=1, keepdims=True)), 1e-300)

@@ -17,16 +17,15 @@ struct Columns {  // CSC: the documents of column j are start[j] … start[j + 1
     i64 n, columns;
 };
 
-// x_ij = tf·idf / |row|; column[t] is that of a term, or −1. Fills documents and values by start.
+// x_ij = tf·idf / |row|, |row| of all terms; column[t] is that of a term, or −1. Fills documents and
+// values by start.
 inline void tfidf_columns(const DocumentRows& x, const i32* column, const double* idf,
                           const i64* start, i64 columns, i32* documents, float* values) {
     std::vector<i64> next(start, start + columns);
     for (i64 i = 0; i < x.n; ++i) {
         double squares = 0.0;
         for (i64 p = x.indptr[i]; p < x.indptr[i + 1]; ++p) {
-            const i64 t = x.terms[p];
-            if (column[t] < 0) continue;
-            const double v = static_cast<double>(x.values[p]) * idf[t];
+            const double v = static_cast<double>(x.values[p]) * idf[x.terms[p]];
             squares += v * v;
         }
         const double by = squares > 0.0 ? 1.0 / std::sqrt(squares) : 0.0;

@@ -54,7 +54,7 @@ inline DocumentFactors factors_of(const DocumentScore& s, const DocumentRows& x,
     for (i64 p = x.indptr[i]; p < x.indptr[i + 1]; ++p) {
         const double tf = static_cast<double>(x.values[p]);
         length += tf;
-        if (s.has_ridge() && s.column[x.terms[p]] >= 0) {
+        if (s.has_ridge()) {
             const double v = tf * s.idf[x.terms[p]];
             squares += v * v;
         }

@@ -39,7 +39,8 @@ class Features:
     column : int32 array (n_terms,)
         The place of each term among them, −1 for the others.
     idf : float64 array (n_terms,)
-        log((n + 1) / (N_t + 1)) + 1.
+        log((n + 1) / (N_t + 1)) + 1, for terms without a place as well: they count in the length
+        of a document.
     """
 
     column: NDArray[np.int32]
