@@ -24,6 +24,7 @@ from tallybayes.models.columns.mixed import (
     as_read,
     held_values,
     kind_of,
+    names_of_strings,
     values_of_columns,
 )
 from tallybayes.models.columns.prose import prose_as_terms, prose_columns
@@ -110,7 +111,7 @@ class TableModel(Model):
         What was chosen on rows.
     with_strings : frozenset of str
         Columns that may be asked with strings though the tally holds only numbers of them: rows
-        that are held out had the strings.
+        that are held out, or of weight 0, had the strings.
     reads_prose : bool
         Whether undeclared strings that are prose are read as text.
     made : MadeChoices or None
@@ -200,6 +201,15 @@ class TableModel(Model):
         more = {n: h._replace(strings=True) for n, h in found.items() if n in self.with_strings}
         return found | more
 
+    def note_strings(self, x: Table, weights: Array | None) -> None:
+        """Of rows that were counted, lets columns of numbers be asked with strings that only rows
+        of weight 0 hold: who fits a table may ask about all of its rows."""
+        if weights is None or weights.all():
+            return
+        of_nothing = x.take(np.flatnonzero(weights == 0.0))
+        numbers = {name for name, held in self.counted.items() if held.numbers}
+        self.with_strings |= numbers.intersection(names_of_strings(of_nothing))
+
     @property
     def watched(self) -> Watched:
         """The columns of which an odd value is warned of when it is asked about."""
@@ -269,13 +279,14 @@ class TableModel(Model):
         return list({id(r.part): r.part for r in self.columns_read if r.part is not None}.values())
 
     def formula(self) -> Formula:
+        holds = held_values(self.tally_read.schema)
         return Formula(
             classes=self.schema.classes,
             offset=self.log_prior.copy(),
             terms=self.score.terms(),
             ruled_out=self.corrected(self.log_prior[None, :].copy())[0],
             fallback=int(np.argmax(self.log_prior)),
-            kinds={name: kind_of(self.holds.get(name)) for name in self.names},
+            kinds={name: kind_of(holds.get(name)) for name in self.names},
             least={name: self.reading.declared.least(name) for name in self.names},
             has_names=self.has_names,
             correction=self._correction(),

@@ -184,6 +184,65 @@ def test_a_text_of_weight_0_is_no_reason_to_refuse_the_rows(NB):
     assert model.class_count_.tolist() == [2.0, 2.0]
 
 
+def only_zeros_held_a_string():
+    X = pd.DataFrame({"age": [1.0, 2.5, "?", 3.0, 4.5, 7.0], "k": list("ababab")}, dtype=object)
+    return X, [0, 1, 1, 0, 1, 0], np.array([1.0, 2.0, 0.0, 1.0, 1.0, 1.0])
+
+
+@quiet
+@pytest.mark.parametrize("missing", ["ignore", "level"])
+def test_a_string_that_only_rows_of_weight_0_held_may_be_asked_about(missing, tmp_path):
+    """Such rows hold nothing; to the model the string is one that it has not learned."""
+    X, y, w = only_zeros_held_a_string()
+    kept = w > 0.0
+    options = {"missing": missing}
+    model = NaiveBayes(**options).fit(X, y, w)
+    without = NaiveBayes(**options).fit(X[kept], np.array(y)[kept], w[kept])
+    with pytest.raises(ValueError, match="holds the string"):
+        without.predict_proba(X)
+    asked = model.predict_proba(X)
+    np.testing.assert_array_equal(asked[kept], without.predict_proba(X[kept]))
+    if missing == "ignore":
+        gap = without.predict_proba(X.assign(age=X["age"].where(kept, None)))
+        np.testing.assert_array_equal(asked, gap)
+    rest = leave_one_out(model, X, y, w)
+    np.testing.assert_array_equal(rest[2], np.log(asked[2]))
+    np.testing.assert_array_equal(
+        rest[kept], leave_one_out(without, X[kept], np.array(y)[kept], w[kept])
+    )
+    row = X.to_dict("records")[2]
+    assert list(model.predict_proba_one(row).values()) == pytest.approx(asked[2])
+    assert model.explain_one(row).row == row
+    assert model.to_sql("t", "duckdb") == without.to_sql("t", "duckdb")
+    model.save(tmp_path / "model.tally")
+    others = [load(tmp_path / "model.tally"), copy.deepcopy(model)]
+    others.append(NaiveBayes(**options).partial_fit(X, y, sample_weight=w))
+    others.append(
+        NaiveBayes(**options).fit(X[:3], y[:3], w[:3]).partial_fit(X[3:], y[3:], None, w[3:])
+    )
+    part = NaiveBayes(**options).fit(X[:2], y[:2], w[:2])
+    others.append(part.merge(NaiveBayes(**options).fit(X[2:], y[2:], w[2:])))
+    others.append(NaiveBayes(**options).fit(X, y, np.ones(6)).forget(X[2:3], y[2:3]))
+    for other in others[:-1]:
+        np.testing.assert_allclose(other.predict_proba(X), asked, rtol=1e-12)
+    with pytest.raises(ValueError, match="holds the string"):
+        others[-1].predict(X)
+
+
+@quiet
+def test_nor_does_it_stop_choices_on_rows_and_weighted_models():
+    X, y, w = only_zeros_held_a_string()
+    X, w = pd.concat([X] * 10, ignore_index=True), np.tile(w, 10)
+    y = np.where(np.random.default_rng(0).random(60) < 0.3, np.tile([0, 1], 30), np.tile(y, 10))
+    for model in (
+        NaiveBayes(alpha="auto", calibrate="temperature"),
+        NaiveBayes(class_weight={0: 1.0, 1: 2.0}),
+        WeightedNaiveBayes(parts=1),
+    ):
+        assert np.isfinite(model.fit(X, y, w).predict_log_proba(X)).all()
+        assert np.isfinite(leave_one_out(model, X, y, w)).all()
+
+
 def test_among_texts_a_number_is_the_level_that_its_text_names():
     rows = [{"x": v} for v in ("3", "3", "a", "b", 3, 4.0)]
     model = NaiveBayes().fit(rows, list("abaabb"))

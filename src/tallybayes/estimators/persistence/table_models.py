@@ -61,8 +61,9 @@ TABLE = record(
                 "held": anything,
             }
         ),
+        "with_strings": unique(each(text)),
     },
-    {"firm": None},
+    {"firm": None, "with_strings": []},
 )
 
 
@@ -78,7 +79,7 @@ def plain_table(model: TableModel) -> dict[str, Any]:
         "by_type": [[list(kinds), plain(family)] for kinds, family in what.by_type],
         "reading": reading,
         "chosen": _plain_choices(model.chosen),
-    }
+    } | ({"with_strings": sorted(model.with_strings)} if model.with_strings else {})
 
 
 def _plain_choices(chosen: Chosen) -> dict[str, Any]:
@@ -114,6 +115,7 @@ def restore_table(model: TableModel, given: Any) -> None:
     firm = names if firm is None else firm  # files of 0.1.0 have columns only
     need(set(names).issuperset(firm), "firm names some of the columns")
     model.seen = Names(names, frozenset(firm))
+    model.with_strings = frozenset(held["with_strings"])
     model.reading = Reading(declared=what, **held["reading"])
     model.chosen = _restored_choices(held["chosen"], len(model.schema.classes))
     _need_declared(model, what)

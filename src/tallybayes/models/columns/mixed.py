@@ -24,7 +24,7 @@ from tallybayes.engines.memory.tables import collect_table
 from tallybayes.errors import MixedColumnWarning, listed, warn_user
 from tallybayes.parameters.formula import Kind
 from tallybayes.schema import Schema
-from tallybayes.tables import Mixed, Numbers, Strings, Table
+from tallybayes.tables import Column, Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import (
     BITS,
     EXACT,
@@ -50,6 +50,7 @@ __all__ = [
     "held_values",
     "kind_of",
     "levels_asked",
+    "names_of_strings",
     "values_of_columns",
     "warn_of_mixed",
 ]
@@ -215,6 +216,19 @@ def levels_asked(column: Numbers | Mixed, held: Held) -> Strings:
     if held.booleans and BITS.keys() >= set(strings.levels) - BOOLEANS:
         return renamed(strings, BITS)
     return strings
+
+
+def names_of_strings(table: Table) -> list[str]:
+    """The columns that hold a string that is not a number."""
+
+    def some(column: Column) -> bool:
+        held = column.strings if isinstance(column, Mixed) else column
+        if not isinstance(held, Strings):
+            return False
+        codes = np.unique(held.codes)
+        return any(number_of_text(held.levels[k]) is None for k in codes[codes >= 0].tolist())
+
+    return [name for name, column in table.columns.items() if some(column)]
 
 
 def _counted(tally: TableTally, name: str, values: Numbers, counts: Array) -> list[Group]:
