@@ -8,7 +8,7 @@ PYTHON ?= python3
 WORKERS ?= 2
 
 .DELETE_ON_ERROR:
-.PHONY: help demo examples test ready lint types layers sanitize unit bench clean
+.PHONY: help demo examples test ready lint types layers sanitize unit laws bench clean
 unexport PYTHONPATH PYTHONHOME
 
 venv := .venv
@@ -61,6 +61,12 @@ sanitize: $(checks) $(sanitized)/made-$(state)
 # -P: the tests import the installed package and nothing that happens to lie here
 unit: $(checks)
 	$(python) -P -m pytest -n $(WORKERS) --dist worksteal
+
+# tallies and models under many thousands of random tables, other ones each time
+EXAMPLES ?= 10000
+laws: $(checks)
+	TALLYBAYES_EXAMPLES=$(EXAMPLES) $(python) -P -m pytest -n $(WORKERS) --dist worksteal \
+		--hypothesis-profile=long tests/tally $$(find tests -name 'test_laws*.py')
 
 bench: $(checks)
 	$(python) -m benchmarks speed

@@ -21,7 +21,8 @@ from tallybayes.engines import threads
 
 pytest_plugins = ["servers.spark"]
 
-# The default draws the same examples every time. `--hypothesis-profile=thorough` looks for more.
+# The default draws the same examples every time. `--hypothesis-profile=thorough` looks for more;
+# `long`, which is `make laws`, for as many as TALLYBAYES_EXAMPLES says.
 settings.register_profile(
     "suite",
     deadline=None,
@@ -35,6 +36,12 @@ settings.register_profile(
     deadline=None,
     max_examples=500,
     suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "long",
+    settings.get_profile("thorough"),
+    max_examples=int(os.environ.get("TALLYBAYES_EXAMPLES", "10000")),
+    print_blob=True,
 )
 settings.load_profile("suite")
 

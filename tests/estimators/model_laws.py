@@ -213,22 +213,24 @@ def rounding(model, rows, lost=0.0):
     return (1e-9 + lost) * (1.0 + size) + 8.0 * apart.max(axis=1, keepdims=True)
 
 
-def lost_digits(table, i):
+def lost_digits(table, gone):
     """Of what the other rows of a column have for squares, the share that double-doubles may lose
-    when row i is taken out: 2⁻¹⁰⁰ of the squares with it. 0 where the others have none."""
+    when the rows `gone` are taken out: 2⁻¹⁰⁰ of the squares with them. 0 where the others have
+    none."""
     weight = np.ones(len(table)) if table.weights is None else table.weights
-    others, lost = np.arange(len(table)) != i, 0.0
+    out, lost = np.isin(np.arange(len(table)), list(gone)), 0.0
     for name, kind in table.kinds.items():
-        if kind not in NUMBERS or table.columns[name][i] is None:
+        if kind not in NUMBERS:
             continue
         x = np.array(table.columns[name], dtype=np.float64)
-        used = others & ~np.isnan(x) & (weight > 0.0)
-        for rows in (used, used & (table.labels == table.labels[i])):
-            w, held = weight[rows], x[rows]
-            if len(held):
-                apart = held - np.average(held, weights=w)
-                squares = float(w @ apart**2)
-                whole = squares + weight[i] * (x[i] - held.mean()) ** 2
+        counted = ~np.isnan(x) & (weight > 0.0)
+        for label in (None, *np.unique(table.labels[out])):
+            of_class = counted if label is None else counted & (table.labels == label)
+            kept, away = of_class & ~out, of_class & out
+            if kept.any() and away.any():
+                centre = np.average(x[kept], weights=weight[kept])
+                squares = float(weight[kept] @ (x[kept] - centre) ** 2)
+                whole = squares + float(weight[away] @ (x[away] - centre) ** 2)
                 lost = max(lost, 2.0**-100 * whole / squares if squares > 0.0 else 0.0)
     return lost
 
@@ -245,11 +247,12 @@ def assert_close(found, expected, tolerance):
         raise AssertionError(f"row {i}: {found[i]} for {expected[i]}, beyond {tolerance[i]}")
 
 
-def assert_same_predictions(model, other, rows):
-    """To rounding; `other` is the one that is right."""
+def assert_same_predictions(model, other, rows, lost=0.0):
+    """To rounding, and what a share `lost` of variances is worth; `other` is the one that is
+    right."""
     assert model.classes_.tolist() == other.classes_.tolist()
     found, expected = (quietly(m.predict_log_proba, rows) for m in (model, other))
-    assert_close(found, expected, rounding(other, rows))
+    assert_close(found, expected, rounding(other, rows, lost))
 
 
 def saved_and_loaded(model):

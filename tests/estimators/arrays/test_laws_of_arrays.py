@@ -69,10 +69,10 @@ def rounding(model, x, lost=0.0):
     return (1e-9 + lost) * (1.0 + size) + 8.0 * apart.max(axis=1, keepdims=True)
 
 
-def assert_same(model, other, x):
+def assert_same(model, other, x, lost=0.0):
     assert model.classes_.tolist() == other.classes_.tolist()
     found, expected = (quietly(m.predict_log_proba, x) for m in (model, other))
-    assert_close(found, expected, rounding(other, x))
+    assert_close(found, expected, rounding(other, x, lost))
 
 
 @every_model
@@ -90,7 +90,7 @@ def test_leaving_a_row_out_is_fitting_without_it(name, data):
         return
     found = quietly(leave_one_out, model, x, y, w)
     for i in data.draw(st.sets(st.integers(0, len(y) - 1), min_size=1, max_size=3)):
-        lost = lost_digits(table, i)
+        lost = lost_digits(table, [i])
         if lost > 1e-6:  # of 1e12 beside thousandths no digits are left
             continue
         rest = np.flatnonzero(np.arange(len(y)) != i)
@@ -133,7 +133,9 @@ def test_what_is_forgotten_was_never_seen_in_any_order_and_batches(name, data):
         return
     held = 1.0 if w is None else w.sum()  # of which the last place is lost
     np.testing.assert_allclose(model.class_count_, fresh.class_count_, rtol=0, atol=1e-14 * held)
-    assert_same(model, fresh, x)
+    lost = lost_digits(table, batch)
+    if lost < 1e-6:  # of 1e12 beside thousandths no digits are left
+        assert_same(model, fresh, x, lost)
 
 
 @every_model
