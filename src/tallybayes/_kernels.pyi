@@ -78,7 +78,12 @@ def levels_dense(
     x: _Real, codes: _I4, weights: _F8 | None, start: _I8, counts: _F8, threads: int
 ) -> int: ...
 def grid_counts(
-    x: _Real, codes: _I4, weights: _F8 | None, classes: int, budget: int
+    x: _Real,
+    codes: _I4,
+    weights: _F8 | None,
+    classes: int,
+    budget: int,
+    least_shift: int = 0,
 ) -> tuple[int, int, _I8, _F8]: ...
 def last_record_end(text: bytes, delimiter: bytes) -> int: ...
 def encode_strings(streams: list[Any], threads: int) -> list[tuple[_I4, list[str]]]: ...

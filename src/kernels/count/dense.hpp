@@ -26,17 +26,25 @@ struct Totals {  // running sums of one column, as double-doubles, row-major (cl
 
 struct Grid {  // the tasks of a matrix
     i64 chunks, blocks;
-    explicit Grid(const Matrix& x)
-        : chunks((x.n + CHUNK_ROWS - 1) / CHUNK_ROWS),
-          blocks((x.d + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS) {}
+    explicit Grid(i64 n, i64 d)
+        : chunks((n + CHUNK_ROWS - 1) / CHUNK_ROWS),
+          blocks((d + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS) {}
     i64 tasks() const { return chunks * blocks; }
+};
+
+struct ColumnList {  // columns that lie apart, as a matrix
+    const double* const* columns;
+    i64 n, d;
+    static constexpr i64 row = 1, column = 0;
+    const double* at(i64 i, i64 j) const { return columns[j] + i; }
 };
 
 // Calls rows(pointer, stride, first row, number of rows) for `tile` rows of a rectangle of x at
 // a time, where they lie if their cells are adjacent floats, else copied as float64.
-template <class T, class Rows>
-void each_row_tile(const TypedMatrix<T>& x, i64 r0, i64 n, i64 c0, i64 d, i64 tile,
-                   Buffer<double>& pack, Rows&& call) {
+template <class M, class Rows>
+void each_row_tile(const M& x, i64 r0, i64 n, i64 c0, i64 d, i64 tile, Buffer<double>& pack,
+                   Rows&& call) {
+    using T = std::remove_const_t<std::remove_pointer_t<decltype(x.at(0, 0))>>;
     if constexpr (std::is_floating_point_v<T>) {
         if (x.column == 1 || d == 1) {
             for (i64 i = 0; i < n; i += tile)
@@ -46,11 +54,15 @@ void each_row_tile(const TypedMatrix<T>& x, i64 r0, i64 n, i64 c0, i64 d, i64 ti
     }
     pack.resize(tile * d);
     for (i64 i = 0; i < n; i += tile) {
-        i64 rows = n - i < tile ? n - i : tile;
-        for (i64 j = 0; j < d; ++j) {
-            const T* from = x.at(r0 + i, c0 + j);
-            double* to = pack.get() + j;
-            for (i64 r = 0; r < rows; ++r, from += x.row, to += d) *to = static_cast<double>(*from);
+        const i64 rows = n - i < tile ? n - i : tile;
+        for (i64 first = 0; first < rows; first += PACK_ROWS) {  // what is written stays near
+            const i64 some = rows - first < PACK_ROWS ? rows - first : PACK_ROWS;
+            for (i64 j = 0; j < d; ++j) {
+                const T* from = x.at(r0 + i + first, c0 + j);
+                double* to = pack.get() + first * d + j;
+                for (i64 r = 0; r < some; ++r, from += x.row, to += d)
+                    *to = static_cast<double>(*from);
+            }
         }
         call(static_cast<const double*>(pack.get()), d, i, rows);
     }
@@ -62,8 +74,8 @@ inline bool all_finite(const double* a, i64 n) {
     return total == 0.0;
 }
 
-template <class T>
-int row_fault(const TypedMatrix<T>& x, i64 i, i64 c0, i64 d, Demand demand) {
+template <class M>
+int row_fault(const M& x, i64 i, i64 c0, i64 d, Demand demand) {
     int fault = FINE;
     for (i64 j = 0; j < d; ++j) fault |= fault_of(static_cast<double>(*x.at(i, c0 + j)), demand);
     return fault;
@@ -79,8 +91,8 @@ inline i64 tile_rows(i64 d, i64 classes) {
 // Adds the moments of the rows of x, taken about `origin` (d,), to `totals` (classes, d).
 // Nothing is added to the totals of a column block from the first faulty chunk on; the caller
 // throws the totals away. With one chunk and one block nothing at all is added.
-template <class T>
-int count_moments(const Loops& loops, const TypedMatrix<T>& x, const Grid& grid, const i32* codes,
+template <class M>
+int count_moments(const Loops& loops, const M& x, const Grid& grid, const i32* codes,
                   const double* weights, i64 classes, const double* origin, Totals totals,
                   int threads) {
     struct Local {

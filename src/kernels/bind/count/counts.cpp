@@ -70,9 +70,33 @@ int moments_dense(const In& x, const InVector<i32>& codes,
     const i64 classes = static_cast<i64>(s1_hi.shape(0));
     nb::gil_scoped_release release;
     return with_type(m, [&](auto typed) {
-        return count_moments(chosen_loops(), typed, Grid(m), codes.data(), w, classes, origin.data(),
+        return count_moments(chosen_loops(), typed, Grid(m.n, m.d), codes.data(), w, classes, origin.data(),
                              totals, threads);
     });
+}
+
+// of columns that lie apart, as those of a matrix
+int moments_columns(const std::vector<InVector<double>>& x, const InVector<i32>& codes,
+                    const std::optional<InVector<double>>& weights, const InVector<double>& origin,
+                    OutTable<double> s1_hi, OutTable<double> s1_lo, OutTable<double> s2_hi,
+                    OutTable<double> s2_lo, int threads) {
+    const i64 n = static_cast<i64>(codes.shape(0)), d = static_cast<i64>(x.size());
+    std::vector<const double*> columns;
+    for (const auto& column : x) {
+        need(column, 0, n, "a column");
+        columns.push_back(column.data());
+    }
+    need(origin, 0, d, "origin");
+    for (auto* table : {&s1_hi, &s1_lo, &s2_hi, &s2_lo}) {
+        need(*table, 1, d, "totals");
+        need(*table, 0, static_cast<i64>(s1_hi.shape(0)), "totals");
+    }
+    const double* w = weights_of(weights, n);
+    const Totals totals{s1_hi.data(), s1_lo.data(), s2_hi.data(), s2_lo.data()};
+    const i64 classes = static_cast<i64>(s1_hi.shape(0));
+    nb::gil_scoped_release release;
+    return count_moments(chosen_loops(), ColumnList{columns.data(), n, d}, Grid(n, d), codes.data(),
+                         w, classes, origin.data(), totals, threads);
 }
 
 int sums_dense(const In& x, const InVector<i32>& codes,
@@ -85,7 +109,7 @@ int sums_dense(const In& x, const InVector<i32>& codes,
     const Demand demand = non_negative ? Demand::non_negative : Demand::finite;
     nb::gil_scoped_release release;
     return with_type(m, [&](auto typed) {
-        return count_sums(chosen_loops(), typed, Grid(m), codes.data(), w,
+        return count_sums(chosen_loops(), typed, Grid(m.n, m.d), codes.data(), w,
                           static_cast<i64>(sums.shape(0)), threshold ? &*threshold : nullptr,
                           demand, sums.data(), threads);
     });
@@ -173,13 +197,16 @@ int levels_csr(const In& indptr, const In& indices, const In& data, i64 rows, i6
 
 // fault, shift, keys in order of appearance, counts (cells · classes)
 nb::tuple grid_counts(const In& x, const InVector<i32>& codes,
-                      const std::optional<InVector<double>>& weights, i64 classes, i64 budget) {
+                      const std::optional<InVector<double>>& weights, i64 classes, i64 budget,
+                      int least_shift) {
     const Matrix m = matrix(x);
     need(codes, 0, m.n, "codes");
     if (m.d != 1 || classes < 1 || budget < 2)
         throw nb::value_error("one column, a class and a budget of two cells are needed");
+    if (least_shift < 0 || least_shift > 63)
+        throw nb::value_error("a float64 has no more than 63 bits to drop");
     const double* w = weights_of(weights, m.n);
-    GridTable table(classes, budget, 0);
+    GridTable table(classes, budget, least_shift);
     int fault = FINE;
     {
         nb::gil_scoped_release release;
@@ -213,6 +240,9 @@ void bind_counts(nb::module_& m) {
           "threads"_a, "rest"_a.none().noconvert() = nb::none());
     m.def("moments_dense", &moments_dense, "x"_a, "codes"_a, "weights"_a.none(), "origin"_a,
           "s1_hi"_a.noconvert(), "s1_lo"_a.noconvert(), "s2_hi"_a.noconvert(), "s2_lo"_a.noconvert(), "threads"_a);
+    m.def("moments_columns", &moments_columns, "columns"_a, "codes"_a, "weights"_a.none(),
+          "origin"_a, "s1_hi"_a.noconvert(), "s1_lo"_a.noconvert(), "s2_hi"_a.noconvert(),
+          "s2_lo"_a.noconvert(), "threads"_a);
     m.def("moments_sparse", &moments_sparse, "indptr"_a, "indices"_a, "data"_a, "rows"_a,
           "columns"_a, "by_column"_a, "codes"_a, "weights"_a.none(), "s1_hi"_a.noconvert(), "s1_lo"_a.noconvert(),
           "s2_hi"_a.noconvert(), "s2_lo"_a.noconvert(), "threads"_a);
@@ -225,7 +255,7 @@ void bind_counts(nb::module_& m) {
     m.def("levels_dense", &levels_dense, "x"_a, "codes"_a, "weights"_a.none(), "start"_a,
           "counts"_a.noconvert(), "threads"_a);
     m.def("grid_counts", &grid_counts, "x"_a, "codes"_a, "weights"_a.none(), "classes"_a,
-          "budget"_a);
+          "budget"_a, "least_shift"_a = 0);
     m.def("levels_csr", &levels_csr, "indptr"_a, "indices"_a, "data"_a, "rows"_a, "columns"_a,
           "codes"_a, "weights"_a.none(), "start"_a, "counts"_a.noconvert());
 
