@@ -35,6 +35,17 @@ def moments_dense(
     s2_lo: _F8,
     threads: int,
 ) -> int: ...
+def moments_columns(
+    columns: list[_F8],
+    codes: _I4,
+    weights: _F8 | None,
+    origin: _F8,
+    s1_hi: _F8,
+    s1_lo: _F8,
+    s2_hi: _F8,
+    s2_lo: _F8,
+    threads: int,
+) -> int: ...
 def moments_sparse(
     indptr: _Real,
     indices: _Real,
@@ -76,6 +87,14 @@ def sums_sparse(
 def highest_codes(x: _Real, highest: _I8, threads: int) -> int: ...
 def levels_dense(
     x: _Real, codes: _I4, weights: _F8 | None, start: _I8, counts: _F8, threads: int
+) -> int: ...
+def levels_columns(
+    columns: list[_I4],
+    codes: _I4,
+    weights: _F8 | None,
+    start: _I8,
+    counts: _F8,
+    threads: int,
 ) -> int: ...
 def grid_counts(
     x: _Real,

@@ -7,6 +7,7 @@ in the order that the kernels promise, feature by feature, so that they can be c
 from __future__ import annotations
 
 from reference.bins import bin_entries
+from reference.grid import count_grid
 from reference.labels import count_classes, rank_labels
 from reference.layouts import LAYOUTS
 from reference.levels import count_levels, highest_codes
@@ -39,6 +40,7 @@ __all__ = [
     "centre_moments",
     "chunk_bounds",
     "count_classes",
+    "count_grid",
     "count_levels",
     "count_moments",
     "count_sums",

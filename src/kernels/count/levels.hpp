@@ -80,10 +80,25 @@ int highest_codes(const TypedMatrix<T>& x, i64* highest, int threads) {
     return fault;
 }
 
+template <class T>
+i64 code_at(const TypedMatrix<T>& x, i64 i, i64 j, int& fault) {
+    return code_of(*x.at(i, j), fault);
+}
+
+struct CodeColumns {  // columns of codes that lie apart; −1, a missing value, reads as 0, 0 as 1 …
+    const i32* const* columns;
+    i64 n, d;
+};
+inline i64 code_at(const CodeColumns& x, i64 i, i64 j, int& fault) {
+    const i64 code = static_cast<i64>(x.columns[j][i]) + 1;
+    if (code < 0) fault |= NEGATIVE;
+    return code < 0 ? 0 : code;
+}
+
 // Adds the level counts of every class: counts (classes, cells), column j at start[j]. A code at or
 // beyond its column's end is OUT_OF_RANGE, so one may guess the number of levels and count at once.
-template <class T>
-int count_levels(const TypedMatrix<T>& x, const i32* codes, const double* weights, i64 classes,
+template <class M>
+int count_levels(const M& x, const i32* codes, const double* weights, i64 classes,
                  const i64* start, double* counts, int threads) {
     const i64 d = x.d, cells = start[d];
     // whole numbers are exact in any order: each thread keeps one table; weights are summed by
@@ -128,7 +143,7 @@ int count_levels(const TypedMatrix<T>& x, const i32* codes, const double* weight
             auto* row = table + codes[i] * cells;
             const auto w = weight(i);
             for (i64 j = 0; j < d; ++j) {
-                const i64 code = code_of(*x.at(i, j), bad);
+                const i64 code = code_at(x, i, j, bad);
                 if (code >= start[j + 1] - start[j])
                     bad |= OUT_OF_RANGE;
                 else

@@ -29,6 +29,14 @@ def _is_text(kind: Any) -> bool:
     )
 
 
+def _codes(indices: Any) -> Any:
+    """Indices of a dictionary as int32, −1 where there is none."""
+    indices = indices.cast(pa.int32())
+    if indices.null_count:
+        indices = pc.fill_null(indices, -1)
+    return indices.to_numpy()
+
+
 def _read_column(column: Any, name: str, left_out: Collection[str] = ()) -> Column:
     kind = column.type
     if pa.types.is_null(kind) or column.null_count == len(column):
@@ -38,7 +46,7 @@ def _read_column(column: Any, name: str, left_out: Collection[str] = ()) -> Colu
         chunk = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         if isinstance(chunk, pa.ChunkedArray):
             chunk = chunk.chunk(0)
-        codes = pc.fill_null(chunk.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
+        codes = _codes(chunk.indices)
         levels = chunk.dictionary.to_pylist()
         if not _is_text(kind.value_type) or chunk.dictionary.null_count:
             levels = [as_text(v) for v in levels]

@@ -33,6 +33,15 @@ def _coarser(keys: Keys, by: int) -> Keys:
     return np.where(keys < 0, -((-keys - 1) >> by) - 1, keys >> by)
 
 
+def _keys_of_both(mine: Keys, theirs: Keys) -> Keys:
+    """The keys that occur in one of two ascending arrays, ascending."""
+    if np.array_equal(mine, theirs):
+        return mine
+    keys = np.concatenate([mine, theirs])
+    keys.sort(kind="stable")  # which merges what is in order
+    return keys[np.flatnonzero(np.diff(keys, prepend=keys[:1] - 1))]
+
+
 def _float_of(magnitude: Keys) -> Array:
     return magnitude.astype(np.int64).view(np.float64)
 
@@ -106,7 +115,7 @@ class GridCounts(Tally):
             mine, theirs = self.coarsened(shift), other.coarsened(shift)
             shift = max(mine.shift, theirs.shift)
             if mine.shift == theirs.shift:
-                keys = np.union1d(mine.keys, theirs.keys)
+                keys = _keys_of_both(mine.keys, theirs.keys)
                 if len(keys) <= self.budget:
                     break
                 shift += 1

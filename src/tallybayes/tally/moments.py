@@ -160,6 +160,11 @@ class Moments(Tally):
             rows = half
         return pool._part(slice(rows))
 
+    def column(self, j: int) -> Self:
+        """The moments of one feature, a copy."""
+        totals = (np.ascontiguousarray(array[:, j : j + 1]) for array in self.totals)
+        return type(self)(self.origin[j : j + 1].copy(), *totals)
+
     def _part(self, rows: Any) -> Self:
         """Some classes, whose counts are those of this tally and no copy."""
         return type(self)(self.origin, *(array[rows] for array in self.totals))

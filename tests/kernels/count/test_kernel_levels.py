@@ -260,3 +260,24 @@ def test_levels_whose_starts_are_no_row_of_cells_are_refused(kernel):
         }[kernel]
         with pytest.raises(ValueError, match="start"):
             call(np.array(start, dtype=np.int64))
+
+
+# ---- columns that lie apart ----------------------------------------------------------------------
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_codes_of_columns_that_lie_apart_begin_with_missing_values(weights):
+    rng = np.random.default_rng(8)
+    n_levels = np.array([3, 1, 8])
+    x = rows(rng, 90, n_levels)
+    codes, w = rng.integers(0, 2, 90).astype(np.int32), WEIGHTS[weights](rng, 90)
+    start = starts(n_levels)
+    columns = [(x[:, j] - 1).astype(np.int32) for j in range(3)]
+    counts = np.zeros((2, int(start[-1])))
+    assert _kernels.levels_columns(columns, codes, w, start, counts, 2) == 0
+    np.testing.assert_array_equal(counts, dense_levels(x, codes, w, 2, start)[0])
+
+
+def test_codes_of_columns_that_lie_apart_are_checked():
+    codes, start, counts = np.zeros(2, dtype=np.int32), starts([2]), np.zeros((1, 2))
+    for wrong, fault in ((-2, _kernels.NEGATIVE), (1, _kernels.OUT_OF_RANGE)):
+        column = np.array([0, wrong], dtype=np.int32)
+        assert _kernels.levels_columns([column], codes, None, start, counts, 1) & fault

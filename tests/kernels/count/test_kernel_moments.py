@@ -32,6 +32,13 @@ def dense_moments(x, codes, weights, n_classes, origin, threads=2):
     return tally, fault
 
 
+def column_moments(x, codes, weights, n_classes, origin, threads=2):
+    tally = Moments.zeros(n_classes, np.asarray(origin, dtype=np.float64))
+    columns = [np.ascontiguousarray(x[:, j]) for j in range(x.shape[1])]
+    fault = _kernels.moments_columns(columns, codes, weights, tally.origin, *tally.sums, threads)
+    return tally, fault
+
+
 def sparse_moments(x, codes, weights, n_classes, threads=2):
     tally = Moments.zeros(n_classes, np.zeros(x.shape[1]))
     fault = _kernels.moments_sparse(
@@ -493,3 +500,23 @@ def test_columns_are_centred_together_as_each_alone(n_classes):
         np.testing.assert_array_equal([mean[j], squares[j]], [part[:, 0] for part in own])
         expected = [pool.n[0, 0], *(part[0, 0] for part in pool.mean_and_squares())]
         np.testing.assert_array_equal(everyone[j], expected)
+
+
+# ---- columns that lie apart ----------------------------------------------------------------------
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_columns_that_lie_apart_are_counted_as_a_matrix(weights):
+    rng = np.random.default_rng(9)
+    x = rng.normal(100.0, 3.0, size=(9000, 5))  # more than a chunk
+    codes, w = rng.integers(0, 3, 9000).astype(np.int32), WEIGHTS[weights](rng, 9000)
+    apart, fault = column_moments(x, codes, w, 3, x[0])
+    assert fault == 0
+    assert apart == dense_moments(x, codes, w, 3, x[0])[0]
+
+
+def test_columns_that_lie_apart_are_checked():
+    x, codes = np.ones((40, 2)), np.zeros(40, dtype=np.int32)
+    x[30, 1] = np.inf
+    assert column_moments(x, codes, None, 1, [0.0, 0.0])[1] == _kernels.NOT_FINITE
+    sums = Moments.zeros(1, np.zeros(2)).sums
+    with pytest.raises(ValueError, match="a column has the wrong length"):
+        _kernels.moments_columns([np.ones(40), np.ones(39)], codes, None, np.zeros(2), *sums, 1)

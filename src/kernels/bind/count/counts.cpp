@@ -137,6 +137,24 @@ int levels_dense(const In& x, const InVector<i32>& codes,
     });
 }
 
+// of columns of codes from −1 (missing) on, whose cells begin with that of missing values
+int levels_columns(const std::vector<InVector<i32>>& x, const InVector<i32>& codes,
+                   const std::optional<InVector<double>>& weights, const InVector<i64>& start,
+                   OutTable<double> counts, int threads) {
+    const i64 n = static_cast<i64>(codes.shape(0)), d = static_cast<i64>(x.size());
+    std::vector<const i32*> columns;
+    for (const auto& column : x) {
+        need(column, 0, n, "a column");
+        columns.push_back(column.data());
+    }
+    need_starts(start, d);
+    need(counts, 1, start.data()[d], "counts");
+    const double* w = weights_of(weights, n);
+    nb::gil_scoped_release release;
+    return count_levels(CodeColumns{columns.data(), n, d}, codes.data(), w,
+                        static_cast<i64>(counts.shape(0)), start.data(), counts.data(), threads);
+}
+
 int sums_sparse(const In& indptr, const In& indices, const In& data, i64 rows, i64 columns,
                 bool by_column, const InVector<i32>& codes,
                 const std::optional<InVector<double>>& weights, std::optional<double> threshold,
@@ -253,6 +271,8 @@ void bind_counts(nb::module_& m) {
           "sums"_a.noconvert(), "threads"_a);
     m.def("highest_codes", &highest_codes_, "x"_a, "highest"_a.noconvert(), "threads"_a);
     m.def("levels_dense", &levels_dense, "x"_a, "codes"_a, "weights"_a.none(), "start"_a,
+          "counts"_a.noconvert(), "threads"_a);
+    m.def("levels_columns", &levels_columns, "columns"_a, "codes"_a, "weights"_a.none(), "start"_a,
           "counts"_a.noconvert(), "threads"_a);
     m.def("grid_counts", &grid_counts, "x"_a, "codes"_a, "weights"_a.none(), "classes"_a,
           "budget"_a, "least_shift"_a = 0);

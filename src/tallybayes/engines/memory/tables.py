@@ -35,16 +35,15 @@ from tallybayes.tally.grid import BUDGET
 from tallybayes.tally.moments import origin_of
 from tallybayes.tokens.analyzer import Analyzer
 
-__all__ = [
-    "collect_table",
-    "text_group",
-]
+__all__ = ["Shifts", "collect_table", "text_group"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 Weights = NDArray[np.float64] | None
+Shifts = dict[str, int] | None
 
 MIN_ROWS = 20_000  # from which threads pay for columns of numbers
+TOGETHER = 16  # columns of numbers that are converted at a time, and whose moments are summed
 
 
 def _class_weights(codes: Codes, n_classes: int, weights: Weights) -> tuple[Array, Array]:
@@ -55,38 +54,70 @@ def _class_weights(codes: Codes, n_classes: int, weights: Weights) -> tuple[Arra
     return total, rest - (total - weight)
 
 
+def _missing(column: Numbers) -> NDArray[np.bool_]:
+    """Which rows have no value; (0,) where the type has none."""
+    values = np.asarray(column.values)
+    return np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, dtype=bool)
+
+
 def _numbers(
-    name: str,
-    column: Numbers,
+    columns: Mapping[str, Numbers],
     codes: Codes,
-    n_classes: int,
     weights: Weights,
     everyone: tuple[Array, Array],
-) -> list[Group]:
-    """Moments and grid counts of a column of numbers; missing values are left out. `everyone` is
-    the weight of each class without missing values."""
-    values = np.ascontiguousarray(column.values)
-    if values.dtype.kind == "f":
-        missing = np.isnan(values)
-        if missing.any():
-            values, codes = values[~missing], codes[~missing]
-            weights = None if weights is None else weights[~missing]
-            everyone = _class_weights(codes, n_classes, weights)
+    shifts: dict[str, int],
+) -> dict[str, list[Group]]:
+    """Moments and grid counts of columns of numbers; missing values are left out, and a column
+    without others has no group. `everyone` is the weight of each class."""
+    n, moments = len(everyone[0]), dict[str, Moments]()
+    whole = [name for name, column in columns.items() if not _missing(column).any()]
+    used = slice(3) if weights is None else np.flatnonzero(weights)[:3]
+    for start in range(0, len(whole), TOGETHER):
+        names = whole[start : start + TOGETHER]
+        values = [np.ascontiguousarray(columns[name].values, dtype=np.float64) for name in names]
+        some = Moments.zeros(n, origin_of(np.stack([v[used] for v in values], axis=1)))
+        some.n[:], some.n_lo[:] = everyone[0][:, None], everyone[1][:, None]
+        sums, threads = some.sums, get_num_threads()
+        fault = _kernels.moments_columns(values, codes, weights, some.origin, *sums, threads)
+        if fault or not np.isfinite(some.s2_hi).all():
+            break  # one by one shows which column it is
+        moments |= {name: some.column(j) for j, name in enumerate(names)}
+    for name in columns:
+        if name not in moments:
+            moments[name] = _moments_of_one(name, columns[name], codes, weights, n)
+
+    def grid(name: str) -> tuple[int, int, NDArray[np.int64], Array]:
+        values, least = np.ascontiguousarray(columns[name].values), shifts.get(name, 0)
+        return _kernels.grid_counts(values, codes, weights, n, BUDGET, least)
+
+    each: Callable[..., Iterable[Any]] = in_threads if len(codes) >= MIN_ROWS else map
+    groups: dict[str, list[Group]] = {}
+    for name, (_, shift, keys, counts) in zip(columns, each(grid, columns), strict=True):
+        if len(keys):
+            shifts[name] = max(shift, shifts.get(name, 0))
+            order = np.argsort(keys)
+            by_class = np.ascontiguousarray(counts.reshape(-1, n)[order].T)
+            cells, dates = GridCounts(shift, keys[order], by_class), columns[name].what == "date"
+            groups[name] = number_groups(name, moments[name], cells, dates=dates)
+    return groups
+
+
+def _moments_of_one(
+    name: str, column: Numbers, codes: Codes, weights: Weights, n_classes: int
+) -> Moments:
+    """The moments of a column, of the rows that have a value."""
+    values, there = np.ascontiguousarray(column.values), ~_missing(column)
+    if not there.all():
+        values, codes = values[there], codes[there]
+        weights = None if weights is None else weights[there]
     used = values if weights is None else values[weights != 0.0]
-    origin = origin_of(used[:, None])
-    moments = Moments.zeros(n_classes, origin)
-    moments.n[:, 0], moments.n_lo[:, 0] = everyone
-    fault = _kernels.moments_dense(values, codes, weights, origin, *moments.sums, 1)
+    moments = Moments.zeros(n_classes, origin_of(used[:, None]))
+    moments.n[:, 0], moments.n_lo[:, 0] = _class_weights(codes, n_classes, weights)
+    sums, threads = moments.sums, get_num_threads()
+    fault = _kernels.moments_dense(values, codes, weights, moments.origin, *sums, threads)
     if fault or not np.isfinite(moments.s2_hi).all():
         raise_infinite(name, column.values)
-    _, shift, keys, counts = _kernels.grid_counts(values, codes, weights, n_classes, BUDGET)
-    if not len(keys):
-        return []
-    order = np.argsort(keys)
-    grid = GridCounts(
-        shift, keys[order], np.ascontiguousarray(counts.reshape(-1, n_classes)[order].T)
-    )
-    return number_groups(name, moments, grid, dates=column.what == "date")
+    return moments
 
 
 def _strings(
@@ -95,14 +126,16 @@ def _strings(
     """Level counts of columns of strings; only levels that occur are kept."""
     if not columns:
         return []
-    matrix = np.empty((len(codes), len(columns)), dtype=np.int32, order="F")
-    for j, column in enumerate(columns):
-        np.add(column.codes, 1, out=matrix[:, j])  # missing values have a cell while counting
     everything = LevelCounts.zeros(
         n_classes, np.array([len(column.levels) + 1 for column in columns], dtype=np.int64)
-    )
-    _kernels.levels_dense(
-        matrix, codes, weights, everything.start, everything.counts, get_num_threads()
+    )  # missing values have a cell while counting
+    _kernels.levels_columns(
+        [np.ascontiguousarray(column.codes, dtype=np.int32) for column in columns],
+        codes,
+        weights,
+        everything.start,
+        everything.counts,
+        get_num_threads(),
     )
     groups: list[Group] = []
     for j, (name, column) in enumerate(zip(names, columns, strict=True)):
@@ -208,6 +241,7 @@ def collect_table(
     weights: Weights,
     together: Mapping[tuple[str, ...], Kind] | None = None,
     analyzers: Mapping[str, Analyzer] | None = None,
+    shifts: Shifts = None,
 ) -> TableTally:
     """The tally of a table's rows, in a schema of its own.
 
@@ -225,6 +259,9 @@ def collect_table(
         itself.
     analyzers : mapping of str to Analyzer, optional
         Columns that are counted as text.
+    shifts : dict of str to int, optional
+        By column of numbers, how many bits the grids of other rows drop, to which these are added:
+        the sum drops no fewer, so that these need no finer grid. It is brought up to date.
 
     Raises
     ------
@@ -245,13 +282,7 @@ def collect_table(
         if isinstance(column, Mixed):
             strings[name], numbers[name] = column.strings, column.numbers
     everyone = _class_weights(codes, n, weights)
-
-    def of_numbers(item: tuple[str, Numbers]) -> list[Group]:
-        return _numbers(*item, codes, n, weights, everyone)
-
-    each: Callable[..., Iterable[list[Group]]] = in_threads if table.n_rows >= MIN_ROWS else map
-    counted = each(of_numbers, numbers.items())
-    by_name: dict[str, list[Group]] = dict(zip(numbers, counted, strict=True))
+    by_name = _numbers(numbers, codes, weights, everyone, {} if shifts is None else shifts)
     for group in _strings(list(strings), list(strings.values()), codes, n, weights):
         assert group[0].names is not None
         by_name.setdefault(group[0].names[0], []).append(group)

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
+from tallybayes.engines.contract import Labels
 from tallybayes.engines.groups import merged_tables
-from tallybayes.engines.memory.tables import collect_table
+from tallybayes.engines.memory.tables import Shifts, collect_table
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.array_api import as_numpy
@@ -188,16 +189,14 @@ class TableClassifier(RowByRow, FromSources, SaysSQL, Reported):
         named = [] if self.classes is None else label_array(self.classes).ravel().tolist()
         return [*named, *(self.class_prior if isinstance(self.class_prior, Mapping) else ())]
 
-    def _counted(
-        self, table: Table, classes: NDArray[Any], codes: Any, weights: Any, what: Declared
-    ) -> TableTally:
-        return collect_table(table, classes, codes, weights, what.together, what.analyzers)
+    def _counted(self, x: Table, labels: Labels, what: Declared, bits: Shifts = None) -> TableTally:
+        return collect_table(x, *labels, what.together, what.analyzers, bits)
 
     def _count_afresh(
         self, classes: NDArray[Any], x: RowsToCount, codes: NDArray[np.int32], weights: Any
     ) -> Model:
         aged = self._aged(weights, len(codes))
-        tally = self._counted(x, classes, codes, aged, x.declared)
+        tally = self._counted(x, Labels(classes, codes, aged), x.declared)
         if weights is not None and weights.min(initial=0.0) < 0.0:
             tally.need_non_negative("fit with these negative weights")
         model = self._hold(tally, x.names, x.declared, has_names=x.has_names)
@@ -343,7 +342,7 @@ class TableClassifier(RowByRow, FromSources, SaysSQL, Reported):
         known, codes = labels_and_codes(y)
         weights = weighted(read_weights(sample_weight, x), class_weight, known, codes)
         aged = self._aged(weights, len(codes))
-        batch = with_classes(self._counted(x, known, codes, aged, x.declared), classes)
+        batch = with_classes(self._counted(x, Labels(known, codes, aged), x.declared), classes)
         if not first:
             self._add_batch(batch, len(codes), weights, x.names, x.declared)
             self._model.class_weight = class_weight
@@ -503,7 +502,7 @@ class TableClassifier(RowByRow, FromSources, SaysSQL, Reported):
         y = read_labels(y, x, self._name)
         known, codes = labels_and_codes(y)
         weights = self._weights(sample_weight, x, known, codes)
-        batch = self._counted(x, known, codes, weights, model.reading.declared)
+        batch = self._counted(x, Labels(known, codes, weights), model.reading.declared)
         rest = merged_tables(model.tally, batch * -1.0)
         self._take_rest(rest, model.seen, model.reading.declared, action="forget")
         return self

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes.engines.contract import Labels, need_columns
 from tallybayes.engines.groups import merged_tables
+from tallybayes.engines.memory.tables import Shifts
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.estimators.array_api import as_numpy
 from tallybayes.estimators.tables.counted_rows import Counted, HowToCount
@@ -56,10 +57,8 @@ class FromSources(PredictingSources):
         """Chooses what is chosen on rows, on a sample of the first ones."""
 
     @abstractmethod
-    def _counted(
-        self, table: Table, classes: NDArray[Any], codes: Any, weights: Any, what: Declared
-    ) -> TableTally:
-        """The tally of rows."""
+    def _counted(self, x: Table, labels: Labels, what: Declared, bits: Shifts = None) -> TableTally:
+        """The tally of rows; see :func:`collect_table`."""
 
     @abstractmethod
     def _aged(self, weights: Any, n_rows: int) -> Any:
@@ -96,6 +95,7 @@ class FromSources(PredictingSources):
         named = [*what.families, *(name for group in what.groups for name in group)]
         need_columns(named, list(source.columns()), "column that columns= names:")
         half_life = self.half_life
+        shifts: Shifts = {}  # of the grids of the parts so far
 
         def fading(n_rows: int) -> float:
             return 1.0 if half_life is None else float(0.5 ** (n_rows / half_life))
@@ -104,7 +104,7 @@ class FromSources(PredictingSources):
             classes, codes, given = labels
             weights = weighted(given, class_weight, classes, codes)
             aged = self._aged(weights, len(codes))
-            return self._counted(rows, classes, codes, aged, rows.declared)
+            return self._counted(rows, Labels(classes, codes, aged), rows.declared, shifts)
 
         return count_parts(
             source,

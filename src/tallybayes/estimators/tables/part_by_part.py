@@ -91,7 +91,7 @@ def tables_of(
 @dataclass(frozen=True, eq=False)
 class _CountedPart:
     counted: CountedRows
-    kept: Kept
+    kept: Kept | None
     where: str
 
 
@@ -153,6 +153,8 @@ def count_parts(
             raise
         except ValueError as error:
             raise _PartError(part, error) from error
+        if most == 0:  # the next part then has the memory of this one
+            return _CountedPart(counted, None, part.where)
         kept = Kept(Table(rows.columns, rows.n_rows, True), labels, part.typed)
         return _CountedPart(counted, kept, part.where)
 
@@ -184,7 +186,8 @@ class _Counting:
         self._counted = (
             part.counted if before is None else joined_rows(before, part.counted, self._how.fading)
         )
-        self._sampler.add(part.kept, n_rows)
+        if part.kept is not None:
+            self._sampler.add(part.kept, n_rows)
         self._in_file = n_rows + (self._in_file if part.where == self._where else 0)
         self._where = part.where
 
