@@ -238,6 +238,7 @@ SparseScore<I> sparse_entry() {
 #include "simd/loops_pairs.hpp"
 #include "simd/loops_weighted.hpp"
 #include "simd/loops_many_classes.hpp"
+#include "simd/loops_boosted.hpp"
 #include "simd/loops_leave_one_out.hpp"
 #include "simd/loops_pooled.hpp"
 #include "simd/loops_choice.hpp"
@@ -282,6 +283,7 @@ const Loops* loops() {
         over_neighbours,
         cell_shares,
         corrected_rows,
+        boosted_cycle,
         alike,
         pooled_mass,
         pooled_own,

@@ -2,6 +2,7 @@
 #include "bind/arrays.hpp"
 #include "bind/given.hpp"
 #include "bind/modules.hpp"
+#include "weighted/boosted_cells.hpp"
 #include "weighted/cell_offsets.hpp"
 #include "weighted/equal_shares.hpp"
 #include "weighted/loss.hpp"
@@ -77,6 +78,18 @@ void added(InArray<i32, 2> cells, InArray<double, 2> Q, OutArray<double, 2> into
                       into.data(), threads);
 }
 
+void boosted(InArray<i32, 2> cells, InArray<i64, 1> start, InArray<double, 2> S, InArray<i32, 1> y,
+             InArray<double, 1> weight, OutArray<double, 2> Q, i64 cycles, double rate,
+             double ridge) {
+    const CorrectedRows rows = corrected(cells, S, y.data(), weight);
+    need(y.shape(0) == S.shape(0) && Q.shape(1) == S.shape(1) &&
+             start.shape(0) == cells.shape(1) + 1 &&
+             start.data()[rows.terms] == static_cast<i64>(Q.shape(0)),
+         "shapes differ");
+    nb::gil_scoped_release release;
+    boost_cells(chosen_loops(), rows, start.data(), Q.data(), cycles, rate, ridge);
+}
+
 void scaled(nb::ndarray<const float, nb::ndim<2>, nb::device::cpu> Z, InArray<i64, 1> rows,
             InArray<float, 1> factor, OutArray<float, 2> into) {
     need(Z.shape(1) <= 1 || Z.stride(1) == 1, "the values of a term are not side by side");
@@ -115,6 +128,8 @@ void bind_weights(nb::module_& m) {
           "gradient"_a, "threads"_a);
     m.def("equal_shares", &shares, "weight"_a, "total"_a, "most"_a, "label"_a);
     m.def("corrections_added", &added, "cells"_a, "Q"_a, "into"_a, "threads"_a);
+    m.def("boost_cells", &boosted, "cells"_a, "start"_a, "S"_a, "y"_a, "weight"_a, "Q"_a,
+          "cycles"_a, "rate"_a, "ridge"_a);
     m.def("neighbour_sums", &neighbours, "counts"_a, "at"_a, "width"_a, "into"_a);
     m.def("scaled_rows", &scaled, "Z"_a, "rows"_a, "factor"_a, "into"_a);
     m.def("correction_curvature", &curvature, "cells"_a, "S"_a, "weight"_a, "diagonal"_a,

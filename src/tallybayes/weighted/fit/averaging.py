@@ -3,8 +3,9 @@
 All is learned once without each part of the rows, and once with all. The rows left out took part in
 no choice, so they can decide for all fits together: how much a column has to gain to be used,
 where columns are many; whether every pair that gains at all is taken; the ridge of the corrections,
-from strong to weak; whether columns that say little by themselves are used; and a shrinkage factor
-(a temperature). Half of the model is the mean of the fits without a part, half the one of all rows.
+from strong to weak, and how long cells are boosted after it; whether columns that say little by
+themselves are used; and a shrinkage factor (a temperature). Half of the model is the mean of the
+fits without a part, half the one of all rows.
 
 What the rows left out show of the single fits is also how good the model is, but for what the
 mean gains. The mean of log-probabilities, normalised, says of each row
@@ -90,6 +91,8 @@ def averaged(
     found = search.best()
     if search.beside and options.polish:
         found = _without_noise(search, found)
+    if search.few and options.polish:
+        found.boost()
     trust = found.judge.trust(found.verdict)
     if trust == 0.0:
         tested = np.append(found.judge.tested, search.spared)
@@ -207,8 +210,7 @@ def _without_noise(search: _Search, found: Way) -> Way:
         if not more or len(noise) == len(search.columns):
             return found
         other = search.best(noise)
-        difference = found.row_losses() - other.row_losses()
-        error = float(difference.std()) * len(difference) ** 0.5
+        error = found.judge.error_of_sum(found.row_losses() - other.row_losses())
         if found.loss - other.loss <= max(ALL_PAIRS, SURELY * error):
             return found
         found = other

@@ -268,12 +268,14 @@ class CorrectedCells:
 
     def __init__(self, maps: list[tuple[int, Cells]], n_classes: int) -> None:
         self.maps, self.n_classes = maps, n_classes
-        self._start = np.cumsum([0, *(int(cells.max(initial=-1)) + 1 for _, cells in maps)])
+        sizes = [int(cells.max(initial=-1)) + 1 for _, cells in maps]
+        self.starts: NDArray[np.int64] = np.cumsum([0, *sizes])
+        """The first cell of each way, and the number of all."""
 
     @property
     def n(self) -> int:
         """How many cells are corrected."""
-        return int(self._start[-1])
+        return int(self.starts[-1])
 
     @property
     def feasible(self) -> bool:
@@ -282,7 +284,7 @@ class CorrectedCells:
 
     def among(self, terms: Collection[int], corrections: Array) -> tuple[CorrectedCells, Array]:
         """The cells of some terms alone, and their rows of corrections (n, n_classes)."""
-        each = np.split(corrections, self._start[1:-1])
+        each = np.split(corrections, self.starts[1:-1])
         kept = [i for i, (t, _) in enumerate(self.maps) if t in terms]
         some = CorrectedCells([self.maps[i] for i in kept], self.n_classes)
         return some, np.concatenate([corrections[:0], *(each[i] for i in kept)])
@@ -307,7 +309,7 @@ class CorrectedCells:
         flat = np.full(sum(sizes), -1, dtype=np.int32)  # −1 reads the last of a map
         ends, lookups = np.cumsum(sizes).tolist(), []
         for (t, corrected), start, size, end in zip(
-            self.maps, self._start.tolist(), sizes, ends, strict=False
+            self.maps, self.starts.tolist(), sizes, ends, strict=False
         ):
             lookup = flat[end - size : end]
             np.add(corrected, start, out=lookup[:-1])
@@ -331,7 +333,7 @@ class CorrectedCells:
         """
         found = [np.zeros((size, self.n_classes)) for size in sizes]
         centred = corrections - corrections.mean(axis=1, keepdims=True)
-        for (t, cells), more in zip(self.maps, np.split(centred, self._start[1:-1]), strict=True):
+        for (t, cells), more in zip(self.maps, np.split(centred, self.starts[1:-1]), strict=True):
             found[t] += more[cells]
         return found
 
@@ -356,13 +358,18 @@ class CorrectionPath:
         cells_left_out: Cells,
         scores_left_out: Array,
     ) -> None:
-        self.cells, self._rows = cells, rows
+        self.cells, self.rows = cells, rows
         self._curvature = rows.curvature()
         self._left_out = cells_left_out, scores_left_out
         self.q = np.zeros(rows.shape)
 
-    def follow(self, ridge: float) -> Array:
-        """The next ridge: scores of the rows left out, corrected, (n_left_out, n_classes)."""
-        self.q = solved(self._rows, self._curvature, ridge, self.q, of_loss=OF_LOSS)
+    @property
+    def left_out(self) -> Array:
+        """Scores of the rows left out, corrected, (n_left_out, n_classes)."""
         cells, scores = self._left_out
         return scores + added(self.q, cells)
+
+    def follow(self, ridge: float) -> Array:
+        """The next ridge: scores of the rows left out, corrected, (n_left_out, n_classes)."""
+        self.q = solved(self.rows, self._curvature, ridge, self.q, of_loss=OF_LOSS)
+        return self.left_out

@@ -148,6 +148,13 @@ class PartFit:
             self.scores[part.tested],
         )
 
+    def path_from_corrections(self) -> CorrectionPath | None:
+        """The same path, from the corrections that there are."""
+        path = self.path()
+        if path is not None and self.corrections is not None:
+            path.q = self.corrections
+        return path
+
     def corrected(self, path: CorrectionPath) -> PartFit:
         """The same with the corrections that a path has reached."""
         return replace(self, cells=path.cells, corrections=path.q)

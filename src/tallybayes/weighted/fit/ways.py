@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.threads import in_threads
+from tallybayes.weighted.fit.boosting import CYCLES, boosted
 from tallybayes.weighted.fit.cell_offsets import CorrectionPath
 from tallybayes.weighted.fit.parts import Part, PartFit
 from tallybayes.weighted.rows import LearningRows
@@ -32,7 +33,9 @@ LITTLE = 0.5  # nats left of all: no further ridge is tried
 CLEARLY, BEHIND = 1.1, 4.0  # times the best loss, and nats: what loses more is not corrected
 HOPELESSLY = 1.3  # the same of two parts: all pairs that gain are tried no more
 STANDARD_ERRORS = 1.0  # of what corrections gain; the gain has to be more
-WORTH = 1.0  # nats that another ridge has to gain where rows are many
+WORTH = 1.0  # nats that another ridge has to gain where rows are many, and further cycles
+HALVED = 0.5  # of the loss left by the weakest ridge: then cells are boosted
+SURELY = 2.0  # standard errors of what boosting gains; the gain has to be more
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,11 @@ class Judge:
         """What each row loses, in nats times its weight."""
         losses: Array = -self.weight * log_proba[np.arange(len(self.y)), self.y]
         return losses
+
+    @staticmethod
+    def error_of_sum(values: Array) -> float:
+        """The standard error of the sum of values, one a row."""
+        return float(values.std()) * float(len(values) ** 0.5)
 
     def tempered(self, log_proba: Array, trust: float) -> Array:
         return log_normalised(self.log_p + trust * (log_proba - self.log_p))
@@ -137,7 +145,9 @@ class Way:
         self.all_that_gain = all_that_gain
         self.log_proba = judge.log_proba(fits)
         self.verdict = judge.verdict(self.log_proba)
+        self.uncorrected = self.verdict.loss
         self.ridges: tuple[float, ...] = ()
+        self.cycles = 0
         self.tried = False
 
     @property
@@ -161,19 +171,56 @@ class Way:
             log_proba = self.judge.normalised(scores[:n])
             verdict = self.judge.verdict(log_proba)
             now = min(verdict.plain, verdict.loss)
-            difference = self.judge.row_losses(log_proba) - without
-            error = float(difference.std()) * len(difference) ** 0.5
+            error = self.judge.error_of_sum(self.judge.row_losses(log_proba) - without)
             gained = least - verdict.loss - STANDARD_ERRORS * error
             if gained > 0.0:
                 least -= gained
-                self.ridges, self.verdict, self.log_proba = RIDGES[:tried], verdict, log_proba
-                both = zip(each, paths, strict=True)
-                fits = [fit.corrected(path) if path else fit for fit, path in both]
-                self.fits, self.whole = fits[:n], fits[n] if self.whole else None
+                self.ridges = RIDGES[:tried]
+                self._become(each, paths, log_proba, verdict)
             lowest = min(lowest, now)
             stops_early = now > HOPELESS * lowest or not (thoroughly or gained > WORTH)
             if stops_early or self.verdict.loss <= LITTLE:
                 return
+
+    def boost(self) -> None:
+        """Boosts the cells, from the corrections on, for as many cycles as the rows left out like
+        best; where corrections under the weakest ridge have halved the loss. Labels that follow a
+        rule are so, and no ridge is weak enough for them."""
+        if self.ridges != RIDGES or not LITTLE < self.verdict.loss < HALVED * self.uncorrected:
+            return
+        each = self.fits if self.whole is None else [*self.fits, self.whole]
+        n, some = len(self.fits), in_threads(PartFit.path_from_corrections, each)
+        paths = [path for path in some if path is not None]
+        if len(paths) < len(each):
+            return
+        least = before = self.verdict.loss
+        without, done = self.row_losses(), 0
+        for cycles in CYCLES:
+            more = partial(boosted, cycles=cycles - done)
+            log_proba, done = self.judge.normalised(in_threads(more, paths)[:n]), cycles
+            verdict = self.judge.verdict(log_proba)
+            error = self.judge.error_of_sum(self.judge.row_losses(log_proba) - without)
+            gained = least - verdict.loss - SURELY * error
+            if gained > 0.0:
+                least -= gained
+                self.cycles = cycles
+                self._become(each, paths, log_proba, verdict)
+            if verdict.loss > before - WORTH or verdict.loss <= LITTLE:
+                return
+            before = verdict.loss
+
+    def _become(
+        self,
+        each: list[PartFit],
+        paths: Sequence[CorrectionPath | None],
+        log_proba: Array,
+        verdict: Verdict,
+    ) -> None:
+        """The same with the corrections that paths have reached."""
+        n, self.log_proba, self.verdict = len(self.fits), log_proba, verdict
+        both = zip(each, paths, strict=True)
+        fits = [fit.corrected(path) if path else fit for fit, path in both]
+        self.fits, self.whole = fits[:n], fits[n] if self.whole else None
 
     def row_losses(self) -> Array:
         """What each row left out loses, in nats times its weight."""
@@ -192,12 +239,14 @@ class Way:
         return verdict.loss + self.loss - self.verdict.loss
 
     def corrected_alike(self, fit: PartFit) -> PartFit:
-        """Another fit, corrected under the same ridge."""
+        """Another fit, corrected under the same ridge and boosted as often."""
         path = fit.path() if self.ridges else None
         if path is None:
             return fit
         for ridge in self.ridges:
             path.follow(ridge)
+        if self.cycles:
+            boosted(path, self.cycles)
         return fit.corrected(path)
 
 
