@@ -125,15 +125,14 @@ class PartFit:
     corrections: Array | None = None
 
     def path(self) -> CorrectionPath | None:
-        """Corrections of every cell of the terms, and, in few cells, of columns that say nothing by
+        """Corrections of every cell of the terms, and of columns of levels that say nothing by
         themselves; None where there is none, or too many."""
         part, learned = self.part, self.learned
         rounds, rows, maps = part.rounds, part.rounds.rows, []
         for t, size in enumerate(learned.sizes):
             if t < len(learned.columns):
                 column = learned.columns[t]
-                if learned.choices[t] == NULL_TERM:
-                    maps.append((t, coarse(column, CELLS[0])))
+                if column.is_number and learned.choices[t] == NULL_TERM:
                     continue
                 maps += [(t, coarse(column, n)) for n in CELLS if 2 * n < column.n_numbers]
             maps.append((t, np.arange(size, dtype=np.int32)))
