@@ -255,22 +255,6 @@ def test_columns_that_say_little_alone_stay_where_they_say_much_together():
     assert used(learn(*cells_of(table, y))) == set("abcd")
 
 
-def test_a_column_that_says_nothing_alone_is_corrected_beside_others():
-    """What one column says of the label depends on another, which by itself says nothing of it."""
-    rng, i = np.random.default_rng(0), np.arange(512)
-    y, other = i % 2, i // 2 % 2
-    yes = np.column_stack([rng.random((512, 11)) < 0.5, other])
-    table = pd.DataFrame(np.where(yes, "t", "f"), columns=[f"c{j}" for j in range(12)])
-    table["told"] = rng.normal(size=512) + 2.0 * y + 2.0 * other
-    learned = learn(*cells_of(table[:256], y[:256]), FitOptions(interactions=0))
-    last = next(j for j, column in enumerate(learned.columns) if column.name == "c11")
-    assert learned.weights.terms[last] == 0.0
-    assert min(np.ptp(term_tables(part)[last]) for part in learned.parts) > 0.5
-    without = learn(*cells_of(table[:256].drop(columns="c11"), y[:256]), FitOptions(interactions=0))
-    fresh = table[256:], y[256:]
-    assert fresh_loss(learned, *fresh) < 0.9 * fresh_loss(without, *fresh)
-
-
 def test_the_terms_of_all_columns_make_the_scores():
     """Without pairs a score is the offset, and what each column and its corrections add."""
     table, y = mixed(300)

@@ -99,7 +99,7 @@ def columns_read(model: TableModel, now: WeightingNow | None) -> list[ColumnRead
             weight = weighting.learned.weights.terms[j]
             what = f"{cells - 1} {'level' if kind == 'strings' else 'cell'}{'s'[: cells != 2]}"
             family = f"{what}, weight {weight:.2f}" if name in terms else "left out"
-            reason = _reason(weighting, j, used=name in terms)
+            reason = _reason(weighting, j)
             why, is_usual = (_smoothing(weighting, j), True) if reason is None else (reason, False)
             brief, term = what if name in terms else "", terms.get(name)
             found.append(
@@ -148,14 +148,11 @@ def copy_of(weighting: Weighting, j: int) -> str:
     return ""
 
 
-def _reason(weighting: Weighting, j: int, *, used: bool) -> str | None:
-    """Why a column has no term, or only one of cell offsets; None where it has a weight."""
+def _reason(weighting: Weighting, j: int) -> str | None:
+    """Why a column has no term; None where it has one."""
     if copy := copy_of(weighting, j):
         return copy
-    if weighting.learned.choice(j) != NULL_TERM:
-        return None
-    alone = "no better than chance"
-    return f"{alone} by itself, but beside other columns" if used else alone
+    return "no better than chance" if weighting.learned.choice(j) == NULL_TERM else None
 
 
 def _smoothing(weighting: Weighting, j: int) -> str:

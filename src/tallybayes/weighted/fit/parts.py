@@ -125,15 +125,15 @@ class PartFit:
     corrections: Array | None = None
 
     def path(self) -> CorrectionPath | None:
-        """Corrections of every cell of the terms, and of columns of levels that say nothing by
-        themselves; None where there is none, or too many."""
+        """Corrections of every cell of the terms that say something; None where there is none, or
+        too many."""
         part, learned = self.part, self.learned
         rounds, rows, maps = part.rounds, part.rounds.rows, []
         for t, size in enumerate(learned.sizes):
             if t < len(learned.columns):
-                column = learned.columns[t]
-                if column.is_number and learned.choices[t] == NULL_TERM:
+                if learned.choices[t] == NULL_TERM:
                     continue
+                column = learned.columns[t]
                 maps += [(t, coarse(column, n)) for n in CELLS if 2 * n < column.n_numbers]
             maps.append((t, np.arange(size, dtype=np.int32)))
         cells = CorrectedCells(maps, rows.n_classes)
