@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import random
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import pytest
 from sklearn.base import clone
 
 from tallybayes import NaiveBayes
-from tallybayes.errors import UnseenLevel
+from tallybayes.errors import NegativeTally, StaleWarning, UnseenLevel
 from tallybayes.estimators.locked_learning import LIVE
 from tallybayes.families import Bernoulli, Binned, Categorical, Dirichlet, Gaussian, Poisson
 from tallybayes.models.live.score import GROWTH, UNASKED
@@ -220,10 +221,94 @@ def test_a_stream_that_nobody_asks_is_not_followed():
     assert LIVE not in vars(model)
 
 
-def test_what_was_chosen_on_rows_is_not_followed():
+# ---- rows that go, fade, or were chosen on -------------------------------------------------------
+@pytest.mark.parametrize("columns", SETTLED.values(), ids=SETTLED)
+@pytest.mark.parametrize("options", [{}, {"missing": "level"}], ids=str)
+def test_a_row_that_is_forgotten_was_never_seen_by_the_score_that_follows(columns, options):
+    stream = Stream(NaiveBayes(columns, **options))
+    followed = 0
+    for i, (row, label) in enumerate(rows(10, seed=1)):
+        stream.learn(row, label, 1.0 + (i % 3))
+        stream.model.predict_one(row)
+        gone = stream.known.pop(7 * i % len(stream.known))
+        stream.model.forget_one(*gone)
+        followed += LIVE in vars(stream.model)
+        stream.agrees(row, gone[0], {})
+    if isinstance(columns["n"], Gaussian):  # what went with its last row is read again
+        assert followed > 3
+
+
+def test_what_goes_with_its_last_row_is_gone():
+    columns = {"n": Gaussian(), "m": None, "k": None}
+    for row, label in (
+        ({"t": "a new level"}, "no"),
+        ({"n": 1e12}, "no"),
+        ({"n": 1.5}, "a new class"),
+        ({"n": 1.5, "new": 3.0}, "no"),
+    ):
+        stream = Stream(NaiveBayes(columns))
+        for _ in range(3):
+            stream.learn(row, label)
+            stream.model.predict_one(row)
+            stream.model.forget_one(*stream.known.pop())
+            stream.agrees(rows(1, seed=3)[0][0], {"t": "a new level"}, rtol=1e-8)
+
+
+def test_more_than_was_learned_is_refused_while_the_score_follows():
+    stream = Stream(NaiveBayes({"n": Gaussian(), "m": None, "k": None}))
+    stream.learn({"n": 1.0, "t": "u"}, "no")
+    stream.model.predict_one({})
+    with pytest.raises(NegativeTally):
+        stream.model.forget_one({"n": 1.0, "t": "never seen"}, "no")
+    with pytest.raises(NegativeTally):
+        stream.model.forget_one({"t": "u"}, "no", 1e6)
+    stream.agrees({"n": 1.0, "t": "u"}, {"t": "never seen"})
+
+
+@pytest.mark.parametrize("columns", SETTLED.values(), ids=SETTLED)
+def test_with_a_half_life_the_score_fades_as_the_counts_do(columns):
+    model = NaiveBayes(columns, half_life=50.0)
+    stream = Stream(model)
+    for i, (row, label) in enumerate(rows(12, seed=1)):
+        stream.learn(row, label, float(i % 3))  # a row of weight 0 passes, too
+        expected = fresh(model).predict_proba_one(row)
+        model.predict_one({})
+        assert model.predict_proba_one(row) == pytest.approx(expected, rel=1e-9)
+        if i == 0:
+            model.predict_one({})
+    stream.agrees(row, {})
+
+
+@pytest.mark.filterwarnings("ignore::tallybayes.errors.StaleWarning")
+@pytest.mark.parametrize(
+    "options",
+    [{"calibrate": "temperature"}, {"calibrate": "isotonic"}, {"alpha": "auto"}],
+    ids=str,
+)
+def test_what_was_chosen_on_rows_stays_while_the_score_follows(options):
+    known = rows(200)
+    table = pd.DataFrame([row for row, _ in known])
+    model = NaiveBayes(SETTLED["gaussian"], **options)
+    model.fit(table, [label for _, label in known]).predict_one(known[0][0])
+    for row, label in rows(8, seed=2):
+        model.learn_one(row, label)
+        found, best = model.predict_proba_one(row), model.predict_one(row)
+        assert LIVE in vars(model)
+        assert found == pytest.approx(fresh(model).predict_proba_one(row), rel=1e-9)
+        assert found[best] == max(found.values())
+        model.predict_one(row)
+
+
+def test_a_stale_calibration_is_warned_of_once_while_the_score_follows():
     known = rows(200)
     table = pd.DataFrame([row for row, _ in known])
     model = NaiveBayes(calibrate="temperature").fit(table, [label for _, label in known])
     model.predict_one(known[0][0])
     model.learn_one(*known[1])
-    assert LIVE not in vars(model)
+    assert LIVE in vars(model)
+    with pytest.warns(StaleWarning):
+        model.predict_one(known[0][0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict_proba_one(known[0][0])
+        model.predict_proba([known[0][0]])

@@ -315,7 +315,7 @@ private:
     bool read(nb::dict& row, std::size_t j, std::size_t k, double w) {
         CountedColumn& column = columns_[j];
         codes_[j] = -1, values_[j] = MISSING, dates_[j] = column.dates;
-        if (column.holds == IGNORED) return false;
+        if (column.holds == IGNORED) return value_at(row, column.name).is_valid();
         const nb::handle held = value_at(row, column.name);
         const Value value = reader_.read(held);
         if (value.what == Value::missing) return held.is_valid();

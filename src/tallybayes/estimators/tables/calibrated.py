@@ -146,15 +146,7 @@ class Calibrated(TableClassifier):
     def _fresh(self) -> TableModel:
         """The model, with a warning where what was chosen on rows is older than the counts."""
         model = self._fitted()
-        if model.chosen.stale:
-            warn_user(
-                StaleWarning(
-                    "calibration or smoothing was not chosen on rows since the counts last changed",
-                    "call recalibrate(X, y) with rows that were learned",
-                ),
-                StaleWarning,
-                warned=model.warned,
-            )
+        _warn_if_stale(model.chosen, model)
         return model
 
     def _kept(self, chosen: Chosen) -> Chosen:
@@ -166,13 +158,8 @@ class Calibrated(TableClassifier):
         made = alpha is not None or calibration is not None
         return Chosen(alpha, calibration, lacking or (made and chosen.stale))
 
-    def _order_kept(self) -> bool:
-        """Whether the most probable class is that of the model before calibration."""
-        calibration = self._fitted().chosen.calibration
-        return calibration is None or isinstance(calibration, Temperature)
-
     def predict(self, X: Any) -> Any:
-        if self._order_kept():
+        if _keeps_order(self._fitted()):
             self._fresh()
             return super().predict(X)
         proba = self._posterior(X, log=True)
@@ -250,26 +237,32 @@ class Calibrated(TableClassifier):
 
     def _as_counted(self) -> bool:
         """Whether nothing but the counts predicts, so that rows take the shortest way."""
-        if LIVE in self.__dict__:
-            return True
+        if LIVE in self.__dict__:  # with rows that wait, which make choices stale
+            return bool(self._model.chosen == Chosen())
         chosen = self._fitted().chosen
         return chosen.calibration is None and not chosen.stale
+
+    def _for_a_row(self) -> TableModel:
+        """:meth:`_fresh`, without the rows that wait where a score follows them."""
+        if LIVE not in self.__dict__:
+            return self._fresh()
+        model = self._model
+        assert isinstance(model, TableModel)
+        _warn_if_stale(model.chosen.after_change(), model)
+        return model
 
     def predict_one(self, x: Any) -> Any:
         if self._as_counted():
             return super().predict_one(x)
-        if not self._order_kept():
+        if not _keeps_order(self._for_a_row()):
             shares = self.predict_proba_one(x)
             return max(shares, key=shares.__getitem__)
-        if self._row_scorer() is None:
-            return self.predict([as_row(x)]).tolist()[0]
-        self._fresh()
         return super().predict_one(x)
 
     def predict_proba_one(self, x: Any) -> dict[Any, float]:
         if self._as_counted():
             return super().predict_proba_one(x)
-        calibration = self._fresh().chosen.calibration
+        calibration = self._for_a_row().chosen.calibration
         shares = self._shares_of_row(as_row(x))
         if shares is None or (calibration is not None and min(shares) < LEAST):
             with warnings.catch_warnings():  # given above
@@ -278,4 +271,23 @@ class Calibrated(TableClassifier):
         if calibration is not None:
             with np.errstate(divide="ignore"):
                 shares = np.exp(calibration.apply(np.log([shares])))[0].tolist()
-        return dict(zip(self._fitted().schema.classes.tolist(), shares, strict=True))
+        return dict(zip(self._model.schema.classes.tolist(), shares, strict=True))
+
+
+def _keeps_order(model: TableModel) -> bool:
+    """Whether the most probable class is that of the model before calibration."""
+    calibration = model.chosen.calibration
+    return calibration is None or isinstance(calibration, Temperature)
+
+
+def _warn_if_stale(chosen: Chosen, model: TableModel) -> None:
+    """Warns where what was chosen on rows is older than the counts."""
+    if chosen.stale:
+        warn_user(
+            StaleWarning(
+                "calibration or smoothing was not chosen on rows since the counts last changed",
+                "call recalibrate(X, y) with rows that were learned",
+            ),
+            StaleWarning,
+            warned=model.warned,
+        )

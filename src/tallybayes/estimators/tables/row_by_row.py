@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
@@ -120,9 +121,10 @@ class RowByRow(TallyClassifier):
         """Count one row.
 
         The row is read by the model when it is next asked for something; learning costs no reading.
-        Where rows are learned and asked in turn, what a row touches changes with it, and families
-        and bins stay as chosen until the rows have grown by a quarter; a call for a whole table
-        reads and chooses everything from scratch.
+        Where rows are learned, forgotten and asked in turn, what a row touches changes with it (all
+        of it fades under a half-life), and families, bins and calibrations stay as chosen until a
+        quarter as many rows have come or gone; a call for a whole table reads and chooses
+        everything from scratch.
 
         Parameters
         ----------
@@ -215,8 +217,9 @@ class RowByRow(TallyClassifier):
         rows = row_counter(seen.seen, schema, what, rule)
         self.__dict__["_rows"], self.__dict__["_row_declared"] = rows, (what, seen)
         self.__dict__["_row_class_weight"] = class_weight
-        if model is not None and self.half_life is None and model.is_read("row_scorer"):
-            live = live_score(model)  # somebody asks in between: the score follows the rows
+        if model is not None and model.is_read("row_scorer"):
+            # somebody asks in between: the score follows the rows
+            live = live_score(model, 1.0 / self._growth(1))
             if live is not None:
                 self.__dict__[LIVE] = live
         return rows
@@ -259,7 +262,7 @@ class RowByRow(TallyClassifier):
         has changed, and the row has to be read as a table."""
         if not 0.0 < w < np.inf:
             return False
-        rows = self.__dict__.get("_rows")
+        rows, live = self.__dict__.get("_rows"), self.__dict__.get(LIVE)
         if rows is None or not rows.holds:
             model = self._fitted()
             what = model.reading.declared
@@ -267,12 +270,20 @@ class RowByRow(TallyClassifier):
                 return False
             rows = self._open_rows(row)
             hold(rows, model.tally)
-        self.__dict__.pop(LIVE, None)
+            if live is not None:  # it has followed the same rows
+                self.__dict__[LIVE] = live
+        live = self.__dict__.pop(LIVE, None)
         try:
             w *= self.__dict__["_row_class_weight"].get(y, 1.0)
-            return w > 0.0 and bool(rows.forget(row, y, w))
+            if not (w > 0.0 and rows.forget(row, y, w)):
+                return False
         except (TypeError, ValueError):
             return False
+        if live is not None:
+            with suppress(Outgrown):
+                live.learn(row, y, -w)
+                self.__dict__[LIVE] = live
+        return True
 
     def _row_scorer(self) -> Any:
         live = self.__dict__.get(LIVE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,31 @@ class Statistics(NamedTuple):
         grown.mean[k] = mean + apart * weight / total if n > 0.0 else x
         grown.squares[k] = squares + apart * apart * weight * n / total if n > 0.0 else 0.0
         return grown
+
+    def forgotten(self, x: float, k: int, weight: float) -> Statistics | None:
+        """The statistics (n_classes,) after a row of value x and class k is taken out; None where
+        too few digits of the others are left."""
+        left = Statistics(*(part.copy() for part in self))
+        return left if left.take_out(k, x, weight) else None
+
+    def take_out(self, at: Any, x: Array | float, weight: float) -> bool:
+        """Takes rows of value x and this weight out of the entries `at`, in place; whether enough
+        digits of the others are left. Otherwise nothing has changed."""
+        n, mean, squares = (part[at] for part in self)
+        total = n - weight
+        if not np.all(n < FEWER_DIGITS * total):
+            return False
+        apart = x - mean
+        taken = apart * apart * weight * n / total
+        left = squares - taken
+        if not np.all((taken <= FEWER_DIGITS * left) | (taken == 0.0)):
+            return False
+        self.n[at], self.mean[at], self.squares[at] = total, mean - apart * weight / total, left
+        return True
+
+    def faded(self, factor: float) -> Statistics:
+        """The statistics of the same rows with `factor` times their weights."""
+        return Statistics(factor * self.n, self.mean, factor * self.squares)
 
     def without(self, x: Array, weight: Array | float, recount: Recount) -> Statistics:
         """The statistics after a row of value x and this weight is taken out.

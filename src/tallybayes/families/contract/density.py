@@ -236,6 +236,16 @@ class LearningDensity(NumberDensity):
     def learned(self, x: float, k: int, weight: float) -> Self:
         """The density after a row of value x and class k is added."""
 
+    def forgotten(self, x: float, k: int, weight: float) -> Self | None:
+        """The density after such a row, which was counted, is taken out; None where too few digits
+        of the others are left, so that the column has to be read again."""
+        return None
+
+    def faded(self, factor: float) -> Self | None:
+        """The density after every row has lost weight, `factor` of it being left; None where the
+        column has to be read again."""
+        return None
+
     def takes(self, x: float) -> bool:
         """Whether a value can be learned: one that cannot makes the column be read again.
 
@@ -251,7 +261,8 @@ class LearningDensity(NumberDensity):
         """Columns of equal values follow rows together; None where each does so by itself.
 
         Such a density has a static method ``following(densities)``: the columns side by side, with
-        ``learn(columns, x, k, weight)`` and ``log_density(columns, x)``, both of one row that has
-        values in some of them.
+        ``learn(columns, x, k, weight)``, ``forget``, which returns whether it could, and
+        ``log_density(columns, x)``, all of one row that has values in some of them, and
+        ``fade(factor)``.
         """
         return None

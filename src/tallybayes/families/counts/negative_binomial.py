@@ -39,6 +39,7 @@ from tallybayes.families.priors.hyperparameters import (
 from tallybayes.parameters import Description, Laws, Term
 from tallybayes.schema import Kind
 from tallybayes.tally import GridCounts
+from tallybayes.tally.base import RESIDUE
 
 __all__ = ["MOST_COUNT", "NegativeBinomial"]
 
@@ -167,6 +168,18 @@ class NegativeBinomialDensity(NumberDensity):
         for part, more in zip(sums, (weight, weight * x), strict=True):
             part[[k, -1]] += more
         return replace(self, learned_since=_Learned(sums, size))
+
+    def forgotten(self, x: float, k: int, weight: float) -> NegativeBinomialDensity | None:
+        """The density after such a row is taken out; see :meth:`LearningDensity.forgotten`."""
+        left = self.learned(x, k, -weight)
+        rest = zip(left._sums, self._sums, strict=True)
+        enough = left._sums.n[k] > 0.0 and all(r[k] >= RESIDUE * was[k] for r, was in rest)
+        return left if enough else None
+
+    def faded(self, factor: float) -> NegativeBinomialDensity:
+        """The density after every row has lost weight; see :meth:`LearningDensity.faded`."""
+        sums = _Sums(*(factor * part for part in self._sums))
+        return replace(self, learned_since=_Learned(sums, self.log_size))
 
     @cached_property
     def _sums(self) -> _Sums:

@@ -31,6 +31,7 @@ from tallybayes.families.priors.prior_and_posteriors import ParameterPrior, Prio
 from tallybayes.parameters import Description, ImproperPrior, Laws, QuadraticTerms
 from tallybayes.schema import Kind
 from tallybayes.tally import GridCounts, Moments
+from tallybayes.tally.base import RESIDUE
 
 __all__ = ["Poisson", "PoissonDensity"]
 
@@ -131,6 +132,16 @@ class PoissonDensity(TunableDensity, LearningDensity):
         n[k] += weight
         total[k] += weight * x
         return replace(self, n=n, total=total)
+
+    def forgotten(self, x: float, k: int, weight: float) -> PoissonDensity | None:
+        """The density after such a row is taken out; see :meth:`LearningDensity.forgotten`."""
+        left = self.learned(x, k, -weight)
+        enough = left.n[k] > RESIDUE * self.n[k] and left.total[k] >= RESIDUE * self.total[k]
+        return left if enough else None
+
+    def faded(self, factor: float) -> PoissonDensity:
+        """The density after every row has lost weight; see :meth:`LearningDensity.faded`."""
+        return self.scaled(factor)
 
     @property
     def tunable(self) -> PoissonDensity | None:

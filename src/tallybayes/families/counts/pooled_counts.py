@@ -68,6 +68,15 @@ class PooledCounts(LearningDensity):
         """The density after a row of value x and class k is added, sizes as they are."""
         return replace(self, density=self.density.learned(x, k, weight))
 
+    def forgotten(self, x: float, k: int, weight: float) -> PooledCounts | None:
+        """The density after such a row is taken out; see :meth:`LearningDensity.forgotten`."""
+        density = self.density.forgotten(x, k, weight)
+        return None if density is None else replace(self, density=density)
+
+    def faded(self, factor: float) -> PooledCounts:
+        """The density after every row has lost weight; see :meth:`LearningDensity.faded`."""
+        return replace(self, density=self.density.faded(factor))
+
     # ---- scores ----------------------------------------------------------------------------------
     def _mixed(self, scores: Array, n: Array) -> Array:
         with np.errstate(divide="ignore"):

@@ -46,6 +46,17 @@ class GaussianColumns:
         _add(self.own, columns, k, values, weight)
         _add(self.everyone, columns, 0, values, weight)
 
+    def forget(self, columns: list[int], x: list[float], k: int, weight: float) -> bool:
+        """Takes such a row out; whether enough digits of the others are left."""
+        values = np.array(x)
+        return self.own.take_out((columns, k), values, weight) and self.everyone.take_out(
+            (columns, 0), values, weight
+        )
+
+    def fade(self, factor: float) -> None:
+        """Takes weight from every row, `factor` of it being left."""
+        self.own, self.everyone = self.own.faded(factor), self.everyone.faded(factor)
+
     def log_density(self, columns: list[int], x: list[float]) -> Array:
         """Σ log p(x | c) over these columns, float64 (n_classes,)."""
         own = Statistics(*(part[columns] for part in self.own))

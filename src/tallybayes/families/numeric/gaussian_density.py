@@ -92,17 +92,30 @@ class GaussianDensity(TunableDensity, LearningDensity):
 
     def scaled(self, factor: float) -> GaussianDensity:
         """The density of the same rows with `factor` times their weights."""
-        own, everyone = (
-            Statistics(factor * s.n, s.mean, factor * s.squares) for s in (self.own, self.everyone)
-        )
         counted = None if self.counted is None else self.counted * factor
-        return replace(self, own=own, everyone=everyone, counted=counted)
+        return replace(self.faded(factor), counted=counted)
+
+    def faded(self, factor: float) -> GaussianDensity:
+        """The density after every row has lost weight; see :meth:`LearningDensity.faded`."""
+        own, everyone = (s.faded(factor) for s in (self.own, self.everyone))
+        return replace(self, own=own, everyone=everyone, counted=None)
 
     def learned(self, x: float, k: int, weight: float) -> GaussianDensity:
         """The density after a row of value x and class k is added, transform and prior as they
         are."""
-        g = x if self.transform is None else float(self._in(np.array([x]))[0][0])
+        g = self._transformed(x)
         own, everyone = self.own.learned(g, k, weight), self.everyone.learned(g, 0, weight)
+        return replace(self, own=own, everyone=everyone, counted=None)
+
+    def _transformed(self, x: float) -> float:
+        return x if self.transform is None else float(self._in(np.array([x]))[0][0])
+
+    def forgotten(self, x: float, k: int, weight: float) -> GaussianDensity | None:
+        """The density after such a row is taken out; see :meth:`LearningDensity.forgotten`."""
+        g = self._transformed(x)
+        own, everyone = self.own.forgotten(g, k, weight), self.everyone.forgotten(g, 0, weight)
+        if own is None or everyone is None:
+            return None
         return replace(self, own=own, everyone=everyone, counted=None)
 
     @property

@@ -130,6 +130,21 @@ class Pooled(TunableDensity, LearningDensity):
         counts[k, at] += weight
         return replace(self, atoms=replace(self.atoms, counts=counts))
 
+    def forgotten(self, x: float, k: int, weight: float) -> Pooled | None:
+        """The density after such a row is taken out; see :meth:`LearningDensity.forgotten`."""
+        at = int(self.atoms.cell(np.array([x]))[0])
+        if at == len(self.atoms):
+            density = self.density.forgotten(x, k, weight)
+            return None if density is None else replace(self, density=density)
+        counts = self.atoms.counts.copy()
+        counts[k, at] = max(counts[k, at] - weight, 0.0)
+        return replace(self, atoms=replace(self.atoms, counts=counts))
+
+    def faded(self, factor: float) -> Pooled:
+        """The density after every row has lost weight; see :meth:`LearningDensity.faded`."""
+        atoms = replace(self.atoms, counts=factor * self.atoms.counts)
+        return replace(self, density=self.density.faded(factor), atoms=atoms)
+
     @property
     def tunable(self) -> Pooled | None:
         return None if self.density.tunable is None else self

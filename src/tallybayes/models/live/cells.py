@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from tallybayes.families.contract.cells import CellLaw
 from tallybayes.families.numeric.kernel_density import spread_of
+from tallybayes.tally.base import RESIDUE
 
 __all__ = ["LiveCells", "Touched"]
 
@@ -124,6 +125,30 @@ class LiveCells:
             start, n = self.start[law], int(self.n_cells[law])
             spread = spread_of(cell - start, n, self.width[law])
             self.counts[start : start + n, k] += weight * spread
+
+    def take_out(self, touched: Touched, k: int, weight: float) -> bool:
+        """Takes such a row out; whether each cell has other rows left. Otherwise cells and columns
+        may be gone with it, and everything has to be read again."""
+        cells = touched.cells + touched.marginal_cells
+        laws = touched.laws + touched.marginal_laws
+        left = self.counts[touched.cells, k] >= (1.0 - RESIDUE) * weight
+        others = self.rows[cells] > (1.0 + RESIDUE) * weight
+        columns = self.total[laws, k] > (1.0 + RESIDUE) * weight
+        if not (left.all() and others.all() and columns.all()):
+            return False
+        self.add(touched, k, -weight)
+        changed = [*touched.cells]
+        for law in touched.marginal_laws:
+            changed += range(self.start[law], self.start[law] + int(self.n_cells[law]))
+        rest = self.counts[changed, k]
+        self.counts[changed, k] = np.where(rest > RESIDUE * weight, rest, 0.0)
+        return True
+
+    def fade(self, factor: float) -> None:
+        """Takes weight from every row, `factor` of it being left."""
+        self.counts *= factor
+        self.rows *= factor
+        self.total *= factor
 
     def log_prob(self, touched: Touched) -> Array:
         """Σ log P(cell | c), (n_classes,), in nats."""

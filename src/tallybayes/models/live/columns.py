@@ -56,6 +56,9 @@ class LevelsColumn:
         self.grows = part.grows
         self.booleans = set(part.levels) <= {"True", "False"}
 
+    def fade(self, factor: float) -> None:
+        """Nothing: cells lose their weight together."""
+
     def touch_missing(self, touched: Touched) -> None:
         if self.has_missing:
             self.cells.touch(self.law, self.missing, touched)
@@ -154,7 +157,20 @@ class NumbersColumn:
         if number is not None:
             if not self.density.takes(number):
                 raise Outgrown
-            self.density = self.density.learned(number, k, weight)
+            if weight > 0.0:
+                self.density = self.density.learned(number, k, weight)
+            else:
+                self._take(self.density.forgotten(number, k, -weight))
+
+    def fade(self, factor: float) -> None:
+        """Takes weight from every row, `factor` of it being left; cells lose theirs together."""
+        if self.density is not None and self.group is None:
+            self._take(self.density.faded(factor))
+
+    def _take(self, density: Any) -> None:
+        if density is None:
+            raise Outgrown
+        self.density = density
 
     def ask(self, value: Any, touched: Touched, scores: Array) -> None:
         number = self._touch(value, touched)
@@ -188,9 +204,17 @@ class Together:
         self.at, self.x = [], []
 
     def learn(self, k: int, weight: float) -> None:
-        """Learns what was noted of a row."""
-        if self.at:
+        """Learns what was noted of a row, or takes it out where the weight is below 0."""
+        if not self.at:
+            return
+        if weight > 0.0:
             self.following.learn(self.at, self.x, k, weight)
+        elif not self.following.forget(self.at, self.x, k, -weight):
+            raise Outgrown
+
+    def fade(self, factor: float) -> None:
+        """Takes weight from every row, `factor` of it being left."""
+        self.following.fade(factor)
 
     def ask(self, scores: Array) -> None:
         """Adds what was noted of a row to its scores."""

@@ -24,8 +24,9 @@ from tallybayes.models.live.columns import (
     columns_together,
     live_column,
 )
-from tallybayes.models.table import Chosen, TableModel
+from tallybayes.models.table import TableModel
 from tallybayes.tally import ClassCounts
+from tallybayes.tally.base import RESIDUE
 
 __all__ = ["LiveScore", "Outgrown", "live_score"]
 
@@ -47,10 +48,13 @@ class LiveScore:
     ----------
     model : TableModel
         As it was read; its tally does not change.
+    fading : float
+        What is left of the weight of each row after one more was learned.
     """
 
-    def __init__(self, model: TableModel) -> None:
+    def __init__(self, model: TableModel, fading: float) -> None:
         classes = model.tally.classes
+        self.fading = fading
         self.prior = model.prior
         self.classes = ClassCounts(classes.count.copy(), classes.squared_weights.copy())
         self.rank = {label: k for k, label in enumerate(model.schema.classes.tolist())}
@@ -66,7 +70,7 @@ class LiveScore:
 
     # ---- learning --------------------------------------------------------------------------------
     def learn(self, row: Mapping[str, Any], label: Any, weight: float) -> None:
-        """Counts one row.
+        """Counts one row; a weight below 0 takes away one that was counted.
 
         Raises
         ------
@@ -78,10 +82,14 @@ class LiveScore:
         k = self.rank.get(label)
         if k is None or self.room < 0.0 or self.unasked > UNASKED:
             raise Outgrown
-        if weight == 0.0:
-            return
         row = _with_text_keys(row)
         with self.lock:
+            if self.fading != 1.0:
+                self._fade()
+            if weight == 0.0:
+                return
+            if self.classes.count[k] + weight <= RESIDUE * abs(weight):
+                raise Outgrown  # the class goes with its last row
             touched = Touched()
             for group in self.together:
                 group.forget()
@@ -89,11 +97,23 @@ class LiveScore:
                 column.learn(row.get(column.name), k, weight, touched)
             for group in self.together:
                 group.learn(k, weight)
-            self.cells.add(touched, k, weight)
+            if weight > 0.0:
+                self.cells.add(touched, k, weight)
+            elif not self.cells.take_out(touched, k, -weight):
+                raise Outgrown
             self.classes.count[k] += weight
             self.classes.squared_weights[k] += weight * abs(weight)
-            if weight > 1.0 or self.row_weight > 1.0 or self.cells.growth > 1.0:
+            if abs(weight) > 1.0 or self.row_weight > 1.0 or self.cells.growth > 1.0:
                 self.cells.growth = self.classes.row_weights.at_least_one / self.row_weight
+
+    def _fade(self) -> None:
+        """Takes from every row what it loses while one more is learned."""
+        for column in self.columns:
+            column.fade(self.fading)
+        for group in self.together:
+            group.fade(self.fading)
+        self.cells.fade(self.fading)
+        self.classes = self.classes * self.fading
 
     # ---- answering -------------------------------------------------------------------------------
     def scores(self, row: Mapping[str, Any]) -> Array:
@@ -143,9 +163,12 @@ def _with_text_keys(row: Mapping[Any, Any]) -> Mapping[str, Any]:
     return {str(key): value for key, value in row.items()}
 
 
-def live_score(model: TableModel) -> LiveScore | None:
-    """A score that follows rows, or None where something was chosen on rows, or where a part looks
-    at several columns at once or cannot follow single rows."""
-    if model.chosen != Chosen() or not all(part.follows_rows for part in model.score.parts):
+def live_score(model: TableModel, fading: float = 1.0) -> LiveScore | None:
+    """A score that follows rows, by the counts alone: without a calibration. None where weights
+    were learned, or where a part looks at several columns at once or cannot follow single rows;
+    other parameters are those of :class:`LiveScore`."""
+    if model.chosen.weighting is not None:
         return None
-    return LiveScore(model)
+    if not all(part.follows_rows for part in model.score.parts):
+        return None
+    return LiveScore(model, fading)
