@@ -125,6 +125,15 @@ def test_rows_taken_away_with_other_weights_leave_rows_as_heavy_as_before():
     assert rest.deficit() is None
 
 
+@pytest.mark.parametrize("heavy", [1e8, 1e9 + 1.0, 1e12])
+def test_rows_so_heavy_that_nothing_is_known_of_the_others_leave_rows_of_weight_1(heavy):
+    before = counted(np.r_[np.full(50, heavy), np.ones(250)], [0] * 300, 1)
+    rest = before - counted(np.full(50, heavy), [0] * 50, 1)
+    rest.settle(before)
+    assert rest.count.tolist() == [250.0]
+    assert rest.row_weight == pytest.approx([1.0], rel=0.02)
+
+
 def test_squared_weights_alone_are_no_deficit():
     assert ClassCounts(np.array([1.0]), np.array([-5.0])).deficit() is None
     assert ClassCounts(np.array([1.0, -1.0])).deficit() == (1, -1, "-1")

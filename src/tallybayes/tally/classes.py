@@ -14,6 +14,9 @@ __all__ = ["ClassCounts"]
 
 Array = NDArray[np.float64]
 
+LOST = 2.0**-48
+"""The share of squared weights below which a difference of them is rounding."""
+
 
 class ClassCounts(Tally):
     """Class counts, with the squared weights that say how many rows they stand for.
@@ -74,15 +77,18 @@ class ClassCounts(Tally):
         """As for every tally; and where the rest of the squared weights cannot be that of rows, the
         rows left are taken to be as heavy as the ones before.
 
-        That happens where rows are taken away with other weights than they were counted with, and
-        where a heavy row leaves only rounding of light ones: the counts are right all the same.
+        That happens where rows are taken away with other weights than they were counted with: the
+        counts are right all the same. Where heavy rows leave only rounding of light ones, those are
+        taken to weigh 1.
         """
         super().settle(before)
         rest, count = self.squared_weights, self.count
         possible = (rest > 0.0) & (rest <= count * count * (1.0 + RESIDUE))
         possible &= ~is_residue(rest, before.squared_weights)
-        as_before = np.minimum(before.row_weight, count) * count
-        self.squared_weights = np.where(possible, rest, as_before)
+        unknown = np.abs(rest) <= LOST * before.squared_weights
+        row_weight = np.where(unknown, np.minimum(before.row_weight, 1.0), before.row_weight)
+        as_before = np.minimum(row_weight, count) * count
+        self.squared_weights = np.where(possible & ~unknown, rest, as_before)
         self.squared_weights[count == 0.0] = 0.0
 
     def deficit(self) -> tuple[int, int, str] | None:
