@@ -22,6 +22,7 @@ __all__ = ["cases"]
 SEED = 20_240_506
 NUMBERS, LEVELS = 10, 8
 LEARNED_BAR, CLASSIFIED_BAR = 200_000.0, 100_000.0
+IN_TURN_BAR = 3_333.0  # at most 0.3 ms a row
 REACH = 0.02
 
 
@@ -76,6 +77,22 @@ def learned(kind: type, rows: list[dict[str, Any]], labels: list[int]) -> Any:
 
 def classify(model: Any, rows: list[dict[str, Any]]) -> None:
     for x in rows:
+        model.predict_proba_one(x)
+
+
+def in_turn(model: Any, rows: list[dict[str, Any]], labels: list[int]) -> None:
+    """Learns each row and asks about it, as a service does."""
+    for x, y in zip(rows, labels, strict=True):
+        model.learn_one(x, y)
+        model.predict_proba_one(x)
+
+
+def window(model: Any, rows: list[dict[str, Any]], labels: list[int]) -> None:
+    """Learns each row, forgets it again, and asks after both."""
+    for x, y in zip(rows, labels, strict=True):
+        model.learn_one(x, y)
+        model.predict_proba_one(x)
+        model.forget_one(x, y)
         model.predict_proba_one(x)
 
 
@@ -147,3 +164,36 @@ def cases(options: Options) -> Iterator[Case]:
                 rows=rows,
                 rows_bar=bar if mixed else None,  # promised of mixed rows
             )
+        yield from _in_turn(recipe, what, options.quick, peer)
+
+
+def _in_turn(recipe: Recipe, what: str, quick: bool, peer: str) -> Iterator[Case]:
+    """Rows that change the model and are asked about in turn, after 10,000 in a batch; those of
+    the peer are learned and asked."""
+    rows = 100 if quick else 1_000
+    ways: dict[str, tuple[str, Callable[..., None], dict[str, Any]]] = {
+        "turn": ("learned and asked in turn", in_turn, {}),
+        "half-life": ("learned and asked in turn, with a half-life", in_turn, {"half_life": 1e4}),
+        "calibrated": ("learned and asked in turn", in_turn, {"calibrate": "temperature"}),
+        "window": ("learned, asked, forgotten and asked", window, {}),
+    }
+
+    def ours(data: Stream, call: Callable[..., None], parameters: dict[str, Any]) -> Call:
+        known = slice(0, 10_000)
+        model = NaiveBayes(**parameters).fit(data.X[known], data.y[known])
+        model.predict_proba_one(data.X[0])
+        return partial(call, model, data.X[:rows], data.y[:rows])
+
+    for name, (described, call, parameters) in ways.items():
+        yield Case(
+            name=f"{recipe.name}/{name}",
+            what=f"{rows:,} dicts {described}, {what}",
+            recipe=recipe,
+            peer=lambda data: partial(in_turn, river_kind()(), data.numbers[:rows], data.y[:rows]),
+            ours=partial(ours, call=call, parameters=parameters),
+            check=about_as_accurate,
+            bar=None,
+            peer_name=peer,
+            rows=rows,
+            rows_bar={"turn": IN_TURN_BAR, "window": IN_TURN_BAR / 2.0}.get(name),  # two asked
+        )
