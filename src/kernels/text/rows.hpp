@@ -39,30 +39,31 @@ inline std::vector<Range> ranges_of(const std::vector<TextView>& documents, std:
     return ranges;
 }
 
-// Sorts keys by their bits from SHIFT to SHIFT + bits.
-template <int SHIFT, class Key>
-void sort_keys(std::vector<Key>& keys, std::vector<Key>& spare, int bits) {
-    const std::size_t n = keys.size();
+// Sorts items by the lower bits of their keys.
+template <class Item, class KeyOf>
+void sort_by(std::vector<Item>& items, std::vector<Item>& spare, int bits, KeyOf&& key_of) {
+    const std::size_t n = items.size();
     if (n < 96) {
-        std::sort(keys.begin(), keys.end());
+        std::sort(items.begin(), items.end(),
+                  [&](const Item& a, const Item& b) { return key_of(a) < key_of(b); });
         return;
     }
     constexpr int DIGIT = 10;
     spare.resize(n);
     for (int done = 0; done < bits; done += DIGIT) {
         u32 begin[1 << DIGIT] = {};
-        const auto digit = [&](Key key) {
-            return static_cast<u32>(key >> (SHIFT + done)) & ((1u << DIGIT) - 1);
+        const auto digit = [&](const Item& item) {
+            return static_cast<u32>(key_of(item) >> done) & ((1u << DIGIT) - 1);
         };
-        for (Key key : keys) ++begin[digit(key)];
+        for (const Item& item : items) ++begin[digit(item)];
         u32 sum = 0;
         for (u32& b : begin) {
             const u32 here = b;
             b = sum;
             sum += here;
         }
-        for (Key key : keys) spare[begin[digit(key)]++] = key;
-        keys.swap(spare);
+        for (const Item& item : items) spare[begin[digit(item)]++] = item;
+        items.swap(spare);
     }
 }
 

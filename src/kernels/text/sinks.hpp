@@ -74,7 +74,7 @@ public:
     explicit ColumnSink(u64 columns) : bits_(bits_for(columns ? columns - 1 : 0)) {}
     void begin() { columns_.clear(); }
     void end() {
-        sort_keys<0>(columns_, spare_, bits_);
+        sort_by(columns_, spare_, bits_, [](u32 column) { return column; });
         const std::size_t before = entries.size();
         for (std::size_t i = 0; i < columns_.size();) {
             std::size_t j = i + 1;

@@ -61,6 +61,18 @@ private:
     int shift_ = 0;
 };
 
+inline bool same_bytes(const u8* a, const u8* b, std::size_t size) {  // of at least 8
+    u64 one, other;
+    for (std::size_t at = 0; at + 8 < size; at += 8) {
+        std::memcpy(&one, a + at, 8);
+        std::memcpy(&other, b + at, 8);
+        if (one != other) return false;
+    }
+    std::memcpy(&one, a + size - 8, 8);
+    std::memcpy(&other, b + size - 8, 8);
+    return one == other;
+}
+
 struct Term {
     u32 parent;  // ROOT for a word and a single character
     u32 symbol;  // the term of a word, or its number in words(); or a code point
@@ -100,7 +112,7 @@ public:
             if (size <= 7) return true;
             const u32 word = term == STOP_WORD ? stop_number(text, size) : terms[term].symbol;
             return word != NO_TERM && word_size(word) == size &&
-                   !std::memcmp(word_at(word), text, size);
+                   same_bytes(word_at(word), text, size);
         });
     }
     static bool is_new(const Slot* slot) { return slot->key == 0; }

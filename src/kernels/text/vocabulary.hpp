@@ -67,13 +67,14 @@ public:
         if (parts_.empty()) parts_.push_back(std::make_unique<Part>(*this));
         join();
         const Terms& all = parts_[0]->sink.terms;
-        std::vector<i64> documents(all.size(), 0), occurrences(all.size(), 0);
+        std::vector<Frequency> found(all.size());
         for (std::size_t p = 0; p < parts_.size(); ++p)
             for (const Entry& e : parts_[p]->sink.entries) {
-                ++documents[joined_[p][e.term]];
-                occurrences[joined_[p][e.term]] += e.count;
+                Frequency& of = found[p ? joined_[p][e.term] : e.term];
+                ++of.documents;
+                of.occurrences += e.count;
             }
-        return in_order(documents, occurrences);
+        return in_order(found);
     }
 
     // column: of each sorted term, −1 if it is left out
@@ -84,30 +85,38 @@ public:
                 term = to < 0 ? NO_TERM : static_cast<u32>(to);
             }
         std::vector<i64> end(sizes_.size() + 1, 0);
-        each_row(threads, [&](std::size_t row, const Entry* entries, const std::vector<u32>& to) {
-            i64 kept = 0;
-            for (u32 i = 0; i < sizes_[row]; ++i) kept += to[entries[i].term] != NO_TERM;
-            end[row + 1] = kept;
+        each_task(threads, [&](const Task& task, const Entry* entry, const std::vector<u32>& to) {
+            for (std::size_t row = task.rows.begin; row < task.rows.end; ++row) {
+                i64 kept = 0;
+                for (u32 i = 0; i < sizes_[row]; ++i) kept += to[(entry++)->term] != NO_TERM;
+                end[row + 1] = kept;
+            }
         });
         std::partial_sum(end.begin(), end.end(), end.begin());
         return end;
     }
 
+    // The entries of a task are sorted by column together, and dealt out to their rows.
     template <class T>
     void write(const i64* end, i32* indices, T* counts, i64 columns, int threads) const {
         const int bits = bits_for(static_cast<u64>(columns));
-        each_row(threads, [&](std::size_t row, const Entry* entries, const std::vector<u32>& to) {
-            static thread_local std::vector<u64> keys, spare;
-            keys.clear();
-            for (u32 i = 0; i < sizes_[row]; ++i) {
-                const u32 column = to[entries[i].term];
-                if (column != NO_TERM) keys.push_back(static_cast<u64>(column) << 32 | entries[i].count);
-            }
-            sort_keys<32>(keys, spare, bits);
-            i64 at = end[row];
-            for (u64 key : keys) {
-                indices[at] = static_cast<i32>(key >> 32);
-                counts[at++] = static_cast<T>(static_cast<u32>(key));
+        each_task(threads, [&](const Task& task, const Entry* entry, const std::vector<u32>& to) {
+            static thread_local std::vector<Placed> found, spare;
+            static thread_local std::vector<i64> next;
+            const std::size_t first = task.rows.begin, n = task.rows.end - first;
+            found.clear();
+            next.assign(end + first, end + task.rows.end);
+            for (std::size_t row = 0; row < n; ++row)
+                for (u32 i = 0; i < sizes_[first + row]; ++i, ++entry) {
+                    const u32 column = to[entry->term];
+                    if (column != NO_TERM)
+                        found.push_back({column, entry->count, static_cast<u32>(row)});
+                }
+            sort_by(found, spare, bits, [](const Placed& e) { return e.column; });
+            for (const Placed& e : found) {
+                const i64 at = next[e.row]++;
+                indices[at] = static_cast<i32>(e.column);
+                counts[at] = static_cast<T>(e.count);
             }
         });
     }
@@ -127,19 +136,21 @@ private:
         std::size_t part, entries;
         Range rows;
     };
+    struct Frequency {
+        i64 documents = 0, occurrences = 0;
+    };
+    struct Placed {
+        u32 column, count, row;  // the row in its task
+    };
 
     template <class Use>
-    void each_row(int threads, Use&& use) const {
+    void each_task(int threads, Use&& use) const {
         i64 entries = 0;
         for (auto& part : parts_) entries += static_cast<i64>(part->sink.entries.size());
         const i64 n = static_cast<i64>(tasks_.size());
         run_tasks(n, threads_for(4 * entries, n, threads), [&](i64 t, int) {
             const Task& task = tasks_[static_cast<std::size_t>(t)];
-            const Entry* at = parts_[task.part]->sink.entries.data() + task.entries;
-            for (std::size_t row = task.rows.begin; row < task.rows.end; ++row) {
-                use(row, at, joined_[task.part]);
-                at += sizes_[row];
-            }
+            use(task, parts_[task.part]->sink.entries.data() + task.entries, joined_[task.part]);
         });
     }
 
@@ -172,6 +183,12 @@ private:
         }
     }
 
+    static u64 first_bytes(const u8* at, std::size_t size) {  // as they sort
+        u64 first = 0;
+        for (std::size_t i = 0; i < 8; ++i) first = first << 8 | (i < size ? at[i] : 0);
+        return first;
+    }
+
     // The order of symbols: code points, or words by their bytes.
     std::vector<u32> symbol_order(const Terms& all) const {
         std::vector<u32> symbols;
@@ -179,31 +196,34 @@ private:
         for (std::size_t i = 0; i < all.size(); ++i)
             if (all.terms[i].parent == ROOT) symbols.push_back(static_cast<u32>(i));
         struct Named {
-            u64 first;
+            u64 first;  // eight bytes
             u32 term, word;
         };
-        std::vector<Named> named;
+        std::vector<Named> named, spare;
         for (u32 term : symbols) {
             const u32 word = all.terms[term].symbol;
-            const u8* at = all.word_at(word);
-            u64 first = 0;
-            for (std::size_t i = 0; i < 8; ++i)
-                first = first << 8 | (i < all.word_size(word) ? at[i] : 0);
-            named.push_back({first, term, word});
+            named.push_back({first_bytes(all.word_at(word), all.word_size(word)), term, word});
         }
-        std::sort(named.begin(), named.end(), [&](const Named& a, const Named& b) {
-            if (a.first != b.first) return a.first < b.first;
-            const std::size_t m = all.word_size(a.word), n = all.word_size(b.word);
-            const int sign = std::memcmp(all.word_at(a.word), all.word_at(b.word), m < n ? m : n);
-            return sign ? sign < 0 : m < n;
-        });
+        sort_by(named, spare, 64, [](const Named& n) { return n.first; });
+        for (std::size_t begin = 0, end = 0; begin < named.size(); begin = end) {
+            while (end < named.size() && named[end].first == named[begin].first) ++end;
+            if (end - begin == 1) continue;
+            std::sort(named.begin() + static_cast<std::ptrdiff_t>(begin),
+                      named.begin() + static_cast<std::ptrdiff_t>(end),
+                      [&](const Named& a, const Named& b) {
+                          const std::size_t m = all.word_size(a.word), n = all.word_size(b.word);
+                          const int sign = std::memcmp(all.word_at(a.word), all.word_at(b.word),
+                                                       m < n ? m : n);
+                          return sign ? sign < 0 : m < n;
+                      });
+        }
         for (std::size_t i = 0; i < symbols.size(); ++i) symbols[i] = named[i].term;
         return symbols;
     }
 
     // Terms in the order of their strings: n-grams below their parent, children by symbol. A token
     // that begins another is followed there by a letter, which comes after the space.
-    SortedTerms in_order(const std::vector<i64>& documents, const std::vector<i64>& occurrences) {
+    SortedTerms in_order(const std::vector<Frequency>& found) {
         const Terms& all = parts_[0]->sink.terms;
         const std::size_t n = all.size();
         const bool words = rules_.unit == Unit::words;
@@ -242,12 +262,12 @@ private:
             }
             const u32 term = children[level.next++];
             append(text, all, term, path.size() > 1);
-            if (documents[term]) {
+            if (found[term].documents) {
                 rank_[term] = ranked_++;
                 out.bytes.insert(out.bytes.end(), text.begin(), text.end());
                 out.end.push_back(static_cast<i64>(out.bytes.size()));
-                out.documents.push_back(documents[term]);
-                out.occurrences.push_back(occurrences[term]);
+                out.documents.push_back(found[term].documents);
+                out.occurrences.push_back(found[term].occurrences);
             }
             if (begin[term] < begin[term + 1])
                 path.push_back({begin[term], begin[term + 1], text.size()});
