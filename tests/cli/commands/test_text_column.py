@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from pathlib import Path
 
@@ -43,6 +44,9 @@ def test_prose_is_found_and_its_words_are_explained(run):
     Path("p.csv").write_text(_prose(80), encoding="utf-8")
     out = run("fit", "--plain", "p.csv", "--target", "y", "--no-estimate").out
     assert "its strings are prose" in out
+    informative = out[out.index("Most informative") :].split()
+    assert 0.0 < float(informative[informative.index("body") + 1]) < math.log(2.0)
+    assert "most telling term alone" in " ".join(informative)
     out = run("explain", "p.tally", "p.csv", "--row", 1).out
     assert "Words of 'body'" in out
     assert "(the rest)" in out

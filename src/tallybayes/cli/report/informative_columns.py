@@ -3,7 +3,9 @@
 Of a plain model, each column by itself, by a measure that is honest about noise: with each row
 predicted from the counts without it (exact leave-one-out), how far the column alone lowers the
 log-loss below that of the class shares, in nats a row. It estimates the mutual information of
-column and class from below, and is negative for a column that misleads, such as an identifier.
+column and class from below, and is negative for a column that misleads, such as an identifier. What
+a whole text would gain cannot be read from its counts: it has the gain of the one of its terms that
+gains most, among those that tell most.
 
 Of a weighted model, how far apart each term sets the classes, on average over rows.
 """
@@ -19,8 +21,9 @@ from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.families import Categorical
 from tallybayes.families.lookup.bins import quantile_bins
 from tallybayes.families.lookup.leave_one_out import law_likelihood
+from tallybayes.families.text.likelihood import TermRatios
 from tallybayes.models.columns.mixed import values_of_columns
-from tallybayes.tally import GridCounts, LevelCounts, RowWeights
+from tallybayes.tally import GridCounts, LevelCounts, RowWeights, TextCounts
 
 __all__ = ["MEASURE", "Informative", "measure_of", "missing_shares", "most_informative"]
 
@@ -28,11 +31,13 @@ MEASURE = (
     "How much the column alone lowers the log-loss below that of the class shares, by "
     "leave-one-out, in nats per row"
 )
+OF_TEXT = " (a text has the number of its most telling term alone)"
 APART = (
     "How far the column or pair moves the scores of the classes apart, in nats, on average over "
     "rows; a difference of 1 nat multiplies the odds of two classes by 2.7"
 )
 SIZES = (2, 4, 8, 16, 32, 64)
+TERMS, TAU = 100, 0.1  # of a text, that are looked at, and how these are chosen
 
 Array = NDArray[np.float64]
 
@@ -51,9 +56,20 @@ def _gain(counts: Array, alpha: float, classes: Array, row_weights: RowWeights) 
     return alone - law_likelihood(everything, family.law(everything), classes, row_weights)
 
 
+def _with_and_without(text: TextCounts) -> list[Array]:
+    """The documents of each class without each of the most telling terms, and with it, float64
+    (n_classes, 2)."""
+    ratios = TermRatios(text, TAU)
+    held = ratios.counts_of(ratios.telling(TERMS))
+    return [np.stack([text.documents - n, n], axis=1) for n in held]
+
+
 def measure_of(file: ModelFile) -> str:
     """What the numbers of :func:`most_informative` are."""
-    return MEASURE if file.table.chosen.weighting is None else APART
+    if file.table.chosen.weighting is not None:
+        return APART
+    of_text = any(isinstance(counts, TextCounts) for counts in file.table.tally_read.groups)
+    return MEASURE + OF_TEXT if of_text else MEASURE
 
 
 def most_informative(file: ModelFile) -> list[Informative]:
@@ -73,18 +89,23 @@ def most_informative(file: ModelFile) -> list[Informative]:
     used = {reading.name for reading in file.table.columns_read if reading.part is not None}
     levels: dict[str, Array] = {}
     numbers: dict[str, GridCounts] = {}
+    of_text: dict[str, TextCounts] = {}
     for columns, counts in zip(tally.schema.groups, tally.groups, strict=True):
         assert columns.names is not None
         if isinstance(counts, LevelCounts):
             levels[columns.names[0]] = counts.counts
         elif isinstance(counts, GridCounts):
             numbers[columns.names[0]] = counts
+        elif isinstance(counts, TextCounts):
+            of_text[columns.names[0]] = counts
     found = []
     for name in file.names:
         options = [levels[name]] if name in levels else []
         if name in numbers:  # and each string beside them is a cell
             bins = [quantile_bins(numbers[name], size, row_weights).counts for size in SIZES]
             options = [np.hstack([cells, *options]) for cells in bins]
+        if name in of_text:
+            options += _with_and_without(of_text[name])
         if options and name in used:
             gain = max(_gain(option, alpha, classes, row_weights) for option in options)
             found.append(Informative(name, gain / (rows or 1.0)))

@@ -97,14 +97,14 @@ class TermRatios(DocumentLikelihood):
     def ratios_of(self, terms: Index) -> Array:
         """T of some terms, centred over classes, float64 (n_some, n_classes)."""
         share = _shares(self.mass)
-        return self._ratios(self._counts_of(terms), self.table.frequency[terms], share)
+        return self._ratios(self.counts_of(terms), self.table.frequency[terms], share)
 
     def _ratios(self, n: Array, frequency: Array, share: Array) -> Array:
         ratio = np.log((n + self.tau) / (frequency[:, None] * share + self.tau))
         ratio -= ratio.mean(axis=1, keepdims=True)
         return ratio
 
-    def _counts_of(self, terms: Index) -> Array:
+    def counts_of(self, terms: Index) -> Array:
         """N_tk of some terms, which may repeat, float64 (n_some, n_classes)."""
         table = self.table
         n_pairs = np.diff(table.start)[terms]
@@ -148,7 +148,7 @@ class TermRatios(DocumentLikelihood):
         mass = np.tile(self.mass, (len(documents), 1))
         rows = np.arange(len(documents))
         mass[rows, own] = less(mass[rows, own], weight * size)
-        n = self._counts_of(terms)
+        n = self.counts_of(terms)
         n[entry, mine] = less(n[entry, mine], w)
         frequency = less(self.table.frequency[terms], w)
         tf = np.where(frequency > 0.0, documents.tf.astype(np.float64), 0.0)
@@ -175,7 +175,7 @@ class TermRatios(DocumentLikelihood):
         for start in range(0, len(pair_term), step):
             pair = np.arange(start, min(start + step, len(pair_term)))
             terms, mine = pair_term[pair], table.classes[pair]
-            n, one = self._counts_of(terms), row_weight[mine]
+            n, one = self.counts_of(terms), row_weight[mine]
             entry = np.arange(len(pair))
             n[entry, mine] = less(n[entry, mine], one)
             frequency = less(table.frequency[terms], one)
