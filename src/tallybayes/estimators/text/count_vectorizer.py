@@ -17,7 +17,13 @@ from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import SlowTokensWarning, warn_user
 from tallybayes.estimators.text.given_documents import decoded, need_several
 from tallybayes.estimators.text.term_choice import chosen_terms, need_no_choice
-from tallybayes.estimators.text.term_rules import makes_terms_in_python, need_hashing, rules_of
+from tallybayes.estimators.text.term_rules import (
+    makes_terms_in_python,
+    need_hashing,
+    need_ngrams,
+    rules_of,
+    warn_of_capitals,
+)
 from tallybayes.estimators.text.vocabulary_vectorizer import VocabularyVectorizer
 from tallybayes.tokens import (
     CJK,
@@ -325,7 +331,7 @@ class CountVectorizer(VocabularyVectorizer):
         self.build_analyzer()  # stop words that the analyzer would not give are warned of
         self._validate_vocabulary()
         if self.fixed_vocabulary_:
-            self._warn_of_capitals()
+            warn_of_capitals(self)
             return self.transform(documents)
         terms, rows = count_vocabulary(
             rules,
@@ -365,31 +371,11 @@ class CountVectorizer(VocabularyVectorizer):
         return rules
 
     def _validate_ngram_range(self) -> None:
-        if len(self.ngram_range) != 2:
-            raise ValueError(
-                f"Invalid value for ngram_range={self.ngram_range}: give two numbers, the shortest "
-                "and the longest n-grams, such as (1, 2)"
-            )
-        shortest, longest = self.ngram_range
-        if not 1 <= shortest <= longest:
-            raise ValueError(
-                f"Invalid value for ngram_range={self.ngram_range}: n-grams have from 1 token on, "
-                "and the lower boundary must not be larger than the upper boundary"
-            )
+        need_ngrams(self.ngram_range)
 
     def _warn_of_unused(self) -> None:
         if self.analyzer != "cjk":
             self._warn_for_unused_params()
-
-    def _warn_of_capitals(self) -> None:
-        if self.lowercase and any(any(map(str.isupper, t)) for t in self._vocabulary):
-            import warnings
-
-            warnings.warn(
-                "Upper case characters found in vocabulary while 'lowercase' is True. These "
-                "entries will not be matched with any documents",
-                stacklevel=4,
-            )
 
     def _hashed(self, rules: _kernels.TextRules | None, documents: Any) -> Any:
         need_hashing(self, rules)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from tallybayes import _kernels
 from tallybayes.tokens import MARKS, WORDS, compiled_rules
 
-__all__ = ["makes_terms_in_python", "need_hashing", "rules_of"]
+__all__ = [
+    "makes_terms_in_python",
+    "need_hashing",
+    "need_ngrams",
+    "rules_of",
+    "warn_of_capitals",
+]
 
 
 def makes_terms_in_python(vectorizer: Any) -> bool:
@@ -55,4 +62,29 @@ def need_hashing(vectorizer: Any, rules: _kernels.TextRules | None) -> None:
             f"n_features={n} needs an analyzer that is compiled: hashing has no Python path. Omit "
             f"preprocessor and tokenizer, and use token_pattern {WORDS!r} or {MARKS!r}, or the "
             "analyzer 'char', 'char_wb' or 'cjk'"
+        )
+
+
+def need_ngrams(ngram_range: Any) -> None:
+    """Raise ValueError unless two numbers give the shortest and the longest n-grams."""
+    if len(ngram_range) != 2:
+        raise ValueError(
+            f"Invalid value for ngram_range={ngram_range}: give two numbers, the shortest and the "
+            "longest n-grams, such as (1, 2)"
+        )
+    shortest, longest = ngram_range
+    if not 1 <= shortest <= longest:
+        raise ValueError(
+            f"Invalid value for ngram_range={ngram_range}: n-grams have from 1 token on, and the "
+            "lower boundary must not be larger than the upper boundary"
+        )
+
+
+def warn_of_capitals(vectorizer: Any) -> None:
+    """Warn of terms with capitals in a given vocabulary, which documents in lower case lack."""
+    if vectorizer.lowercase and any(any(map(str.isupper, t)) for t in vectorizer.vocabulary_):
+        warnings.warn(
+            "Upper case characters found in vocabulary while 'lowercase' is True. These entries "
+            "will not be matched with any documents",
+            stacklevel=4,
         )

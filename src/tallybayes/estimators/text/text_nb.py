@@ -10,31 +10,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tallybayes.errors import IncompatibleTallies, StaleWarning, warn_user
-from tallybayes.estimators.labels import codes_of, label_array, labels_and_codes
+from tallybayes.estimators.labels import labels_and_codes
 from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.text.counter import DocumentCounter, chosen_analyzer
-from tallybayes.estimators.text.document_classifier import DocumentClassifier
-from tallybayes.estimators.text.given_documents import (
-    CountedRows,
-    labels_of,
-    need_documents,
-    of_own_terms,
-    weights_of,
-)
-from tallybayes.estimators.text.unlabelled_documents import need_labels, split_labels
+from tallybayes.estimators.text.document_updates import UpdatedClassifier
+from tallybayes.estimators.text.given_documents import need_documents, of_own_terms
+from tallybayes.estimators.text.unlabelled_documents import split_labels
 from tallybayes.models.documents.contract import TextLearner, TextModel
-from tallybayes.models.documents.part_labelled import softly_counted, with_unlabelled_of
+from tallybayes.models.documents.part_labelled import softly_counted
 from tallybayes.models.documents.plain import EVENTS, PlainLearner
 from tallybayes.models.documents.term_values import Transforms
 from tallybayes.models.documents.weighted import WeightedLearner
-from tallybayes.tally import TermCounts
 from tallybayes.tokens import MARKS
 
 __all__ = ["TextNB"]
 
 
-class TextNB(DocumentClassifier):
+class TextNB(UpdatedClassifier):
     r"""Naive Bayes for text: a tally of terms, weighted by exact leave-one-out.
 
     A term t says of a class k how much more documents of the class hold it than expected:
@@ -290,199 +282,6 @@ class TextNB(DocumentClassifier):
         if analyzer == "word":
             options["token_pattern"] = self.token_pattern
         return DocumentCounter(options)
-
-    def _counted(
-        self,
-        learner: TextLearner | TextModel,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        among: ArrayLike | None = None,
-    ) -> tuple[TermCounts, CountedRows]:
-        """The tally of documents, and them as rows of its terms; classes are some of `among`."""
-        need_documents(X)
-        if self.unlabelled is not None:
-            need_labels(y, "this call")
-        terms, documents = self._counter.counted(X)
-        labels = labels_of(y, len(documents), type(self).__name__)
-        weights = weights_of(sample_weight, len(documents))
-        if weights is not None and not weights.all():  # weight 0 is not there
-            kept = np.flatnonzero(weights)
-            labels, weights, documents = labels[kept], weights[kept], documents.take(kept)
-            terms, documents = of_own_terms(terms, documents)
-        classes, codes = labels_and_codes(labels)
-        if among is not None:
-            codes_of(classes, np.unique(label_array(among)))
-        tally = learner.counted(terms, classes, documents, codes, weights)
-        return tally, CountedRows(documents, codes, weights)
-
-    def _recount(self, tally: TermCounts) -> None:
-        """Gives the model other counts; a ridge of other classes is dropped, with a warning."""
-        before, self._model = self._model, self._model.with_tally(tally)
-        if before.penalty is None or self._model.penalty is not None:
-            return
-        old, new = before.tally.labels.tolist(), tally.labels.tolist()
-        changes = [f"{label!r} came" for label in new if label not in set(old)]
-        changes += [f"{label!r} went" for label in old if label not in set(new)]
-        warn_user(
-            StaleWarning(
-                f"the class {changes[0]} after the ridge was learned, which is dropped: scores are "
-                "those of the weighted counts",
-                "reweight(X, y) learns a ridge of these classes; ridge=False does without it",
-            ),
-            StaleWarning,
-        )
-
-    @learning
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
-        """Count documents in addition; the first ones are learned on as :meth:`fit` does.
-
-        Parameters
-        ----------
-        X : list, array or column of str (n_documents,)
-            Documents.
-        y : array-like (n_documents,)
-            Class labels. New ones may come at any time.
-        classes : array-like, optional
-            Labels that y has to be among.
-        sample_weight : array-like (n_documents,), optional
-            A document of weight w counts as w documents; 1 by default.
-
-        Returns
-        -------
-        self
-            The estimator itself.
-        """
-        if self.__sklearn_is_fitted__():
-            tally, _ = self._counted(self._model, X, y, sample_weight, classes)
-            self._recount(self._model.tally + tally)
-            return self
-        self._validate_params()
-        self._counter = self._new_counter(X)
-        learner = self._learner()
-        tally, rows = self._counted(learner, X, y, sample_weight, classes)
-        self._model = learner.fitted(tally, *rows)
-        return self
-
-    @learning
-    def forget(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Take documents away that were counted before; no count of them is left.
-
-        Unlabelled documents keep the counts that :meth:`fit` gave them, with what it knew then: to
-        take that away as well, fit again.
-
-        Parameters
-        ----------
-        X : list, array or column of str (n_documents,)
-            Documents.
-        y : array-like (n_documents,)
-            Their labels.
-        sample_weight : array-like (n_documents,), optional
-            What they were counted with; 1 by default.
-
-        Returns
-        -------
-        self
-            The estimator itself.
-
-        Raises
-        ------
-        NegativeTally
-            A ValueError: more would be taken away than was counted.
-        """
-        model = self._fitted()
-        tally = self._counted(model, X, y, sample_weight)[0]
-        self._recount(model.tally.less(tally, "forget"))
-        return self
-
-    @learning
-    def prune(self, min_df: float = 2) -> Self:
-        """Drop the terms that fewer than so many documents hold, to bound memory.
-
-        ``tally_.pruned`` is then the most documents that a term can have had beside those that are
-        counted: it grows by at most what `min_df` lets drop. So pruning by 2 after each of m
-        batches counts each term at most m documents short (lossy counting, Manku and Motwani,
-        2002). Models that were pruned merge, and their bounds add. Documents can be forgotten,
-        whether or not their terms are still there.
-
-        Parameters
-        ----------
-        min_df : float, default=2
-            The fewest documents, by weight, of a term that stays.
-
-        Returns
-        -------
-        self
-            The estimator itself.
-        """
-        model = self._fitted()
-        if not min_df >= 0.0:
-            raise ValueError(f"min_df is a number of documents from 0 on, got {min_df!r}")
-        self._recount(model.tally.prune(min_df))
-        return self
-
-    @learning
-    def merge(self, other: TextNB) -> Self:
-        """Add the documents that another model has counted; the weights stay.
-
-        Parameters
-        ----------
-        other : TextNB
-            Fitted, with the same analyzer.
-
-        Returns
-        -------
-        self
-            The estimator itself.
-        """
-        model, theirs = self._fitted(), other._fitted()
-        if self._counter.options != other._counter.options:
-            raise IncompatibleTallies(
-                "the two models do not make the same terms of a document: fit both with the same "
-                "analyzer, n-grams and options"
-            )
-        model.need_alike(theirs)
-        self._recount(model.tally + theirs.tally)
-        self._model = with_unlabelled_of(self._model, theirs)
-        return self
-
-    @learning
-    def reweight(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn weights, and the ridge, again under the counts as they are.
-
-        Parameters
-        ----------
-        X : list, array or column of str (n_documents,)
-            Documents that are counted: all of them, or a fair sample.
-        y : array-like (n_documents,)
-            Their labels.
-        sample_weight : array-like (n_documents,), optional
-            What they were counted with; 1 by default.
-
-        Returns
-        -------
-        self
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If the model is not the weighted one: there is nothing to weigh. If it counts unlabelled
-            documents: these have seen the labels of the documents that would be left out.
-        """
-        model = self._fitted()
-        rows = self._counted_rows(X, y, sample_weight)
-        if rows.weights is not None and not rows.weights.all():
-            kept = np.flatnonzero(rows.weights)
-            rows = CountedRows(rows.documents.take(kept), rows.codes[kept], rows.weights[kept])
-        self._model = model.reweighted(*rows, ridge=self.ridge)
-        return self
 
     # ---- saving ----------------------------------------------------------------------------------
     def save(self, path: str | os.PathLike[str] | BinaryIO) -> None:
