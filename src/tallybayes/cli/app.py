@@ -41,6 +41,8 @@ class OneLine(PlainGroup):
             # warned when training
             warnings.simplefilter("ignore", LeftOutWarning)
             warnings.simplefilter("ignore", MixedColumnWarning)
+            # a file that Ctrl-C left open, which the end of the process closes
+            warnings.simplefilter("ignore", ResourceWarning)
             warnings.showwarning = _show_warning
             sys.exit(self._code(args, kwargs))
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import signal
 import time
+import warnings
 
 import numpy as np
 import pytest
 
 from tallybayes import GaussianNB
+from tallybayes.cli.terminal.help import PlainGroup
 
 
 @pytest.fixture
@@ -331,3 +333,13 @@ def test_columns_that_tell_nothing_are_said(run, tmp_path):
     (tmp_path / "noise.csv").write_text("\n".join(["a,b,c,y", *lines]) + "\n")
     assert "better than chance" in run("fit", "noise.csv", "-t", "y").err
     assert "better than chance" not in run("fit", "noise.csv", "-t", "y", "--plain").err
+
+
+def test_a_file_that_an_interrupt_left_open_is_not_warned_of(run, monkeypatch):
+    def main(*_, **__):
+        warnings.warn("unclosed file", ResourceWarning, stacklevel=1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PlainGroup, "main", main)
+    found = run("fit", code=130)
+    assert found.line == "tallybayes: error: interrupted; model files are as they were"
