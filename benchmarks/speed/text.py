@@ -24,6 +24,8 @@ DISTINCT = 80  # different terms that a document has on average
 TOPICAL = 0.3  # share of its words that follow the class's own order of terms
 FAMILIES = ("MultinomialNB", "ComplementNB", "BernoulliNB")
 BARS = {20: {"fit": 4.0, "predict": 3.0}, 1000: {"fit": 80.0, "predict": 4.0}}
+SUMMED = 90  # words of a document, of which equal ones are summed
+SUMMED_BAR = 5.0
 CHUNKS = 10.0  # an n × K array has to be so many times as large as what predict holds
 
 
@@ -80,8 +82,28 @@ def strings(rows: int, terms: int, classes: int, how: str) -> Dataset:
     return Dataset(X, y, note)
 
 
+def summed(rows: int, terms: int, classes: int) -> Dataset:
+    """Counts of words of a Zipf law of exponent 1.3, whatever the class: short rows, and few terms
+    that most of them hold."""
+    rng = np.random.default_rng(SEED)
+    words = rng.poisson(SUMMED, rows)
+    rank = rng.zipf(1.3, words.sum())
+    while (beyond := rank > terms).any():
+        rank[beyond] = rng.zipf(1.3, beyond.sum())
+    start = np.append(0, np.cumsum(words)).astype(np.int32)
+    entries = np.ones(len(rank)), (rank - 1).astype(np.int32), start
+    X = sparse.csr_matrix(entries, shape=(rows, terms))
+    X.sum_duplicates()
+    note = (
+        f"CSR of float64 counts, {X.nnz:,} stored terms of Zipf(1.3) words, {SUMMED} a row, equal "
+        f"ones summed, {classes:,} classes"
+    )
+    return Dataset(X, rng.integers(0, classes, rows), note)
+
+
 def cases(options: Options) -> Iterator[Case]:
-    """fit and predict of the three families of documents, with few classes and with many."""
+    """fit and predict of the three families of documents, with few classes and with many; fit of
+    counts of short documents."""
     rows, terms = (20_000, 10_000) if options.quick else (200_000, 100_000)
     for promised, bars in BARS.items():
         classes = min(promised, 200) if options.quick else promised
@@ -112,3 +134,15 @@ def cases(options: Options) -> Iterator[Case]:
                 bar=bars["predict"],
                 memory=array if promised == 1000 else None,
             )
+    recipe = Recipe("text/summed", partial(summed, rows, terms, 20))
+    for family in FAMILIES[:2]:
+        pair = getattr(peer, family), getattr(ours, family)
+        yield Case(
+            name=f"{family.removesuffix('NB').lower()}/summed/fit",
+            what=f"{family} fit, CSR {rows:,} × {terms:,} of summed words, 20 classes",
+            recipe=recipe,
+            peer=actions.fit(pair[0]),
+            ours=actions.fit(pair[1]),
+            check=same_fit(*pair),
+            bar=SUMMED_BAR,
+        )
