@@ -118,3 +118,17 @@ def test_a_bin_without_documents_is_as_its_neighbour():
     sums[:, :, [1, 4]] = 1.0
     found = BinWeights(np.arange(6.0), np.zeros(2)).filled(sums, 3)
     assert found.weights.tolist() == [1.0, 1.0, 1.0, 4.0, 4.0, 4.0]
+
+
+def test_a_bin_of_huge_sums_beside_others_is_learned_without_a_warning():
+    """As of one document of 100 MB beside short ones."""
+    random = np.random.default_rng(0)
+    y = np.tile([0, 1], 20).astype(np.int32)
+    sums = np.zeros((40, 2, 2))
+    sums[:, :, 0] = random.normal(size=(40, 2))
+    sums[np.arange(40), y, 0] += 1.0
+    sums[0, :, 1] = [1e10, -1e10]
+    found, loss = learn_bin_weights(sums, y, np.ones(40), BinWeights.start(2, 2))
+    others, _ = learn_bin_weights(sums[1:, :, :1], y[1:], np.ones(39), BinWeights.start(1, 2))
+    assert loss < np.log(2.0)
+    assert 0.5 < found.weights[0] / others.weights[0] < 2.0

@@ -125,6 +125,14 @@ class _Loss:
         return found
 
 
+def _solved(hessian: Array, gradient: Array) -> Array:
+    """H⁻¹g. Rows and columns are divided by the roots of the diagonal: where one document is far
+    longer than the others, sums of bins differ by many orders of magnitude."""
+    size = np.sqrt(hessian.diagonal())
+    found: Array = solve(hessian / np.outer(size, size), gradient / size, assume_a="pos") / size
+    return found
+
+
 def learn_bin_weights(
     sums: Array,
     y: NDArray[np.int32],
@@ -158,7 +166,7 @@ def learn_bin_weights(
         free = np.ones(len(gradient), dtype=bool)
         free[:n_bins] = (at.at.weights > 0.0) | (gradient[:n_bins] < 0.0)
         step = np.zeros_like(gradient)
-        step[free] = -solve(at.hessian()[np.ix_(free, free)], gradient[free], assume_a="pos")
+        step[free] = -_solved(at.hessian()[np.ix_(free, free)], gradient[free])
         if -0.5 * float(gradient @ step) <= tolerance * total:
             break
         there = at.searched(step, gradient)
