@@ -56,16 +56,35 @@ class ParquetFile:
         self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
     ) -> Iterator[Part]:
         wanted = names_read(self.schema, names, self.name)
-        most = max(1, CELLS // max(1, len(wanted)))
         read = 0
         for group in range(self._metadata.num_row_groups):
-            n_rows = self._metadata.row_group(group).num_rows
-            if n_rows <= most:
-                done = (read + n_rows) / max(1, self.n_rows)
-                yield Part(partial(self._group, group, wanted), self.name, done=done)
-            else:  # decoded piece by piece, one after the other
-                yield from self._pieces(group, wanted, most, read)
-            read += n_rows
+            yield from self.parts_of_group(group, wanted, read)
+            read += self.rows_of(group)
+
+    # ---- row groups ------------------------------------------------------------------------------
+    def groups_between(self, start: int, end: int) -> list[int]:
+        """The row groups whose first column begins between two places, in bytes."""
+        groups = range(self._metadata.num_row_groups)
+        first = [self._metadata.row_group(group).column(0).data_page_offset for group in groups]
+        return [group for group in groups if start <= first[group] < end]
+
+    def rows_of(self, group: int) -> int:
+        """How many rows a row group has."""
+        return int(self._metadata.row_group(group).num_rows)
+
+    def parts_of_group(self, group: int, names: list[str], read: int) -> Iterator[Part]:
+        """The parts of a row group, before which `read` rows of the file come."""
+        most, n_rows = max(1, CELLS // max(1, len(names))), self.rows_of(group)
+        if n_rows <= most:
+            done = (read + n_rows) / max(1, self.n_rows)
+            yield Part(partial(self._group, group, names), self.name, done=done)
+        else:  # decoded piece by piece, one after the other
+            yield from self._pieces(group, names, most, read)
+
+    def rows_taken(self, group: int, names: list[str], rows: Any) -> Any:
+        """Some rows of a row group, by their places, as an Arrow table."""
+        with self._explained(), self._opened(metadata=self._metadata) as file:
+            return file.read_row_group(group, names, use_threads=False).take(rows)
 
     def _opened(self, strings: Sequence[str] = (), metadata: Any = None) -> Any:
         return pq.ParquetFile(

@@ -21,9 +21,12 @@ from tallybayes.errors import SourceError
 from tallybayes.sources.arrow_types import readable
 from tallybayes.sources.contract import Folded, Part, SourceColumn
 from tallybayes.sources.spark.failures import explained
+from tallybayes.sources.spark.parquet_scan import Piece, pieces_of
+from tallybayes.sources.spark.piece_tasks import NotPlain, counted_pieces, taken_from_pieces
 from tallybayes.sources.spark.tasks import (
     ANSWERS,
     FAN_IN,
+    Answer,
     answers_in,
     counted,
     mapped,
@@ -73,6 +76,8 @@ class SparkFrame:
         with explained(self.name):
             self._fields = list(frame.schema.fields)
             self._frame = frame.toDF(*(f"c{i}" for i in range(len(self._fields))))
+        self._given = frame
+        self._pieces: list[list[Piece]] | None = None  # of files that tasks have read themselves
         self._columns = [_column(field) for field in self._fields]
 
     def columns(self) -> dict[str, SourceColumn]:
@@ -102,18 +107,35 @@ class SparkFrame:
     ) -> Folded[R] | None:
         with explained(self.name):
             wanted, rows = self._read(names)
-            marked = rows.withColumn("mark", sql.monotonically_increasing_id())
-            answers = marked.mapInArrow(partial(counted, wanted, each, merge), ANSWERS)
-            groups = answers.repartition(sql.expr(f"part div {FAN_IN}"))
-            fewer = _in_order(groups).mapInArrow(partial(merged, merge, FAN_IN), ANSWERS)
-            one = _in_order(fewer.repartition(1)).mapInArrow(partial(merged, merge, None), ANSWERS)
-            found = list(answers_in(one.toArrow().to_batches()))
-        if not found:
+            types = self._types(wanted)
+            self._pieces = pieces_of(self._given, list(types.values()))
+            answer = None
+            if self._pieces is not None:
+                do = partial(counted_pieces, self._pieces, types, each, merge)
+                answer = _one(self._in_tasks(do), merge)
+                if answer is not None and isinstance(answer.error, NotPlain):
+                    self._pieces = None
+            if self._pieces is None:
+                marked = rows.withColumn("mark", sql.monotonically_increasing_id())
+                found = marked.mapInArrow(partial(counted, wanted, each, merge), ANSWERS)
+                answer = _one(found, merge)
+        if answer is None:
             return None
-        [(_, answer)] = found
         if answer.error is not None:
             raise answer.error
         return Folded(answer.result, answer.rows, wanted)
+
+    def _types(self, names: Sequence[str]) -> dict[str, str]:
+        """The types of columns, as Spark writes them."""
+        return {
+            name: self._columns[i].type for name, i in zip(names, self._places(names), strict=True)
+        }
+
+    def _in_tasks(self, do: Callable[[Iterator[Any]], Iterator[Any]]) -> Any:
+        """The answers of a task for each list of pieces, whose number it gets."""
+        assert self._pieces is not None
+        n = len(self._pieces)
+        return self._frame.sparkSession.range(0, n, 1, n).mapInArrow(do, ANSWERS)
 
     def map(self, names: Sequence[str] | None, each: Callable[[Table], Any]) -> list[Any]:
         with explained(self.name):
@@ -124,6 +146,9 @@ class SparkFrame:
     def take(self, names: Sequence[str], marks: NDArray[np.int64] | None) -> Table | None:
         with explained(self.name):
             wanted, frame = self._read(names)
+            if marks is not None and self._pieces is not None:
+                do = partial(taken_from_pieces, self._pieces, self._types(wanted), marks)
+                return self._joined(self._in_tasks(do).toArrow().to_batches())
             if marks is not None:
                 marked = frame.withColumn("mark", sql.monotonically_increasing_id())
                 these = frame.sparkSession.createDataFrame(pa.table({"mark": marks}))
@@ -137,6 +162,17 @@ class SparkFrame:
                 "write it to Parquet and fit that"
             )
         return arrow.read(found) if found.num_rows else None
+
+    def _joined(self, batches: list[Any]) -> Table | None:
+        """The rows that tasks have taken from their pieces, in order."""
+        answers = sorted(answers_in(iter(batches)), key=lambda found: found[0])
+        for _, answer in answers:
+            if answer.error is not None:
+                raise SourceError(
+                    f"{self.name} changes from one reading to the next: {answer.error}. Fit it "
+                    "while its files stay as they are"
+                )
+        return arrow.read(pa.concat_tables(a.result for _, a in answers)) if answers else None
 
     def with_columns(
         self,
@@ -173,6 +209,14 @@ class SparkFrame:
             do = partial(scored, self._places(wanted), wanted, each)
             rows = self._frame.mapInArrow(do, types.StructType(fields))
             return rows.toDF(*(column.name for column in self._columns), *new)
+
+
+def _one(answers: Any, merge: Callable[[Any, Any], Any]) -> Answer | None:
+    """The answer that those of all tasks become; None where there are none."""
+    groups = answers.repartition(sql.expr(f"part div {FAN_IN}"))
+    fewer = _in_order(groups).mapInArrow(partial(merged, merge, FAN_IN), ANSWERS)
+    one = _in_order(fewer.repartition(1)).mapInArrow(partial(merged, merge, None), ANSWERS)
+    return next((answer for _, answer in answers_in(one.toArrow().to_batches())), None)
 
 
 def _in_order(answers: Any) -> Any:

@@ -19,7 +19,19 @@ from tallybayes.sources.contract import CELLS
 from tallybayes.sources.locating import located
 from tallybayes.tables import Table, arrow
 
-__all__ = ["ANSWERS", "FAN_IN", "Answer", "answers_in", "counted", "mapped", "merged", "scored"]
+__all__ = [
+    "ANSWERS",
+    "FAN_IN",
+    "Answer",
+    "Each",
+    "Merge",
+    "answer_row",
+    "answers_in",
+    "counted",
+    "mapped",
+    "merged",
+    "scored",
+]
 
 ANSWERS = "part bigint, answer binary"
 """The rows that tasks answer with: the number of the partition, and a pickled :class:`Answer`."""
@@ -72,7 +84,8 @@ def _together(batches: Iterator[Any]) -> Iterator[Any]:
             yield rows
 
 
-def _row(part: int, answer: Answer) -> Any:
+def answer_row(part: int, answer: Answer) -> Any:
+    """An answer as the row of a task."""
     answers = pa.array([pickle.dumps(answer, protocol=5)], pa.binary())
     return pa.RecordBatch.from_arrays(
         [pa.array([part], pa.int64()), answers], names=["part", "answer"]
@@ -101,14 +114,14 @@ def counted(
                 result = merge(result, found)
             n_rows += rows.num_rows
     except SourceError as error:
-        yield _row(part, Answer(None, (), error))
+        yield answer_row(part, Answer(None, (), error))
         return
     except ValueError as error:
         where = f"partition {part} of the Spark DataFrame"
-        yield _row(part, Answer(None, (), located(error, where, n_rows)))
+        yield answer_row(part, Answer(None, (), located(error, where, n_rows)))
         return
     if n_rows:
-        yield _row(part, Answer(result, ((first, n_rows),)))
+        yield answer_row(part, Answer(result, ((first, n_rows),)))
 
 
 def merged(merge: Merge, fan_in: int | None, batches: Iterator[Any]) -> Iterator[Any]:
@@ -118,11 +131,11 @@ def merged(merge: Merge, fan_in: int | None, batches: Iterator[Any]) -> Iterator
     for part, answer in answers_in(batches):
         mine = 0 if fan_in is None else part // fan_in
         if held is not None and mine != group:
-            yield _row(group, held)
+            yield answer_row(group, held)
             held = None
         group, held = mine, answer if held is None else _both(held, answer, merge)
     if held is not None:
-        yield _row(group, held)
+        yield answer_row(group, held)
 
 
 def _both(before: Answer, after: Answer, merge: Merge) -> Answer:
@@ -140,7 +153,7 @@ def mapped(names: Sequence[str], each: Each, batches: Iterator[Any]) -> Iterator
     """Answers with what `each` returns for the rows of one partition."""
     part = _partition()
     for rows in _together(batches):
-        yield _row(part, Answer(each(_read(rows, names)), ()))
+        yield answer_row(part, Answer(each(_read(rows, names)), ()))
 
 
 def scored(
