@@ -27,6 +27,8 @@ class PartRead:
         How many of them have a label.
     kept : uint8 array, optional
         A bit a row that has one, where some have none.
+    counted : bool
+        Whether it is known how many rows it has.
     """
 
     where: str
@@ -34,6 +36,12 @@ class PartRead:
     n_rows: int = 0
     n_kept: int = 0
     kept: NDArray[np.uint8] | None = None
+    counted: bool = False
+
+    def has(self, n_rows: int) -> None:
+        """How many rows it has, of which none is known to lack a label."""
+        self.n_rows = self.n_kept = n_rows
+        self.counted = True
 
     def row_of(self, kept: int) -> int:
         """The number of a row among all, by its number among those that have a label."""
@@ -58,6 +66,7 @@ class PartsRead:
     def __init__(self, name: str) -> None:
         self.name = name
         self.parts: list[PartRead] = []
+        self._before = 0, 0  # of how many parts the rows were added, and how many they are
 
     def add(self, part: Part) -> PartRead:
         """The next part, of which no row is read so far."""
@@ -66,8 +75,13 @@ class PartsRead:
 
     @property
     def n_rows(self) -> int:
-        """The rows that have been read."""
-        return sum(part.n_rows for part in self.parts)
+        """The rows that have been read. Asked after each part, it adds those that are new."""
+        parts, rows = self._before
+        while parts < len(self.parts) and self.parts[parts].counted:
+            rows += self.parts[parts].n_rows
+            parts += 1
+        self._before = parts, rows
+        return rows + sum(part.n_rows for part in self.parts[parts:])
 
     @property
     def n_unlabelled(self) -> int:

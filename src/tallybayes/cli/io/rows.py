@@ -213,7 +213,7 @@ class Rows:
             self._widen(again)
             raise
         plan, seen = self.plan, self._read_so_far.parts[i]
-        seen.n_rows = seen.n_kept = table.n_rows
+        seen.has(table.n_rows)
         columns = dict(table.columns)
         labels = None
         if plan.target is not None:
