@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes.models.calibration import Calibration, Isotonic, Temperature
 from tallybayes.reporting.form.encoding import exact
+from tallybayes.reporting.form.laws import LawTerm
 from tallybayes.reporting.form.readers import ColumnReader
 from tallybayes.reporting.form.terms import (
     CellTerm,
@@ -95,7 +96,7 @@ class Form:
 
     @cached_property
     def _of_single_columns(self) -> dict[int, CellTerm | DensityTerm]:
-        single = (CellTerm, QuadraticTerm, PooledTerm, CurveTerm)
+        single = (CellTerm, QuadraticTerm, PooledTerm, CurveTerm, LawTerm)
         return {term.columns[0]: term for term in self.terms if isinstance(term, single)}
 
     def scores_of(self, column: int, numbers: Array, levels: list[str], missing: bool) -> Array:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tallybayes.models.table import TableModel
 from tallybayes.parameters import PooledTerms, TriangularTerms
 from tallybayes.reporting.form.form import Form, Link
+from tallybayes.reporting.form.laws import LawTerm, law_of
 from tallybayes.reporting.form.readers import REFUSED, ColumnReader
 from tallybayes.reporting.form.terms import (
     CellTerm,
@@ -36,10 +37,12 @@ POINTS = 400  # of a density that is interpolated
 def form_of_table(model: TableModel) -> Form:
     """The form of a :class:`tallybayes.NaiveBayes`."""
     noted = _NotedParts(model)
+    declared = model.reading.declared
     unsaid: list[str] = []
     for part in model.score.parts:
         before = len(noted.columns), len(noted.terms)
-        if not part.add_to_rows(cast(Any, noted), lambda name: 0):
+        noted.part = part
+        if not part.add_to_rows(cast(Any, noted), declared.least):
             del noted.columns[before[0] :], noted.terms[before[1] :]
             unsaid += part.columns
     log_prior = model.log_prior.copy()
@@ -52,6 +55,7 @@ class _NotedParts:
 
     def __init__(self, model: TableModel) -> None:
         self.model = model
+        self.part: Any = None
         self.columns: list[ColumnReader] = []
         self.terms: list[Term] = []
 
@@ -59,11 +63,17 @@ class _NotedParts:
         self.columns.append(reader)
         return (len(self.columns) - 1,)
 
-    def _number(self, name: str, strings: dict[str, int], beside: Array) -> tuple[int]:
+    def _number(self, name: str, strings: dict[str, int], beside: Array, least: int) -> tuple[int]:
         """A column of numbers: a missing value has entry 0, a number 1, strings those given."""
         other = len(beside) - 1 if len(beside) > 2 + len(strings) else REFUSED
         reader = ColumnReader(
-            name=name, missing=0, starts=np.zeros(0), first_number=1, levels=strings, other=other
+            name=name,
+            missing=0,
+            starts=np.zeros(0),
+            first_number=1,
+            levels=strings,
+            other=other,
+            least=least,
         )
         return self._place(reader)
 
@@ -100,13 +110,13 @@ class _NotedParts:
         beside: Array,
     ) -> None:
         """A Gaussian or a slope; `constant` has what is said of a number that is there."""
-        place, beside = self._number(name, strings, beside), _without_number(beside)
+        place, beside = self._number(name, strings, beside, least), _without_number(beside)
         self.terms.append(QuadraticTerm(place, constant, slope, mean, scale, beside))
 
     def add_pooled(self, name: str, *more: Any) -> None:
         """A density whose classes share some rows."""
-        *pooled, _missing, _there, _least, strings, beside = more
-        place = self._number(name, strings, beside)
+        *pooled, _missing, _there, least, strings, beside = more
+        place = self._number(name, strings, beside, least)
         self.terms.append(PooledTerm(place, PooledTerms(*pooled), beside))
 
     def add_function(
@@ -118,8 +128,16 @@ class _NotedParts:
         strings: dict[str, int],
         beside: Array,
     ) -> None:
-        """A density that only Python evaluates, with what is said of a number that is there."""
-        place, beside = self._number(name, strings, beside), _without_number(beside)
+        """Another density, with what is said of a number that is there."""
+        place, kinds = (
+            self._number(name, strings, beside, least),
+            np.array(beside, dtype=np.float64),
+        )
+        law = law_of(self.part.density)
+        if law is not None:
+            self.terms.append(LawTerm(place, self.part.density, law, kinds))
+            return
+        beside = _without_number(kinds)
         at = _points(self.model, name)
         values = np.array([of_number(x) for x in at.tolist()])
         self.terms.append(CurveTerm(place, at, values, beside))

@@ -38,6 +38,8 @@ class ColumnReader:
         The entries of levels.
     other : int
         The entry of a level that is not listed.
+    least : int
+        1 where negative numbers are refused, 2 where zero is refused as well.
     """
 
     name: str
@@ -46,6 +48,7 @@ class ColumnReader:
     first_number: int = 0
     levels: Mapping[str, int] = field(default_factory=dict)
     other: int = NOTHING
+    least: int = 0
 
     @property
     def has_numbers(self) -> bool:
@@ -71,4 +74,5 @@ class ColumnReader:
             "levels": list(self.levels),
             "entries": list(self.levels.values()),
             "other": self.other,
+            "least": self.least,
         }

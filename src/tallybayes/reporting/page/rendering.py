@@ -12,6 +12,7 @@ from typing import Any
 __all__ = ["SCRIPTS", "rendered"]
 
 SCRIPTS = (
+    "laws.js",
     "score.js",
     "text.js",
     "dom.js",

@@ -128,6 +128,7 @@ class Model {
   complaint(column, value) {
     const entry = this.entry(column, value);
     if (typeof value === "number" && !Number.isFinite(value)) return "refusedInfinite";
+    if (typeof value === "number" && column.least > 0 && (value < 0 || (value === 0 && column.least > 1))) return column.least > 1 ? "refusedNotPositive" : "refusedNegative";
     if (entry === -2) return value === null ? "refusedMissing" : "refusedLevel";
     return null;
   }
@@ -170,6 +171,10 @@ class Model {
       for (let c = 0; c < k; c++) {
         found[c] += interpolate(term.at, null, x, (i) => term.values[i * k + c]);
       }
+      return;
+    }
+    if (term.kind === "law") {
+      R.law(term, x, k).forEach((v, c) => { found[c] += v; });
       return;
     }
     if (term.kind === "pooled") return this.addPooled(term, x, found);
