@@ -14,6 +14,7 @@ from tallybayes.estimators.tables.naive_bayes import NaiveBayes
 from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
 from tallybayes.estimators.text.text_nb import TextNB
 from tallybayes.families.registry import register_family
+from tallybayes.progress import set_progress
 from tallybayes.sources.databases.opening import sql, table
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "load",
     "register_family",
     "set_num_threads",
+    "set_progress",
     "sql",
     "table",
     "update",

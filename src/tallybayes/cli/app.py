@@ -25,6 +25,7 @@ from tallybayes.cli.terminal import failures
 from tallybayes.cli.terminal.failures import OUTPUT, naming_output
 from tallybayes.cli.terminal.help import PlainCommand, PlainGroup
 from tallybayes.errors import LeftOutWarning, MixedColumnWarning, StaleWarning
+from tallybayes.progress import without_bars
 
 __all__ = ["app"]
 
@@ -44,7 +45,9 @@ class OneLine(PlainGroup):
             # a file that Ctrl-C left open, which the end of the process closes
             warnings.simplefilter("ignore", ResourceWarning)
             warnings.showwarning = _show_warning
-            sys.exit(self._code(args, kwargs))
+            with without_bars():
+                code = self._code(args, kwargs)
+            sys.exit(code)
 
     def _code(self, args: Any, kwargs: Any) -> int:
         try:

@@ -9,7 +9,10 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, TypeVar, cast
+
+from tallybayes.progress import learning_shown
 
 __all__ = ["LIVE", "LOCK", "learning", "lock_of", "take_place", "twin_of"]
 
@@ -17,6 +20,9 @@ LOCK = "_lock"
 """The attribute that holds an estimator's lock. It is not copied, and not part of a pickle."""
 LIVE = "_live"
 """The attribute that holds a score that follows rows one by one; other learning drops it."""
+
+LONG = frozenset({"fit", "partial_fit", "recalibrate", "reweight", "count_from"})
+"""Methods that may take so long that a progress bar is due."""
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -50,9 +56,12 @@ def learning(method: Method) -> Method:
     Methods that only read take no lock.
     """
 
+    name = method.__name__
+
     @functools.wraps(method)
     def learn(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with lock_of(self):
+        shown = learning_shown(f"{type(self).__name__}.{name}") if name in LONG else nullcontext()
+        with lock_of(self), shown:
             twin = twin_of(self)
             method(twin, *args, **kwargs)
             take_place(twin, self)
