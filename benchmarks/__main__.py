@@ -19,6 +19,7 @@ COMMANDS = {
     "sources": ("benchmarks.scale.sources", "learning from Parquet and CSV beside decoding them"),
     "sql": ("benchmarks.sql.command", "scoring in SQL beside predict and nested CASE"),
     "first": ("benchmarks.first.command", "the first prediction of 3,000 columns and 500 classes"),
+    "report": ("benchmarks.report.command", "reports by time, size and loading, and pictures"),
     "unchanged": ("benchmarks.unchanged.command", "whether two versions say the same, bit for bit"),
     "files": ("benchmarks.files.command", "mutated model files, killed and concurrent commands"),
 }

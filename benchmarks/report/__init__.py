@@ -1,0 +1,1 @@
+"""Reports: how long they take, how large they are, how soon they are shown, and pictures."""
