@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import html
+import itertools
 import json
 import re
 import subprocess
@@ -187,10 +188,38 @@ def test_what_terms_are_worth_is_the_log_loss_without_them():
 
 
 def test_the_learning_curve_predicts_each_part_before_it_learns_it():
+    _, X, y = fitted("plain")
     curve = report("plain").data["learning"]
-    assert curve["rows"] == sorted(curve["rows"])
-    assert curve["accuracy"][-1] > 0.6
-    assert report("weighted").data["learning"] is None
+    assert not curve["refitted"]
+    order = np.random.default_rng(0).permutation(len(y))
+    classes, own = np.unique(y, return_inverse=True)
+    ends = [*curve["rows"], len(y)]
+    first = order[: ends[0]]
+    model = NaiveBayes().partial_fit(X.iloc[first], y[first], classes=classes)
+    for i, some in enumerate(order[a:b] for a, b in itertools.pairwise(ends)):
+        log_proba = model.predict_log_proba(X.iloc[some])
+        loss = -log_proba[np.arange(len(some)), own[some]].mean()
+        np.testing.assert_allclose(curve["logLoss"][i], loss, rtol=1e-6)
+        rate = (log_proba.argmax(axis=1) == own[some]).mean()
+        np.testing.assert_allclose(curve["accuracy"][i], rate, rtol=1e-6)
+        model.partial_fit(X.iloc[some], y[some])
+
+
+def test_the_learning_curve_of_weights_is_of_fits_on_prefixes():
+    _, X, y = fitted("weighted")
+    curve = report("weighted").data["learning"]
+    assert curve["refitted"]
+    order = np.random.default_rng(0).permutation(len(y))
+    own = np.searchsorted(["no", "yes"], y)
+    firsts = sorted(int(np.flatnonzero(own[order] == k)[0]) for k in (0, 1))
+    order = np.concatenate([order[firsts], np.delete(order, firsts)])
+    start, some = curve["rows"][-1], order[curve["rows"][-1] :]
+    known = order[:start]
+    log_proba = WeightedNaiveBayes().fit(X.iloc[known], y[known]).predict_log_proba(X.iloc[some])
+    loss = -log_proba[np.arange(len(some)), own[some]].mean()
+    np.testing.assert_allclose(curve["logLoss"][-1], loss, rtol=1e-6)
+    rate = (log_proba.argmax(axis=1) == own[some]).mean()
+    np.testing.assert_allclose(curve["accuracy"][-1], rate, rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", [MultinomialNB, ComplementNB, BernoulliNB, CategoricalNB])

@@ -32,8 +32,9 @@ SAMPLE = 50_000
 """Rows that are predicted, at most."""
 PROBABILITIES = 20_000_000
 """Rows times classes, at most."""
-LEARNING_ROWS = 20_000
-"""Rows of the learning curve, at most."""
+LEARNING_ROWS, REFIT_ROWS, REFIT_VALUES = 20_000, 3_000, 200_000
+"""Rows of the learning curve, at most; and, where the model is fitted again on each prefix, fewer,
+and not more than so many values."""
 WORTH = 20_000_000
 """Rows times classes times terms that are looked at for what terms are worth, at most."""
 COMPARED = 500
@@ -142,7 +143,7 @@ def content_of(
         columns = subject.columns(X, own)
         shown = shown_rows(subject, X, numbers, predictions)
         copies = _copies(subject, X, len(own), columns)
-        learning = _learning(subject, X, labels) if weight is None else None
+        learning = _learning(subject, X, labels, len(columns)) if weight is None else None
         worth = _worth(subject, X, predictions, len(columns) + len(subject.pairs))
         text = subject.text(_some(X, len(own), 4, COMPARED))
     largest = np.argsort(-predictions.shares, kind="stable")[:CURVES].tolist()
@@ -199,16 +200,17 @@ def _some(X: Any, n: int, seed: int, most: int) -> Any:
     return rows_of(X, np.sort(np.random.default_rng(seed).permutation(n)[:most]))
 
 
-def _learning(subject: Subject, X: Any, labels: NDArray[Any]) -> LearningCurve | None:
-    fresh = subject.unlearned()
-    if fresh is None or not hasattr(fresh, "partial_fit"):
-        return None
-    rows = np.random.default_rng(1).permutation(len(labels))[:LEARNING_ROWS]
+def _learning(
+    subject: Subject, X: Any, labels: NDArray[Any], n_columns: int
+) -> LearningCurve | None:
+    refit = not subject.learns_in_parts
+    most = min(REFIT_ROWS, REFIT_VALUES // max(n_columns, 1)) if refit else LEARNING_ROWS
+    rows = np.random.default_rng(1).permutation(len(labels))[:most]
     if len(rows) < len(labels):
         X, labels = rows_of(X, rows), labels[rows]
     if len(np.unique(labels)) < 2:
         return None
-    return learning_curve(fresh, X, labels)
+    return learning_curve(subject.unlearned(), X, labels, refit=refit)
 
 
 def _worth(

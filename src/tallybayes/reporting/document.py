@@ -187,6 +187,7 @@ def _learning(content: Content) -> dict[str, Any]:
         "rows": curve.rows,
         "logLoss": rounded(curve.log_loss),
         "accuracy": rounded(curve.accuracy),
+        "refitted": curve.refitted,
     }
 
 

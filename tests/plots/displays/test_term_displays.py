@@ -186,6 +186,23 @@ def test_a_learning_curve():
         assert rates[i] == pytest.approx((log_proba.argmax(axis=1) == own).mean())
 
 
+def test_a_learning_curve_of_weights_is_of_fits_on_prefixes():
+    frame, y = table()
+    model = WeightedNaiveBayes(parts=1).fit(frame, y)
+    display = LearningCurveDisplay.from_estimator(model, frame, y, seed=3)
+    (rows, losses), (_, rates) = (line.get_data() for line in display.lines_)
+    order = np.random.default_rng(3).permutation(len(y))
+    classes, own = np.unique(y, return_inverse=True)
+    firsts = np.sort([np.flatnonzero(own[order] == k)[0] for k in range(len(classes))])
+    order = np.concatenate([order[firsts], np.delete(order, firsts)])
+    start, end = int(rows[1]), int(rows[2])
+    fitted = WeightedNaiveBayes(parts=1).fit(frame.iloc[order[:start]], y[order[:start]])
+    part = order[start:end]
+    log_proba = fitted.predict_log_proba(frame.iloc[part])
+    assert losses[1] == pytest.approx(-log_proba[np.arange(len(part)), own[part]].mean())
+    assert rates[1] == pytest.approx((log_proba.argmax(axis=1) == own[part]).mean())
+
+
 # ---- names, and what is refused ------------------------------------------------------------------
 def test_names_are_text():
     terms = [(name, float(i + 1)) for i, name in enumerate(HOSTILE)]
@@ -232,9 +249,7 @@ def test_what_is_refused():
         TopTermsDisplay.from_estimator(mail(), labels=[])
     with pytest.raises(TypeError, match="take missing values, GaussianNB does not"):
         MissingDisplay.from_estimator(wine())
-    with pytest.raises(TypeError, match="WeightedNaiveBayes learns from all rows at once"):
-        LearningCurveDisplay.from_estimator(crossed(), frame, y)
-    with pytest.raises(ValueError, match="at least 40 rows, got 20"):
+    with pytest.raises(ValueError, match="at least 40 rows, or 4 for each class, got 20"):
         LearningCurveDisplay.from_estimator(plain, frame[:20], y[:20])
     with pytest.raises(ValueError, match=r"shape \(3,\) for 178 rows"):
         LearningCurveDisplay.from_estimator(GaussianNB().fit(X, Y), X, Y[:3])

@@ -1,4 +1,4 @@
-"""How good a model gets with more rows, in one pass over them."""
+"""How good a model gets with more rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class LearningCurveDisplay:
     """The log-loss and the accuracy of a model, by how many rows it has learned.
 
     Each part of the rows is predicted before it is learned, so that every row is new where it
-    counts. A tally learns part by part: the whole curve is one pass.
+    counts. A tally learns part by part: the whole curve is one pass. A model that learns weights
+    from all rows is fitted again on each prefix.
 
     Parameters
     ----------
@@ -100,21 +101,17 @@ class LearningCurveDisplay:
         ------
         NotFittedError
             If the estimator is not fitted.
-        TypeError
-            If it learns only from all rows at once.
         ValueError
             For fewer than 40 rows, or labels that do not fit them.
         """
-        fresh = subject_of(need_fitted(estimator)).unlearned()
-        if fresh is None or not hasattr(fresh, "partial_fit"):
-            raise TypeError(
-                f"{type(estimator).__name__} learns from all rows at once, which has no curve in "
-                "one pass: draw that of a NaiveBayes"
-            )
+        subject = subject_of(need_fitted(estimator))
         labels = labels_of_rows(y)
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         class_codes(labels, n_rows, None)
-        curve = learning_curve(fresh, X, labels, seed)
+        refit = not subject.learns_in_parts
+        curve = learning_curve(subject.unlearned(), X, labels, seed, refit=refit)
         if curve is None:
-            raise ValueError(f"a learning curve needs at least 40 rows, got {n_rows}")
+            raise ValueError(
+                f"a learning curve needs at least 40 rows, or 4 for each class, got {n_rows}"
+            )
         return cls(curve=curve).plot(ax)

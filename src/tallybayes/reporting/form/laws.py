@@ -50,7 +50,7 @@ class LawTerm:
 
     @property
     def size(self) -> int:
-        return 8 * self.beside.shape[1] + self.beside.size
+        return 8 * int(self.beside.shape[1]) + int(self.beside.size)
 
     def of_numbers(self, x: Array) -> Array:
         """What numbers add without ``beside``, float64 (n, n_classes)."""

@@ -1,8 +1,13 @@
-"""How good a model gets with more rows: in one pass, each part is predicted, then learned."""
+"""How good a model gets with more rows: each part is predicted by what came before it.
+
+A model that counts learns each part after it is predicted, in one pass. One that learns weights
+from all rows is fitted again on each prefix.
+"""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -16,7 +21,7 @@ __all__ = ["LearningCurve", "learning_curve"]
 
 Array = NDArray[np.float64]
 
-PARTS = 12
+PARTS, REFITS = 12, 6
 
 
 @dataclass(frozen=True)
@@ -28,42 +33,75 @@ class LearningCurve:
     rows : list of int
         Rows learned.
     log_loss, accuracy : list of float
+    refitted : bool
+        Whether the model was fitted again on each prefix.
     """
 
     rows: list[int]
     log_loss: list[float]
     accuracy: list[float]
+    refitted: bool = False
 
 
-def learning_curve(model: Any, X: Any, y: Array, seed: int = 0) -> LearningCurve | None:
-    """The curve of an unfitted classifier that learns by ``partial_fit``; None where the rows are
-    too few.
+def learning_curve(
+    model: Any, X: Any, y: Array, seed: int = 0, *, refit: bool = False
+) -> LearningCurve | None:
+    """The curve of an unfitted classifier; None where the rows are too few.
 
     Parameters
     ----------
     model : classifier
+        With ``partial_fit``, unless it is fitted again.
     X, y : rows and labels
     seed : int
         Of the order of the rows.
+    refit : bool
+        Whether it is fitted again on each prefix.
     """
+    classes, own = np.unique(y, return_inverse=True)
     n = len(y)
-    if n < 40:
+    if n < 40 or (refit and n < 4 * len(classes)):
         return None
     order = np.random.default_rng(seed).permutation(n)
-    ends = np.unique(np.geomspace(max(10, n // 256), n, PARTS + 1).astype(np.intp))
-    classes, own = np.unique(y, return_inverse=True)
+    least = max(10, n // 256)
+    if refit:  # each prefix has a row of each class
+        firsts = np.sort(np.unique(own[order], return_index=True)[1])
+        order = np.concatenate([order[firsts], np.delete(order, firsts)])
+        least = max(2 * len(classes), 20, n // 64)
+    ends = np.unique(np.geomspace(least, n, (REFITS if refit else PARTS) + 1).astype(np.intp))
+    predictions = _refitted if refit else _in_one_pass
     rows, losses, rates = [], [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        first = order[: ends[0]]
-        model.partial_fit(rows_of(X, first), y[first], classes=classes)
-        for start, end in pairwise(ends.tolist()):
-            some = order[start:end]
-            part = rows_of(X, some)
-            log_proba = np.asarray(model.predict_log_proba(part))
+        for start, some, log_proba in predictions(model, X, y, order, ends.tolist()):
             found = log_proba[np.arange(len(some)), own[some]]
             rows.append(int(start))
             losses.append(float(-found.mean()))
             rates.append(float((log_proba.argmax(axis=1) == own[some]).mean()))
-            model.partial_fit(part, y[some])
-    return LearningCurve(rows, losses, rates)
+    return LearningCurve(rows, losses, rates, refit)
+
+
+Part = tuple[int, NDArray[np.intp], Array]
+
+
+def _in_one_pass(
+    model: Any, X: Any, y: Array, order: NDArray[np.intp], ends: list[int]
+) -> Iterator[Part]:
+    """How many rows were learned, the rows that follow, and log P(c | x) of these."""
+    first = order[: ends[0]]
+    model.partial_fit(rows_of(X, first), y[first], classes=np.unique(y))
+    for start, end in pairwise(ends):
+        some = order[start:end]
+        part = rows_of(X, some)
+        yield start, some, np.asarray(model.predict_log_proba(part))
+        model.partial_fit(part, y[some])
+
+
+def _refitted(
+    model: Any, X: Any, y: Array, order: NDArray[np.intp], ends: list[int]
+) -> Iterator[Part]:
+    """The same of a model that is fitted on each prefix."""
+    for start, end in pairwise(ends):
+        known, some = order[:start], order[start:end]
+        model.fit(rows_of(X, known), y[known])
+        yield start, some, np.asarray(model.predict_log_proba(rows_of(X, some)))

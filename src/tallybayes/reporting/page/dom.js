@@ -88,7 +88,7 @@ R.id = (what) => `${what}-${++ids}`;
 R.table = (caption, head, rows, numeric = []) => {
   const cell = (tag, content, j, more = {}) => h(tag, { class: numeric.includes(j) ? "n" : null, ...more }, content);
   const table = h("table", {},
-    h("caption", {}, caption),
+    h("caption", {}, h("span", {}, caption)),
     h("thead", {}, h("tr", {}, head.map((name, j) => cell("th", name, j, { scope: "col" })))),
     h("tbody", {}, rows.map((row) => h("tr", {}, row.map((content, j) =>
       (j ? cell("td", content, j) : cell("th", content, j, { scope: "row" })))))));

@@ -108,15 +108,16 @@ const strip = (model, j, target, domain, values) => {
   };
 };
 
-R.totals = (model, target, result) => {
-  const total = R.against(result.scores, target);
+// `odds` says that totals are log-odds of the class, which alone give its probability.
+R.totals = (model, target, result, odds = false) => {
+  const total = (odds ? R.odds : R.lead)(result.scores, target);
   const p = result.proba[target];
   return (width) => {
     const reach = Math.max(6, Math.ceil(Math.abs(total) + 1));
     const x = R.scale([-reach, reach], [20, width - 20]);
-    const two = model.nClasses === 2;
+    const two = odds || model.nClasses === 2;
     const marks = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999];
-    const at = (v) => model.probabilities(target === 1 ? [0, v] : [v, 0])[target];
+    const at = (v) => (odds ? 1 / (1 + Math.exp(-v)) : model.probabilities(target === 1 ? [0, v] : [v, 0])[target]);
     const places = two ? marks.map((mark) => {
       let low = -reach;
       let high = reach;
@@ -182,7 +183,7 @@ R.nomogram = (body) => {
     whole = R.figure({ alt: said, height: model.nClasses === 2 ? 92 : 56, draw: (width) => R.totals(model, target, R.now)(width) });
     total.replaceChildren(h("div", { class: "totals" }, h("div", {}, h("h3", {}, t("total")), whole), h("div", { class: "answer" })));
   };
-  const said = () => t("totalAlt", { name: R.className(target), p: R.percent(R.now.proba[target]), total: R.signed(R.against(R.now.scores, target)) });
+  const said = () => t("totalAlt", { name: R.className(target), p: R.percent(R.now.proba[target]), total: R.signed(R.lead(R.now.scores, target)) });
   const update = () => {
     const values = R.state.values;
     R.now = model.predict(values);

@@ -132,7 +132,7 @@ const learning = () => {
   const format = (v) => R.whole(Math.round(10 ** v));
   const table = () => R.table(t("learning"), [t("rowsLearned"), t("accuracy"), t("logLoss")], l.rows.map((n, i) => [R.whole(n), R.percent(l.accuracy[i]), R.few(l.logLoss[i])]), [0, 1, 2]);
   const low = Math.min(...accuracy.map((p) => p[1]));
-  return h("div", { class: "card" }, h("h3", {}, t("learning")), h("p", { class: "muted small" }, t("learningNote")),
+  return h("div", { class: "card" }, h("h3", {}, t("learning")), h("p", { class: "muted small" }, t(l.refitted ? "learningRefitted" : "learningNote")),
     R.figure({ title: t("accuracy"), alt: t("learningAlt", { first: R.percent(l.accuracy[0]), last: R.percent(l.accuracy.at(-1)), n: R.whole(l.rows.at(-1)) }), height: 220,
       draw: (width) => R.lines(width, { height: 220, xDomain, yDomain: [Math.max(0, low - 0.05), Math.min(1, Math.max(...accuracy.map((p) => p[1])) + 0.02)], xLabel: t("rowsLearned"), xFormat: format, yFormat: R.tick, xTicks: ticks, series: [{ points: accuracy, color: "var(--accent)", dots: true }] }), table }),
     finite.length > 1 && R.figure({ title: t("logLoss"), alt: t("learningLossAlt", { first: R.few(finite[0][1]), last: R.few(finite.at(-1)[1]) }), height: 220,

@@ -257,6 +257,19 @@ R.dateText = (days) => {
   const found = new Date(Math.round(days * 864e5)).toISOString();
   return found.endsWith("T00:00:00.000Z") ? found.slice(0, 10) : found.slice(0, 19);
 };
+// By how much the score of class k is above the mean score of the others, without a limit.
+R.lead = (scores, k) => {
+  if (scores.length < 2) return 0;
+  if (!scores.every(Number.isFinite)) {
+    const top = Math.max(...scores);
+    return R.against(scores.map((v) => v - top), k);
+  }
+  const sum = scores.reduce((a, b) => a + b, 0);
+  return scores[k] - (sum - scores[k]) / (scores.length - 1);
+};
+// Log-odds of class k against all others.
+R.odds = (scores, k) => (scores.length < 2 ? 0 : scores[k] - logSumExp(scores.filter((_, c) => c !== k)));
+
 // A score of class k less the mean score of the others, as the columns are shown.
 R.against = (said, k) => {
   const clip = (v) => Math.max(-50, Math.min(50, Number.isNaN(v) ? 0 : v));

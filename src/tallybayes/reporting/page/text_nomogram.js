@@ -25,7 +25,7 @@ const withCount = (counts, term, n) => {
 
 // How the total changes when a term occurs n times beside the others.
 const pointsOf = (model, counts, target, term) => {
-  const total = (n) => R.against(model.predict(withCount(counts, term, n)).scores, target);
+  const total = (n) => R.odds(model.predict(withCount(counts, term, n)).scores, target);
   const none = total(0);
   return (n) => total(n) - none;
 };
@@ -61,7 +61,9 @@ const lined = (model, target) => {
 R.textNomogram = (body) => {
   const model = R.textModel;
   if (!model) { body.append(h("p", { class: "note" }, t(`noForm_${data.noForm}`))); return; }
-  let target = R.target();
+  const typical = data.rows.filter((row) => row.kind === "typical");
+  const first = typical.sort((a, b) => a.values[0][1].length - b.values[0][1].length)[0]; // the shortest
+  let target = data.drawnClasses.includes(first?.own) ? first.own : R.target();
   const place = h("div", { class: "nomogram" });
   const total = h("div", { class: "total card" });
   const changes = h("div", {});
@@ -85,8 +87,8 @@ R.textNomogram = (body) => {
       return h("div", { class: "line term" }, h("div", { class: "what" }, h("span", { class: "name" }, R.label(model.names[term])), h("span", { class: "control" }, input), h("output", { class: "n says" }, R.signed(now))),
         R.figure({ alt: t("termStripAlt", { name, n, nats: R.signed(now), label: R.className(target) }), height: 44, draw: lineChart(marks[i], now, [low, high]) }));
     }));
-    const said = t("totalAlt", { name: R.className(target), p: R.percent(R.now.proba[target]), total: R.signed(R.against(R.now.scores, target)) });
-    total.replaceChildren(h("div", { class: "totals" }, h("div", {}, h("h3", {}, t("total")), R.figure({ alt: said, height: model.nClasses === 2 ? 92 : 56, draw: (width) => R.totals(model, target, R.now)(width) })), h("div", { class: "answer" }, R.probabilities(R.now.proba))));
+    const said = t("totalAlt", { name: R.className(target), p: R.percent(R.now.proba[target]), total: R.signed(R.odds(R.now.scores, target)) });
+    total.replaceChildren(h("div", { class: "totals" }, h("div", {}, h("h3", {}, t("total")), R.figure({ alt: said, height: 92, draw: (width) => R.totals(model, target, R.now, true)(width) })), h("div", { class: "answer" }, R.probabilities(R.now.proba))));
     R.textChanges(changes);
     R.paint();
     R.say(said);
@@ -103,13 +105,12 @@ R.textNomogram = (body) => {
     data.classes.length === 2 && h("p", { class: "muted small" }, t("twoClasses", { name: R.className(1), other: R.className(0) })),
     total, place, h("h3", {}, t("changesTitle")), h("p", { class: "muted small" }, t("textChangesIntro")), changes);
   R.bag.listeners.push(update);
-  const first = data.rows.find((row) => row.kind === "typical" && row.own === target) ?? data.rows[0];
-  R.chooseText(first?.values[0]?.[1] ?? "", null);
+  R.chooseText(first?.values[0][1] ?? "", null);
 };
 
 // What of the model the page has; nothing where it is all.
 R.cutNote = () => {
   const cut = data.textCut;
   if (!cut) return null;
-  return h("p", { class: "note" }, t("textCut", { terms: R.whole(cut.terms), all: R.whole(data.textForm.all), documents: R.whole(cut.documents), same: R.percent(cut.same), mean: R.few(cut.mean), largest: R.few(cut.largest) }));
+  return h("p", { class: "note" }, t("textCut", { terms: R.whole(cut.terms), all: R.whole(data.textForm.all), documents: R.whole(cut.documents), same: R.percent(cut.same), mean: R.percent(cut.mean), largest: R.percent(cut.largest) }));
 };

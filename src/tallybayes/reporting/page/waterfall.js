@@ -12,6 +12,7 @@ R.waterfall = (row) => {
   const named = ([name, value, , own]) => {
     if (own) return name;
     const shown = R.plain(name, 60);
+    if (data.unit === "document") return value === "" ? shown : `${shown} ${value}`;
     return value === "" && data.unit === "row" ? `${shown} (${t("missing")})` : value === "" ? shown : `${shown} = ${R.plain(value, 60)}`;
   };
   const draw = (width) => {
@@ -22,7 +23,7 @@ R.waterfall = (row) => {
     let sum = 0;
     const ends = lines.map(([, , nats]) => { const from = sum; sum += nats; return [from, sum]; });
     const all = ends.flat().concat(0);
-    const pad = narrow ? 50 : 54;
+    const pad = 62; // for numbers on either side
     const low = Math.min(...all);
     const high = Math.max(...all);
     const x = R.scale(low === high ? [low - 1, high + 1] : [low, high], [labels + pad, width - pad]);

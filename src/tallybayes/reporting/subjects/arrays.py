@@ -12,7 +12,6 @@ from scipy.sparse import issparse
 from scipy.special import logsumexp
 
 from tallybayes.estimators.cross_validation import leave_one_out
-from tallybayes.estimators.rows import unfitted
 from tallybayes.reporting.columns import (
     ColumnFacts,
     Values,
@@ -45,9 +44,6 @@ class ArraySubject(Subject):
 
     def log_proba_without(self, X: Any, y: Any, weight: Array | None) -> Array:
         return leave_one_out(self.model, X, y, weight)
-
-    def unlearned(self) -> Any:
-        return unfitted(self.model)
 
     def can_have_learned(self, X: Any, y: Any, weight: Array | None) -> bool:
         """Sums tell little of rows: the classes have to weigh what they weigh in the model."""

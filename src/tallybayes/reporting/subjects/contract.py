@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.estimators.rows import unfitted
 from tallybayes.reporting.columns import ColumnFacts
 from tallybayes.reporting.form.form import Form
 from tallybayes.reporting.form.of_documents import TextForm
@@ -153,10 +154,12 @@ class Subject(ABC):
         None where that is not known."""
         return None
 
+    learns_in_parts = True
+    """Whether what is learned of parts, one after the other, is what is learned of all rows."""
+
     def unlearned(self) -> Any:
-        """The classifier before it has learned, for a learning curve; None where it learns only
-        from all rows at once."""
-        return None
+        """The classifier before it has learned."""
+        return unfitted(self.model)
 
     def log_proba(self, X: Any, y: Any, weight: Array | None, learned: bool) -> Array:
         """Honest log P(c | x) of rows, float64 (n_rows, n_classes)."""

@@ -24,6 +24,7 @@ class DocumentSubject(Subject):
     """A :class:`tallybayes.TextNB`."""
 
     unit = "document"
+    learns_in_parts = False  # weights and the ridge are learned of all documents
 
     @property
     def class_rows(self) -> Array:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from tallybayes.estimators.cross_validation import leave_one_out
-from tallybayes.estimators.rows import unfitted
 from tallybayes.inspection.explanation import Explanation
 from tallybayes.models.weighted.model import WeightedModel
 from tallybayes.models.weighted.terms import weights_of
@@ -71,8 +70,9 @@ class TableSubject(Subject):
     def log_proba_without(self, X: Any, y: Any, weight: Array | None) -> Array:
         return leave_one_out(self.model, X, y, weight)
 
-    def unlearned(self) -> Any:
-        return None if self._is_weighted else unfitted(self.model)
+    @property
+    def learns_in_parts(self) -> bool:  # type: ignore[override]
+        return not self._is_weighted
 
     # ---- columns ---------------------------------------------------------------------------------
     def columns(self, X: Any, own: NDArray[np.intp]) -> list[ColumnFacts]:
