@@ -13,6 +13,7 @@ import pytest
 
 from tallybayes import GaussianNB, NaiveBayes, WeightedNaiveBayes
 from tallybayes.reporting import Report
+from tallybayes.text import TextNB
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
@@ -91,9 +92,14 @@ def fitted(name: str) -> tuple[Any, Any, Any]:
         labels = rng.choice([*NASTY, "x" * 10_000], 400)
         columns = {
             level: np.where(rng.random(400) < 0.5, labels, rng.choice(NASTY, 400))
-            for level in [*NASTY[:5], "y" * 10_000]
+            for level in [*NASTY[:6], "y" * 10_000]
         }
         return NaiveBayes().fit(pd.DataFrame(columns), labels), pd.DataFrame(columns), labels
+    if name == "nasty texts":
+        rng = np.random.default_rng(4)
+        labels = rng.choice([*NASTY, "x" * 10_000], 200)
+        texts = [f"{a} {b} {'z' * 10_000}" for a, b in zip(labels, rng.choice(NASTY, 200))]  # noqa: B905
+        return TextNB(model="multinomial").fit(texts, labels), texts, labels
     raise KeyError(name)
 
 
