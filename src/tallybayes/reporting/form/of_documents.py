@@ -181,7 +181,7 @@ class _WeightedNumbers(_Numbers):
         self.pair = self.scorer.pair
         scorer = self.scorer
         self.has_ridge = bool(len(scorer.u))
-        tf = documents.tf * np.where(scorer.column >= 0, scorer.idf, 0.0)[documents.terms]
+        tf = documents.tf * scorer.idf[documents.terms]
         row = np.repeat(np.arange(len(documents)), np.diff(documents.indptr))
         norms = np.sqrt(np.bincount(row, tf.astype(np.float64) ** 2, len(documents)))
         self._norm = float(norms[norms > 0.0].mean()) if (norms > 0.0).any() else 1.0
@@ -220,7 +220,7 @@ class _WeightedNumbers(_Numbers):
         if self.has_ridge:
             column = scorer.column[at]
             there = column >= 0
-            idf, index = np.unique(scorer.idf[at][there], return_inverse=True)
+            idf, index = np.unique(scorer.idf[at], return_inverse=True)
             found["ridge"] = {
                 "there": whole(there),
                 "idf": whole(index),

@@ -180,20 +180,19 @@ class TextModel {
   weighted(counts) {
     const k = this.nClasses;
     const tf = (n) => (n < this.tf.length ? this.tf[n] : Math.fround(Math.log1p(n)));
-    const idf = (t) => this.ridge.idfs[this.ridge.idf[this.column[t]]];
-    const hasColumn = (t) => this.ridge !== null && this.column[t] >= 0;
+    const idf = (t) => this.ridge.idfs[this.ridge.idf[t]];
     let length = 0;
     let squares = 0;
     for (const [t, n] of counts) {
       length += tf(n);
-      if (hasColumn(t)) squares += (tf(n) * idf(t)) ** 2;
+      if (this.ridge) squares += (tf(n) * idf(t)) ** 2;
     }
     const byLength = length > 0 ? (length / this.meanLength) ** -this.power : 1;
     const byRidge = squares > 0 ? 1 / Math.sqrt(squares) : 0;
     return Array.from(counts, ([t, n]) => {
       const found = Float64Array.from(this.expected[this.cell[t]], (v) => byLength * tf(n) * v);
       this.addPairs(t, byLength * tf(n), found);
-      if (hasColumn(t)) {
+      if (this.ridge && this.column[t] >= 0) {
         const by = byRidge * tf(n) * idf(t);
         const at = this.column[t] * this.perColumn;
         if (this.perColumn === k) for (let c = 0; c < k; c++) found[c] += by * this.ridge.u[at + c];
