@@ -21,6 +21,7 @@ from tallybayes.parameters import (
     Term,
 )
 from tallybayes.parameters.formula import Mixture, Powers
+from tallybayes.parameters.number_law import NumberLaw
 from tallybayes.tally import GridCounts
 
 if TYPE_CHECKING:
@@ -109,6 +110,10 @@ class NumberDensity(ABC):
 
     def pooled_less(self) -> PooledLess | None:
         """How a row changes it, where it has the form of :meth:`pooled`."""
+        return None
+
+    def law(self) -> NumberLaw | None:
+        """log p(x | c) by its formula, where it has one of those."""
         return None
 
     def term(self, column: str) -> Term:

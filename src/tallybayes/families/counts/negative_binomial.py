@@ -37,6 +37,7 @@ from tallybayes.families.priors.hyperparameters import (
     smoothing_number,
 )
 from tallybayes.parameters import Description, Laws, Term
+from tallybayes.parameters.number_law import NumberLaw
 from tallybayes.schema import Kind
 from tallybayes.tally import GridCounts
 from tallybayes.tally.base import RESIDUE
@@ -351,6 +352,10 @@ class NegativeBinomialDensity(NumberDensity):
         log_mean -= log_gamma(failures, rng, drawn.shape)
         mean = np.exp(np.clip(log_mean, -700.0, 700.0))[:, None, :]
         return _log_density(x[None, :, None], mean, np.exp(drawn)[:, None, :])
+
+    def law(self) -> NumberLaw:
+        mean, size = self._parameters
+        return NumberLaw(kind="counts", mean=mean, size=size)
 
     def term(self, column: str) -> Term:
         return count_term(column, self, self.grid)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.families.contract.class_statistics import TINY
 from tallybayes.families.contract.density import LearningDensity
 from tallybayes.families.contract.family import less
 from tallybayes.families.counts.count_term import count_term
@@ -22,6 +23,7 @@ from tallybayes.families.counts.negative_binomial import (
 )
 from tallybayes.families.numeric.pooled import mixed, mixture_weights
 from tallybayes.parameters import Description, Laws, Term
+from tallybayes.parameters.number_law import LawMixture, NumberLaw
 from tallybayes.tally import GridCounts
 
 __all__ = ["PooledCounts"]
@@ -118,6 +120,21 @@ class PooledCounts(LearningDensity):
         scores = np.full((n, len(x), len(self.n)), -np.inf)
         scores[:, counts] = self.density.drawn(x[counts], rng, n)
         return self._mixed(scores, self.n)
+
+    def law(self) -> NumberLaw:
+        none = np.zeros(0)
+        least = TINY * max(self.rows, 1.0)
+        with np.errstate(divide="ignore"):
+            rest = np.log(self.n)
+        mixture = LawMixture(
+            low=none,
+            high=none,
+            atoms=none,
+            rest=rest,
+            shift=np.log(self.n + self.rows),
+            share=self.rows / max(float(self.n.sum()), least),
+        )
+        return replace(self.density.law(), mixture=mixture)
 
     def term(self, column: str) -> Term:
         return count_term(column, self, self.density.grid)

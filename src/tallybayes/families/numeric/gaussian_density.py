@@ -28,6 +28,7 @@ from tallybayes.families.priors.normal_inverse_gamma import NormalInverseGamma
 from tallybayes.families.priors.prior_and_posteriors import ParameterPrior, PriorAndPosteriors
 from tallybayes.parameters import Description, ImproperPrior, Laws, QuadraticTerms, Term
 from tallybayes.parameters.formula import StudentTerm
+from tallybayes.parameters.number_law import NumberLaw
 from tallybayes.tally import GridCounts, Moments
 
 if TYPE_CHECKING:
@@ -274,6 +275,25 @@ class GaussianDensity(TunableDensity, LearningDensity):
             return None
         constant = -0.5 * np.log(2.0 * np.pi * variance)
         return QuadraticTerms(constant, np.zeros_like(centre), centre, np.sqrt(0.5 / variance))
+
+    def law(self) -> NumberLaw:
+        centre, variance, freedom = self.predictive
+        constant, transform = log_density(centre, self.predictive), None
+        if self.transform is not None:
+            transform = (self.transform.kind, self.transform.exponent)
+        if freedom is None:
+            scale = np.sqrt(0.5 / variance)
+            return NumberLaw(
+                kind="gaussian", mean=centre, constant=constant, scale=scale, transform=transform
+            )
+        return NumberLaw(
+            kind="student",
+            mean=centre,
+            constant=constant,
+            scale=np.sqrt(1.0 / (freedom * variance)),
+            half=0.5 * (freedom + 1.0),
+            transform=transform,
+        )
 
     def term(self, column: str) -> Term:
         centre, variance, freedom = self.predictive

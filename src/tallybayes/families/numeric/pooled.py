@@ -30,6 +30,7 @@ from tallybayes.families.numeric.atoms import Atoms
 from tallybayes.families.numeric.gaussian_density import GaussianDensity
 from tallybayes.families.priors.prior_and_posteriors import PriorAndPosteriors
 from tallybayes.parameters import Description, ImproperPrior, Laws, PooledLess, PooledTerms
+from tallybayes.parameters.number_law import LawMixture, NumberLaw
 from tallybayes.tally import UNIT_ROWS, GridCounts, Moments, RowWeights
 
 if TYPE_CHECKING:
@@ -219,6 +220,18 @@ class Pooled(TunableDensity, LearningDensity):
                 shift=np.log(self.n + self.rows),
                 share=self.rows / max(float(self.n.sum()), TINY),
             )
+
+    def law(self) -> NumberLaw:
+        with np.errstate(divide="ignore"):
+            mixture = LawMixture(
+                low=self.atoms.low,
+                high=self.atoms.high,
+                atoms=np.log(self.atoms.counts.T),
+                rest=np.log(self.density.own.n),
+                shift=np.log(self.n + self.rows),
+                share=self.rows / max(float(self.n.sum()), TINY * max(self.rows, 1.0)),
+            )
+        return replace(self.density.law(), mixture=mixture)
 
     def pooled_less(self) -> PooledLess | None:
         own, family = self.density.own, self.density.family

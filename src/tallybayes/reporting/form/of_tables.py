@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tallybayes.models.table import TableModel
 from tallybayes.parameters import PooledTerms, TriangularTerms
 from tallybayes.reporting.form.form import Form, Link
-from tallybayes.reporting.form.laws import LawTerm, law_of
+from tallybayes.reporting.form.laws import LawTerm
 from tallybayes.reporting.form.readers import REFUSED, ColumnReader
 from tallybayes.reporting.form.terms import (
     CellTerm,
@@ -133,7 +133,7 @@ class _NotedParts:
             self._number(name, strings, beside, least),
             np.array(beside, dtype=np.float64),
         )
-        law = law_of(self.part.density)
+        law = self.part.density.law()
         if law is not None:
             self.terms.append(LawTerm(place, self.part.density, law, kinds))
             return
