@@ -7,7 +7,7 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
-__all__ = ["html_table", "plain", "shaded"]
+__all__ = ["html_table", "plain", "shaded", "shaded_pieces"]
 
 LONGEST = 24  # letters of a name in a picture
 WIDEST = 60  # letters of a cell
@@ -62,20 +62,27 @@ def shaded(passage: str, spans: Sequence[tuple[int, int, float]]) -> str:
         Its first 4,000 letters are shown.
     spans : sequence of (begin, end, value)
     """
-    shown = passage[:PASSAGE]
+    pieces = shaded_pieces(passage[:PASSAGE], spans)
+    most = max((abs(value) for _, value in pieces), default=0.0)
+    html = "".join(_piece(text, value, most) for text, value in pieces)
+    return f'<p style="white-space:pre-wrap">{html}{"…" if len(passage) > PASSAGE else ""}</p>'
+
+
+def shaded_pieces(shown: str, spans: Sequence[tuple[int, int, float]]) -> list[tuple[str, float]]:
+    """A passage in pieces, each with the sum of the values of the spans that hold it.
+
+    Parameters
+    ----------
+    shown : str
+    spans : sequence of (begin, end, value)
+    """
     ends = {min(at, len(shown)) for begin, end, _ in spans for at in (begin, end)}
     pieces = list(pairwise(sorted({0, len(shown), *ends})))
     of_letters = [0.0] * len(shown)
     for begin, end, value in spans:
         for at in range(begin, min(end, len(shown))):
             of_letters[at] += value
-    values = [of_letters[begin] for begin, _ in pieces]
-    most = max(map(abs, values), default=0.0)
-    html = "".join(
-        _piece(shown[begin:end], value, most)
-        for (begin, end), value in zip(pieces, values, strict=True)
-    )
-    return f'<p style="white-space:pre-wrap">{html}{"…" if len(passage) > PASSAGE else ""}</p>'
+    return [(shown[begin:end], of_letters[begin]) for begin, end in pieces]
 
 
 def _piece(text: str, value: float, most: float) -> str:

@@ -79,7 +79,16 @@ class DocumentExplanation:
     def spans(self) -> list[tuple[int, int, float]]:
         """Where terms stand in the document, by (begin, end), and what each adds for the label, in
         nats, in the order of the document; a term that stands more than once is at each place."""
-        pairs = zip(self.terms, self.for_label.tolist(), strict=True)
+        return self.spans_of(self.for_label)
+
+    def spans_of(self, nats: Array) -> list[tuple[int, int, float]]:
+        """Where terms stand in the document, by (begin, end), each with its number of some.
+
+        Parameters
+        ----------
+        nats : float64 array (n_terms,)
+        """
+        pairs = zip(self.terms, nats.tolist(), strict=True)
         return sorted(
             (*place, value)
             for term, value in pairs

@@ -215,3 +215,29 @@ def test_what_is_refused():
         WaterfallDisplay(
             label=1, against=0, base=0.0, contributions=[1.0], terms=[], probability=0.5
         )
+
+
+# ---- documents -----------------------------------------------------------------------------------
+def test_the_words_of_a_document_are_shaded_by_what_they_add():
+    documents = ["cheap pills now", "lunch at noon?", "buy cheap pills", "see you at noon"] * 6
+    model = TextNB(ridge=False, ngram_range=(1, 1)).fit(documents, ["spam", "ham"] * 12)
+    document = "Cheap $x_1$ lunch\nat noon 中文 " + "z" * 10_000
+    display = WaterfallDisplay.from_estimator(model, document, label="ham", against="spam")
+    said = model.explain_one(document)
+    ham, spam = said.contributions.T
+    nats = dict(zip(said.terms, ham - spam, strict=True))
+    words = {text.get_text(): text for text in display.words_}
+    assert [*words] == ["Cheap", "$x_1$", "lunch", "at", "noon", "中", "文", "z" * 40 + "…"]
+    most = max(abs(v) for v in nats.values())
+    colours = {True: None, False: None}
+    for bar, step in zip(display.bars_[1:], display.steps_, strict=False):
+        colours[step.nats > 0.0] = bar.get_facecolor()[:3]
+    for name, text in words.items():
+        box, value = text.get_bbox_patch(), nats.get(name.lower(), 0.0)
+        assert (box is not None) == (value != 0.0)
+        if box is not None:
+            assert box.get_facecolor()[:3] == colours[value > 0.0]
+            assert box.get_alpha() == pytest.approx(0.15 + 0.5 * abs(value) / most)
+    assert texts_fit(display.figure_)
+    bottom = min(text.get_window_extent().y0 for text in display.words_)
+    assert bottom >= 0.0

@@ -13,6 +13,7 @@ from tallybayes.inspection.documents import DocumentExplanation
 from tallybayes.inspection.explanation import Explanation
 from tallybayes.plots.data.asking import need_classifier, two_classes
 from tallybayes.plots.drawing.bars import need_count
+from tallybayes.plots.drawing.passage import draw_passage, passage_height
 from tallybayes.plots.drawing.style import drawable_ticks, looks_of, name_axis, need_axes, put_title
 from tallybayes.readable import plain
 from tallybayes.reporting.rows import steps_of
@@ -45,6 +46,10 @@ class WaterfallDisplay:
         The name of each term and its value, which may be empty.
     probability : float
         P(label | row) as the model predicts it, among all classes and after calibration.
+    passage : str
+        A document, whose beginning is drawn below the bars.
+    spans : sequence of (begin, end, nats)
+        Where terms stand in the passage, and what each adds; they are shaded.
 
     Attributes
     ----------
@@ -60,6 +65,8 @@ class WaterfallDisplay:
         The base, the steps, the rest if there is one, and the total, from top to bottom.
     values_ : list of Text
         The number at each bar.
+    words_ : list of Text
+        The words of the passage, shaded by what they add; empty where there is none.
 
     Examples
     --------
@@ -85,6 +92,8 @@ class WaterfallDisplay:
         contributions: ArrayLike,
         terms: Sequence[tuple[str, str]],
         probability: float,
+        passage: str = "",
+        spans: Sequence[tuple[int, int, float]] = (),
     ) -> None:
         self.contributions: Array = np.asarray(contributions, dtype=np.float64)
         if self.contributions.shape != (len(terms),):
@@ -97,6 +106,7 @@ class WaterfallDisplay:
         self.base = float(base)
         self.terms = list(terms)
         self.probability = float(probability)
+        self.passage, self.spans = passage, list(spans)
 
     def plot(self, ax: Any = None, *, most: int = 12) -> Self:
         """Draw the bars.
@@ -126,14 +136,19 @@ class WaterfallDisplay:
             names.append(f"{n_rest} other terms" if n_rest > 1 else "1 other term")
             nats.append(self.rest_)
         self.total_ = float(np.sum(nats))
-        ax = need_axes(ax, (7.2, 1.3 + LINE * (len(nats) + 1)))
+        height = 1.3 + LINE * (len(nats) + 1) + passage_height(self.passage)
+        ax = need_axes(ax, (7.2, height))
         self._bars(ax, np.array(nats))
+        self.words_ = []
         drawable_ticks(ax, "y", [*names, "total"])
         ax.invert_yaxis()
         label, against = plain(self.label), plain(self.against)
         name_axis(ax, "x", f"log-odds of {label} against {against}, in nats")
         put_title(ax, f"P({label}) = {_percent(self.probability)}")
         self.ax_, self.figure_ = ax, ax.figure
+        if self.passage.strip():
+            favour, against_ = (look.colour for look in looks_of(2))
+            self.words_ = draw_passage(ax, self.passage, self.spans, (favour, against_))
         return self
 
     def _bars(self, ax: Any, nats: Array) -> None:
@@ -275,6 +290,7 @@ class WaterfallDisplay:
             base, of_rows, names = contributions_of(explanation)
             proba, said, terms = explanation.probabilities[row], of_rows[row], names[row]
         else:
+            chosen["document"] = explanation
             base, said = explanation.base, explanation.contributions
             terms = [(str(term), "") for term in explanation.terms]
             proba = explanation.probabilities
@@ -293,6 +309,7 @@ class WaterfallDisplay:
         against: Any,
         most: int,
         ax: Any,
+        document: DocumentExplanation | None = None,
     ) -> Self:
         order = np.argsort(-proba, kind="stable").tolist()
         k, other = two_classes(classes, order, label, against)
@@ -305,6 +322,8 @@ class WaterfallDisplay:
             contributions=nats,
             terms=terms,
             probability=proba[k],
+            passage="" if document is None else document.document,
+            spans=() if document is None else document.spans_of(np.nan_to_num(nats)),
         ).plot(ax, most=most)
 
 
