@@ -16,6 +16,7 @@ from tallybayes.estimators.text.text_nb import TextNB
 from tallybayes.families.registry import register_family
 from tallybayes.progress import set_progress
 from tallybayes.sources.databases.opening import sql, table
+from tallybayes.sources.files import csv
 
 __all__ = [
     "BernoulliNB",
@@ -31,6 +32,7 @@ __all__ = [
     "bayes_rule",
     "collect",
     "cross_validate",
+    "csv",
     "get_num_threads",
     "leave_one_out",
     "load",

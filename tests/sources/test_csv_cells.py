@@ -21,6 +21,7 @@ from tallybayes.sources.contract import restarted
 from tallybayes.sources.text_files.blocks import blocks
 from tallybayes.sources.text_files.csv_file import CsvFile
 from tallybayes.sources.text_files.delimited import dialect_of
+from tallybayes.sources.text_files.options import Layout, Spelling
 from tallybayes.tables import Numbers
 from tallybayes.tables.columns import values_of
 
@@ -150,7 +151,7 @@ def path(tmp_path_factory):
 def test_cells_are_what_they_are_by_themselves(path, columns, delimiter, end, quoting, block, last):
     text = written(columns, delimiter, end, quoting) + (end if last else "")
     path.write_bytes(text.encode())
-    source = CsvFile(str(path), delimiter=delimiter, block=block)
+    source = CsvFile(str(path), layout=Layout(delimiter=delimiter), block=block)
     same(read(source), expected(text, delimiter=delimiter))
     declared = {"c0"}
     same(read(source, declared), expected(text, delimiter=delimiter, as_written=declared))
@@ -160,7 +161,12 @@ def test_cells_are_what_they_are_by_themselves(path, columns, delimiter, end, qu
 def test_decimal_commas_and_other_encodings(path, columns, quoting, block):
     text = written(columns, ";", "\n", quoting)
     path.write_bytes(text.encode("utf-16"))
-    source = CsvFile(str(path), delimiter=";", decimal=",", encoding="utf-16", block=block)
+    source = CsvFile(
+        str(path),
+        layout=Layout(delimiter=";", encoding="utf-16"),
+        spelling=Spelling(decimal=","),
+        block=block,
+    )
     same(read(source), expected(text, delimiter=";", decimal=","))
 
 
@@ -200,7 +206,7 @@ def test_blocks_are_the_text_cut_at_records(columns, end, size, mark):
         return data
 
     rest = (b"\xef\xbb\xbf" if mark else b"") + b"\n\r\n" + text
-    dialect = dialect_of("t.csv", text, ",", "utf-8")
+    dialect = dialect_of("t.csv", text, Layout(delimiter=","))
     found = list(blocks("t.csv", more, dialect, size))
     assert b"".join(block.data for block in found) == text
     line = 3
@@ -216,7 +222,7 @@ def refused(path, text, encoding="utf-8"):
     messages = set()
     for block in (40, 1 << 20):
         with pytest.raises(SourceError) as error:
-            read(CsvFile(str(path), block=block, encoding=encoding))
+            read(CsvFile(str(path), block=block, layout=Layout(encoding=encoding)))
         messages.add(str(error.value).replace(str(path), "t.csv"))
     assert len(messages) == 1
     return messages.pop()
@@ -242,7 +248,7 @@ def test_faults_name_their_line(path):
 def test_a_record_without_end_is_refused(monkeypatch):
     monkeypatch.setattr("tallybayes.sources.text_files.blocks.LIMIT", 1000)
     text = b'a,b\n1,2\n3,"' + b"x" * 5000
-    dialect = dialect_of("t.csv", text[:8], ",", "utf-8")
+    dialect = dialect_of("t.csv", text[:8], Layout(delimiter=","))
     parts = iter([text[i : i + 100] for i in range(0, len(text), 100)])
     with pytest.raises(
         SourceError, match=r"line 3: a quoted field does not end, or a row is longer"
@@ -275,7 +281,9 @@ def test_pipes_are_read_once(tmp_path, later):
 
 def test_missing_values_by_column(path):
     path.write_text("a,b,d\n" + "-999,-999,2020-01-01\n" * 5 + "1,2,never\n")
-    source = CsvFile(str(path), block=20, missing_of={"a": ("-999",), "d": ("never",)})
+    source = CsvFile(
+        str(path), block=20, spelling=Spelling(missing_of={"a": ("-999",), "d": ("never",)})
+    )
     found = read(source)
     assert found["a"] == ("cells", [None] * 5 + [1.0])
     assert found["b"] == ("cells", [-999.0] * 5 + [2.0])

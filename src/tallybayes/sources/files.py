@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tallybayes.errors import SourceError
+from tallybayes.errors import SourceError, listed
 from tallybayes.sources.contract import Source
 from tallybayes.sources.opening.faults import explained
 from tallybayes.sources.opening.foreign import need_readable
@@ -17,8 +17,22 @@ from tallybayes.sources.opening.sniffing import FORMATS, Format, format_of
 from tallybayes.sources.opening.stream import Stream, read_once
 from tallybayes.sources.opening.unpacking import suffix_of
 from tallybayes.sources.several import Several
+from tallybayes.sources.text_files.options import (
+    MISSING,
+    DateOrder,
+    Layout,
+    Spelling,
+    need_apart,
+)
 
-__all__ = ["files_of", "header_of", "holds_data", "source_of_paths"]
+__all__ = ["csv", "files_of", "header_of", "holds_data", "source_of_paths"]
+
+TITLES: dict[Format, str] = {
+    "csv": "CSV",
+    "jsonl": "JSON lines",
+    "parquet": "a Parquet file",
+    "arrow": "an Arrow file",
+}
 
 
 def files_of(path: str) -> list[str]:
@@ -82,7 +96,103 @@ def _files_in(folder: Path) -> list[str]:
     return found
 
 
-def source_of_paths(paths: Sequence[str], format: Format | None = None, **text: Any) -> Source:
+def csv(
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    header: bool = True,
+    names: Sequence[str] | None = None,
+    skip: int = 0,
+    decimal: str = ".",
+    thousands: str | None = None,
+    dates: DateOrder = "ymd",
+    missing: Sequence[str] = MISSING,
+    missing_of: Mapping[str, Sequence[str]] | None = None,
+) -> Source:
+    """CSV files of any dialect, as a source to learn from or to predict.
+
+    A path by itself is read with the defaults. The command line has the same options.
+
+    Parameters
+    ----------
+    paths : path-like or list of them
+        Files, folders, patterns or URLs; files may be packed.
+    delimiter : str, optional
+        One ASCII character, "tab", or "blanks" for any run of spaces and tabs. By default it is
+        found among , ; tab and |.
+    encoding : str, default="utf-8"
+    header : bool, default=True
+        Whether the first line has the names of the columns.
+    names : sequence of str, optional
+        The names of all columns, in place of those of the header. Without either, columns are
+        column1, column2 and so on.
+    skip : int, default=0
+        How many lines come before the header, or before the first row.
+    decimal : {".", ","}, default="."
+        The decimal sign of numbers.
+    thousands : {".", ",", "'", " "}, optional
+        The sign between groups of three digits, as in 1.000,00.
+    dates : {"ymd", "dmy", "mdy"}, default="ymd"
+        The order of dates in digits that end with the year, such as 31.12.2020; under "ymd" these
+        are strings. Dates that begin with the year, and those with the month in English, such as
+        Jan 01 2020, are read in any case.
+    missing : sequence of str
+        Strings that are missing values: "", "NA", "?", "nan" and "null" by default.
+    missing_of : mapping of str to sequence of str, optional
+        More of them, by column.
+
+    Returns
+    -------
+    Source
+        For :meth:`NaiveBayes.fit` and whatever else takes one.
+
+    Raises
+    ------
+    ValueError
+        For an option that cannot be, and (a SourceError) if there is no file, or one that cannot be
+        read.
+
+    See Also
+    --------
+    sql : The rows of a query.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import tallybayes
+    >>> _ = Path("sales.txt").write_text("3 shops\\nyes  1.200,50\\nno      80,00\\n")
+    >>> names = ["sold", "price"]
+    >>> rows = tallybayes.csv(
+    ...     "sales.txt", skip=1, header=False, names=names, delimiter="blanks",
+    ...     decimal=",", thousands=".",
+    ... )
+    >>> tallybayes.NaiveBayes().fit(rows, "sold").predict([{"price": 1000}]).tolist()
+    ['yes']
+    """
+    given = [paths] if isinstance(paths, str | os.PathLike) else paths
+    layout = Layout(
+        delimiter=delimiter,
+        encoding=encoding,
+        header=header,
+        names=None if names is None else tuple(names),
+        skip=skip,
+    )
+    of_columns = {name: tuple(strings) for name, strings in (missing_of or {}).items()}
+    spelling = Spelling(tuple(missing), decimal, of_columns, thousands, dates)
+    need_apart(layout, spelling)
+    return source_of_paths(
+        [os.fspath(path) for path in given], "csv", layout=layout, spelling=spelling
+    )
+
+
+def source_of_paths(
+    paths: Sequence[str],
+    format: Format | None = None,
+    *,
+    layout: Layout = Layout(),  # noqa: B008  # frozen
+    **text: Any,
+) -> Source:
     """Files, folders and patterns as one source; "-" is standard input.
 
     Parameters
@@ -90,6 +200,8 @@ def source_of_paths(paths: Sequence[str], format: Format | None = None, **text: 
     paths : sequence of str
     format : {"csv", "jsonl", "parquet", "arrow"}, optional
         Found by the first bytes and the suffix by default.
+    layout : Layout
+        Of CSV; other formats have none.
     **text
         How text is read: options of :class:`~tallybayes.sources.text_files.csv_file.CsvFile`.
 
@@ -101,11 +213,13 @@ def source_of_paths(paths: Sequence[str], format: Format | None = None, **text: 
     names = [name for path in paths for name in files_of(path)]
     if not names:
         raise SourceError("the list of paths is empty: name at least one file")
-    sources = [_source_of_file(name, format, text) for name in names]
+    sources = [_source_of_file(name, format, layout, text) for name in names]
     return sources[0] if len(sources) == 1 else Several(sources, f"{len(names)} files")
 
 
-def _source_of_file(path: str, format: Format | None, text: dict[str, Any]) -> Source:
+def _source_of_file(
+    path: str, format: Format | None, layout: Layout, text: dict[str, Any]
+) -> Source:
     name = "standard input" if path == "-" else path
     with explained(name, "data"):
         stream = Stream(path)
@@ -118,7 +232,13 @@ def _source_of_file(path: str, format: Format | None, text: dict[str, Any]) -> S
     if format == "csv":
         from tallybayes.sources.text_files.csv_file import CsvFile
 
-        return CsvFile(path, stream, **text)
+        return CsvFile(path, stream, layout=layout, **text)
+    if layout.given:
+        stream.close()
+        raise SourceError(
+            f"{name} is {TITLES[format]}, for which {listed(layout.given)} cannot be said: that is "
+            "for CSV. Leave it out, or read other files apart"
+        )
     if format == "jsonl":
         from tallybayes.sources.text_files.json_file import JsonLines
 

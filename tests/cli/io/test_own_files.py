@@ -264,7 +264,7 @@ def test_a_file_of_an_earlier_version_keeps_its_strings_for_missing_values(model
     old = {"gaps": ["", "-"], "gaps_of": {"age": ["?"]}}
     save(tallybayes.load(tmp_path / model), tmp_path / "old.tally", extra={"cli": old})
     file = load(str(tmp_path / "old.tally"))
-    assert (file.missing, file.missing_of) == (("", "-"), {"age": ("?",)})
+    assert (file.spelling.missing, file.spelling.missing_of) == (("", "-"), {"age": ("?",)})
     file.save(str(tmp_path / "new.tally"))
     again = load(str(tmp_path / "new.tally"))
-    assert (again.missing, again.missing_of) == (file.missing, file.missing_of)
+    assert again.spelling == file.spelling

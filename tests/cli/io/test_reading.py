@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tallybayes.sources.text_files.cells import Misfit, Spelling, cells, kind_of
+from tallybayes.sources.text_files.cells import Misfit, cells, kind_of
+from tallybayes.sources.text_files.options import Spelling
 
 ALL = [
     "comma.csv",

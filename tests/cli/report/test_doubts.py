@@ -21,7 +21,10 @@ NUMBERS = [f"{i}.5" for i in range(30)]
         ([f"{i},5" for i in range(30)], "numbers with a decimal comma: add --decimal ,"),
         ([f"${i},000.00" for i in range(30)], "numbers with signs, such as '$0,000.00'"),
         ([f"{i} %" for i in range(30)], "numbers with signs, such as '0 %'"),
-        ([f"{1 + i}/02/2020" for i in range(30)], "dates, such as '1/02/2020': write them as 20"),
+        ([f"{1 + i}/02/2020" for i in range(30)], "dates, such as '1/02/2020': add --dates dmy"),
+        ([f"02/{1 + i}/2020" for i in range(30)], "dates, such as '02/1/2020': add --dates mdy"),
+        ([f"{i}.000,5" for i in range(30)], "such as '0.000,5': add --thousands . --decimal ,"),
+        ([f"{i}'000.5" for i in range(30)], 'such as "0\'000.5": add --thousands apostrophe'),
     ],
 )
 def test_texts_that_look_like_something_else_are_named(run, tmp_path, cells, said):

@@ -5,20 +5,38 @@ This module is imported for every ``--help``; what is slow to import comes when 
 
 from __future__ import annotations
 
-import codecs
 import functools
 import inspect
 import os
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast, get_type_hints
 
-import typer
-
+from tallybayes.cli.arguments.reading_options import (
+    Block,
+    Dates,
+    Decimal,
+    Delimiter,
+    Encoding,
+    FormatName,
+    HeaderLine,
+    Label,
+    Names,
+    NoUsualNulls,
+    NullStrings,
+    Skip,
+    SkipUnlabelled,
+    Sql,
+    TableName,
+    TextColumn,
+    Thousands,
+)
 from tallybayes.cli.terminal import interrupts
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
 from tallybayes.sources.databases.names import is_url, shown
 from tallybayes.sources.opening.sniffing import Format
+from tallybayes.sources.text_files.options import Layout, Spelling, need_apart
 
 if TYPE_CHECKING:
     from tallybayes.cli.io.document_file import DocumentFile
@@ -30,126 +48,11 @@ if TYPE_CHECKING:
 
 __all__ = ["TEXT_FORMATS", "Reading", "reads", "reads_labels", "reads_training"]
 
-PANEL = "Reading data"
-TEXT = "Reading text"
-
-Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CHAR",
-        rich_help_panel=PANEL,
-        help="The delimiter of CSV; by default found among , ; tab and |.",
-    ),
-]
-Decimal = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CHAR",
-        rich_help_panel=PANEL,
-        help="The decimal sign of numbers in CSV, . or , (default: that of the model, else a "
-        "point).",
-    ),
-]
-FormatName = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        rich_help_panel=PANEL,
-        help="csv, jsonl, parquet or arrow, and for text mbox or text (a file is a document); by "
-        "default found from the content.",
-    ),
-]
-NullStrings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--null",
-        metavar="TEXT",
-        rich_help_panel=PANEL,
-        help="A string that means missing, besides empty cells, NA, ?, nan and null; NAME=TEXT in "
-        "one column only. May be repeated.",
-        show_default=False,
-    ),
-]
-NoUsualNulls = Annotated[
-    bool,
-    typer.Option(
-        "--only-null",
-        metavar="",
-        rich_help_panel=PANEL,
-        help="Only empty cells and the strings of --null mean missing: NA, ?, nan and null do not.",
-    ),
-]
-SkipUnlabelled = Annotated[
-    bool,
-    typer.Option(
-        "--skip-unlabelled",
-        metavar="",
-        rich_help_panel=PANEL,
-        help="Leave out rows without a label, and count them; by default they are an error.",
-    ),
-]
-Encoding = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        rich_help_panel=PANEL,
-        help="The encoding of CSV and of documents, such as latin-1 or gb18030.",
-    ),
-]
-TextColumn = Annotated[
-    str | None,
-    typer.Option(
-        "--text",
-        metavar="COL",
-        rich_help_panel=TEXT,
-        help="The column of documents, if its name differs from that in the model.",
-    ),
-]
-Label = Annotated[
-    str | None,
-    typer.Option(
-        "--label",
-        metavar="LABEL",
-        rich_help_panel=TEXT,
-        help="Every document of DATA has this label.",
-    ),
-]
-Sql = Annotated[
-    str | None,
-    typer.Option(
-        "--sql",
-        metavar="SELECT",
-        rich_help_panel=PANEL,
-        help="The query whose rows are read, where DATA is a database: a DuckDB file, or "
-        "postgresql://user@host/database.",
-    ),
-]
-TableName = Annotated[
-    str | None,
-    typer.Option(
-        "--table",
-        metavar="NAME",
-        rich_help_panel=PANEL,
-        help="The table or view that is read, where DATA is a database.",
-    ),
-]
-Block = Annotated[int | None, typer.Option("--block", min=64, hidden=True, help="Bytes at a time.")]
-
 NO_DATES = ("number", "number or text")  # kinds of columns whose cells are never dates
 FORMATS = ("csv", "jsonl", "parquet", "arrow")
 TEXT_FORMATS = ("mbox", "text")
 OF_LABELS = ("skip_unlabelled", "label")  # options for where labels are read
 OF_MODELS = ("text", "label")  # and for where a model says what is expected
-
-
-def only_character(delimiter: str) -> str:
-    """A delimiter as a person types it: one character, or "tab"."""
-    named = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
-    delimiter = named.get(delimiter.lower(), delimiter)
-    if len(delimiter) != 1 or ord(delimiter) > 127 or delimiter in '"\r\n':
-        raise Failure(f"--delimiter {delimiter!r} is not one ASCII character, nor tab", USAGE)
-    return delimiter
 
 
 class Reading:
@@ -165,6 +68,11 @@ class Reading:
         self,
         delimiter: Delimiter = None,
         decimal: Decimal = None,
+        thousands: Thousands = None,
+        dates: Dates = None,
+        header: HeaderLine = True,
+        names: Names = None,
+        skip: Skip = 0,
         format: FormatName = None,
         null: NullStrings = None,
         only_null: NoUsualNulls = False,
@@ -179,21 +87,25 @@ class Reading:
         known = (*FORMATS, *TEXT_FORMATS)
         if format is not None and format not in known:
             raise Failure(f"--format {format!r} is not one of {listed(known)}", USAGE)
-        if decimal is not None and decimal not in (".", ","):
-            raise Failure(f"--decimal {decimal!r} is neither . nor ,", USAGE)
+        self.only_null = only_null
+        self.null, self.null_of = _null_strings(null or [])
+        given = {"decimal": decimal, "thousands": thousands, "dates": dates}
+        self._given: dict[str, Any] = {n: v for n, v in given.items() if v is not None}
         try:
-            codecs.lookup(encoding)
-        except LookupError:
-            raise Failure(f"--encoding {encoding!r} is not known", USAGE) from None
-        self.delimiter = None if delimiter is None else only_character(delimiter)
-        if decimal == "," and self.delimiter == ",":
-            raise Failure("--decimal , and --delimiter , cannot be distinguished", USAGE)
-        self.decimal = decimal
+            self.layout = Layout(
+                delimiter=delimiter,
+                encoding=encoding,
+                header=header,
+                names=None if names is None else tuple(n.strip() for n in names.split(",")),
+                skip=skip,
+            )
+            need_apart(self.layout, self._spelling(Spelling()))
+        except ValueError as error:
+            raise Failure(f"--{error}", USAGE) from None
         self.format = format
         self.text, self.label = text, label
-        self.only_null, self.skip_unlabelled = only_null, skip_unlabelled
-        self.null, self.null_of = _null_strings(null or [])
-        self.encoding, self.block = encoding, block
+        self.skip_unlabelled = skip_unlabelled
+        self.block = block
         self.sql, self.table, self._queried = sql, table, False
 
     def open(
@@ -207,32 +119,23 @@ class Reading:
         at the columns before anything slow is imported."""
         from tallybayes.cli.io.targets import Header
         from tallybayes.sources.files import header_of, source_of_paths
-        from tallybayes.sources.text_files.cells import MISSING, Spelling
 
         interrupts.keep_from_arrow()
         self._need_tables()
         for path in paths:
             _need_no_documents(path)
-        missing, decimal = (MISSING, ".") if file is None else (file.missing, file.decimal)
-        missing_of = {} if file is None else dict(file.missing_of)
-        if self.only_null:
-            missing, missing_of = ("",), {}
-        for name, strings in self.null_of.items():
-            missing_of[name] = tuple(dict.fromkeys([*missing_of.get(name, ()), *strings]))
-        spelling = Spelling(
-            tuple(dict.fromkeys([*missing, *self.null])),
-            decimal if self.decimal is None else self.decimal,
-            missing_of,
-        )
+        spelling = Spelling() if file is None else file.spelling
+        try:
+            spelling = self._spelling(spelling)
+            need_apart(self.layout, spelling)
+        except ValueError as error:
+            raise Failure(f"--{error}", USAGE) from None
         kinds = {} if file is None else file.kinds
         source = self._database(paths) or source_of_paths(
             paths,
             cast("Format | None", self.format),
-            delimiter=self.delimiter,
-            missing=spelling.missing,
-            missing_of=spelling.missing_of,
-            decimal=spelling.decimal,
-            encoding=self.encoding,
+            layout=self.layout,
+            spelling=spelling,
             mixed=[name for name, kind in kinds.items() if kind in NO_DATES],
             left_out=left_out,
             **({} if self.block is None else {"block": self.block}),
@@ -249,6 +152,20 @@ class Reading:
         from tallybayes.cli.io.rows import Rows
 
         return Rows(source, spelling, skip_unlabelled=self.skip_unlabelled)
+
+    def _spelling(self, usual: Spelling) -> Spelling:
+        """How strings are read: what the options leave open is as usual."""
+        missing, missing_of = usual.missing, dict(usual.missing_of)
+        if self.only_null:
+            missing, missing_of = ("",), {}
+        for name, strings in self.null_of.items():
+            missing_of[name] = tuple(dict.fromkeys([*missing_of.get(name, ()), *strings]))
+        return replace(
+            usual,
+            missing=tuple(dict.fromkeys([*missing, *self.null])),
+            missing_of=missing_of,
+            **self._given,
+        )
 
     def _database(self, paths: list[str]) -> Source | None:
         """A table or query of a database, where that is what is named."""
@@ -271,6 +188,10 @@ class Reading:
             raise Failure(
                 f"{name} is a database: say which rows by --table NAME or by --sql 'SELECT …'",
                 USAGE,
+            )
+        if self.layout.given:
+            raise Failure(
+                f"--{self.layout.given[0]} is for CSV, and {paths[0]} is a database: omit it", USAGE
             )
         self._queried = True
         return source_of(paths[0], sql=self.sql, table=self.table)
@@ -298,16 +219,17 @@ class Reading:
         """A column of documents in rows, beside which there are only labels and columns left
         out."""
         if rows.once:
+            from tallybayes.cli.io.documents.opening import spelling_of_documents
             from tallybayes.cli.io.documents.rows import DocumentRows
 
+            rows.read_as(spelling_of_documents(target))
             given = (column, target, None, self.skip_unlabelled, set(left_out))
             return DocumentRows(rows.source, *given)
         from tallybayes.cli.io.documents.opening import Wanted, open_rows
 
         wanted = Wanted(
-            encoding=self.encoding,
+            layout=self.layout,
             format=self.format,
-            delimiter=self.delimiter,
             column=column,
             target=target,
             skip_unlabelled=self.skip_unlabelled,
@@ -324,9 +246,8 @@ class Reading:
         from tallybayes.cli.io.documents.opening import Wanted, open_documents
 
         wanted = Wanted(
-            encoding=self.encoding,
+            layout=self.layout,
             format=self.format,
-            delimiter=self.delimiter,
             column=self.text or (file.column if file is not None else None),
             target=target if file is None else file.target,
             from_rows=file is not None and file.column is not None,

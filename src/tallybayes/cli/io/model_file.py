@@ -32,7 +32,8 @@ from tallybayes.persistence.checks import (
     text,
 )
 from tallybayes.sources.opening.foreign import header_hint
-from tallybayes.sources.text_files.cells import MISSING, Kind
+from tallybayes.sources.text_files.cells import Kind
+from tallybayes.sources.text_files.options import MISSING, THOUSANDS, DateOrder, Spelling
 from tallybayes.tables import Column, Table
 from tallybayes.tables.columns import values_of
 from tallybayes.tables.stacked import stacked
@@ -52,8 +53,18 @@ OWN = record(
         "missing": STRINGS,
         "missing_of": mapping(text, STRINGS),
         "decimal": one_of(".", ","),
+        "thousands": optional(one_of(*THOUSANDS.values())),
+        "dates": one_of(*get_args(DateOrder)),
     },
-    {"target": None, "kinds": {}, "missing": list(MISSING), "missing_of": {}, "decimal": "."},
+    {
+        "target": None,
+        "kinds": {},
+        "missing": list(MISSING),
+        "missing_of": {},
+        "decimal": ".",
+        "thousands": None,
+        "dates": "ymd",
+    },
 )
 """What the command line keeps beside a model."""
 
@@ -86,20 +97,14 @@ class ModelFile(KnownClasses):
         The label's column; None for a model that was not saved by the command line.
     kinds : dict
         The kind of each column.
-    missing : tuple of str
-        Strings that are missing values.
-    decimal : {".", ","}
-        Of numbers in CSV.
-    missing_of : dict
-        More strings that are missing values, by column.
+    spelling : Spelling
+        Of strings: missing values, numbers and dates.
     """
 
     model: TableClassifier
     target: str | None
     kinds: dict[str, Kind | None] = field(default_factory=dict)
-    missing: tuple[str, ...] = MISSING
-    decimal: str = "."
-    missing_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    spelling: Spelling = Spelling()  # noqa: RUF009  # frozen
 
     unit: ClassVar = "row"
 
@@ -120,9 +125,18 @@ class ModelFile(KnownClasses):
             mine = OWN(_renamed(extra.get("cli", {})), "the command line's part")
         except Unfit as error:
             raise ModelFileError(f"{path} is whole, but no model file: {error}") from error
-        missing = tuple(mine["missing"])
         missing_of = {name: tuple(strings) for name, strings in mine["missing_of"].items()}
-        file = cls(model, mine["target"], mine["kinds"], missing, mine["decimal"], missing_of)
+        try:
+            spelling = Spelling(
+                tuple(mine["missing"]),
+                mine["decimal"],
+                missing_of,
+                mine["thousands"],
+                mine["dates"],
+            )
+        except ValueError as error:
+            raise ModelFileError(f"{path} is whole, but no model file: {error}") from error
+        file = cls(model, mine["target"], mine["kinds"], spelling)
         for name in file.table.counted:  # Python may have taught it more since
             file.kinds[name] = file.kind(name)
         return file
@@ -147,9 +161,11 @@ class ModelFile(KnownClasses):
         own = {
             "target": self.target,
             "kinds": self.kinds,
-            "missing": self.missing,
-            "decimal": self.decimal,
-            "missing_of": self.missing_of,
+            "missing": self.spelling.missing,
+            "missing_of": self.spelling.missing_of,
+            "decimal": self.spelling.decimal,
+            "thousands": self.spelling.thousands,
+            "dates": self.spelling.dates,
         }
         save(self.model, path, extra={"cli": own}, replace=replacement_of(path))
         need_none()

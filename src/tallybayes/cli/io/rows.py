@@ -22,7 +22,8 @@ from tallybayes.errors import NegativeTally, SourceError
 from tallybayes.sources.contract import Part, ReadAgain, Source, SourceColumn
 from tallybayes.sources.files import header_of
 from tallybayes.sources.several import Several, size_of
-from tallybayes.sources.text_files.cells import Kind, Misfit, Spelling
+from tallybayes.sources.text_files.cells import Kind, Misfit
+from tallybayes.sources.text_files.options import Spelling
 from tallybayes.sources.text_files.text_file import TextFile
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 
@@ -117,7 +118,7 @@ class Rows:
         self.name, self.once = source.name, source.once
         self.skip_unlabelled = skip_unlabelled
         files = source.sources if isinstance(source, Several) else [source]
-        of_text = [file for file in files if isinstance(file, TextFile)]
+        self._of_text = of_text = [file for file in files if isinstance(file, TextFile)]
         self.keyed = any(file.keyed for file in of_text)
         self.nameless = any(file.nameless for file in of_text)
         self.size = sum(size_of(file.name) for file in files) or None
@@ -126,6 +127,12 @@ class Rows:
         self._read_so_far = PartsRead(self.name)
         self._first_strings: dict[str, tuple[int, int, str]] = {}
         self._decided: dict[str, Kind] = {}
+
+    def read_as(self, spelling: Spelling) -> None:
+        """Reads strings in another way from now on."""
+        self.spelling = spelling
+        for file in self._of_text:
+            file.spelling = spelling
 
     # ---- as a source -----------------------------------------------------------------------------
     @property

@@ -32,7 +32,7 @@ def need_target(source: Named, target: str, columns: list[str]) -> None:
     """Raises where the data has no such column."""
     if target not in columns:
         hint = suggestion(target, columns) or header_hint(columns)
-        if len(columns) == 1:
+        if len(columns) == 1 and not hint:
             hint = " Is the --delimiter another?"
         raise Failure(
             f"{source.name} has no column {target!r}; its columns are {listed(columns)}.{hint}"

@@ -31,7 +31,14 @@ POINTED = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 COMMAED = re.compile(r"[+-]?\d*,\d+")
 MONEY = r"[$€£¥]"
 SIGNED = re.compile(rf"[+-]?{MONEY}?\s?[+-]?\d{{1,3}}([,' ]?\d{{3}})*(\.\d+)?\s?(%|{MONEY})?")
+GROUPED = {
+    sign: re.compile(rf"[+-]?\d{{1,3}}({shape}\d{{3}})+([.,]\d*)?")
+    for sign, shape in ((",", ","), (".", r"\."), (" ", "[ \u00a0\u202f]"), ("'", "'"))
+}
+"""Numbers with a sign between groups of three digits, by the sign."""
+
 DATED = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}([T ].*)?")
+ENDING = re.compile(r"(\d{1,2})([./-])(\d{1,2})[./-]\d{4}([T ].*)?")
 
 
 def note_doubts(file: ModelFile, source: Rows) -> None:
@@ -49,7 +56,9 @@ def note_doubts(file: ModelFile, source: Rows) -> None:
     for name, levels in _strings(file).items():
         held = file.table.holds[name]
         beside = held.numbers and held.strings
-        if doubt := _doubt(name, levels, file.decimal, None if beside else _n_numbers(file, name)):
+        if doubt := _doubt(
+            name, levels, file.spelling.decimal, None if beside else _n_numbers(file, name)
+        ):
             read = "holds strings beside its numbers" if beside else "was read as strings"
             note(f"note: column {name!r} {read} {doubt}")
         if held.together:
@@ -141,11 +150,33 @@ def _doubt(name: str, levels: list[str], decimal: str, n_numbers: int | None) ->
             f"because of {listed(map(repr, strays))} among numbers: if that means missing, "
             f"add {null_options(name, strays)}"
         )
+    for sign, pattern in GROUPED.items():
+        if all(POINTED.fullmatch(v) or number.fullmatch(v) or pattern.fullmatch(v) for v in levels):
+            example = next(v for v in levels if pattern.fullmatch(v))
+            other = "." if sign == "," or (sign != "." and "," not in example) else ","
+            decimals = "" if other == decimal else f" --decimal {other}"
+            named = {" ": "space", "'": "apostrophe"}.get(sign, sign)
+            return f"and looks like numbers, such as {example!r}: add --thousands {named}{decimals}"
     if strays and all(map(SIGNED.fullmatch, levels)):
         return (
             f"and looks like numbers with signs, such as {strays[0]!r}: write plain digits with a "
             "point"
         )
     if all(map(DATED.fullmatch, levels)):
-        return f"and looks like dates, such as {levels[0]!r}: write them as 2020-01-31"
+        order = _order(levels)
+        what = f"add --dates {order}" if order else "write them as 2020-01-31"
+        return f"and looks like dates, such as {levels[0]!r}: {what}"
     return ""
+
+
+def _order(levels: list[str]) -> str:
+    """The order of dates in digits, where they end with the year and some day is beyond 12; where
+    none is, that of the countries that write the sign."""
+    found = [ENDING.fullmatch(level) for level in levels]
+    if not all(found):
+        return ""
+    first, second = ([int(m[i]) for m in found if m] for i in (1, 3))
+    if max(first) > 12 or max(second) > 12:
+        return "dmy" if max(first) > max(second) else "mdy"
+    dotted = all(m[2] == "." for m in found if m)
+    return "dmy" if dotted else "dmy, or --dates mdy where the month comes first"

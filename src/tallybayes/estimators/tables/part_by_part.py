@@ -28,6 +28,7 @@ from tallybayes.estimators.tables.where_rows_lie import count_where_rows_lie
 from tallybayes.sources.contract import Part, Source, SourceColumn, is_distributed, restarted
 from tallybayes.sources.find import is_source, source_of
 from tallybayes.sources.locating import located
+from tallybayes.sources.opening.foreign import header_hint
 from tallybayes.tables import Table, read_table
 
 __all__ = ["count_parts", "need_name", "rows_of", "tables_of"]
@@ -135,6 +136,7 @@ def count_parts(
         if name is not None and name not in names:
             raise ValueError(
                 f"{source.name} has no column {name!r}, the {what}; its columns are {names}"
+                f"{(hint := header_hint(names)) and '.'}{hint}"
             )
     read = None
     if left_out:

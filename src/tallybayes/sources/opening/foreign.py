@@ -97,11 +97,20 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def header_hint(names: list[str]) -> str:
-    """Return a hint that the header is missing, where column names are unordered numbers."""
+    """Return a hint that the header is missing, where column names are unordered numbers, or that
+    a delimiter was not found."""
+    if len(names) == 1 and re.search(r"\S[ \t]+\S", names[0]):
+        return (
+            " Are its columns parted by blanks? --delimiter blanks reads them (in Python, "
+            "tallybayes.csv(path, delimiter='blanks'))"
+        )
     numbers = [name for name in names if NUMBER.fullmatch(name)]
     if not numbers:
         return ""
     whole = sorted(int(name) for name in numbers if name.isdecimal())
     if len(whole) == len(numbers) > 1 and whole == list(range(whole[0], whole[-1] + 1)):
         return ""  # columns are numbered, or years
-    return " The first line looks like data. Is the header missing?"
+    return (
+        " The first line looks like data. Is the header missing? --names A,B,… --no-header names "
+        "the columns"
+    )

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from tallybayes._kernels import last_record_end
 from tallybayes.errors import SourceError
+from tallybayes.sources.text_files.blanks import tabbed
 from tallybayes.sources.text_files.delimited import Dialect, wrong_encoding
 
 __all__ = ["Block", "blocks"]
@@ -53,19 +54,23 @@ def blocks(name: str, read: Callable[[int], bytes], dialect: Dialect, size: int)
     SourceError
         If a record is longer than 64 MB, or the bytes are not of the dialect's encoding.
     """
-    delimiter = dialect.delimiter.encode()
-    rest, line, header = b"", 1, True
+    delimiter = dialect.in_file.encode()
+    rest, line, begins = b"", 1, True
+
+    def block(data: bytes) -> Block:
+        return Block(tabbed(data) if dialect.blanks else data, line, begins and dialect.titled)
+
     for data in _utf8(name, read, dialect.encoding, size):
         data = rest + data
-        skipped = _before_header(data) if header else 0
+        skipped = _before_header(data, dialect.skip) if begins else 0
         text = data[skipped:]
         end = last_record_end(text, delimiter)
         if end:
             line += _lines(data[:skipped])
             whole = text[:end]
-            yield Block(whole, line, header)
+            yield block(whole)
             line += _lines(whole)
-            rest, header = text[end:], False
+            rest, begins = text[end:], False
             continue
         rest = data
         if len(data) > LIMIT:
@@ -73,9 +78,10 @@ def blocks(name: str, read: Callable[[int], bytes], dialect: Dialect, size: int)
                 f"{name}, line {line:,}: a quoted field does not end, or a row is longer than "
                 f"{LIMIT >> 20} MB: is a quote not closed?"
             )
-    skipped = _before_header(rest) if header else 0
+    skipped = _before_header(rest, dialect.skip) if begins else 0
     if rest[skipped:]:
-        yield Block(rest[skipped:], line + _lines(rest[:skipped]), header)
+        line += _lines(rest[:skipped])
+        yield block(rest[skipped:])
 
 
 def _utf8(name: str, read: Callable[[int], bytes], encoding: str, size: int) -> Iterator[bytes]:
@@ -102,9 +108,13 @@ def _decoded(name: str, decoder: Any, data: bytes, encoding: str, final: bool = 
     return text.encode()
 
 
-def _before_header(data: bytes) -> int:
-    """How many bytes a mark of the byte order, and blank lines, take at the beginning."""
-    return len(data) - len(data.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n"))
+def _before_header(data: bytes, skip: int) -> int:
+    """How many bytes a mark of the byte order, lines that are skipped, and blank lines take at the
+    beginning."""
+    text = data.removeprefix(codecs.BOM_UTF8)
+    if skip:
+        text = b"".join(text.splitlines(keepends=True)[skip:])
+    return len(data) - len(text.lstrip(b"\r\n"))
 
 
 def _lines(data: bytes) -> int:

@@ -13,18 +13,18 @@ among strings is written as the library writes numbers, so that 3.0 and 3 are on
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tallybayes.sources.text_files.dates import iso_dates
+from tallybayes.sources.text_files.options import Spelling
+
 __all__ = [
-    "MISSING",
     "Kind",
     "Misfit",
-    "Spelling",
     "as_strings",
     "cells",
     "encoded_cells",
@@ -48,35 +48,8 @@ both."""
 
 TEXT = pa.string()
 LOOK = 64  # cells that are parsed first: Arrow takes long to fail on many
-MISSING = ("", "NA", "?", "nan", "null")
 ZONED = r":\d\d[0-9.]*(Z|[+-]\d\d(:?\d\d)?)$"  # a time of day with a zone
 TRUTH = {"true": "True", "TRUE": "True", "false": "False", "FALSE": "False"}
-
-
-@dataclass(frozen=True)
-class Spelling:
-    """How strings are to be read.
-
-    Parameters
-    ----------
-    missing : tuple of str
-        Strings that are missing values.
-    decimal : {".", ","}
-        The decimal sign; the other one has then no place in a number.
-    missing_of : dict
-        More strings that are missing values, by column.
-    """
-
-    missing: tuple[str, ...] = MISSING
-    decimal: str = "."
-    missing_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def of(self, column: str) -> Spelling:
-        """The spelling of one column."""
-        more = self.missing_of.get(column)
-        return (
-            self if more is None else replace(self, missing=(*self.missing, *more), missing_of={})
-        )
 
 
 class Misfit(Exception):
@@ -114,14 +87,13 @@ def _stripped(column: Any, spelling: Spelling) -> Any:
     return pc.if_else(pc.is_in(column, value_set=missing), pa.scalar(None, pa.string()), column)
 
 
-def _dates(strings: Any) -> Any:
+def _dates(strings: Any, spelling: Spelling) -> Any:
     """Strings as points in time; those with a zone, of which Z is one, in UTC."""
     try:
         return strings.cast(pa.timestamp("us"))
     except pa.ArrowInvalid:
-        zoned = pc.match_substring_regex(strings, ZONED)
-        if not pc.any(zoned).as_py():
-            raise
+        strings = iso_dates(strings, spelling.dates)
+    zoned = pc.match_substring_regex(strings, ZONED)
     none = pa.scalar(None, pa.string())
     there = (
         pc.if_else(zoned, strings, none).cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us"))
@@ -129,24 +101,35 @@ def _dates(strings: Any) -> Any:
     return pc.coalesce(there, pc.if_else(zoned, none, strings).cast(pa.timestamp("us")))
 
 
-def _cast(strings: Any, kind: Kind, decimal: str) -> Any:
+def _ungrouped(strings: Any, spelling: Spelling) -> Any:
+    """Numbers without signs of thousands, where these stand between groups of three digits."""
+    if spelling.thousands is None:
+        return strings
+    sign = "[ \u00a0\u202f]" if spelling.thousands == " " else re.escape(spelling.thousands)
+    shape = rf"^[+-]?[0-9]{{1,3}}({sign}[0-9]{{3}})+({re.escape(spelling.decimal)}[0-9]*)?$"
+    grouped = pc.match_substring_regex(strings, shape)
+    return pc.if_else(grouped, pc.replace_substring_regex(strings, sign, ""), strings)
+
+
+def _cast(strings: Any, kind: Kind, spelling: Spelling) -> Any:
     if kind == "date":
-        return _dates(strings)
-    if decimal == ",":
+        return _dates(strings, spelling)
+    strings = _ungrouped(strings, spelling)
+    if spelling.decimal == ",":
         strings = pc.replace_substring(pc.replace_substring(strings, ".", "no point"), ",", ".")
     return strings.cast(pa.float64())
 
 
-def _parsed(strings: Any, kind: Kind, name: str, decimal: str) -> Any:
+def _parsed(strings: Any, kind: Kind, name: str, spelling: Spelling) -> Any:
     """Strings as numbers or dates; raises Misfit with the first that is none."""
     try:
-        return _cast(strings, kind, decimal)
+        return _cast(strings, kind, spelling)
     except pa.ArrowInvalid:
         low, high = 0, len(strings)  # the first misfit is in [low, high)
         while high - low > 1:
             middle = (low + high) // 2
             try:
-                _cast(strings.slice(low, middle - low), kind, decimal)
+                _cast(strings.slice(low, middle - low), kind, spelling)
                 low = middle
             except pa.ArrowInvalid:
                 high = middle
@@ -195,8 +178,8 @@ def _split(column: Any, spelling: Spelling) -> Any:
     """Strings as numbers, as levels, or as both where some cells are finite numbers."""
     strings = _stripped(column, spelling)
     try:
-        _cast(strings.slice(0, LOOK), "number", spelling.decimal)
-        numbers = _cast(strings, "number", spelling.decimal)
+        _cast(strings.slice(0, LOOK), "number", spelling)
+        numbers = _cast(strings, "number", spelling)
         if strings.null_count == len(strings) or pc.all(pc.is_finite(numbers)).as_py():
             return numbers
     except pa.ArrowInvalid:
@@ -208,8 +191,9 @@ def _split_levels(strings: Any, spelling: Spelling) -> Any:
     """Encoded strings as numbers, as levels, or as both; each level occurs."""
     levels, sign = strings.dictionary, re.escape(spelling.decimal)
     shape = rf"^[+-]?([0-9]+({sign}[0-9]*)?|{sign}[0-9]+)([eE][+-]?[0-9]+)?$"
-    digits = pc.if_else(pc.match_substring_regex(levels, shape), levels, pa.scalar(None, TEXT))
-    values = _cast(digits, "number", spelling.decimal)
+    plain = _ungrouped(levels, spelling)
+    digits = pc.if_else(pc.match_substring_regex(plain, shape), plain, pa.scalar(None, TEXT))
+    values = _cast(digits, "number", spelling)
     values = pc.if_else(pc.is_finite(values), values, pa.scalar(None, NUMBER))
     if values.null_count == len(values):
         return _spelt(strings, spelling)
@@ -242,7 +226,7 @@ def kind_of(column: Any, spelling: Spelling) -> Kind | None:
         wanted: Kind
         for wanted in ("number", "date"):
             try:
-                _cast(strings, wanted, spelling.decimal)
+                _cast(strings, wanted, spelling)
             except pa.ArrowInvalid:
                 continue
             return "number or text" if wanted == "number" else wanted
@@ -282,7 +266,7 @@ def cells(column: Any, kind: Kind | None, name: str, spelling: Spelling) -> Any:
         return column.cast(pa.timestamp("us"), safe=False)
     if mixed:
         return _split(column, spelling)
-    return _parsed(_stripped(column, spelling), kind, name, spelling.decimal)
+    return _parsed(_stripped(column, spelling), kind, name, spelling)
 
 
 def encoded_cells(column: Any, kind: Kind, spelling: Spelling) -> Any:
@@ -311,7 +295,9 @@ def parsed_as(column: Any, kind: Kind, spelling: Spelling) -> Any:
         if kind == "date":
             strings.cast(pa.timestamp("us"))
             return pa.timestamp("us")
-        return NUMBER if is_plain(_cast(strings, "number", spelling.decimal)) else LEVELS
+        if not _ungrouped(strings, spelling).equals(strings):
+            return LEVELS  # which the parser does not take for numbers
+        return NUMBER if is_plain(_cast(strings, "number", spelling)) else LEVELS
     except pa.ArrowInvalid:
         return TEXT if kind == "date" else LEVELS
 

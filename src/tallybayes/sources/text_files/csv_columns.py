@@ -15,7 +15,6 @@ from tallybayes.sources.text_files.blocks import Block
 from tallybayes.sources.text_files.cells import (
     Kind,
     Misfit,
-    Spelling,
     cells,
     encoded_cells,
     is_plain,
@@ -28,6 +27,7 @@ from tallybayes.sources.text_files.delimited import (
     first_uneven,
     line_of_record,
 )
+from tallybayes.sources.text_files.options import Spelling
 
 __all__ = ["CsvColumns"]
 

@@ -13,9 +13,10 @@ from tallybayes.sources.arrow_types import columns_of
 from tallybayes.sources.contract import Part, ReadAgain, SourceColumn
 from tallybayes.sources.opening.stream import Stream, read_once
 from tallybayes.sources.text_files.blocks import Block, blocks
-from tallybayes.sources.text_files.cells import MISSING, Kind, Misfit, Spelling
+from tallybayes.sources.text_files.cells import Kind, Misfit
 from tallybayes.sources.text_files.csv_columns import CsvColumns
 from tallybayes.sources.text_files.delimited import dialect_of, line_of_row
+from tallybayes.sources.text_files.options import Layout, Spelling
 from tallybayes.sources.text_files.text_file import TextFile
 from tallybayes.tables import Table, arrow
 
@@ -40,15 +41,8 @@ class CsvFile(TextFile):
         "-" is standard input, which can be read once, as pipes can.
     stream : Stream, optional
         The file, where it has been opened already.
-    delimiter : str, optional
-        Found by a look at the first lines by default.
-    encoding : str
-    missing : tuple of str
-        Strings that are missing values.
-    missing_of : dict
-        More of them, by column.
-    decimal : {".", ","}
-        The decimal sign of numbers.
+    layout : Layout
+    spelling : Spelling
     block : int
         Bytes of a part, but for the first.
     mixed : collection of str
@@ -69,11 +63,8 @@ class CsvFile(TextFile):
         path: str,
         stream: Stream | None = None,
         *,
-        delimiter: str | None = None,
-        encoding: str = "utf-8",
-        missing: tuple[str, ...] = MISSING,
-        missing_of: dict[str, tuple[str, ...]] | None = None,
-        decimal: str = ".",
+        layout: Layout = Layout(),  # noqa: B008  # frozen
+        spelling: Spelling = Spelling(),  # noqa: B008  # frozen
         block: int = BLOCK,
         mixed: Collection[str] = (),
         left_out: Collection[str] = (),
@@ -81,11 +72,11 @@ class CsvFile(TextFile):
         self.name = "standard input" if path == "-" else path
         self._path, self.once = path, read_once(path)
         self.block = block
-        self._spelling = Spelling(missing, decimal, missing_of or {})
+        self.spelling = spelling
         self._mixed, self._left_out = set(mixed), frozenset(left_out)
         stream = stream or Stream(path)
         try:
-            self._dialect = dialect_of(self.name, stream.head, delimiter, encoding)
+            self._dialect = dialect_of(self.name, stream.head, layout)
         except BaseException:
             stream.close()
             raise
@@ -134,7 +125,7 @@ class CsvFile(TextFile):
         ]
         kinds: dict[str, Kind] = dict.fromkeys(self._mixed, "number or text")
         kinds |= dict.fromkeys(as_written, "text")
-        return CsvColumns(self.name, self._dialect, self._spelling, wanted, kinds)
+        return CsvColumns(self.name, self._dialect, self.spelling, wanted, kinds)
 
     def _place(self, row: int) -> str:
         """A row (from 0) as people find it: its line, where the file can be read again."""
@@ -155,7 +146,7 @@ class CsvFile(TextFile):
     def _blocks_of(self, stream: Stream) -> Iterator[_Found]:
         with closing(stream):
             each = blocks(self.name, stream.read, self._dialect, self.block)
-            reader = CsvColumns(self.name, self._dialect, self._spelling, [], {})
+            reader = CsvColumns(self.name, self._dialect, self.spelling, [], {})
             first = next(each, None)
             while first is None or not reader.n_rows(first):  # the header alone
                 more = next(each, None)

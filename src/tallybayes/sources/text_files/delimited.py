@@ -14,6 +14,8 @@ from tallybayes.errors import SourceError
 from tallybayes.sources.opening.foreign import header_hint
 from tallybayes.sources.opening.sniffing import delimiter_of, need_text
 from tallybayes.sources.opening.stream import Stream, read_once
+from tallybayes.sources.text_files.blanks import tabbed
+from tallybayes.sources.text_files.options import BLANKS, Layout
 
 __all__ = [
     "Dialect",
@@ -31,26 +33,62 @@ UNEVEN = "correct it, or name the delimiter (--delimiter on the command line)"
 
 
 class Dialect(NamedTuple):
-    """What was found at the beginning of a file."""
+    """What was found at the beginning of a file.
+
+    Parameters
+    ----------
+    delimiter : str
+        Of blocks: a tab where the file has blanks.
+    encoding : str
+    header : list of str
+        A name for each column; those of columns without a name begin with NUL.
+    named : list of str
+        The names.
+    titled : bool
+        Whether the first record is a header.
+    skip : int
+        How many lines come before it.
+    blanks : bool
+        Whether fields are parted by runs of blanks.
+    """
 
     delimiter: str
     encoding: str
     header: list[str]
     named: list[str]
+    titled: bool = True
+    skip: int = 0
+    blanks: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The delimiter, for messages."""
+        return BLANKS if self.blanks else repr(self.delimiter)
+
+    @property
+    def in_file(self) -> str:
+        """The delimiter by which a record of the file is told from the next."""
+        return " " if self.blanks else self.delimiter
 
 
-def dialect_of(path: str, head: bytes, delimiter: str | None, encoding: str) -> Dialect:
-    """Delimiter and header line."""
+def dialect_of(path: str, head: bytes, layout: Layout = Layout()) -> Dialect:  # noqa: B008  # frozen
+    """Delimiter and header of a file that begins so."""
+    encoding = layout.encoding
     if encoding.lower() in ("utf-8", "utf8"):
         need_text(path, head)
     # a character that the look cuts in two is left out; any other fault is found in place
     text = codecs.getincrementaldecoder(encoding)("replace").decode(head).removeprefix("\ufeff")
-    text = text.lstrip("\r\n")
     if "\0" in text:
         raise SourceError(f"{path} is a binary file, or not {encoding} text")
-    delimiter = delimiter or delimiter_of(text)
+    text = "".join(text.splitlines(keepends=True)[layout.skip :]).lstrip("\r\n")
+    if not text:
+        raise SourceError(f"{path} has nothing below the {layout.skip} lines that are skipped")
+    blanks = layout.delimiter == BLANKS
+    if blanks:
+        text = tabbed(text.encode()).decode()
+    delimiter = "\t" if blanks else layout.delimiter or delimiter_of(text)
     try:
-        header = next(csv.reader(io.StringIO(text), delimiter=delimiter), [])
+        first = next(csv.reader(io.StringIO(text), delimiter=delimiter), [])
     except csv.Error as error:
         if "\r" in text and "\n" not in text:
             raise SourceError(
@@ -58,7 +96,9 @@ def dialect_of(path: str, head: bytes, delimiter: str | None, encoding: str) -> 
                 f"tr '\\r' '\\n' < {path}"
             ) from None
         raise SourceError(f"{path} does not begin with a header line of CSV ({error})") from None
-    named = [name.strip() for name in header if name.strip()]
+    found = Dialect(delimiter, encoding, [], [], layout.header, layout.skip, blanks)
+    header = _header(path, first, layout, found)
+    named = [name for name in header if name]
     for name in named:
         if named.count(name) > 1:
             hint = header_hint(named)
@@ -66,8 +106,23 @@ def dialect_of(path: str, head: bytes, delimiter: str | None, encoding: str) -> 
                 f"{path}: two columns are named {name!r}: rename or remove one{hint and '.'}{hint}"
             )
     # a column without a name, as pandas writes its index, is not read
-    header = [name.strip() or f"\0{i}" for i, name in enumerate(header)]
-    return Dialect(delimiter, encoding, header, named)
+    header = [name or f"\0{i}" for i, name in enumerate(header)]
+    return found._replace(header=header, named=named)
+
+
+def _header(path: str, first: list[str], layout: Layout, found: Dialect) -> list[str]:
+    """The names of the columns: those that are given, those of the first record, or numbers."""
+    if layout.names is None:
+        if not layout.header:
+            return [f"column{i}" for i in range(1, len(first) + 1)]
+        return [name.strip() for name in first]
+    if len(layout.names) != len(first):
+        what = "header" if layout.header else "first row"
+        raise SourceError(
+            f"{path}: {len(layout.names)} names are given, and the {what} has {len(first)} "
+            f"field(s) (delimiter {found.shown}): name each column, in order"
+        )
+    return list(layout.names)
 
 
 def explained(
@@ -93,11 +148,12 @@ def explained(
     found = re.search(r"Expected (\d+) columns, got (\d+)", message)
     if found:
         at = re.search(r"Row #(\d+)", message)
-        row = f"row {at[1]} (the header is row 1)" if at else "a row"
+        row = f"row {at[1]} (the first line is row 1)" if at else "a row"
         where, advice = uneven() or (row, UNEVEN)
+        first = "header" if dialect.titled else "first row"
         return SourceError(
-            f"{name}, {where} has {found[2]} field(s), but the header has {found[1]} "
-            f"(delimiter {dialect.delimiter!r}): {advice}"
+            f"{name}, {where} has {found[2]} field(s), but the {first} has {found[1]} "
+            f"(delimiter {dialect.shown}): {advice}"
         )
     if "straddl" in message or "quote" in message.lower():
         return SourceError(f"{name}: a quoted field does not end, or a row is too long ({message})")
@@ -145,7 +201,10 @@ def line_of_row(path: str, dialect: Dialect, row: int) -> int | None:
     if read_once(path):
         return None
     with _text(path, dialect) as text:  # the header is a record, too
-        return line_of_record(text, dialect, row + 1)
+        for _ in range(dialect.skip):
+            next(text, None)
+        in_file = dialect._replace(delimiter=dialect.in_file)
+        return line_of_record(text, in_file, row + int(dialect.titled), 1 + dialect.skip)
 
 
 def line_of_record(

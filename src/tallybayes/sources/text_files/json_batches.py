@@ -14,14 +14,13 @@ from tallybayes.sources.opening.stream import Stream, read_once
 from tallybayes.sources.text_files import jsonlines
 from tallybayes.sources.text_files.batch import Batch
 from tallybayes.sources.text_files.cells import (
-    MISSING,
     Kind,
     Misfit,
-    Spelling,
     cells,
     first_infinite,
     settled,
 )
+from tallybayes.sources.text_files.options import Spelling
 
 __all__ = ["JsonBatches"]
 
@@ -35,10 +34,7 @@ class JsonBatches:
     ----------
     path : str
         "-" is standard input, which can be read once, as pipes can.
-    missing : tuple of str
-        Strings that are missing values.
-    missing_of : dict
-        More strings that are missing values, by column.
+    spelling : Spelling
     block : int
         Bytes of a batch.
     stream : Stream, optional
@@ -49,8 +45,7 @@ class JsonBatches:
         self,
         path: str,
         *,
-        missing: tuple[str, ...] = MISSING,
-        missing_of: dict[str, tuple[str, ...]] | None = None,
+        spelling: Spelling = Spelling(),  # noqa: B008  # frozen
         block: int = BLOCK,
         stream: Stream | None = None,
     ) -> None:
@@ -59,7 +54,7 @@ class JsonBatches:
         self.once = read_once(path)
         self.columns: list[str] = []
         """The names of all columns of the batch read last."""
-        self.spelling = Spelling(missing, missing_of=missing_of or {})
+        self.spelling = spelling
         self._stream: Stream | None = Stream(path) if stream is None else stream
         try:
             head = self._stream.head

@@ -12,6 +12,7 @@ from tallybayes.sources.contract import Part, ReadAgain, SourceColumn
 from tallybayes.sources.opening.stream import Stream
 from tallybayes.sources.text_files.cells import Kind, Misfit
 from tallybayes.sources.text_files.json_batches import JsonBatches
+from tallybayes.sources.text_files.options import Spelling
 from tallybayes.sources.text_files.text_file import TextFile
 from tallybayes.tables import arrow
 
@@ -30,8 +31,7 @@ class JsonLines(TextFile):
         Columns whose cells are numbers or strings by themselves, and never dates.
     left_out : collection of str
         Columns that are not read, and may hold what cannot be.
-    delimiter, decimal, encoding
-        Of CSV, which JSON lines have no use for.
+    spelling : Spelling
     **options
         Of :class:`~tallybayes.sources.text_files.json_batches.JsonBatches`.
     """
@@ -45,12 +45,11 @@ class JsonLines(TextFile):
         *,
         mixed: Collection[str] = (),
         left_out: Collection[str] = (),
-        delimiter: str | None = None,
-        decimal: str = ".",
-        encoding: str = "utf-8",
+        spelling: Spelling = Spelling(),  # noqa: B008  # frozen
         **options: Any,
     ) -> None:
         self._open: Callable[..., JsonBatches] = partial(JsonBatches, path, **options)
+        self.spelling = spelling
         file = self._open(stream=stream)
         self.name, self.once = file.name, file.once
         self._first_keys = file.first_keys
@@ -74,6 +73,7 @@ class JsonLines(TextFile):
         if self.once:
             raise self._gone()
         file = self._open()
+        file.spelling = self.spelling
         kinds: dict[str, Kind | None] = dict.fromkeys(self._mixed, "number or text")
         batches = file.read(kinds, lambda name: name not in self._left_out)
         found = columns_of(next(batches).table.schema)
@@ -93,6 +93,7 @@ class JsonLines(TextFile):
                 raise self._gone()
             self.columns()
         file, self._kept = self._kept or self._open(), None
+        file.spelling = self.spelling
         kinds: dict[str, Kind | None] = dict.fromkeys(as_written, "text")
         kinds |= dict.fromkeys(self._mixed - set(as_written), "number or text")
         asked = None if names is None else frozenset(names)

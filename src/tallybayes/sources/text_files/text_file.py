@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 
 from tallybayes.sources.contract import Part, SourceColumn
+from tallybayes.sources.text_files.options import Spelling
 
 __all__ = ["TextFile"]
 
@@ -15,6 +16,9 @@ class TextFile(ABC):
 
     name: str
     once: bool
+
+    spelling: Spelling
+    """How the next reading takes strings."""
 
     keyed: bool
     """Whether rows may lack a column, as those of JSON lines."""

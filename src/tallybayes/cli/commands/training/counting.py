@@ -95,10 +95,7 @@ class Counting:
 
     def model_file(self, model: TableClassifier) -> ModelFile:
         """The model with what its file holds besides."""
-        spelling = self.rows.spelling
-        file = ModelFile(
-            model, self.target, {}, spelling.missing, spelling.decimal, spelling.missing_of
-        )
+        file = ModelFile(model, self.target, {}, self.rows.spelling)
         declared = self._declared_kinds()
         for name in file.names:
             file.kinds[name] = declared.get(name)

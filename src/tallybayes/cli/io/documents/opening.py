@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from tallybayes.cli.terminal import interrupts
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.sources.opening.sniffing import FORMATS, Format
+from tallybayes.sources.text_files.options import MISSING, Layout, Spelling
 
 if TYPE_CHECKING:
     from tallybayes.cli.io.documents.source import DocumentSource
 
-__all__ = ["Wanted", "kind_of_input", "open_documents", "open_rows"]
+__all__ = ["Wanted", "kind_of_input", "open_documents", "open_rows", "spelling_of_documents"]
 
 Kind = Literal["folder", "mailbox", "rows", "file"]
 
@@ -29,10 +30,10 @@ class Wanted:
 
     Parameters
     ----------
-    encoding : str
+    layout : Layout
+        Of CSV; its encoding is that of all documents.
     format : str or None
         As --format says.
-    delimiter : str or None
     column : str or None
         Of rows, with the documents.
     target : str or None
@@ -49,9 +50,8 @@ class Wanted:
         The columns that rows may have beside documents and labels; any by default.
     """
 
-    encoding: str = "utf-8"
+    layout: Layout = Layout()  # noqa: RUF009  # frozen
     format: str | None = None
-    delimiter: str | None = None
     column: str | None = None
     target: str | None = None
     from_rows: bool = False
@@ -101,7 +101,7 @@ def open_documents(paths: list[str], wanted: Wanted) -> DocumentSource:
             "command on each",
             USAGE,
         )
-    given = (wanted.encoding, wanted.label, wanted.skip_unlabelled)
+    given = (wanted.layout.encoding, wanted.label, wanted.skip_unlabelled)
     if kind == "folder":
         from tallybayes.cli.io.documents.folder import Folder
 
@@ -126,17 +126,14 @@ def open_rows(paths: list[str], wanted: Wanted) -> DocumentSource:
     source = source_of_paths(
         paths,
         cast("Format | None", wanted.format),
-        delimiter=wanted.delimiter,
-        encoding=wanted.encoding,
+        layout=wanted.layout,
+        spelling=spelling_of_documents(wanted.target),
         block=wanted.block or BLOCK,
-        **spelling_of_documents(wanted.target),
     )
     rest = (wanted.target, wanted.label, wanted.skip_unlabelled, wanted.alone)
     return DocumentRows(source, wanted.column, *rest)
 
 
-def spelling_of_documents(target: str | None) -> dict[str, Any]:
+def spelling_of_documents(target: str | None) -> Spelling:
     """How rows of documents are read: only an empty cell is a missing document."""
-    from tallybayes.sources.text_files.cells import MISSING
-
-    return {"missing": ("",), "missing_of": {} if target is None else {target: MISSING}}
+    return Spelling(missing=("",), missing_of={} if target is None else {target: MISSING})

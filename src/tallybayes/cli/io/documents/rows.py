@@ -13,7 +13,7 @@ from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
 from tallybayes.sources.contract import Source
 from tallybayes.sources.files import header_of
-from tallybayes.sources.text_files.cells import Spelling
+from tallybayes.sources.text_files.options import Spelling
 from tallybayes.sources.text_files.text_file import TextFile
 from tallybayes.tables import Strings, Table
 from tallybayes.tables.columns import values_of

@@ -1,0 +1,180 @@
+"""The options that say how data is read, as the command line shows them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "Block",
+    "Dates",
+    "Decimal",
+    "Delimiter",
+    "Encoding",
+    "FormatName",
+    "HeaderLine",
+    "Label",
+    "Names",
+    "NoUsualNulls",
+    "NullStrings",
+    "Skip",
+    "SkipUnlabelled",
+    "Sql",
+    "TableName",
+    "TextColumn",
+    "Thousands",
+]
+
+PANEL = "Reading data"
+TEXT = "Reading text"
+
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHAR",
+        rich_help_panel=PANEL,
+        help="The delimiter of CSV, tab, or blanks for runs of spaces and tabs; by default found "
+        "among , ; tab and |.",
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHAR",
+        rich_help_panel=PANEL,
+        help="The decimal sign of numbers in CSV, . or , (default: that of the model, else a "
+        "point).",
+    ),
+]
+Thousands = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHAR",
+        rich_help_panel=PANEL,
+        help="The sign between groups of three digits, as in 1.000,00: . , ' or space (default: "
+        "that of the model, else none).",
+    ),
+]
+Dates = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ORDER",
+        rich_help_panel=PANEL,
+        help="dmy or mdy: the order of dates such as 31.12.2020 or 12/31/2020, which are strings "
+        "by default. 2020-12-31 and Dec 31 2020 are dates in any case.",
+    ),
+]
+HeaderLine = Annotated[
+    bool,
+    typer.Option(
+        "--header/--no-header",
+        rich_help_panel=PANEL,
+        show_default=False,
+        help="Whether the first line of CSV has the names of the columns (default: it has). "
+        "Without one they are column1, column2, …, or those of --names.",
+    ),
+]
+Names = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,…",
+        rich_help_panel=PANEL,
+        help="The names of all columns of CSV, in place of those of the header.",
+    ),
+]
+Skip = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=0,
+        rich_help_panel=PANEL,
+        show_default=False,
+        help="How many lines of CSV come before the header, or before the first row.",
+    ),
+]
+FormatName = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        rich_help_panel=PANEL,
+        help="csv, jsonl, parquet or arrow, and for text mbox or text (a file is a document); by "
+        "default found from the content.",
+    ),
+]
+NullStrings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--null",
+        metavar="TEXT",
+        rich_help_panel=PANEL,
+        help="A string that means missing, besides empty cells, NA, ?, nan and null; NAME=TEXT in "
+        "one column only. May be repeated.",
+        show_default=False,
+    ),
+]
+NoUsualNulls = Annotated[
+    bool,
+    typer.Option(
+        "--only-null",
+        metavar="",
+        rich_help_panel=PANEL,
+        help="Only empty cells and the strings of --null mean missing: NA, ?, nan and null do not.",
+    ),
+]
+SkipUnlabelled = Annotated[
+    bool,
+    typer.Option(
+        "--skip-unlabelled",
+        metavar="",
+        rich_help_panel=PANEL,
+        help="Leave out rows without a label, and count them; by default they are an error.",
+    ),
+]
+Encoding = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        rich_help_panel=PANEL,
+        help="The encoding of CSV and of documents, such as latin-1 or gb18030.",
+    ),
+]
+TextColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--text",
+        metavar="COL",
+        rich_help_panel=TEXT,
+        help="The column of documents, if its name differs from that in the model.",
+    ),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        metavar="LABEL",
+        rich_help_panel=TEXT,
+        help="Every document of DATA has this label.",
+    ),
+]
+Sql = Annotated[
+    str | None,
+    typer.Option(
+        "--sql",
+        metavar="SELECT",
+        rich_help_panel=PANEL,
+        help="The query whose rows are read, where DATA is a database: a DuckDB file, or "
+        "postgresql://user@host/database.",
+    ),
+]
+TableName = Annotated[
+    str | None,
+    typer.Option(
+        "--table",
+        metavar="NAME",
+        rich_help_panel=PANEL,
+        help="The table or view that is read, where DATA is a database.",
+    ),
+]
+Block = Annotated[int | None, typer.Option("--block", min=64, hidden=True, help="Bytes at a time.")]

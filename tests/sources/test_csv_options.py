@@ -1,0 +1,221 @@
+"""CSV of any layout and spelling: headers, skipped lines, blanks, signs in numbers, dates."""
+
+from __future__ import annotations
+
+import io
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tallybayes
+from tallybayes import NaiveBayes
+from tallybayes.errors import SourceError
+from tallybayes.sources.contract import restarted
+from tallybayes.sources.files import source_of_paths
+from tallybayes.sources.text_files.blanks import tabbed
+from tallybayes.sources.text_files.options import Layout
+from tallybayes.tables.columns import values_of
+
+
+def read(source, names=None):
+    """The values of each column."""
+
+    def once():
+        tables = [part.read() for part in source.parts(names)]
+        return {
+            name: [value for table in tables for value in values_of(table.columns[name])]
+            for name in tables[0].columns
+        }
+
+    return restarted(once)
+
+
+def written(tmp_path, text, name="t.csv"):
+    path = tmp_path / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+# ---- laws --------------------------------------------------------------------------------------
+FIELDS = st.lists(
+    st.lists(
+        st.sampled_from(["a", "1", "-2.5", '"a b"', '"a\nb"', "x\\y"]), min_size=2, max_size=2
+    ),
+    min_size=1,
+    max_size=6,
+)
+RUNS = st.sampled_from([" ", "  ", "\t", " \t ", "     "])
+
+
+@given(rows=FIELDS, data=st.data(), end=st.sampled_from(["\n", "\r\n"]))
+def test_any_run_of_blanks_is_a_tab(rows, data, end):
+    edge = st.sampled_from(["", " ", "\t "])
+    text = "".join(
+        data.draw(edge) + row[0] + data.draw(RUNS) + row[1] + data.draw(edge) + end for row in rows
+    )
+    assert tabbed(text.encode()).decode() == "".join(f"{a}\t{b}{end}" for a, b in rows)
+
+
+@given(
+    block=st.integers(8, 200),
+    skip=st.integers(0, 3),
+    header=st.booleans(),
+    delimiter=st.sampled_from([",", "\t", "blanks"]),
+)
+def test_the_layout_and_the_size_of_blocks_do_not_matter(
+    tmp_path_factory, block, skip, header, delimiter
+):
+    rows = [[f"s{i}", str(i / 4), "x" * (i % 5 + 1)] for i in range(30)]
+    between = "   " if delimiter == "blanks" else delimiter
+    lines = ['# a "comment, without an end'] * skip
+    lines += [between.join(("name", "size", "note"))] * header + [between.join(r) for r in rows]
+    path = tmp_path_factory.mktemp("laid") / "t.csv"
+    path.write_text("\n".join(lines) + "\n")
+    layout = Layout(delimiter=delimiter, skip=skip, header=header, names=("name", "size", "note"))
+    source = source_of_paths([str(path)], "csv", layout=layout, block=block)
+    found = read(source)
+    assert found == {
+        "name": [row[0] for row in rows],
+        "size": [float(row[1]) for row in rows],
+        "note": [row[2] for row in rows],
+    }
+    last = list(source.parts())[-1]
+    assert last.place(29) == f"line {skip + header + 30:,}"
+
+
+# ---- known answers -----------------------------------------------------------------------------
+def test_columns_without_a_header_are_numbered(tmp_path):
+    path = written(tmp_path, "1,a\n2,b\n")
+    assert read(tallybayes.csv(path, header=False)) == {"column1": [1, 2], "column2": ["a", "b"]}
+    named = tallybayes.csv(path, header=False, names=["x", "y"])
+    assert read(named) == {"x": [1, 2], "y": ["a", "b"]}
+    assert read(tallybayes.csv(path, names=["x", "y"])) == {"x": [2], "y": ["b"]}
+
+
+def test_columns_below_each_other_are_read_by_their_blanks(tmp_path):
+    text = '  name      size\n  "A  B"     1.5\n  Cé\t\t-2 \n\n  "D\nD"  3\n'
+    path = written(tmp_path, text)
+    assert read(tallybayes.csv(path, delimiter="blanks")) == {
+        "name": ["A  B", "Cé", "D\nD"],
+        "size": [1.5, -2.0, 3.0],
+    }
+
+
+@pytest.mark.parametrize(
+    ("decimal", "thousands", "cells"),
+    [
+        (",", ".", ["1.000,50", "-1.234.567", "12", "1,25"]),
+        (".", ",", ["1,000.50", "-1,234,567", "12", "1.25"]),
+        (".", "'", ["1'000.50", "-1'234'567", "12", "1.25"]),
+        (",", "space", ["1 000,50", "-1\u00a0234\u202f567", "12", "1,25"]),
+    ],
+)
+def test_numbers_with_signs_of_thousands(tmp_path, decimal, thousands, cells):
+    path = written(tmp_path, "n;y\n" + "".join(f"{cell};a\n" for cell in cells))
+    source = tallybayes.csv(path, decimal=decimal, thousands=thousands, delimiter=";")
+    assert read(source)["n"] == [1000.5, -1234567.0, 12.0, 1.25]
+
+
+def test_signs_in_other_places_are_no_signs_of_thousands(tmp_path):
+    cells = ["1.00", "1.0000,5", ".100", "1..000", "1.000.00"]
+    path = written(tmp_path, "n;y\n" + "".join(f"{cell};a\n" for cell in cells) + "7;a\n")
+    source = tallybayes.csv(path, decimal=",", thousands=".", delimiter=";")
+    assert read(source)["n"] == [*cells, 7]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["Jan 01 2020", "December 31, 2021"],
+        ["1 January 2020", "31 Dec. 2021"],
+        ["01-Jan-2020", "31-DEC-2021"],
+        ["Wed, 01 Jan 2020", "Fri, 31 Dec 2021"],
+        ["2020-01-01", "31. December 2021"],
+    ],
+)
+def test_dates_in_words_are_dates(tmp_path, cells):
+    path = written(tmp_path, "d;y\n" + "".join(f"{cell};a\n" for cell in [*cells, "NA"]))
+    found = read(tallybayes.csv(path))["d"]
+    assert found == ["2020-01-01", "2021-12-31", None]
+
+
+def test_dates_in_digits_need_their_order(tmp_path):
+    path = written(tmp_path, "d,e,y\n31.12.2021,12/31/2021,a\n01.02.2020 10:30,2/1/2020,b\n")
+    assert read(tallybayes.csv(path))["d"] == ["31.12.2021", "01.02.2020 10:30"]
+    day = read(tallybayes.csv(path, dates="dmy"))
+    month = read(tallybayes.csv(path, dates="mdy"))
+    assert day["d"] == ["2021-12-31", "2020-02-01T10:30:00"]
+    assert day["e"] == ["12/31/2021", "2/1/2020"]
+    assert month["e"] == ["2021-12-31", "2020-02-01"]
+    assert month["d"] == ["31.12.2021", "01.02.2020 10:30"]
+
+
+def test_what_is_no_date_is_a_string(tmp_path):
+    cells = ["Jan 01 2020", "Foo 01 2020", "31 June 2020", "May 2020"]
+    path = written(tmp_path, "d,y\n" + "".join(f"{cell},a\n" for cell in cells))
+    assert read(tallybayes.csv(path))["d"] == cells
+
+
+def test_the_model_is_that_of_the_rows_as_a_frame(tmp_path):
+    frame = pd.DataFrame({"n": [1000.5, 2.0, 3.0, 4000.0], "y": ["a", "b", "b", "a"]})
+    text = "#\nn;y\n1.000,50;a\n2;b\n3;b\n4.000;a\n"
+    source = tallybayes.csv(written(tmp_path, text), skip=1, decimal=",", thousands=".")
+    assert NaiveBayes().fit(source, "y") == NaiveBayes().fit(frame, "y")
+
+
+# ---- bad input ---------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"delimiter": ";;"}, "delimiter ';;' is not one ASCII character, nor tab, nor blanks"),
+        ({"encoding": "utf-99"}, "encoding 'utf-99' is not known"),
+        ({"skip": -1}, "skip -1 is not a number of lines"),
+        ({"names": ["a", "a"]}, "names has 'a' twice"),
+        ({"names": ["a", " "]}, "names has ' '"),
+        ({"decimal": "x"}, "decimal 'x' is neither . nor ,"),
+        ({"thousands": "x"}, "thousands 'x' is not one of"),
+        ({"thousands": "."}, "thousands '.' is the decimal sign"),
+        ({"dates": "ydm"}, "dates 'ydm' is not one of ymd, dmy, mdy"),
+        ({"decimal": ",", "delimiter": ","}, "cannot be distinguished"),
+    ],
+)
+def test_options_that_cannot_be(options, message):
+    with pytest.raises(ValueError, match=message):
+        tallybayes.csv("t.csv", **options)
+
+
+def test_names_and_fields_are_as_many(tmp_path):
+    path = written(tmp_path, "1,a\n2,b\n")
+    with pytest.raises(SourceError, match=r"3 names are given, and the first row has 2 field"):
+        tallybayes.csv(path, header=False, names=["x", "y", "z"])
+    with pytest.raises(SourceError, match=r"1 names are given, and the header has 2 field"):
+        tallybayes.csv(path, names=["x"])
+    with pytest.raises(SourceError, match="nothing below the 9 lines"):
+        tallybayes.csv(path, skip=9)
+    uneven = written(tmp_path, "#\n1 a\n2 b c\n", "u.txt")
+    source = tallybayes.csv(uneven, skip=1, header=False, delimiter="blanks")
+    with pytest.raises(SourceError, match=r"line 3 has 3 field.*the first row has 2.*blanks"):
+        read(source)
+
+
+def test_a_layout_is_refused_where_it_has_no_effect(tmp_path):
+    path = written(tmp_path, '{"a": 1, "y": "b"}\n', "t.jsonl")
+    for layout in (Layout(delimiter=";"), Layout(encoding="latin-1"), Layout(skip=1)):
+        with pytest.raises(
+            SourceError, match=r"t\.jsonl is JSON lines, for which .* that is for CSV"
+        ):
+            source_of_paths([str(path)], layout=layout)
+
+
+def test_blanks_are_pointed_out(tmp_path):
+    path = written(tmp_path, "a   y\n1   b\n2   c\n")
+    with pytest.raises(ValueError, match="Are its columns parted by blanks"):
+        NaiveBayes().fit(path, "y")
+
+
+def test_a_blank_text_stays_what_it_is():
+    assert tabbed(b"") == b""
+    assert tabbed(b" \n\t\n") == b"\n\n"
+    assert io.BytesIO(tabbed(b"5'10\" tall  x\n")).read() == b"5'10\"\ttall\tx\n"
