@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import gzip
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 
@@ -247,3 +249,46 @@ def test_an_error_in_a_row_of_text_names_its_line(tmp_path):
     (tmp_path / "t.csv").write_text(f"x,y\n{rows}\n-4,a\n")
     with pytest.raises(ValueError, match=r"t\.csv, line 53: .*row 50.*-4"):
         NaiveBayes(columns={"x": Poisson()}).fit(tmp_path / "t.csv", "y")
+
+
+# ---- files of a pattern that differ --------------------------------------------------------------
+NUMBERS = {"x": [1.0, 2.0, 3.0], "y": ["a", "b", "b"]}
+DIFFERENT = {
+    "cut off": (None, r"2\.parquet is a damaged or incomplete Parquet file"),
+    "nested": (
+        {"x": [[1.0]] * 3},
+        r"2\.parquet: column 'x' holds list<.*, and in .*1\.parquet double",
+    ),
+    "dates": (
+        {"x": [datetime.date(2020, 1, 1)] * 3},
+        r"2\.parquet, after the rows of .*1\.parquet: column 'x' holds dates",
+    ),
+    "labels": ({"y": [1, 2, 2]}, r"2\.parquet, after the rows of .*1\.parquet: the label 'y'"),
+    "NULL label": ({"y": ["a", None, "b"]}, r"2\.parquet: 1 rows .* no label in .* 'y'"),
+    "infinite": ({"x": [1.0, math.inf, 2.0]}, r"2\.parquet: .*row 1, column 'x' holds inf"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), DIFFERENT.values(), ids=DIFFERENT)
+def test_a_file_that_differs_is_named_and_the_model_stays(tmp_path, change, message):
+    for name in ("1", "2", "3"):
+        pq.write_table(pa.table(NUMBERS), tmp_path / f"{name}.parquet")
+    model = NaiveBayes().fit(tmp_path / "*.parquet", "y")
+    before, second = model.tally_.copy(), tmp_path / "2.parquet"
+    if change is None:
+        second.write_bytes(second.read_bytes()[:-9])
+    else:
+        pq.write_table(pa.table(NUMBERS | change), second)
+    for learn in (model.partial_fit, NaiveBayes().fit):
+        with pytest.raises(ValueError, match=message):
+            learn(tmp_path / "*.parquet", "y")
+    assert model.tally_ == before
+
+
+def test_a_file_that_may_not_be_read_is_named(folder, monkeypatch):
+    def refused(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pyarrow.parquet.ParquetFile", refused)
+    with pytest.raises(SourceError, match=r"t\.parquet: no permission to read it"):
+        NaiveBayes().fit(folder / "t.parquet", "y")

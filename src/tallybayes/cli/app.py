@@ -90,7 +90,7 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 app = typer.Typer(
     cls=OneLine,
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
     help=(

@@ -122,6 +122,7 @@ def csv(
         One ASCII character, "tab", or "blanks" for any run of spaces and tabs. By default it is
         found among , ; tab and |.
     encoding : str, default="utf-8"
+        Of the text, such as "latin-1".
     header : bool, default=True
         Whether the first line has the names of the columns.
     names : sequence of str, optional
@@ -159,16 +160,18 @@ def csv(
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> import tallybayes
-    >>> _ = Path("sales.txt").write_text("3 shops\\nyes  1.200,50\\nno      80,00\\n")
+    >>> import tempfile, tallybayes
+    >>> sales = tempfile.NamedTemporaryFile("w", suffix=".txt")
+    >>> _ = sales.write("3 shops\\nyes  1.200,50\\nno      80,00\\n")
+    >>> sales.flush()
     >>> names = ["sold", "price"]
     >>> rows = tallybayes.csv(
-    ...     "sales.txt", skip=1, header=False, names=names, delimiter="blanks",
+    ...     sales.name, skip=1, header=False, names=names, delimiter="blanks",
     ...     decimal=",", thousands=".",
     ... )
     >>> tallybayes.NaiveBayes().fit(rows, "sold").predict([{"price": 1000}]).tolist()
     ['yes']
+    >>> sales.close()
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else paths
     layout = Layout(

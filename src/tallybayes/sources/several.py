@@ -76,3 +76,16 @@ def _need_alike(first: dict[str, Any], name: str, other: dict[str, Any], its: st
             f"{its} has {listed(map(repr, more), 5)}, which {name} lacks: add the column there, "
             "with missing values where nothing is known, or leave the file out"
         )
+    for column, mine in first.items():
+        theirs = other[column]
+        if _is_nested(mine) != _is_nested(theirs):
+            raise SourceError(
+                f"{its}: column {column!r} holds {theirs.type}, and in {name} {mine.type}: only "
+                "columns of single values are counted. Write it alike in both files, or leave it "
+                "out of them"
+            )
+
+
+def _is_nested(column: SourceColumn) -> bool:
+    """Whether a column holds more than single values; not one without values so far."""
+    return column.kind is None and column.type not in ("text", "null")

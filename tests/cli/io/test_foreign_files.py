@@ -63,10 +63,24 @@ def test_what_a_file_is_and_what_to_do(run, tmp_path, name):
         assert part in line
 
 
-def test_an_address_is_not_read(run):
-    line = run("fit", "https://example.org/t.csv", "-t", "y", code=1).line
-    assert "URLs are not read: curl -sL 'https://example.org/t.csv' | tallybayes" in line
-    assert "download it" in run("fit", "s3://a/t.parquet", "-t", "y", code=1).line
+def test_an_address_is_not_read_without_fsspec(run, monkeypatch):
+    monkeypatch.setattr("tallybayes.cli.io.places.find_spec", lambda name: None)
+    words = ("-t", "y", "-o", "m.tally")
+    line = run("fit", "https://example.org/t.csv", *words, code=1).line
+    assert "fsspec, which is not installed: curl -sL 'https://example.org/t.csv' | tally" in line
+    assert "download it" in run("fit", "s3://a/t.parquet", *words, code=1).line
+
+
+def test_an_address_is_read_where_fsspec_is(run, tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n" + "1.5,a\n2.5,b\n" * 9)
+    words = ("-t", "y", "--plain", "--no-estimate", "--json")
+    assert "add -o MODEL" in run("fit", f"file://{tmp_path}/t.csv", *words, code=2).line
+    found = run("fit", f"file://{tmp_path}/t.csv", *words, "-o", "m.tally").document
+    assert found["rows"] == 18
+    here = run("predict", "m.tally", "t.csv").out
+    assert run("predict", "m.tally", f"file://{tmp_path}/t.csv").out == here
+    line = run("predict", "m.tally", f"file://{tmp_path}/none.csv", code=1).line
+    assert "none.csv: there is no such file" in line
 
 
 @pytest.mark.parametrize(
@@ -102,7 +116,6 @@ WRONG = [
     ("evaluate", "t.tally", "book.xlsx"),
     ("predict", "t.csv", "t.tally"),
     ("predict", "t.tally", "t.csv", "-o", "no/folder/out.csv"),
-    ("update", "t.tally", "https://example.org/t.csv"),
 ]
 
 

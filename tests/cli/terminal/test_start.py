@@ -65,7 +65,6 @@ FILE_ERRORS = {
     "models to merge": ["merge", "m.tally", "nope.tally", "-o", "o.tally"],
     "model to show": ["show", "t.csv"],
     "folder": ["fit", "t.csv", "-t", "y", "-o", "no/m.tally"],
-    "address": ["fit", "https://example.org/t.csv", "-t", "y"],
     "target": ["fit", "t.csv", "-t", "z"],
     "target in Parquet": ["fit", "t.parquet", "-t", "z"],
     "test file": ["fit", "t.csv", "-t", "y", "--test", "nope.csv"],
@@ -91,3 +90,13 @@ def test_every_command_is_in_the_help(run):
         assert f" {name} " in text
     for option in ("--decimal", "--delimiter", "--encoding", "--null"):
         assert option in run("update", "--help").out
+
+
+def test_bash_completes_commands_and_options(process):
+    def completed(words, at):
+        asked = {"_TALLYBAYES_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": at}
+        return process(**asked).out.split()
+
+    assert completed("tallybayes f", "1") == ["fit", "forget"]
+    assert completed("tallybayes fit --deli", "2") == ["--delimiter"]
+    assert "complete_bash" in process("--show-completion", "bash").out

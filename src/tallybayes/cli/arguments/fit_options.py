@@ -12,6 +12,7 @@ from tallybayes.cli.arguments.options import number_or_auto
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion
 from tallybayes.errors import listed
 from tallybayes.sources.databases.names import is_url
+from tallybayes.sources.opening.places import is_remote
 
 __all__ = ["FitOptions"]
 
@@ -59,6 +60,8 @@ class FitOptions:
         path = Path(self.train[0])
         if is_url(self.train[0]):
             raise Failure("from a database the model needs a name: add -o MODEL", USAGE)
+        if is_remote(self.train[0]):
+            raise Failure("from a URL the model needs a name: add -o MODEL", USAGE)
         if has_magic(self.train[0]) and not path.exists():
             raise Failure("from a pattern the model needs a name: add -o MODEL", USAGE)
         if path.is_dir():

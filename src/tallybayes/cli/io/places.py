@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from glob import has_magic
+from importlib.util import find_spec
 from pathlib import Path
 
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.replacing import need_writable
 from tallybayes.sources.databases.names import is_url
 from tallybayes.sources.opening.foreign import need_local, need_readable, office_document
+from tallybayes.sources.opening.places import is_remote
 from tallybayes.sources.opening.unpacking import MAGIC
 
 __all__ = ["is_model", "need_data", "need_folder", "need_model", "need_place"]
@@ -51,6 +53,8 @@ def need_data(path: str) -> None:
     """Raises where a file or folder of data is not there, or a file begins as one of a kind that is
     not read; - is standard input."""
     if path == "-" or is_url(path):
+        return
+    if is_remote(path) and find_spec("fsspec") is not None:
         return
     need_local(path)
     if has_magic(path) and not Path(path).exists():

@@ -15,7 +15,7 @@ from tallybayes.engines.groups import merged_tables
 from tallybayes.engines.sampling import Sampler
 from tallybayes.engines.stream.labels import labels_read, with_labels
 from tallybayes.engines.threads import in_order
-from tallybayes.errors import SourceError
+from tallybayes.errors import IncompatibleTallies, SourceError
 from tallybayes.estimators.tables.counted_rows import (
     Counted,
     CountedRows,
@@ -185,9 +185,17 @@ class _Counting:
 
     def add(self, part: _CountedPart) -> None:
         before, n_rows = self._counted, part.counted.n_rows
-        self._counted = (
-            part.counted if before is None else joined_rows(before, part.counted, self._how.fading)
-        )
+        try:
+            self._counted = (
+                part.counted
+                if before is None
+                else joined_rows(before, part.counted, self._how.fading)
+            )
+        except IncompatibleTallies as error:
+            what = f"the label {self._how.target!r}: " if "class labels" in str(error) else ""
+            raise IncompatibleTallies(
+                f"{part.where}, after the rows of {self._where}: {what}{error}"
+            ) from error
         if part.kept is not None:
             self._sampler.add(part.kept, n_rows)
         self._in_file = n_rows + (self._in_file if part.where == self._where else 0)

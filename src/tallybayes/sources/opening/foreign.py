@@ -35,12 +35,12 @@ OTHERS = {
 
 
 def need_local(path: str) -> None:
-    """Raises for a URL."""
+    """Raises for a URL, which is read where fsspec is installed."""
     found = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", path)
     if found:
         read = "curl -sL" if found[1].lower() in ("http", "https", "ftp") else "fetch"
         what = f"{read} '{path}' | tallybayes … -" if read != "fetch" else "download it first"
-        raise SourceError(f"{path}: URLs are not read: {what}")
+        raise SourceError(f"{path}: URLs are read by fsspec, which is not installed: {what}")
 
 
 def need_readable(path: str, head: bytes) -> None:

@@ -67,7 +67,7 @@ class Dialect(NamedTuple):
 
     @property
     def in_file(self) -> str:
-        """The delimiter by which a record of the file is told from the next."""
+        """The delimiter by which a record of the file is distinguished from the next."""
         return " " if self.blanks else self.delimiter
 
 
