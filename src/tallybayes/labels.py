@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes import _kernels
 from tallybayes.errors import IncompatibleTallies
 
-__all__ = ["are_among", "joined_labels", "places_among"]
+__all__ = ["are_among", "joined_labels", "places_among", "ranked_whole_numbers"]
 
 Labels = NDArray[Any]
+
+WIDEST_RANGE = 1 << 22  # whole-number labels are ranked by a table up to this range
 
 
 def _comparable(a: Labels, b: Labels) -> tuple[Labels, Labels]:
@@ -39,6 +42,15 @@ def are_among(labels: Labels, classes: Labels) -> NDArray[np.bool_]:
     labels, classes = _comparable(labels, classes)
     place = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
     return np.broadcast_to(np.asarray(classes[place] == labels, dtype=bool), labels.shape)
+
+
+def ranked_whole_numbers(y: Labels, threads: int) -> tuple[Labels, NDArray[np.int32]] | None:
+    """The sorted distinct values of whole numbers or booleans, and each row's index among them;
+    None where they lie too far apart."""
+    codes = np.empty(len(y), dtype=np.int32)
+    widest = min(WIDEST_RANGE, max(4096, 4 * len(y)))
+    values = _kernels.rank_labels(y, widest, codes, threads)
+    return None if values is None else (values.astype(y.dtype), codes)
 
 
 def joined_labels(a: Labels, b: Labels) -> Labels:

@@ -16,10 +16,9 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.estimators.array_api import as_numpy
-from tallybayes.labels import are_among, places_among
+from tallybayes.labels import are_among, places_among, ranked_whole_numbers
 from tallybayes.tables import Table
 
 __all__ = [
@@ -32,7 +31,6 @@ __all__ = [
 ]
 
 Codes = NDArray[np.int32]
-WIDEST_RANGE = 1 << 22  # whole-number labels are ranked by a table up to this range
 
 
 def label_array(y: Any) -> NDArray[Any]:
@@ -165,12 +163,9 @@ def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
         If the labels are not classes but, for example, continuous numbers.
     """
     if y.dtype.kind in "iub" and y.dtype.isnative:
-        codes = np.empty(len(y), dtype=np.int32)
-        values = _kernels.rank_labels(
-            y, min(WIDEST_RANGE, max(4096, 4 * len(y))), codes, get_num_threads()
-        )
-        if values is not None:
-            return values.astype(y.dtype), codes
+        ranked = ranked_whole_numbers(y, get_num_threads())
+        if ranked is not None:
+            return ranked
     if y.dtype.kind in "OUT":  # a dictionary is much quicker than sorting strings
         labels = y.tolist()
         found = list(dict.fromkeys(labels))

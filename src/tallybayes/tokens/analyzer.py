@@ -20,7 +20,7 @@ from tallybayes.tokens.counting import (
     count_given,
     count_hashed,
     count_vocabulary,
-    encoded_stop_words,
+    given_vocabulary,
 )
 from tallybayes.tokens.rows import Documents
 from tallybayes.tokens.stop_words import named_in_words
@@ -159,8 +159,7 @@ class KnownTerms:
     def _given(self) -> _kernels.GivenVocabulary:
         assert self.analyzer.rules is not None
         known = SortedTerms.of(self.terms.tolist())
-        stop_words = encoded_stop_words(self.analyzer.stop_words)
-        return _kernels.GivenVocabulary(self.analyzer.rules, stop_words, known.text, known.end)
+        return given_vocabulary(self.analyzer.rules, self.analyzer.stop_words, known)
 
     @cached_property
     def _place(self) -> dict[str, int]:

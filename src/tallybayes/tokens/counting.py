@@ -148,6 +148,13 @@ def encoded_stop_words(words: Iterable[str]) -> list[bytes]:
     return [w.encode("utf-8", "surrogatepass") for w in words if isinstance(w, str) and w]
 
 
+def given_vocabulary(
+    rules: _kernels.TextRules, stop_words: Iterable[str], terms: SortedTerms
+) -> _kernels.GivenVocabulary:
+    """The terms as the kernel looks them up."""
+    return _kernels.GivenVocabulary(rules, encoded_stop_words(stop_words), terms.text, terms.end)
+
+
 def _joined(parts: list[tuple[NDArray[np.int64], Rows]]) -> Rows:
     if len(parts) == 1:
         return parts[0][1]

@@ -1,4 +1,4 @@
-"""One row at a time: dicts into a pending tally, and dicts into scores, by compiled code.
+"""What a model makes of one row: which dict it is, which labels may come, and how it is counted.
 
 Rows learned one by one are counted into a tally of their own, which is merged into the model's when
 the model is next read. So learning costs no reading, and reading sees every row.
@@ -6,41 +6,29 @@ the model is next read. So learning costs no reading, and reading sees every row
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tallybayes import _kernels
-from tallybayes.engines.groups import Group, cross_group, level_group, number_groups
-from tallybayes.engines.memory.table_score import TableScore
-from tallybayes.engines.memory.tables import text_group
-from tallybayes.estimators.labels import label_array, labels_and_codes, read_labels, sorted_labels
-from tallybayes.models.columns.declarations import Declared
-from tallybayes.models.columns.mixed import Held, held_values
-from tallybayes.schema import Columns, Kind, Schema
-from tallybayes.tables.values import as_scalar, as_text
-from tallybayes.tally import (
-    ClassCounts,
-    CrossMoments,
-    FeatureSums,
-    GridCounts,
-    LevelCounts,
-    Moments,
-    TableTally,
+from tallybayes.engines.memory.one_row import (
+    ANY,
+    DATES,
+    EITHER,
+    IGNORED,
+    NUMBERS,
+    PLAIN,
+    STRINGS,
+    UNDECIDED,
+    UNKNOWN,
+    Counter,
+    empty_counter,
 )
-from tallybayes.tally.grid import BUDGET
-from tallybayes.tokens.analyzer import Analyzer
+from tallybayes.estimators.labels import label_array, labels_and_codes, read_labels
+from tallybayes.models.columns.declarations import Declared
+from tallybayes.models.columns.mixed import held_values
+from tallybayes.schema import Schema
 
-__all__ = ["LabelRule", "as_row", "counted_rows", "hold", "row_counter", "row_scorer"]
-
-Array = NDArray[np.float64]
-
-STRINGS, NUMBERS, UNDECIDED, IGNORED, EITHER = range(5)  # as in bind/one_row/values.hpp
-UNKNOWN, PLAIN, DATES, ANY = range(
-    4
-)  # whether a column's values are dates, as in bind/one_row/values.hpp
+__all__ = ["LabelRule", "as_row", "row_counter"]
 
 
 def as_row(x: Any) -> dict[Any, Any]:
@@ -93,7 +81,7 @@ class LabelRule:
 
 def row_counter(
     names: list[str], schema: Schema | None, what: Declared, rule: LabelRule
-) -> _kernels.RowCounter:
+) -> Counter:
     """An empty counter of rows with these columns."""
     held = {} if schema is None else held_values(schema)
     holds, dates = [], []
@@ -117,9 +105,7 @@ def row_counter(
             holds.append(UNDECIDED if what.by_type and name not in held else EITHER)
     least = [what.least(name) for name in names]
     others = UNDECIDED if what.by_type else EITHER
-    counter = _kernels.RowCounter(
-        names, holds, least, dates, others, BUDGET, as_scalar, as_text, rule
-    )
+    counter = empty_counter(names, holds, least, dates, others, rule)
     for j, name in enumerate(names):
         most = what.most_levels(name)
         if most is not None:
@@ -134,155 +120,9 @@ def row_counter(
     return counter
 
 
-def hold(counter: _kernels.RowCounter, tally: TableTally) -> None:
-    """Gives an empty counter the counts of a tally, so that it can take rows away, too.
-
-    No group of columns is counted together in the tally.
-    """
-    classes = tally.classes
-    counter.hold_classes(tally.schema.classes.tolist(), classes.count, classes.squared_weights)
-    at = {name: j for j, name in enumerate(counter.names)}
-    held = {c.key: (c, t) for c, t in zip(tally.schema.groups, tally.groups, strict=True)}
-    for (names, kind), (columns, counts) in held.items():
-        assert names is not None
-        if kind == "levels":
-            assert isinstance(counts, LevelCounts)
-            assert columns.levels is not None
-            by_level = np.ascontiguousarray(counts.counts.T)
-            counter.hold_levels(at[names[0]], columns.levels[0].tolist(), by_level)
-        elif kind == "moments":
-            assert isinstance(counts, Moments)
-            grid = held[names, "grid"][1]
-            assert isinstance(grid, GridCounts)
-            moments = np.stack([part[:, 0] for part in counts.totals], axis=1)
-            counter.hold_numbers(
-                at[names[0]], counts.origin[0], moments, grid.shift, grid.keys, grid.counts
-            )
-
-
 def _levels_of(schema: Schema | None, name: str) -> list[str]:
     """The levels that a column has so far."""
     for group in () if schema is None else schema.groups:
         if group.key == ((name,), "levels") and group.levels is not None:
             return group.levels[0].tolist()  # type: ignore[no-any-return]
     return []
-
-
-def _by_class(parts: list[Array], order: NDArray[np.intp]) -> Array:
-    """Counts (n_classes, n) from an array per cell that may be short of classes without counts."""
-    wide = np.zeros((len(parts), len(order)))
-    for row, part in zip(wide, parts, strict=True):
-        row[: len(part)] = part
-    return np.ascontiguousarray(wide[:, order].T)
-
-
-def counted_rows(
-    counter: _kernels.RowCounter,
-    together: Mapping[tuple[str, ...], Kind],
-    analyzers: Mapping[str, Analyzer],
-) -> TableTally:
-    """What a counter has counted, as a tally in a schema of its own; `together` are groups of
-    columns, whose sums or cross moments are what counts, `analyzers` columns of text."""
-    labels, class_count, squared_weights, columns, crossed = counter.counted()
-    array = np.array(labels)
-    if array.ndim != 1 or array.dtype.kind not in "iufbU" or array.tolist() != labels:
-        array = np.empty(len(labels), dtype=object)
-        array[:] = labels
-    classes = sorted_labels(array)
-    at = {label: i for i, label in enumerate(labels)}
-    order = np.array([at[label] for label in classes.tolist()], dtype=np.intp)
-    by_name: dict[str, list[Group]] = {}
-    for name, holds, *counts in columns:
-        if name in analyzers:
-            by_name[name] = _texts(name, counts, order, analyzers[name])
-            continue
-        read = _levels if holds == STRINGS else _numbers
-        by_name.setdefault(name, []).extend(read(name, counts, order))
-    grouped = {name for names in together for name in names}
-    groups = [g for name, part in by_name.items() if name not in grouped for g in part]
-    whole = iter(crossed)
-    for names, kind in together.items():
-        if kind == "sums":
-            groups.append(_sums(names, by_name, len(order)))
-        else:
-            groups.append(_cross(names, next(whole), order))
-    schema = Schema(classes, tuple(columns for columns, _ in groups), by_name=True)
-    classes_counted = ClassCounts(class_count[order], squared_weights[order])
-    return TableTally(schema, classes_counted, tuple(tally for _, tally in groups))
-
-
-def _levels(name: str, counts: list[Any], order: NDArray[np.intp]) -> list[Group]:
-    table = _by_class(counts[1], order)
-    seen: NDArray[np.bool_] = np.asarray(table.any(axis=0))
-    if not seen.any():
-        return []
-    levels = np.empty(int(seen.sum()), dtype=object)
-    levels[:] = [level for level, kept in zip(counts[0], seen, strict=True) if kept]
-    return [level_group(name, levels, np.ascontiguousarray(table[:, seen]))]
-
-
-def _texts(
-    name: str, counts: list[Any], order: NDArray[np.intp], analyzer: Analyzer
-) -> list[Group]:
-    """Texts that were counted as levels, as document frequencies of their terms."""
-    table = _by_class(counts[1], order)
-    codes, of_row = np.nonzero(table)
-    weights, n = np.ascontiguousarray(table[codes, of_row]), len(order)
-    return text_group(name, counts[0], of_row, analyzer, codes.astype(np.int32), n, weights)
-
-
-def _numbers(name: str, counts: list[Any], order: NDArray[np.intp]) -> list[Group]:
-    origin, sums, grids, dates = counts
-    wide = np.zeros((len(order), 6))
-    wide[: len(grids)] = sums.reshape(-1, 6)
-    cells = [np.ascontiguousarray(column[:, None]) for column in wide[order].T]
-    moments = Moments(np.array([origin]), *cells)
-    grid = GridCounts.zeros(len(order))
-    for k, (shift, keys, weight) in enumerate(grids):
-        by_key = np.argsort(keys)
-        part = GridCounts(shift, keys[by_key], weight[by_key][None, :])
-        grid.accumulate(part, 1.0, np.flatnonzero(order == k))
-    return number_groups(name, moments, grid, dates=dates)
-
-
-def _sums(names: tuple[str, ...], counted: dict[str, list[Group]], n_classes: int) -> Group:
-    """Feature sums of a group of columns, from the moments of each."""
-    sums = np.zeros((n_classes, len(names)))
-    for j, name in enumerate(names):
-        if name in counted:
-            moments = counted[name][0][1]
-            assert isinstance(moments, Moments)
-            about_zero = moments.rebased(np.zeros(1))
-            sums[:, j] = about_zero.s1_hi[:, 0]
-    columns = Columns(kind="sums", n_features=len(names), names=names, non_negative=True)
-    return columns, FeatureSums(sums)
-
-
-def _cross(names: tuple[str, ...], counted: Any, order: NDArray[np.intp]) -> Group:
-    """Cross moments of a group of columns, from the totals of each class."""
-    d = len(names)
-    if counted is None:
-        return cross_group(names, CrossMoments.zeros(len(order), np.zeros(d)))
-    origin, totals = counted
-    pairs = d * (d + 1) // 2
-    wide = np.zeros((len(order), 2 + 2 * d + 2 * pairs))
-    for row, flat in zip(wide, totals, strict=False):  # later classes have no counts
-        row[:] = flat
-    parts = np.split(wide[order], np.cumsum([1, 1, d, d, pairs]), axis=1)
-    n, n_lo, s1_hi, s1_lo, s2_hi, s2_lo = (np.ascontiguousarray(part) for part in parts)
-    tally = CrossMoments(origin, n.ravel(), s1_hi, s1_lo, s2_hi, s2_lo, n_lo.ravel())
-    return cross_group(names, tally)
-
-
-def row_scorer(
-    score: TableScore, what: Declared, holds: Mapping[str, Held]
-) -> _kernels.RowScorer | None:
-    """The compiled score of one row as a dict; None where a part looks at several columns at once
-    and has no linear form."""
-    dates = [name for name, held in holds.items() if held.dates]
-    scorer = _kernels.RowScorer(
-        np.ascontiguousarray(score.log_prior), score.fallback, dates, as_scalar, as_text
-    )
-    if not all(part.add_to_rows(scorer, what.least) for part in score.parts):
-        return None
-    return scorer

@@ -9,17 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from tallybayes.engines.memory.one_row import counted_rows, hold, row_scorer
 from tallybayes.errors import UnseenLevel
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.locked_learning import LIVE, lock_of, take_place, twin_of
-from tallybayes.estimators.tables.one_row import (
-    LabelRule,
-    as_row,
-    counted_rows,
-    hold,
-    row_counter,
-    row_scorer,
-)
+from tallybayes.estimators.tables.one_row import LabelRule, as_row, row_counter
 from tallybayes.models.class_weights import ClassWeights, by_label
 from tallybayes.models.columns.declarations import Declared, declared, names_declared
 from tallybayes.models.columns.rows import Names
@@ -290,9 +284,12 @@ class RowByRow(TallyClassifier):
         if live is not None:
             return live
         model = self._fitted()
-        return model.once(
-            "row_scorer", lambda: row_scorer(model.score, model.reading.declared, model.holds)
-        )
+
+        def read() -> Any:
+            dates = [name for name, held in model.holds.items() if held.dates]
+            return row_scorer(model.score, dates, model.reading.declared.least)
+
+        return model.once("row_scorer", read)
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """The most probable label of one row as a dict; a key that is lacking is a missing value.

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.feature_extraction import text as peer
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import SlowTokensWarning, warn_user
 from tallybayes.estimators.text.given_documents import decoded, need_several
@@ -34,6 +33,9 @@ from tallybayes.tokens import (
     count_hashed,
     count_vocabulary,
 )
+
+if TYPE_CHECKING:
+    from tallybayes import _kernels
 
 __all__ = ["CountVectorizer"]
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes._kernels import GivenVocabulary, TextRules
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.estimators.text.count_vectorizer import CountVectorizer
 from tallybayes.estimators.text.term_rules import rules_of
@@ -18,6 +17,9 @@ from tallybayes.tally import TermCounts
 from tallybayes.tally.term_arrays import term_array
 from tallybayes.tokens import count_given, count_hashed
 from tallybayes.tokens.rows import Documents
+
+if TYPE_CHECKING:
+    from tallybayes._kernels import GivenVocabulary, TextRules
 
 __all__ = ["DocumentCounter", "chosen_analyzer"]
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from operator import itemgetter
 
-from tallybayes import _kernels
 from tallybayes.tokens import SortedTerms
-from tallybayes.tokens.counting import encoded_stop_words
 
-__all__ = ["given_vocabulary", "ordered_terms"]
+__all__ = ["ordered_terms"]
 
 
 def ordered_terms(vocabulary: Mapping[str, int]) -> SortedTerms:
@@ -28,10 +26,3 @@ def _has_utf8(term: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def given_vocabulary(
-    rules: _kernels.TextRules, stop_words: Iterable[str], terms: SortedTerms
-) -> _kernels.GivenVocabulary:
-    """The terms as the kernel looks them up."""
-    return _kernels.GivenVocabulary(rules, encoded_stop_words(stop_words), terms.text, terms.end)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tallybayes import _kernels
 from tallybayes.tokens import MARKS, WORDS, compiled_rules
+
+if TYPE_CHECKING:
+    from tallybayes import _kernels
 
 __all__ = [
     "makes_terms_in_python",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.feature_extraction import text as peer
 
-from tallybayes import _kernels
-from tallybayes.estimators.text.fixed_vocabulary import given_vocabulary, ordered_terms
+from tallybayes.estimators.text.fixed_vocabulary import ordered_terms
 from tallybayes.tokens import SortedTerms
+from tallybayes.tokens.counting import given_vocabulary
+
+if TYPE_CHECKING:
+    from tallybayes import _kernels
 
 __all__ = ["VocabularyVectorizer"]
 
