@@ -11,69 +11,21 @@ from scipy import sparse
 
 from tallybayes import _kernels
 from tallybayes.engines.contract import Counted
-from tallybayes.engines.memory.value_errors import raise_fault, raise_unseen
+from tallybayes.engines.memory.array_layout import canonical, triple, within
+from tallybayes.engines.memory.array_scores import CompiledScore, compiled
+from tallybayes.engines.memory.value_errors import raise_fault
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.parameters import Linear, Lookup, Parameters, Quadratic
+from tallybayes.parameters import Parameters
 from tallybayes.schema import Columns
 from tallybayes.tally import ClassCounts, CrossMoments, FeatureSums, LevelCounts, Moments, Tally
 from tallybayes.tally.base import is_residue
 
-__all__ = ["ArrayEngine", "readable"]
+__all__ = ["ArrayEngine"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
-DENSE_CELLS = 1 << 22  # cells of a sparse chunk that is scored as dense
 SMALL = (8192, 256)  # rows and columns that one kernel task counts: nothing is added on a fault
-CANCELLATION = 1e6  # Σ (μ/σ)² beyond which x² and x terms would cancel: rows are scored as dense
-
-
-def readable(x: Any) -> Any:
-    """x as the kernels can read it, copied only where its type or memory layout needs it.
-
-    Dense: real numbers of 8 to 64 bits, native and aligned, any strides. Sparse: CSR or CSC with
-    one index type.
-    """
-    if sparse.issparse(x):
-        if x.format not in ("csr", "csc"):
-            x = x.tocsr()
-        data = np.ascontiguousarray(_readable_array(x.data))
-        indptr, indices = np.ascontiguousarray(x.indptr), np.ascontiguousarray(x.indices)
-        if indptr.dtype != indices.dtype or indices.dtype.kind != "i" or indices.dtype.itemsize < 4:
-            indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
-        if data is x.data and indices is x.indices and indptr is x.indptr:
-            return x
-        return type(x)((data, indices, indptr), shape=x.shape)
-    return _readable_array(x)
-
-
-def _readable_array(x: NDArray[Any]) -> NDArray[Any]:
-    kind, size = x.dtype.kind, x.dtype.itemsize
-    if kind == "f" and size not in (4, 8):
-        x = x.astype(np.float32 if size < 4 else np.float64)
-    elif not x.dtype.isnative:
-        x = x.astype(x.dtype.newbyteorder("="))
-    if not x.flags.aligned or any(s % x.dtype.itemsize for s in x.strides):
-        x = np.ascontiguousarray(x)
-    return x
-
-
-def _within(x: Any, columns: Columns, whose: str) -> Any:
-    """A sparse matrix whose indices lie inside its shape: SciPy would follow others."""
-    minor = x.shape[1] if x.format == "csr" else x.shape[0]
-    if x.indices.size and (x.indices.min() < 0 or x.indices.max() >= minor):
-        raise_fault(_kernels.OUT_OF_RANGE, x, columns, whose)
-    return x
-
-
-def _canonical(x: Any, columns: Columns, whose: str) -> Any:
-    """CSR without repeated entries: x² and [x > t] are not additive over them."""
-    if x.format != "csr":
-        x = _within(x, columns, whose).tocsr()
-    if not x.has_canonical_format:
-        x = _within(x, columns, whose).copy()
-        x.sum_duplicates()
-    return x
 
 
 def _overflows(tally: FeatureSums, x: Any, weights: Array | None) -> bool:
@@ -86,10 +38,6 @@ def _overflows(tally: FeatureSums, x: Any, weights: Array | None) -> bool:
         if np.isfinite(top):
             return False
     return not np.isfinite(tally.sums).all()
-
-
-def _triple(x: Any) -> tuple[Any, Any, Any, int, int]:
-    return x.indptr, x.indices, x.data, x.shape[0], x.shape[1]
 
 
 class ArrayEngine:
@@ -226,9 +174,9 @@ class ArrayEngine:
             if columns.threshold < 0.0:  # then absent entries count, too
                 return _kernels.sums_dense(x.toarray(), codes, weights, *rule)
             if not x.has_canonical_format:
-                x = _canonical(x, columns, whose)
+                x = canonical(x, columns, whose)
         by_column = x.format == "csc"
-        return _kernels.sums_sparse(*_triple(x), by_column, codes, weights, *rule)
+        return _kernels.sums_sparse(*triple(x), by_column, codes, weights, *rule)
 
     def _moments(
         self,
@@ -250,9 +198,9 @@ class ArrayEngine:
         else:
             # absent entries are zeros: they add nothing to sums about 0
             if not x.has_canonical_format:
-                x = _canonical(x, columns, whose)
+                x = canonical(x, columns, whose)
             fault = _kernels.moments_sparse(
-                *_triple(x), x.format == "csc", codes, weights, *tally.sums, threads
+                *triple(x), x.format == "csc", codes, weights, *tally.sums, threads
             )
             if not fault:
                 _kernels.rebase_moments(*tally.totals, np.zeros_like(tally.origin), tally.origin)
@@ -281,7 +229,7 @@ class ArrayEngine:
         assert columns.n_levels is not None
         threads = get_num_threads()
         if sparse.issparse(x):
-            x = _canonical(_within(x, columns, whose), columns, whose)
+            x = canonical(within(x, columns, whose), columns, whose)
             highest = np.zeros(x.shape[1], dtype=np.int64)
             if x.nnz:
                 stored = np.empty(1, dtype=np.int64)
@@ -303,7 +251,7 @@ class ArrayEngine:
         columns = replace(columns, n_levels=n_levels)
         tally = LevelCounts.zeros(len(classes.count), n_levels)
         if sparse.issparse(x):
-            fault = _kernels.levels_csr(*_triple(x), codes, weights, tally.start, tally.counts)
+            fault = _kernels.levels_csr(*triple(x), codes, weights, tally.start, tally.counts)
             if not fault:  # absent entries have the code 0
                 first = tally.start[:-1][n_levels > 0]
                 everyone = np.broadcast_to(classes.count[:, None], (len(classes.count), x.shape[1]))
@@ -351,172 +299,5 @@ class ArrayEngine:
         *,
         whose: str,
         fallback: int | None = None,
-    ) -> _Compiled:
-        kinds = {Lookup: _Codes, Linear: _Products, Quadratic: _Squares}
-        if fallback is None:
-            fallback = int(np.argmax(log_prior))
-        return kinds[type(parameters)](parameters, log_prior, columns, fallback, whose)
-
-
-class _Compiled:
-    """Parameters packed for the kernels. Packs are made when rows of their kind first arrive."""
-
-    def __init__(
-        self, parameters: Any, log_prior: Array, columns: Columns, fallback: int, whose: str
-    ) -> None:
-        self.parameters = parameters
-        self.columns = columns
-        self.whose = whose
-        self.offset = np.ascontiguousarray(parameters.offset + log_prior)
-        self.fallback = fallback
-        self.n_classes = len(log_prior)
-        self._dense: _kernels.DenseScorer | None = None
-        self._lanes: _kernels.LaneScorer | None = None
-
-    def joint(self, x: Any) -> Array:
-        joint = np.empty((x.shape[0], self.n_classes))
-        self._run(x, joint, None)
-        return joint
-
-    def best(self, x: Any) -> tuple[NDArray[np.int64], int]:
-        best = np.empty(x.shape[0], dtype=np.int64)
-        return best, self._run(x, None, best)
-
-    def _run(self, x: Any, joint: Array | None, best: NDArray[np.int64] | None) -> int:
-        raise NotImplementedError
-
-    def _checked(self, reply: tuple[int, bool, int], x: Any) -> int:
-        fault, _, ruled_out = reply
-        if fault:
-            raise_fault(fault, x, self.columns, self.whose)
-        return ruled_out
-
-    def _as_dense(self, x: Any, joint: Array | None, best: NDArray[np.int64] | None) -> int:
-        """Sparse rows scored as dense ones, a chunk at a time."""
-        if not np.isfinite(x.data).all():  # said here, where the row numbers are right
-            raise_fault(_kernels.NOT_FINITE, x, self.columns, self.whose)
-        step = max(1, DENSE_CELLS // max(1, x.shape[1]))
-        ruled_out = 0
-        for i in range(0, x.shape[0], step):
-            rows = slice(i, i + step)
-            ruled_out += self._run(
-                x[rows].toarray(),
-                None if joint is None else joint[rows],
-                None if best is None else best[rows],
-            )
-        return ruled_out
-
-
-class _Codes(_Compiled):
-    parameters: Lookup
-
-    def _run(self, x: Any, joint: Array | None, best: NDArray[np.int64] | None) -> int:
-        threads, p = get_num_threads(), self.parameters
-        if sparse.issparse(x):
-            x = _canonical(_within(x, self.columns, self.whose), self.columns, self.whose)
-            if x.nnz:
-                fault = _kernels.highest_codes(x.data[:, None], np.empty(1, dtype=np.int64), 1)
-                if fault:
-                    raise_fault(fault, x, self.columns, self.whose)
-                n_levels = np.diff(p.start) - 1
-                if p.unseen == "error" and (x.data >= n_levels[x.indices]).any():
-                    raise_unseen(x, n_levels, self.columns, self.whose)
-            return self._as_dense(x, joint, best)
-        if self._lanes is None:
-            self._lanes = _kernels.LaneScorer(p.table, None, self.offset, self.fallback, threads)
-        reply = self._lanes.score_codes(x, p.start, joint, best, threads)
-        if reply[1] and p.unseen == "error" and not reply[0]:
-            raise_unseen(x, np.diff(p.start) - 1, self.columns, self.whose)
-        return self._checked(reply, x)
-
-
-class _Products(_Compiled):
-    parameters: Linear
-
-    def _run(self, x: Any, joint: Array | None, best: NDArray[np.int64] | None) -> int:
-        p = self.parameters
-        if p.required is not None:
-            return self._with_required(x, p.required, joint, best)
-        threads = get_num_threads()
-        if sparse.issparse(x):
-            if p.threshold is not None or x.format != "csr":
-                x = _canonical(x, self.columns, self.whose)
-            if self._lanes is None:
-                self._lanes = _kernels.LaneScorer(
-                    p.weights, None, self.offset, self.fallback, threads
-                )
-            reply = self._lanes.score_sparse(
-                *_triple(x), p.threshold, p.non_negative, joint, best, threads
-            )
-            return self._checked(reply, x)
-        if self._dense is None:
-            self._dense = _kernels.DenseScorer(
-                p.weights, None, self.offset, self.fallback, p.threshold, p.non_negative
-            )
-        return self._checked(self._dense.score(x, joint, best, threads), x)
-
-    def _with_required(
-        self,
-        x: Any,
-        required: NDArray[np.bool_],
-        joint: Array | None,
-        best: NDArray[np.int64] | None,
-    ) -> int:
-        """Rows that lack a feature some class always has (α = 0) rule that class out."""
-        p = self.parameters
-        free = _Products(
-            Linear(
-                weights=p.weights,
-                offset=p.offset,
-                threshold=p.threshold,
-                non_negative=p.non_negative,
-            ),
-            self.offset - p.offset,
-            self.columns,
-            self.fallback,
-            self.whose,
-        )
-        step = max(1, DENSE_CELLS // max(1, self.n_classes))
-        if sparse.issparse(x):
-            x = _canonical(_within(x, self.columns, self.whose), self.columns, self.whose)
-        ruled_out = 0
-        need = required.sum(axis=1)
-        for i in range(0, x.shape[0], step):
-            part = x[i : i + step]
-            scores = free.joint(part)
-            present = part > (0.0 if p.threshold is None else p.threshold)
-            held = present.astype(np.float64) @ required.T.astype(np.float64)
-            scores[np.asarray(held) < need] = -np.inf
-            if joint is not None:
-                joint[i : i + step] = scores
-            if best is not None:
-                out = np.isneginf(scores).all(axis=1)
-                best[i : i + step] = np.where(out, self.fallback, scores.argmax(axis=1))
-                ruled_out += int(out.sum())
-        return ruled_out
-
-
-class _Squares(_Compiled):
-    parameters: Quadratic
-
-    def _run(self, x: Any, joint: Array | None, best: NDArray[np.int64] | None) -> int:
-        threads, p = get_num_threads(), self.parameters
-        if not sparse.issparse(x):
-            if self._dense is None:
-                self._dense = _kernels.DenseScorer(
-                    p.mean, p.scale, self.offset, self.fallback, None, False
-                )
-            return self._checked(self._dense.score(x, joint, best, threads), x)
-        x = _canonical(_within(x, self.columns, self.whose), self.columns, self.whose)
-        if self._lanes is None:
-            # −((x−μ)s)² = −(μs)² + x·2μs² − x²s²: absent entries cost nothing
-            at_zero = ((p.mean * p.scale) ** 2).sum(axis=1)
-            if not at_zero.max(initial=0.0) < CANCELLATION:
-                return self._as_dense(x, joint, best)
-            squares = p.scale**2
-            self._lanes = _kernels.LaneScorer(
-                2.0 * p.mean * squares, -squares, self.offset - at_zero, self.fallback, threads
-            )
-        return self._checked(
-            self._lanes.score_sparse(*_triple(x), None, False, joint, best, threads), x
-        )
+    ) -> CompiledScore:
+        return compiled(parameters, log_prior, columns, whose=whose, fallback=fallback)

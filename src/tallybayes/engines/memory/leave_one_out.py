@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tallybayes import _kernels
-from tallybayes.engines.memory.arrays import readable
+from tallybayes.engines.memory.array_layout import readable
 from tallybayes.engines.memory.lookup_leave_one_out import (
     CellTables,
     cells_without,

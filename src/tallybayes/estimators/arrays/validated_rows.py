@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from tallybayes.engines.memory.arrays import readable
+from tallybayes.engines.memory.array_layout import readable
 from tallybayes.estimators.array_api import as_numpy
 
 __all__ = ["read_rows"]
