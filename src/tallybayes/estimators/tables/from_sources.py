@@ -61,10 +61,6 @@ class FromSources(PredictingSources):
         """The tally of rows; see :func:`collect_table`."""
 
     @abstractmethod
-    def _aged(self, weights: Any, n_rows: int) -> Any:
-        """Weights with the half-life."""
-
-    @abstractmethod
     def _rows_to_forget(self, x: Any) -> Table:
         """Rows that were learned, as they were counted."""
 
@@ -79,6 +75,13 @@ class FromSources(PredictingSources):
         """Holds what a subtraction has left."""
 
     # ---- learning --------------------------------------------------------------------------------
+    def _aged(self, weights: Any, n_rows: int) -> Any:
+        """Weights with the half-life: the last row weighs most."""
+        if self.half_life is None:
+            return weights
+        age = np.arange(n_rows - 1, -1, -1) / self.half_life
+        return 0.5**age if weights is None else weights * 0.5**age
+
     def _count_source(
         self,
         x: Any,
