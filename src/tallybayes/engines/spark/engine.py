@@ -15,6 +15,7 @@ from tallybayes.engines.groups import merged_joint_cells, merged_tables
 from tallybayes.engines.memory.engine import MemoryEngine
 from tallybayes.engines.sampling import sampled_marks
 from tallybayes.engines.stream.engine import StreamEngine, nothing_of
+from tallybayes.engines.stream.labels import TalliesByType
 from tallybayes.engines.threads import on_one_thread
 from tallybayes.sources.contract import Distributed, Source, is_distributed
 from tallybayes.sources.find import is_spark_frame, source_of
@@ -53,10 +54,10 @@ class SparkEngine(StreamEngine):
         target: str,
         names: list[str] | None,
         as_written: Collection[str],
-    ) -> dict[bool, TableTally]:
+    ) -> TalliesByType | None:
         each = partial(_tally_of, what, target)
         found = _distributed(source).fold(names, each, merged_tables)
-        return {} if found is None else {True: found.result}
+        return None if found is None else TalliesByType({True: found.result})
 
     def _joint_cells(
         self,

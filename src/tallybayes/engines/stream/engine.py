@@ -21,10 +21,10 @@ from tallybayes.engines.contract import (
     SourceColumn,
     need_columns,
 )
-from tallybayes.engines.groups import merged_joint_cells, merged_tables, raise_no_rows
+from tallybayes.engines.groups import merged_joint_cells, raise_no_rows
 from tallybayes.engines.memory.engine import MemoryEngine, only_asked
 from tallybayes.engines.sampling import Sampler
-from tallybayes.engines.stream.labels import with_labels_read
+from tallybayes.engines.stream.labels import TalliesByType
 from tallybayes.engines.threads import in_order
 from tallybayes.schema import Columns
 from tallybayes.sources.contract import Part, Source, restarted
@@ -86,11 +86,9 @@ class StreamEngine:
         need_columns(_given(what.weight), found, "weight")
         need_columns(names or (), found)
         counted = restarted(lambda: self._counted(source, each, target, names, as_written))
-        if not counted:
+        if counted is None:
             raise_no_rows()
-        if False in counted:
-            counted[False] = with_labels_read(counted[False])
-        tally = _in_order_of(found, reduce(merged_tables, counted.values()))
+        tally = _in_order_of(found, counted.read()[0])
         return tally if how is None else only_asked(tally, how)
 
     def _counted(
@@ -100,16 +98,15 @@ class StreamEngine:
         target: str,
         names: list[str] | None,
         as_written: Collection[str],
-    ) -> dict[bool, TableTally]:
-        """The tallies of the rows that have types, and of those that have none."""
+    ) -> TalliesByType | None:
+        """The tallies of the rows; None where there are none."""
 
-        def count(table: Table, typed: bool) -> tuple[bool, TableTally]:
-            return typed, self._each.collect(what, table, target)
+        def count(table: Table, typed: bool) -> TalliesByType:
+            return TalliesByType({typed: self._each.collect(what, table, target)})
 
-        found: dict[bool, TableTally] = {}
-        for typed, tally in _over(source, count, names, as_written):
-            found[typed] = merged_tables(found[typed], tally) if typed in found else tally
-        return found
+        parts = _over(source, count, names, as_written)
+        first = next(parts, None)
+        return None if first is None else reduce(TalliesByType.joined, parts, first)
 
     def count_together(
         self,

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.engines.contract import Labels
-from tallybayes.engines.groups import merged_tables
 from tallybayes.engines.memory.labels import labels_of
+from tallybayes.engines.stream.labels import TalliesByType
 from tallybayes.estimators.labels import labels_and_codes
 from tallybayes.models.columns.rows import RowsToCount
 from tallybayes.tables import Table
@@ -113,19 +113,19 @@ class CountedRows:
     first : RowsToCount
         The first of them, without its rows: columns, and what types settle, are those of the first
         rows and those that come later.
-    tallies : dict
-        Of the rows that have types (True), and of those that have none (False).
+    tallies : TalliesByType
     n_rows : int
     """
 
     first: RowsToCount
-    tallies: dict[bool, TableTally]
+    tallies: TalliesByType
     n_rows: int
 
     @classmethod
     def of(cls, rows: RowsToCount, tally: TableTally, typed: bool) -> CountedRows:
         """Of some rows."""
-        return cls(replace(rows, columns={}, n_rows=0), {typed: tally}, rows.n_rows)
+        tallies = TalliesByType({typed: tally})
+        return cls(replace(rows, columns={}, n_rows=0), tallies, rows.n_rows)
 
 
 def joined_rows(before: CountedRows, after: CountedRows, fading: Fading | None) -> CountedRows:
@@ -135,14 +135,9 @@ def joined_rows(before: CountedRows, after: CountedRows, fading: Fading | None) 
     if later.names != names:
         names = names.joined(later.names.seen, later.names.firm)
     if what.by_type:
-        groups = [group for tally in before.tallies.values() for group in tally.schema.groups]
-        what = what.completed(later.declared, {n for g in groups for n in g.names or ()})
-    tallies = dict(before.tallies)
-    if fading is not None:
-        factor = fading(after.n_rows)
-        tallies = {typed: tally * factor for typed, tally in tallies.items()}
-    for typed, tally in after.tallies.items():
-        tallies[typed] = merged_tables(tallies[typed], tally) if typed in tallies else tally
+        what = what.completed(later.declared, before.tallies.column_names())
+    factor = None if fading is None else fading(after.n_rows)
+    tallies = before.tallies.joined(after.tallies, factor)
     first = replace(first, names=names, declared=what)
     return CountedRows(first, tallies, before.n_rows + after.n_rows)
 

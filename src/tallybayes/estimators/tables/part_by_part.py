@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
-from tallybayes.engines.groups import merged_tables
 from tallybayes.engines.sampling import Sampler
-from tallybayes.engines.stream.labels import labels_read, with_labels
 from tallybayes.engines.threads import in_order
 from tallybayes.errors import IncompatibleTallies, SourceError
 from tallybayes.estimators.tables.counted_rows import (
@@ -209,13 +206,6 @@ class _Counting:
     def result(self, name: str) -> Counted:
         if self._counted is None:
             raise ValueError(f"{name} has no rows: there is nothing to learn from")
-        tallies = dict(self._counted.tallies)
-        untyped = tallies.get(False)
-        read = None
-        if untyped is not None:
-            read = labels_read(untyped.schema.classes)
-            if read is not None:
-                tallies[False] = with_labels(untyped, read)
-        tally = reduce(merged_tables, tallies.values())
-        sample = sample_of(self._sampler.parts(), read, tally.schema.classes)
+        tally, labels = self._counted.tallies.read()
+        sample = sample_of(self._sampler.parts(), labels, tally.schema.classes)
         return Counted(tally, self._counted.first, self._counted.n_rows, sample)

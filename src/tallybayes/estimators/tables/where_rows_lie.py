@@ -48,7 +48,7 @@ def count_where_rows_lie(
     if found is None:
         raise ValueError(f"{source.name} has no rows: there is nothing to learn from")
     counted = found.result
-    tally = counted.tallies[True]
+    tally, _ = counted.tallies.read()
     kept = [] if most == 0 else _kept(source, how, found, most)
     sample = sample_of(kept, None, tally.schema.classes)
     return Counted(tally, counted.first, counted.n_rows, sample)
