@@ -1,0 +1,236 @@
+"""What a weighted model answers: predictions, weights and tables, and how good it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.engines.groups import raise_infinite
+from tallybayes.errors import StaleWarning, warn_user
+from tallybayes.estimators.array_api import like
+from tallybayes.estimators.tables.base import TableClassifier
+from tallybayes.inspection.explanation import Explanation, explanation_of
+from tallybayes.inspection.frames import frame
+from tallybayes.inspection.weighted_summary import summary_of, term_frame
+from tallybayes.models.weighted.model import WeightedModel
+from tallybayes.models.weighting import Weighting
+from tallybayes.tables import Numbers
+
+__all__ = ["WeightedAnswers"]
+
+Array = NDArray[np.float64]
+
+
+class WeightedAnswers(TableClassifier):
+    """Base of a classifier with learned weights. Not for direct use."""
+
+    def _weighted(self) -> WeightedModel:
+        model = self._fitted()
+        assert isinstance(model, WeightedModel)
+        return model
+
+    def _weighting(self, name: str) -> Weighting:
+        model = self._attribute(name)
+        if model.chosen.weighting is None:
+            raise AttributeError(
+                f"{self._name} has no {name} yet: weights are learned on rows of two classes or "
+                "more, by fit, the first partial_fit, or reweight"
+            )
+        return model.chosen.weighting
+
+    # ---- predicting ------------------------------------------------------------------------------
+    def _read_rows(self, x: Any, *, learning: bool = False) -> Any:
+        rows = super()._read_rows(x, learning=learning)
+        if not learning:  # those that are counted are looked at there
+            for name, column in rows.columns.items():
+                if isinstance(column, Numbers) and np.isinf(column.values).any():
+                    raise_infinite(name, column.values)
+        return rows
+
+    def _fresh(self) -> None:
+        """A warning where weights are older than the counts."""
+        model = self._weighted()
+        if model.chosen.stale:
+            warn_user(
+                StaleWarning(
+                    "weights and pairs were learned before the counts last changed",
+                    "call reweight(X, y) with rows that were learned",
+                ),
+                StaleWarning,
+                warned=model.warned,
+            )
+
+    def predict(self, X: Any) -> Any:
+        if not self._weighted().prior_share:
+            self._fresh()
+            return super().predict(X)
+        return like(X, self.classes_[self._posterior(X, log=False).argmax(axis=1)])
+
+    def _posterior(self, X: Any, *, log: bool) -> Array:
+        self._fresh()
+        model = self._weighted()
+        if not model.prior_share:
+            return super()._posterior(X, log=log)
+        proba = model.predicted(super()._posterior(X, log=False))
+        with np.errstate(divide="ignore"):  # a class prior may rule a class out
+            return np.log(proba, out=proba) if log else proba
+
+    def predict_joint_log_proba(self, X: Any) -> Any:
+        self._fresh()
+        return super().predict_joint_log_proba(X)
+
+    # ---- reading the model -----------------------------------------------------------------------
+    @property
+    def weights_(self) -> Any:
+        """The weight of each term, as a frame: term, weight, and for more than two classes the
+        weight in each class."""
+        weighting = self._weighting("weights_")
+        by_class = weighting.learned.weights.by_class()
+        held: dict[str, Any] = {
+            "term": weighting.names,
+            "weight": weighting.learned.weights.terms.copy(),
+        }
+        text = weighting.text
+        if text is not None:
+            held["term"] = [*weighting.names, *text.names]
+            held["weight"] = np.append(text.cells * held["weight"], text.weights)
+            more = np.tile(text.weights, (len(by_class), 1))
+            by_class = np.concatenate([text.cells * by_class, more], axis=1)
+        if len(weighting.classes) > 2:
+            for label, weight in zip(weighting.classes.tolist(), by_class, strict=True):
+                name = str(label)
+                held[f"{name} (class)" if name in ("term", "weight") else name] = weight.copy()
+        return frame(held)
+
+    @property
+    def interactions_(self) -> list[tuple[str, str]]:
+        """The pairs of columns that have a table of their own, in the order they were taken."""
+        return self._weighting("interactions_").pairs
+
+    @property
+    def tables_(self) -> dict[Any, Any]:
+        """What each cell of a term adds to each class, in nats, as a frame by column name or pair
+        of names."""
+        weighting = self._weighting("tables_")
+        now = self._weighted().now
+        assert now is not None
+        names = [*((column.name,) for column in now.columns), *weighting.pairs]
+        labels = [str(label) for label in self.classes_.tolist()]
+        return {
+            (name if len(name) == 2 else name[0]): term_frame(now.score, t, name, labels)
+            for t, name in enumerate(names)
+        }
+
+    @property
+    def feature_importances_(self) -> Array:
+        """How far each column separates the classes, in nats a row, float64 (n_features_in_,).
+
+        The largest entry of a term's table less the smallest, on average over the rows that weights
+        were learned on; half of what a pair says counts for each of its columns. The entries were
+        learned by leave-one-out; a column that is left out is 0.
+        """
+        weighting = self._weighting("feature_importances_")
+        found = dict.fromkeys(self._weighted().names, 0.0)
+        for column, apart in zip(weighting.learned.columns, weighting.apart, strict=False):
+            found[column.name] += float(apart)
+        n_columns = len(weighting.learned.columns)
+        for pair, apart in zip(weighting.pairs, weighting.apart[n_columns:], strict=True):
+            for name in pair:
+                found[name] += 0.5 * float(apart)
+        if weighting.text is not None:
+            found |= zip(weighting.text.names, weighting.text.apart.tolist(), strict=True)
+        return np.array(list(found.values()))
+
+    @property
+    def offsets_(self) -> Array:
+        """log P(k) + b_k, float64 (n_classes,), in nats."""
+        self._weighting("offsets_")
+        offset: Array = self._weighted().score.offset.copy()
+        return offset
+
+    @property
+    def log_loss_(self) -> float:
+        """The log-loss of rows that weights were learned on, each predicted by what is learned
+        without it, in nats a row."""
+        return self._weighting("log_loss_").figures.log_loss
+
+    @property
+    def log_loss_se_(self) -> float:
+        """The standard error of :attr:`log_loss_`."""
+        return self._standard_error("log_loss_se_")
+
+    @property
+    def accuracy_se_(self) -> float:
+        """The standard error of :attr:`accuracy_`."""
+        return self._standard_error("accuracy_se_")
+
+    def _standard_error(self, name: str) -> float:
+        figures = self._weighting(name).figures
+        found = figures.log_loss_se if name == "log_loss_se_" else figures.accuracy_se
+        if found is None:
+            raise AttributeError(
+                f"the file of this model is older than {name}: reweight(X, y) measures it again"
+            )
+        return found
+
+    @property
+    def log_loss_increase_(self) -> float:
+        """The log-loss of a pruned model minus that of the model it was made of, in nats a row.
+
+        Both by leave-one-out: each row is predicted by the others. Only models that
+        :meth:`simplify` made have it.
+        """
+        increase = self._weighting("log_loss_increase_").figures.log_loss_increase
+        if increase is None:
+            raise AttributeError(
+                "log_loss_increase_ is of a model that simplify(X, y, max_terms) made"
+            )
+        return increase
+
+    @property
+    def price_(self) -> float:
+        """The former name of :attr:`log_loss_increase_`, kept for one version."""
+        return self.log_loss_increase_
+
+    @property
+    def accuracy_(self) -> float:
+        """The accuracy on rows that weights were learned on, each predicted by what is learned
+        without it."""
+        return self._weighting("accuracy_").figures.accuracy
+
+    def explain(self, X: Any) -> Explanation:
+        """What each term adds to the score of each class.
+
+        Parameters
+        ----------
+        X : table (n_rows, n_columns)
+            Rows to explain.
+
+        Returns
+        -------
+        Explanation
+            Its columns are the terms: columns, then pairs as "a × b".
+            ``base + contributions.sum(axis=2)`` is :meth:`predict_joint_log_proba`.
+        """
+        self._fresh()
+        return explanation_of(self._weighted(), self._read_rows(X))
+
+    def summary(self, most: int = 10) -> str:
+        """The model in words: how good it is, what it goes by, and what it leaves out.
+
+        Parameters
+        ----------
+        most : int, default=10
+            How many terms are named.
+
+        Returns
+        -------
+        str
+            Some lines of text.
+        """
+        weighting = self._weighting("summary")
+        now = self._weighted().now
+        assert now is not None
+        return summary_of(weighting, now, self.classes_, self._fitted().chosen.stale, most)
