@@ -201,10 +201,10 @@ class TableModel(Model):
         more = {n: h._replace(strings=True) for n, h in found.items() if n in self.with_strings}
         return found | more
 
-    def note_strings(self, x: Table, weights: Array | None) -> None:
+    def note_strings(self, x: Table, weights: Array) -> None:
         """Of rows that were counted, lets columns of numbers be asked with strings that only rows
         of weight 0 hold: who fits a table may ask about all of its rows."""
-        if weights is None or weights.all():
+        if weights.all():
             return
         of_nothing = x.take(np.flatnonzero(weights == 0.0))
         numbers = {name for name, held in self.counted.items() if held.numbers}

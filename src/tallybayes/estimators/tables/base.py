@@ -154,7 +154,8 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
         if weights is not None and weights.min(initial=0.0) < 0.0:
             tally.need_non_negative("fit with these negative weights")
         model = self._hold(tally, x.names, x.declared, has_names=x.has_names)
-        model.note_strings(x, weights)
+        if weights is not None:
+            model.note_strings(x, weights)
         if self.chooses_on_rows:
             self._choose_first(x, places_among(classes, model.schema.classes)[codes], aged)
         return model
@@ -294,13 +295,15 @@ class TableClassifier(ChangingTables, SaysSQL, Reported):
         if not first:
             self._add_batch(batch, len(codes), weights, x.names, x.declared)
             self._model.class_weight = class_weight
-            self._fitted().note_strings(x, weights)
+            if weights is not None:
+                self._fitted().note_strings(x, weights)
         else:
             if weights is not None and weights.min(initial=0.0) < 0.0:
                 batch.need_non_negative("partial_fit with these negative weights")
             model = self._hold(batch, x.names, x.declared, has_names=x.has_names)
             model.class_weight = class_weight
-            model.note_strings(x, weights)
+            if weights is not None:
+                model.note_strings(x, weights)
             if self.chooses_on_rows:
                 self._choose_first(x, places_among(known, model.schema.classes)[codes], aged)
         return self._declare(classes)
