@@ -27,7 +27,6 @@ __all__ = [
     "labels_and_codes",
     "read_labels",
     "read_weights",
-    "sorted_labels",
 ]
 
 Codes = NDArray[np.int32]
@@ -141,17 +140,14 @@ def _raise_missing(y: NDArray[Any], error: ValueError | TypeError) -> NoReturn:
     ) from error
 
 
-def sorted_labels(labels: NDArray[Any]) -> NDArray[Any]:
-    """Distinct labels in order; ValueError where they cannot be ordered."""
-    try:
-        return np.unique(labels)
-    except TypeError:
-        kinds = sorted({type(label).__name__ for label in labels.tolist()})
-        unlabelled = [label for label in labels.tolist() if label is None]
-        advice = "drop the rows without a label" if unlabelled else "use labels of one type"
-        raise ValueError(
-            f"y mixes labels of the types {', '.join(kinds)}, which have no common order: {advice}"
-        ) from None
+def _raise_no_order(labels: list[Any]) -> NoReturn:
+    """Raises the ValueError for labels that cannot be ordered."""
+    kinds = sorted({type(label).__name__ for label in labels})
+    unlabelled = [label for label in labels if label is None]
+    advice = "drop the rows without a label" if unlabelled else "use labels of one type"
+    raise ValueError(
+        f"y mixes labels of the types {', '.join(kinds)}, which have no common order: {advice}"
+    ) from None
 
 
 def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
@@ -171,7 +167,10 @@ def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
         found = list(dict.fromkeys(labels))
         distinct = np.empty(len(found), dtype=y.dtype)
         distinct[:] = found
-        classes = sorted_labels(distinct)
+        try:
+            classes = np.unique(distinct)
+        except TypeError:
+            _raise_no_order(found)
         place = {label: i for i, label in enumerate(classes.tolist())}
         codes = np.fromiter(map(place.__getitem__, labels), dtype=np.int32, count=len(labels))
     else:
