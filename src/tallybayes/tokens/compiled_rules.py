@@ -12,6 +12,9 @@ from tallybayes.tokens.unicode_tables import CODE_POINTS, Accents, folding, is_w
 
 __all__ = ["CJK", "CJK_BLOCKS", "MARKS", "UNITS", "WORDS", "compiled_rules"]
 
+TextRules = _kernels.TextRules
+"""Rules by which the kernel makes terms of documents."""
+
 WORDS = r"(?u)\b\w\w+\b"
 """Words of two characters and more: scikit-learn's default."""
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tallybayes.tokens import MARKS, WORDS, compiled_rules
-
-if TYPE_CHECKING:
-    from tallybayes import _kernels
+from tallybayes.tokens.compiled_rules import TextRules
 
 __all__ = [
     "makes_terms_in_python",
@@ -27,7 +25,7 @@ def makes_terms_in_python(vectorizer: Any) -> bool:
     return any(map(callable, functions))
 
 
-def rules_of(vectorizer: Any) -> _kernels.TextRules | None:
+def rules_of(vectorizer: Any) -> TextRules | None:
     """The kernel's rules for the parameters of a CountVectorizer; None where Python makes the
     terms."""
     if makes_terms_in_python(vectorizer):
@@ -42,7 +40,7 @@ def rules_of(vectorizer: Any) -> _kernels.TextRules | None:
     )
 
 
-def need_hashing(vectorizer: Any, rules: _kernels.TextRules | None) -> None:
+def need_hashing(vectorizer: Any, rules: TextRules | None) -> None:
     """Raise where the parameters of a CountVectorizer do not let terms be hashed.
 
     Raises
