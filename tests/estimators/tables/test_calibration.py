@@ -17,9 +17,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tallybayes import NaiveBayes, cross_validate, leave_one_out
 from tallybayes.errors import RuledOutWarning
-from tallybayes.estimators.tables.calibration_fit import ABOVE, BELOW, ROWS, fitted_calibration
 from tallybayes.families import Categorical, Gaussian, Multinomial
-from tallybayes.models.calibration import Isotonic, Temperature, log_odds
+from tallybayes.models.calibration import (
+    ABOVE,
+    BELOW,
+    ROWS,
+    Isotonic,
+    Temperature,
+    fitted_calibration,
+    log_odds,
+)
 
 METHODS = pytest.mark.parametrize("method", ["temperature", "isotonic"])
 SETS = {"iris": load_iris, "wine": load_wine, "cancer": load_breast_cancer}

@@ -12,9 +12,8 @@ from scipy.special import log_softmax
 from tallybayes.engines.memory.lookup_leave_one_out import cells_without
 from tallybayes.engines.memory.lookup_scores import LookupPart
 from tallybayes.errors import NegativeTally
-from tallybayes.estimators.tables.calibration_fit import fitted_calibration
 from tallybayes.leaving_out import posterior_without
-from tallybayes.models.calibration import Calibration, Method
+from tallybayes.models.calibration import Calibration, Method, fitted_calibration
 from tallybayes.models.table import TableModel
 from tallybayes.tables import Table
 
