@@ -82,6 +82,8 @@ def test_leaving_a_row_out_is_forgetting_it_under_fixed_weights(table, data):
     for i in data.draw(st.sets(st.integers(0, len(y) - 1), min_size=1, max_size=3)):
         if weight[y == y[i]].sum() == weight[i]:
             continue  # the class has no other row
+        if not _can_be_asked(x[i], x[:i] + x[i + 1 :]):
+            continue  # the column then holds numbers only, and refuses the string
         others = copy.deepcopy(model).forget([x[i]], y[[i]], weight[[i]])
         expected = quietly(others.predict_log_proba, [x[i]])[0]
         np.testing.assert_allclose(found[i], expected, rtol=0.0, atol=1e-7)
