@@ -35,6 +35,7 @@ HOPELESSLY = 1.3  # the same of two parts: all pairs that gain are tried no more
 STANDARD_ERRORS = 1.0  # of what corrections gain; the gain has to be more
 WORTH = 1.0  # nats that another ridge has to gain where rows are many, and further cycles
 HALVED = 0.5  # of the loss left by the weakest ridge: then cells are boosted
+TO_GAIN = 4.0  # nats left of all, at least, for it
 SURELY = 2.0  # standard errors of what boosting gains; the gain has to be more
 
 
@@ -186,7 +187,7 @@ class Way:
         """Boosts the cells, from the corrections on, for as many cycles as the rows left out like
         best; where corrections under the weakest ridge have halved the loss. Labels that follow a
         rule are so, and no ridge is weak enough for them."""
-        if self.ridges != RIDGES or not LITTLE < self.verdict.loss < HALVED * self.uncorrected:
+        if self.ridges != RIDGES or not TO_GAIN < self.verdict.loss < HALVED * self.uncorrected:
             return
         each = self.fits if self.whole is None else [*self.fits, self.whole]
         n, some = len(self.fits), in_threads(PartFit.path_from_corrections, each)
