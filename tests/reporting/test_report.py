@@ -187,6 +187,19 @@ def test_what_terms_are_worth_is_the_log_loss_without_them():
         assert found[name] == pytest.approx(loss - whole, abs=1e-6)
 
 
+def test_what_terms_are_worth_to_learned_rows_leaves_each_row_out():
+    model, X, y = fitted("plain")
+    found = dict(report("plain").data["worth"])
+    own = np.searchsorted(model.classes_, y)
+
+    def loss(model):
+        return -leave_one_out(model, X, y)[np.arange(len(y)), own].mean()
+
+    for name in X.columns:
+        without = NaiveBayes(columns={name: None}).fit(X, y)
+        assert found[name] == pytest.approx(loss(without) - loss(model), abs=1e-6)
+
+
 def test_the_learning_curve_predicts_each_part_before_it_learns_it():
     _, X, y = fitted("plain")
     curve = report("plain").data["learning"]

@@ -144,7 +144,7 @@ def content_of(
         shown = shown_rows(subject, X, numbers, predictions)
         copies = _copies(subject, X, len(own), columns)
         learning = _learning(subject, X, labels, len(columns)) if weight is None else None
-        worth = _worth(subject, X, predictions, len(columns) + len(subject.pairs))
+        worth = _worth(subject, X, predictions, learned, len(columns) + len(subject.pairs))
         text = subject.text(_some(X, len(own), 4, COMPARED))
     largest = np.argsort(-predictions.shares, kind="stable")[:CURVES].tolist()
     largest = [k for k in sorted(largest) if predictions.shares[k] > 0.0]
@@ -214,7 +214,7 @@ def _learning(
 
 
 def _worth(
-    subject: Subject, X: Any, predictions: Predictions, n_terms: int
+    subject: Subject, X: Any, predictions: Predictions, learned: bool, n_terms: int
 ) -> dict[str, float] | None:
     most = WORTH // max(1, n_terms * predictions.n_classes)
     if most < 200:
@@ -223,5 +223,7 @@ def _worth(
     if n > most:
         some = np.sort(np.random.default_rng(2).choice(n, most, replace=False))
         X = rows_of(X, some)
-        return subject.worth(X, predictions.log_proba[some], predictions.own[some])
-    return subject.worth(X, predictions.log_proba, predictions.own)
+        predictions = Predictions(
+            predictions.log_proba[some], predictions.own[some], predictions.weight[some]
+        )
+    return subject.worth(X, predictions, learned)

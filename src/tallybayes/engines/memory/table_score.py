@@ -121,6 +121,20 @@ class TableScore:
             part.add_without(x, own, weight, scores)
         return scores
 
+    def contributions_without(
+        self, x: Table, own: NDArray[np.int64], weight: Array
+    ) -> dict[str, Array]:
+        """What each column adds, (n_rows, n_classes), in nats, by name, after each row itself is
+        taken out; rows as in :meth:`likelihood_without`. Columns that are read together add what
+        they do by all rows, since their shares without a row are not known apart."""
+        shares: dict[str, Array] = {}
+        for part in self.parts:
+            if len(part.columns) == 1:
+                shares[part.columns[0]] = part.without(x, own, weight)
+            else:
+                shares |= part.contributions(x)
+        return shares
+
     def _lookups_without(self, x: Table, own: NDArray[np.int64], weights: Array) -> Array:
         """What is looked up in tables adds."""
         if not self.lookups or not len(weights) or weights.min() != weights.max():

@@ -21,6 +21,7 @@ from tallybayes.reporting.columns import (
 )
 from tallybayes.reporting.form.form import Form
 from tallybayes.reporting.form.of_arrays import form_of_array
+from tallybayes.reporting.measures.figures import Predictions
 from tallybayes.reporting.subjects.contract import Contributions, Subject
 
 __all__ = ["ArraySubject"]
@@ -90,7 +91,8 @@ class ArraySubject(Subject):
         names = [column.name for column in self.form.columns]
         return [dict(zip(names, row, strict=True)) for row in _dense(X, slice(None)).tolist()]
 
-    def worth(self, X: Any, log_proba: Array, own: NDArray[np.intp]) -> dict[str, float] | None:
+    def worth(self, X: Any, predictions: Predictions, learned: bool) -> dict[str, float] | None:
+        log_proba, own = predictions.log_proba, predictions.own
         form, x, found = self.form, _dense(X, slice(None)), {}
         assert form is not None
         row = np.arange(len(own))

@@ -16,6 +16,7 @@ from tallybayes.estimators.rows import unfitted
 from tallybayes.reporting.columns import ColumnFacts
 from tallybayes.reporting.form.form import Form
 from tallybayes.reporting.form.of_documents import TextForm
+from tallybayes.reporting.measures.figures import Predictions
 
 __all__ = ["Contributions", "Stated", "Subject", "Text"]
 
@@ -149,9 +150,9 @@ class Subject(ABC):
     def values(self, X: Any) -> list[Mapping[str, Any]]:
         """The values of rows by column; None for a missing value."""
 
-    def worth(self, X: Any, log_proba: Array, own: NDArray[np.intp]) -> dict[str, float] | None:
+    def worth(self, X: Any, predictions: Predictions, learned: bool) -> dict[str, float] | None:
         """By term, how much the log-loss of rows with honest predictions rises without it, in nats;
-        None where that is not known."""
+        None where that is not known. `learned` tells that the predictions leave each row out."""
         return None
 
     learns_in_parts = True

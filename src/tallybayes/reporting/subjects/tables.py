@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,7 @@ from tallybayes.reporting.columns import ColumnFacts, Values, added, bins_of, nu
 from tallybayes.reporting.form.form import Form
 from tallybayes.reporting.form.of_tables import form_of_table
 from tallybayes.reporting.form.of_weighted import form_of_weighted
+from tallybayes.reporting.measures.figures import Predictions
 from tallybayes.reporting.subjects.contract import Contributions, Stated, Subject
 from tallybayes.tally import GridCounts, LevelCounts
 
@@ -154,21 +155,36 @@ class TableSubject(Subject):
     def values(self, X: Any) -> list[Mapping[str, Any]]:
         return list(self._explained(X).values)
 
-    def worth(self, X: Any, log_proba: Array, own: NDArray[np.intp]) -> dict[str, float] | None:
+    def worth(self, X: Any, predictions: Predictions, learned: bool) -> dict[str, float] | None:
         if self._held.chosen.calibration is not None:
             return None
-        explained = self._explained(X)
+        log_proba, own = predictions.log_proba, predictions.own
         row, found = np.arange(len(own)), {}
         with np.errstate(invalid="ignore"):
             loss = -log_proba[row, own].mean()
-            for t, name in enumerate(explained.columns):
-                share = explained.contributions[:, :, t]
+            for name, share in self._shares(X, predictions, learned):
                 if not share.any():
                     continue
                 rest = log_proba - share
                 without = logsumexp(rest, axis=1) - rest[row, own]
                 found[name] = float(without.mean() - loss)
         return found
+
+    def _shares(
+        self, X: Any, predictions: Predictions, learned: bool
+    ) -> Iterator[tuple[str, Array]]:
+        """What each term adds to rows, (n_rows, n_classes); to rows that were learned, without the
+        row itself. Terms of a weighted model are asked as they are: their weights have seen it."""
+        if learned and not self._is_weighted:
+            x = self.model._read_rows(X)
+            own = predictions.own.astype(np.int64)
+            given = self.model._weights(predictions.weight, x, self.model.classes_, own)
+            weight = predictions.weight if given is None else given
+            yield from self._held.score.contributions_without(x, own, weight).items()
+            return
+        explained = self._explained(X)
+        for t, name in enumerate(explained.columns):
+            yield name, explained.contributions[:, :, t]
 
 
 def _without_residue(values: Values) -> Values:
