@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tallybayes import GaussianNB
+from tallybayes.cli.terminal import interrupts
 from tallybayes.cli.terminal.help import PlainGroup
 
 
@@ -340,6 +341,7 @@ def test_a_file_that_an_interrupt_left_open_is_not_warned_of(run, monkeypatch):
         warnings.warn("unclosed file", ResourceWarning, stacklevel=1)
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(interrupts, "_replaced", [])  # other tests have written files here
     monkeypatch.setattr(PlainGroup, "main", main)
     found = run("fit", code=130)
     assert found.line == "tallybayes: error: interrupted; model files are as they were"
