@@ -108,10 +108,12 @@ def _speed(posts: list[str], runs: int) -> tuple[list[list[str]], list[str], dic
         times = _medians(calls, runs)
         wall, cpu = times.pop("scikit-learn")
         record[name] = {"scikit-learn": [wall, cpu], **times}
-        least = min(cpu / c for _, c in times.values())
+        clock = min(wall / w for w, _ in times.values())
+        thread = min(cpu / c for source, (_, c) in times.items() if "1 thread" in source)
         verdicts.append(
-            f"- {'met' if least >= bar else 'MISSED'}: {name}, at least {bar:g} times "
-            f"scikit-learn's speed by CPU time: {least:.1f}"
+            f"- {'met' if min(clock, thread) >= bar else 'MISSED'}: {name}, at least {bar:g} times "
+            f"scikit-learn's speed: {thread:.1f} by CPU time on one thread, as scikit-learn runs; "
+            f"{clock:.1f} by the clock in every row"
         )
         for source, (w, c) in times.items():
             rows.append(

@@ -134,7 +134,7 @@ R.totals = (model, target, result, odds = false) => {
       shown.map((place) => s("g", {}, s("line", { class: "tick", x1: place.x, x2: place.x, y1: 66, y2: 71 }), s("text", { x: place.x, y: 85, "text-anchor": "middle", class: "small" }, R.tick(place.mark)))),
       two && s("line", { x1: x(total), x2: x(total), y1: 26, y2: 66, class: "drop" }),
       s("circle", { cx: x(total), cy: 26, r: 7, class: "now" }),
-      s("text", { x: Math.min(Math.max(x(total), 50), width - 50), y: 13, "text-anchor": "middle", class: "value" }, `${R.signed(total)} → ${R.percent(p)}`));
+      s("text", { x: Math.min(Math.max(x(total), 60), width - 60), y: 13, "text-anchor": "middle", class: "value" }, `${R.signed(total)} → ${R.percent(p)}`));
   };
 };
 
