@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import math
+import os
 import resource
 import sys
 import tempfile
@@ -26,6 +28,7 @@ __all__ = ["main"]
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "sources.md"
 GROUP = 250_000  # rows of a row group
+LINKED = 10_000_000  # rows of a file that many links name
 LEVELS = (4, 8, 16, 32, 64, 128, 500, 1000)
 
 
@@ -172,6 +175,16 @@ def cases(rows: int, limit: int, csv: bool, peers: bool) -> list[tuple[str, Any,
     return found
 
 
+def linked(folder: Path, file: str, size: float) -> tuple[Path, int]:
+    """A folder with as many links to a file as hold `size` bytes, and their number."""
+    links = folder / f"many-{file}"
+    links.mkdir()
+    n = max(1, math.ceil(size / (folder / file).stat().st_size))
+    for i in range(n):
+        os.link(folder / file, links / f"{i:04d}-{file}")
+    return links, n
+
+
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     options = argparse.ArgumentParser(
@@ -183,6 +196,13 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000, 50_000_000])
     options.add_argument("--csv-rows", type=int, default=10_000_000, help="of a CSV at most")
     options.add_argument("--limit", type=float, default=1.0, help="GiB of data of limited runs")
+    options.add_argument(
+        "--gigabytes",
+        type=float,
+        default=0.0,
+        help="besides, learn so much (10^9 bytes) of Parquet and of CSV within the limit: a folder "
+        "of links to one file of 10 million rows",
+    )
     options.add_argument("--no-peers", action="store_true")
     options.add_argument("--output", type=Path, metavar="FILE", default=RESULTS)
     return options
@@ -209,19 +229,33 @@ def main(argv: list[str]) -> int:
         "|" + " --- |" * 6,
     ]
     record: list[dict[str, Any]] = []
+
+    def add(rows: int, case: str, run: Run, size: int) -> None:
+        record.append({"rows": rows, "run": case, "bytes": size, **run._asdict()})
+        lines.append(
+            f"| {rows:,} | {case} | {run.processor:.2f} | {run.wall:.2f} | "
+            f"{size / 1e6 / run.processor:.0f} | {run.peak / 1e6:.0f} |"
+        )
+
+    limit = round(asked.limit * 2**30)
     for rows in asked.rows:
         with tempfile.TemporaryDirectory() as name:
             folder, csv = Path(name), rows <= asked.csv_rows
             make(folder, rows, csv)
-            limit = round(asked.limit * 2**30)
             for case, call, file, most in cases(rows, limit, csv, not asked.no_peers):
                 print(f"{rows:,} rows, {case} …", file=sys.stderr)
                 run, size = measured(call, folder / file, most), (folder / file).stat().st_size
-                record.append({"rows": rows, "run": case, "bytes": size, **run._asdict()})
-                lines.append(
-                    f"| {rows:,} | {case} | {run.processor:.2f} | {run.wall:.2f} | "
-                    f"{size / 1e6 / run.processor:.0f} | {run.peak / 1e6:.0f} |"
-                )
+                add(rows, case, run, size)
+    if asked.gigabytes:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            make(folder, LINKED, csv=True)
+            for file, kind in (("t.parquet", "Parquet"), ("t.csv", "CSV")):
+                links, n = linked(folder, file, asked.gigabytes * 1e9)
+                case = f"{kind}: fit of {n} files, {asked.limit:g} GiB of data"
+                print(f"{n * LINKED:,} rows, {case} …", file=sys.stderr)
+                run = measured(fit, links, limit)
+                add(n * LINKED, case, run, n * (folder / file).stat().st_size)
     page = "\n".join(lines) + "\n"
     print(page)
     write_page(asked.output, page, {"machine": machine, "runs": record})
