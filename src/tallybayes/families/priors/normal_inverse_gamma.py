@@ -46,6 +46,12 @@ class NormalInverseGamma:
         """(μ_n, κ_n, a_n, b_n) after n rows of this mean and sum of squares about it; numbers or
         arrays.
 
+        .. math::
+
+            κ_n = κ₀ + n, μ_n = (κ₀·μ₀ + n·x̄) / κ_n, a_n = a₀ + n/2
+
+            b_n = b₀ + (S + κ₀·n/κ_n · (x̄ − μ₀)²) / 2
+
         Parameters
         ----------
         n : float

@@ -8,7 +8,8 @@ Weights are not negative: w ≥ 0. Without deviations v_tk = w_t. With them w is
 
     w_t = max(0, (0.3·r_t + 3 Σ_k v_tk) / (r_t + 3K)),
 
-so that what is left is a smooth convex function of v and b without bounds.
+so that what is left is a smooth convex function of v and b without bounds. The sum over rows and
+its gradient are in ``src/kernels/weighted/loss.hpp``, the penalties here.
 """
 
 from __future__ import annotations
