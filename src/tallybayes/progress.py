@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from html import escape
 from importlib import import_module
 from typing import Any, Protocol
@@ -59,12 +59,11 @@ def in_notebook() -> bool:
     return shell is not None and hasattr(shell, "kernel")
 
 
-def _is_shown() -> bool:
-    if _wanted is not None:
-        return _wanted
-    if os.environ.get("TALLYBAYES_PROGRESS") == "0":
-        return False
-    return in_notebook() or bool(sys.stderr is not None and sys.stderr.isatty())
+def _is_wanted() -> bool:
+    """Whether a bar may be shown here and now."""
+    if _wanted is None and os.environ.get("TALLYBAYES_PROGRESS") != "0":
+        return in_notebook() or bool(sys.stderr is not None and sys.stderr.isatty())
+    return bool(_wanted)
 
 
 class NotebookBar:
@@ -125,8 +124,7 @@ def opened(what: str) -> Bar | None:
         return None
 
 
-@contextmanager
-def learning_shown(what: str) -> Iterator[None]:
+def learning_shown(what: str) -> AbstractContextManager[None]:
     """Shows a bar while something is learned, if that takes long; not within another one.
 
     Parameters
@@ -134,9 +132,12 @@ def learning_shown(what: str) -> Iterator[None]:
     what : str
         Such as "NaiveBayes.fit".
     """
-    if getattr(_busy, "now", False) or not _is_shown():
-        yield
-        return
+    within = getattr(_busy, "now", False)
+    return _bar_beside(what) if not within and _is_wanted() else nullcontext()
+
+
+@contextmanager
+def _bar_beside(what: str) -> Iterator[None]:
     done = threading.Event()
     context = contextvars.copy_context()  # by which a notebook knows the cell
     thread = threading.Thread(target=context.run, args=(_show, what, done), daemon=True)
