@@ -18,7 +18,7 @@ from tallybayes.families.contract.column_family import (
     NumberCounts,
     NumberFamily,
 )
-from tallybayes.families.lookup.bins import Bins, quantile_bins, supervised_bins
+from tallybayes.families.lookup.bins import MOST_BINS, Bins, quantile_bins, supervised_bins
 from tallybayes.families.lookup.leave_one_out import law_likelihood
 from tallybayes.families.priors.hyperparameters import hold_choice, smoothing_number, whole_number
 from tallybayes.schema import Kind
@@ -53,8 +53,8 @@ class Binned(NumberFamily):
 
     def __post_init__(self) -> None:
         if self.bins != "auto":
-            rule = "Binned takes bins='auto' or a whole number of bins from 1 on"
-            object.__setattr__(self, "bins", whole_number(rule, self.bins, 1))
+            rule = "Binned takes bins='auto' or a whole number of bins, from 1 to 2²⁰"
+            object.__setattr__(self, "bins", whole_number(rule, self.bins, 1, MOST_BINS))
         hold_choice(self, "cuts", Literal["quantile", "supervised"])
         if self.alpha is not None:
             object.__setattr__(self, "alpha", smoothing_number("Binned", self.alpha))

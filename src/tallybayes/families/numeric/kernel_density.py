@@ -25,7 +25,7 @@ from tallybayes.families.contract.column_family import (
     NumberFamily,
 )
 from tallybayes.families.contract.stacks import alike
-from tallybayes.families.lookup.bins import Bins, quantile_bins
+from tallybayes.families.lookup.bins import MOST_BINS, Bins, quantile_bins
 from tallybayes.families.lookup.leave_one_out import law_likelihood
 from tallybayes.families.priors.hyperparameters import hold, whole_number
 from tallybayes.schema import Kind
@@ -88,11 +88,11 @@ class Smooth(NumberFamily):
     strength: float | None = None
 
     def __post_init__(self) -> None:
-        rule = "Smooth takes a whole number of bins from 1 on"
-        object.__setattr__(self, "bins", whole_number(rule, self.bins, 1))
+        rule = "Smooth takes a whole number of bins, from 1 to 2²⁰"
+        object.__setattr__(self, "bins", whole_number(rule, self.bins, 1, MOST_BINS))
         if self.width is not None:
-            rule = "Smooth takes a width that is a whole number from 0 on"
-            object.__setattr__(self, "width", whole_number(rule, self.width, 0))
+            rule = "Smooth takes a width that is a whole number, from 0 to 2²⁰"
+            object.__setattr__(self, "width", whole_number(rule, self.width, 0, MOST_BINS))
         if self.strength is not None:
             hold(self, "from 0 on, in rows", None, "strength")
             if self.strength < 0.0:

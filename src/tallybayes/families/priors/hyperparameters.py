@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
@@ -60,17 +61,17 @@ def count_numbers(owner: str, values: ArrayLike) -> Array:
     return counts
 
 
-def whole_number(rule: str, value: Any, least: int) -> int:
-    """An int from `least` on.
+def whole_number(rule: str, value: Any, least: int, most: float = math.inf) -> int:
+    """An int from `least` to `most`.
 
     Raises
     ------
     TypeError, ValueError
-        With the rule, for what is not a whole number, or too small.
+        With the rule, for what is not a whole number, too small or too large.
     """
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{rule}, got {value!r}")
-    if value < least:
+    if not least <= int(value) <= most:
         raise ValueError(f"{rule}, got {value!r}")
     return int(value)
 
