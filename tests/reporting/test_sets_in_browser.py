@@ -47,17 +47,16 @@ def titles() -> tuple[list[str], list[str]]:
     return [text for text, _, _ in parts], [names[int(k)] for _, _, k in parts]
 
 
-def is_well_made(shown, axe_too: bool) -> None:
+def is_well_made(shown) -> None:
     """At 390 pixels: nothing serious is wrong, all charts have an alternative."""
     shown.page.evaluate(OPEN_ALL)
     shown.settle()
     assert shown.page.evaluate("document.documentElement.scrollWidth") <= 390
     assert shown.page.evaluate(NO_ALT) == 0
-    if axe_too:
-        axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-core")
-        found = axe.Axe().run(shown.page).response["violations"]
-        nodes = [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in SERIOUS]
-        assert nodes == []
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-core")
+    found = axe.Axe().run(shown.page).response["violations"]
+    nodes = [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in SERIOUS]
+    assert nodes == []
 
 
 @pytest.mark.parametrize("kind", [NaiveBayes, WeightedNaiveBayes])
@@ -65,7 +64,7 @@ def test_wine(opened, kind):
     X, y = load_wine(return_X_y=True, as_frame=True)
     model = kind().fit(X, y)
     shown = opened(model.report(X, y).html, viewport={"width": 390, "height": 844})
-    is_well_made(shown, axe_too=False)
+    is_well_made(shown)
     found = shown.page.evaluate(
         "(rows) => rows.map((row) => tallybayes.predict(row).proba)", rows_of(X)
     )
@@ -83,7 +82,7 @@ def test_texts(opened, read, lang):
         viewport={"width": 390, "height": 844},
         color_scheme="dark" if lang == "zh" else "light",
     )
-    is_well_made(shown, axe_too=lang == "zh")
+    is_well_made(shown)
     some = documents[::10]
     rows = model._counter.rows(some, model.tally_)
     carried = np.isin(
