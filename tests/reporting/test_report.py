@@ -13,6 +13,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.metrics import average_precision_score, confusion_matrix, log_loss, roc_auc_score
 
@@ -229,6 +230,29 @@ def test_the_learning_curve_of_weights_is_of_fits_on_prefixes():
     start, some = curve["rows"][-1], order[curve["rows"][-1] :]
     known = order[:start]
     log_proba = WeightedNaiveBayes().fit(X.iloc[known], y[known]).predict_log_proba(X.iloc[some])
+    loss = -log_proba[np.arange(len(some)), own[some]].mean()
+    np.testing.assert_allclose(curve["logLoss"][-1], loss, rtol=1e-6)
+    rate = (log_proba.argmax(axis=1) == own[some]).mean()
+    np.testing.assert_allclose(curve["accuracy"][-1], rate, rtol=1e-6)
+
+
+@pytest.mark.parametrize("model", [TextNB(), TextNB(ridge=False), TextNB(model="multinomial")])
+def test_the_learning_curve_of_documents_is_of_fits_on_prefixes(model):
+    rng = np.random.default_rng(7)
+    y = rng.choice(["buy", "sell"], 160)
+    words = {"buy": ["gain", "hold", "rise", "now"], "sell": ["loss", "fall", "drop", "now"]}
+    texts = np.array(
+        [" ".join(rng.choice(words[k] if rng.random() < 0.8 else words["buy"], 6)) for k in y]
+    )
+    curve = model.fit(texts, y).report(texts, y).data["learning"]
+    own = np.searchsorted(["buy", "sell"], y)
+    order = np.random.default_rng(0).permutation(len(y))
+    firsts = sorted(int(np.flatnonzero(own[order] == k)[0]) for k in (0, 1))
+    if curve["refitted"]:
+        order = np.concatenate([order[firsts], np.delete(order, firsts)])
+    start = curve["rows"][-1]
+    known, some = order[:start], order[start:]
+    log_proba = clone(model).fit(texts[known], y[known]).predict_log_proba(texts[some])
     loss = -log_proba[np.arange(len(some)), own[some]].mean()
     np.testing.assert_allclose(curve["logLoss"][-1], loss, rtol=1e-6)
     rate = (log_proba.argmax(axis=1) == own[some]).mean()
