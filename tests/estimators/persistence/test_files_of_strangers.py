@@ -91,7 +91,7 @@ def test_a_family_takes_its_own_fields_only(files, refused):
 @pytest.mark.parametrize(
     ("family", "message"),
     [
-        ([["tallybayes.family", "Smooth"], ["bins", 0]], "bins from 1 on"),
+        ([["tallybayes.family", "Smooth"], ["bins", 0]], "bins, from 1 to"),
         ([["tallybayes.family", "Binned"], ["cuts", "x"]], "cuts"),
         ([["tallybayes.family", "Gaussian"], ["ddof", "x"]], "ddof"),
         ([["tallybayes.family", "Multinomial"]], "single columns|for a group"),
