@@ -1,8 +1,8 @@
 // Counting the rows of a sparse matrix: sums and moments.
 //
-// CSR rows are grouped by class, so that each class is summed into one vector that stays in the
-// cache, and no thread shares a cell with another: all rows of a class at once, or, where classes are
-// many, so that rows of one lie far apart, tile by tile. CSC columns are summed one by one.
+// No thread shares a cell with another. CSR rows are grouped by class, so that each class is summed
+// into one vector that stays in the cache; of several classes, each thread has some, and takes their
+// rows in order. CSC columns are summed one by one.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -18,8 +18,8 @@
 namespace tb {
 
 constexpr i64 SEGMENT_ROWS = 16384;
-constexpr i64 TILE_ROWS = 4096;  // whose entries stay in the cache, and in reach of the address cache
-constexpr i64 ROWS_AHEAD = 3;    // whose entries are asked for before they are read
+constexpr i64 TILE_ROWS = 1024;  // whose entries stay in the cache
+constexpr i64 ROWS_AHEAD = 2;    // whose cells are asked for before they are added to
 constexpr i64 TILED_CLASSES = 8, MOST_TILED_CLASSES = 128;
 
 template <class T, class I>
@@ -119,15 +119,12 @@ inline bool all_within(const I* index, i64 n, i64 d) {
     return !out;
 }
 
-// The entries of a CSR row, all of weight w, into the cells of its class. They are looked at first,
-// many together, so that the loop which adds does nothing else.
+// The entries of a CSR row of checked indices and values, all of weight w, into the cells of its class.
 template <class Cells, class T, class I>
-int add_row(double* const* cells, const Compressed<T, I>& x, i64 i, double w, const Rule& rule) {
+void add_entries(double* const* cells, const Compressed<T, I>& x, i64 i, double w, const Rule& rule) {
     const i64 n = static_cast<i64>(x.indptr[i + 1] - x.indptr[i]);
     const I* const index = x.indices + x.indptr[i];
     const T* const values = x.data + x.indptr[i];
-    if (!all_within(index, n, x.minor)) return OUT_OF_RANGE;
-    const int bad = faults_of(values, n, rule.demand);
     double* cell[Cells::parts];
     for (int part = 0; part < Cells::parts; ++part) cell[part] = cells[part];
     if (rule.threshold) {
@@ -138,32 +135,42 @@ int add_row(double* const* cells, const Compressed<T, I>& x, i64 i, double w, co
         for (i64 p = 0; p < n; ++p)
             Cells::add(cell, index[p], static_cast<double>(values[p]), w);
     }
-    return bad;
 }
 
-// Asks for the entries of a row that is read soon: rows of one class do not lie side by side. It has
-// to be inlined: GCC takes a function that only prefetches for one without effect, and drops calls.
-template <class T, class I>
-[[gnu::always_inline]] inline void fetch_row(const Compressed<T, I>& x, i64 i) {
-    constexpr i64 LINE = 64;  // bytes
-    const i64 end = static_cast<i64>(x.indptr[i + 1]);
-    for (i64 p = static_cast<i64>(x.indptr[i]); p < end; p += LINE / i64{sizeof(T)})
-        __builtin_prefetch(x.data + p);
-    for (i64 p = static_cast<i64>(x.indptr[i]); p < end; p += LINE / i64{sizeof(I)})
-        __builtin_prefetch(x.indices + p);
+// The same of a row that nothing has looked at: its entries are looked at first, many together, so
+// that the loop which adds does nothing else.
+template <class Cells, class T, class I>
+int add_row(double* const* cells, const Compressed<T, I>& x, i64 i, double w, const Rule& rule) {
+    const i64 n = static_cast<i64>(x.indptr[i + 1] - x.indptr[i]);
+    if (!all_within(x.indices + x.indptr[i], n, x.minor)) return OUT_OF_RANGE;
+    add_entries<Cells>(cells, x, i, w, rule);
+    return faults_of(x.data + x.indptr[i], n, rule.demand);
 }
 
-// Asks for the cells that the entries of a row add to.
-template <class T, class I>
-[[gnu::always_inline]] inline void fetch_cells(const Compressed<T, I>& x, i64 i, const double* cells) {
+// Asks for the cells that the entries of a row add to, and tells whether all indices are within the
+// matrix. Addresses are only numbers here, whatever the indices. It has to be inlined: GCC takes a
+// function that only prefetches for one without effect, and drops calls.
+template <int PARTS, class T, class I>
+[[gnu::always_inline]] inline bool fetch_cells(const Compressed<T, I>& x, i64 i,
+                                               double* const* cells) {
+    std::uintptr_t base[PARTS];
+    for (int part = 0; part < PARTS; ++part)
+        base[part] = reinterpret_cast<std::uintptr_t>(cells[part]);
+    const u64 d = static_cast<u64>(x.minor);
     const i64 end = static_cast<i64>(x.indptr[i + 1]);
-    for (i64 p = static_cast<i64>(x.indptr[i]); p < end; ++p)
-        if (static_cast<u64>(x.indices[p]) < static_cast<u64>(x.minor))
-            __builtin_prefetch(cells + x.indices[p], 1);
+    bool out = false;
+    for (i64 p = static_cast<i64>(x.indptr[i]); p < end; ++p) {
+        const u64 j = static_cast<u64>(x.indices[p]);
+        out |= j >= d;
+        for (int part = 0; part < PARTS; ++part)
+            __builtin_prefetch(reinterpret_cast<const void*>(base[part] + j * sizeof(double)), 1);
+    }
+    return !out;
 }
 
 // CSR of several classes, none of which has most of the entries: each thread has classes of its
-// own, and takes their rows tile by tile.
+// own, and takes their rows in order. Cells of rare terms are far away, so that those of a row are
+// asked for while rows before it are added. Of a tile, each thread looks at a share of the values.
 template <class Cells, class T, class I>
 int count_csr_tiles(const Compressed<T, I>& x, const i32* codes, const double* weights,
                     const std::vector<i64>& entries, const Rule& rule, double* const* out,
@@ -177,31 +184,32 @@ int count_csr_tiles(const Compressed<T, I>& x, const i32* codes, const double* w
         owner[k] = all ? static_cast<int>((before + entries[k] / 2) * threads / all) : 0;
     std::atomic<int> fault{FINE};
     run_tasks(threads, threads, [&](i64 thread, int) {
-        std::vector<i64> end(classes), rows(TILE_ROWS);
+        std::vector<i64> rows(TILE_ROWS);
         int bad = FINE;
-        for (i64 first = 0; first < n; first += TILE_ROWS) {
+        for (i64 first = 0; first < n && !bad; first += TILE_ROWS) {
             const i64 last = first + TILE_ROWS < n ? first + TILE_ROWS : n;
-            std::fill(end.begin(), end.end(), 0);
-            for (i64 i = first; i < last; ++i) ++end[codes[i]];
+            const i64 begin = static_cast<i64>(x.indptr[first]);
+            const i64 stored = static_cast<i64>(x.indptr[last]) - begin;
+            const i64 from = stored * thread / threads, to = stored * (thread + 1) / threads;
+            bad |= faults_of(x.data + begin + from, to - from, rule.demand);
             i64 used = 0;
-            for (i64 k = 0; k < classes; ++k) {
-                const i64 size = owner[k] == thread ? end[k] : 0;
-                end[k] = used;
-                used += size;
+            for (i64 i = first; i < last; ++i) {
+                rows[used] = i;
+                used += owner[codes[i]] == thread;
             }
-            for (i64 i = first; i < last; ++i)
-                if (owner[codes[i]] == thread) rows[end[codes[i]]++] = i;
-            for (i64 r = 0; r < used; ++r) {
-                const i64 i = rows[r];
-                if (r + ROWS_AHEAD < used) fetch_row(x, rows[r + ROWS_AHEAD]);
-                if (r + 1 < used) {
-                    const i64 next = rows[r + 1];
-                    for (int p = 0; p < Cells::parts; ++p)
-                        fetch_cells(x, next, out[p] + codes[next] * d);
-                }
-                double* cell[Cells::parts];
+            double* cell[Cells::parts];
+            const auto cells_of = [&](i64 i) {
                 for (int p = 0; p < Cells::parts; ++p) cell[p] = out[p] + codes[i] * d;
-                bad |= add_row<Cells>(cell, x, i, weights ? weights[i] : 1.0, rule);
+            };
+            for (i64 r = -ROWS_AHEAD; r < used && !bad; ++r) {
+                if (const i64 ahead = r + ROWS_AHEAD; ahead < used) {
+                    cells_of(rows[ahead]);
+                    if (!fetch_cells<Cells::parts>(x, rows[ahead], cell)) bad |= OUT_OF_RANGE;
+                }
+                if (r < 0 || bad) continue;
+                const i64 i = rows[r];
+                cells_of(i);
+                add_entries<Cells>(cell, x, i, weights ? weights[i] : 1.0, rule);
             }
         }
         if (bad) fault |= bad;
