@@ -16,9 +16,15 @@ from sklearn.utils._array_api import _convert_to_numpy, get_namespace
 __all__ = ["as_numpy", "like", "model_array"]
 
 
+def _is_array(x: Any) -> bool:
+    """Whether x's class offers its memory; for attributes of its own a frame may look among its
+    columns, which of Spark Connect are on a server."""
+    return hasattr(type(x), "__dlpack__")
+
+
 def _library(x: Any) -> Any:
     """The array API namespace of x; None for NumPy, for no array, and where dispatch is off."""
-    if isinstance(x, np.ndarray) or not hasattr(x, "__dlpack__"):
+    if isinstance(x, np.ndarray) or not _is_array(x):
         return None
     if not get_config()["array_api_dispatch"]:
         return None
@@ -30,7 +36,7 @@ def _library(x: Any) -> Any:
 
 def as_numpy(x: Any) -> Any:
     """x, or the same values in NumPy where it is an array that scikit-learn dispatches on."""
-    if not hasattr(x, "__dlpack__"):  # frames and lists
+    if not _is_array(x):  # frames and lists
         return x
     library = _library(x)
     return x if library is None else _convert_to_numpy(x, library)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from servers.spark import on_spark
@@ -121,6 +122,20 @@ def test_a_python_without_the_package_is_explained(model, rows, tmp_path, monkey
         lambda: model.fit(rows, "y"),
         r"No module named 'tallybayes' on the executors.*--py-files cannot.*spark\.archives",
     )
+
+
+@pytest.mark.parametrize("damage", ["cut off", "gone"])
+def test_a_file_of_several_that_cannot_be_read_is_named(model, spark, tmp_path, damage):
+    for name in ("1", "2"):
+        pq.write_table(pa.table({"a.b": [1.0, 2.0], "y": ["u", "v"]}), tmp_path / f"{name}.parquet")
+    frame, second = spark.read.parquet(str(tmp_path)), tmp_path / "2.parquet"
+    if damage == "gone":
+        second.unlink()
+    else:
+        second.write_bytes(second.read_bytes()[:-9])
+    said = r"cannot be read: .*reading file .*2\.parquet.*not (a Parquet file|exist)"
+    error = refused(model, lambda: model.partial_fit(frame, "y"), said)
+    assert isinstance(error, SourceError)
 
 
 def test_a_lost_session_is_explained():

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import reload
 from operator import add
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
 
 from engines.test_contract import assert_same
 from servers.spark import on_spark
 from sources.spark.rows import a_table
 from tallybayes import NaiveBayes, WeightedNaiveBayes, collect
-from tallybayes.errors import LeftOutWarning
+from tallybayes.errors import LeftOutWarning, SourceError
 from tallybayes.sources.batches.streams import Batches
+from tallybayes.sources.spark import failures
 from tallybayes.sources.spark.frame import SparkFrame
 from tallybayes.tables.columns import values_of
 
@@ -126,3 +132,49 @@ def test_labels_of_other_types_are_predicted_as_they_are(spark):
         predicted = NaiveBayes().fit(pa.table({"x": ["a", "b"]}), labels).predict(rows)
         assert dict(predicted.dtypes)["prediction"] == kind
         assert [row.prediction for row in predicted.collect()] == labels * 2
+
+
+class Connected(DataFrame):
+    """A stand-in for a DataFrame of Spark Connect, whose plan cannot be seen, and whose server is
+    asked whenever an attribute is not found, since it may be a column."""
+
+    def __new__(cls, frame):
+        return object.__new__(cls)
+
+    def __init__(self, frame):
+        self.frame = frame
+
+    @property
+    def schema(self):
+        if self.frame is None:
+            raise AnalysisException("[PATH_NOT_FOUND] Path does not exist: s3a://shop/none")
+        return self.frame.schema
+
+    def toDF(self, *names):
+        return self.frame.toDF(*names)
+
+    def __getattr__(self, name):
+        raise AnalysisException(f"[UNRESOLVED_COLUMN] the server is asked for {name}")
+
+
+def test_frames_of_spark_connect_are_counted_by_spark(spark, tmp_path):
+    table = TABLE.select(["a.b", "flag", "y"])
+    pq.write_table(table, tmp_path / "rows.parquet")
+    rows = Connected(spark.read.parquet(str(tmp_path)))
+    model = NaiveBayes().fit(rows, "y")
+    assert_same(model.tally_, NaiveBayes().fit(table, "y").tally_)
+    assert model.predict(rows).toArrow()["prediction"].to_pylist() == model.predict(table).tolist()
+    assert model.score(rows, "y") == model.score(table, "y")
+    with pytest.raises(SourceError, match=r"cannot be read: \[PATH_NOT_FOUND\].*s3a://shop/none"):
+        model.partial_fit(Connected(None), "y")
+
+
+def test_the_client_of_spark_connect_has_no_py4j(monkeypatch):
+    monkeypatch.setitem(sys.modules, "py4j.protocol", None)
+    try:
+        expected = pytest.raises(SourceError, match="the frame cannot be read: gone")
+        with expected, reload(failures).explained("the frame"):
+            raise AnalysisException("gone")
+    finally:
+        monkeypatch.undo()
+        reload(failures)

@@ -6,12 +6,19 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from tallybayes.errors import SourceError
 
-__all__ = ["explained"]
+try:
+    from py4j.protocol import Py4JError
+except ImportError:  # of the client for Spark Connect alone, which has no Java beside it
+
+    class Py4JError(Exception):  # type: ignore[no-redef]
+        """What is never raised there."""
+
+
+__all__ = ["Py4JError", "explained"]
 
 LACKING = re.compile(r"No module named '(tallybayes|[\w.]+)'|\b(PyArrow|pyarrow)\b.* must be")
 SHIP = (
@@ -21,6 +28,9 @@ SHIP = (
 )
 GONE = ("stopped SparkContext", "SparkContext was shut down", "Answer from Java side is empty")
 LOST = ("ExecutorLostFailure", "executor lost", "ExecutorDeadException", "Executor heartbeat")
+CAUSE = re.compile(
+    r"\nCaused by: [\w.$]+: (.*?)(?=\n\s*at |\n\s*\.\.\. \d+ more|\nCaused by: |\Z)", re.DOTALL
+)
 TRACE = re.compile(r"\n\s*(at |\.\.\. \d+ more|JVM stacktrace|Driver stacktrace)")
 
 
@@ -59,10 +69,12 @@ def _explanation(error: Exception) -> str:
 
 
 def _shortened(text: str) -> str:
-    """The message without stack traces: of a Python error in a task its last line."""
+    """The message without stack traces: of a Python error in a task its last line, of one in Java
+    what has caused it."""
     if "Traceback (most recent call last)" in text:
         python = text.split("Traceback (most recent call last)")[1]
         last = [line for line in TRACE.split(python)[0].splitlines() if line[:1].strip()]
         if len(last) > 1:
             return last[-1].strip()
-    return " ".join(TRACE.split(text)[0].split())
+    causes = dict.fromkeys(CAUSE.findall(text)) or [TRACE.split(text)[0]]
+    return ": ".join(" ".join(cause.split()) for cause in causes)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from py4j.protocol import Py4JError
+from tallybayes.sources.spark.failures import Py4JError
 
 __all__ = ["TYPES_READ", "Piece", "pieces_of"]
 
