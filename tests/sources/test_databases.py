@@ -377,7 +377,7 @@ def test_predictions_are_written_to_the_database_that_has_the_rows(duck, postgre
     same_predictions(said, model)
 
 
-def test_rows_that_cannot_be_predicted_are_refused(duck, model, tmp_path):
+def test_rows_that_cannot_be_predicted_are_refused(duck, model):
     rows = tallybayes.sql('SELECT *, 1 AS prediction FROM "my rows"', duck)
     with pytest.raises(SourceError, match=r"has a column 'prediction'.*keep="):
         model.predict_rows(rows)
@@ -386,11 +386,6 @@ def test_rows_that_cannot_be_predicted_are_refused(duck, model, tmp_path):
         model.predict_rows(rows, keep=["nope"])
     with pytest.raises(SourceError, match=r"lacks the column\(s\) \['x'\]"):
         model.predict_rows(tallybayes.sql('SELECT * EXCLUDE x FROM "my rows"', duck))
-    path = tmp_path / "rows.csv"
-    path.write_text("a,y\n1,2\n")
-    of_file = NaiveBayes().fit(path, "y")
-    with pytest.raises(SourceError, match=r"pyarrow\.dataset"):
-        of_file.predict_rows(path)
     infinite = tallybayes.sql("SELECT * REPLACE ('inf'::DOUBLE AS x) FROM \"my rows\"", duck)
     with pytest.raises(ValueError, match="'x' holds inf"):
         list(model.predict_rows(infinite).record_batches())

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from tallybayes.errors import SourceError
-from tallybayes.tables import Table, arrow
+from tallybayes.sources.kept_columns import KeptColumns, Piece
+from tallybayes.sources.locating import located
+from tallybayes.tables import Table
 
-__all__ = ["ArrowRows", "PredictedRows", "Predictions"]
+__all__ = ["PredictedRows", "Predictions"]
 
 Predictions = tuple[NDArray[Any], NDArray[np.float64]]
 """The label of each row, and its probabilities (n_rows, n_classes)."""
-
-
-@runtime_checkable
-class ArrowRows(Protocol):
-    """A source whose rows come as Arrow record batches, with every column as it is."""
-
-    name: str
-    schema: Any
-
-    def record_batches(self, names: Sequence[str] | None = None) -> Iterator[Any]:
-        """The rows, with these columns or all."""
 
 
 class PredictedRows:
@@ -38,11 +29,7 @@ class PredictedRows:
 
     Parameters
     ----------
-    source : ArrowRows
-    kept : sequence of str
-        Columns of the source that stay, before the predictions.
-    read : sequence of str
-        Columns that the model reads.
+    rows : KeptColumns
     classes : array (n_classes,)
     predict : callable (Table) -> Predictions
     in_order : callable
@@ -56,27 +43,24 @@ class PredictedRows:
 
     def __init__(
         self,
-        source: ArrowRows,
-        kept: Sequence[str],
-        read: Sequence[str],
+        rows: KeptColumns,
         classes: NDArray[Any],
         predict: Callable[[Table], Predictions],
         in_order: Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]] = map,
     ) -> None:
-        self._source, self._kept, self._read = source, list(kept), list(read)
-        self._predict, self._in_order = predict, in_order
-        made = [pa.field("prediction", pa.array(classes.tolist()).type)]
-        made += [pa.field(f"p({label})", pa.float64()) for label in classes.tolist()]
-        taken = [field.name for field in made if field.name in kept]
+        self._rows, self._predict, self._in_order = rows, predict, in_order
+        self._made = [pa.field("prediction", pa.array(classes.tolist()).type)]
+        self._made += [pa.field(f"p({label})", pa.float64()) for label in classes.tolist()]
+        taken = [field.name for field in self._made if field.name in rows.schema.names]
         if taken:
             raise SourceError(
-                f"{source.name} has a column {taken[0]!r}, which is what the predictions are "
+                f"{rows.name} has a column {taken[0]!r}, which is what the predictions are "
                 "called: rename it, or leave it out of keep="
             )
-        self._schema = pa.schema([*(source.schema.field(name) for name in kept), *made])
+        self._schema = pa.schema([*rows.schema, *self._made])
 
     def __repr__(self) -> str:
-        return f"<predictions of {self._source.name}: {', '.join(self._schema.names)}>"
+        return f"<predictions of {self._rows.name}: {', '.join(self._schema.names)}>"
 
     @property
     def schema(self) -> Any:
@@ -96,8 +80,16 @@ class PredictedRows:
         ValueError
             If the source cannot be read, or a value is not admitted.
         """
-        names = list(dict.fromkeys([*self._kept, *self._read]))
-        yield from self._in_order(self._predicted, self._source.record_batches(names))
+        where, before = "", 0
+        try:
+            for batch, where_now in self._in_order(self._predicted, self._rows.pieces()):
+                before = batch.num_rows + (before if where_now == where else 0)
+                where = where_now
+                yield batch
+        except _PieceError as error:
+            piece = error.piece
+            first = before if piece.where == where else 0
+            raise located(error.error, piece.where, first, piece.place) from error.error
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The rows as an Arrow stream in C; see
@@ -105,12 +97,25 @@ class PredictedRows:
         reader = pa.RecordBatchReader.from_batches(self._schema, self.record_batches())
         return reader.__arrow_c_stream__(requested_schema)
 
-    def _predicted(self, batch: Any) -> Any:
-        """A batch with its predictions."""
-        kept = [batch.column(name) for name in self._kept]
-        labels, proba = np.empty(0), np.empty((0, len(self._schema) - len(kept) - 1))
-        if batch.num_rows:
-            labels, proba = self._predict(arrow.read_batches([batch.select(self._read)]))
-        made = [pa.array(labels.tolist(), self._schema.field(len(kept)).type)]
+    def _predicted(self, piece: Piece) -> tuple[Any, str]:
+        """The rows of a piece with their predictions, and what holds them."""
+        kept, table = piece.read()
+        labels, proba = np.empty(0), np.empty((0, len(self._made) - 1))
+        if table.n_rows:
+            try:
+                labels, proba = self._predict(table)
+            except SourceError:
+                raise
+            except ValueError as error:
+                raise _PieceError(piece, error) from error
+        made = [pa.array(labels.tolist(), self._made[0].type)]
         made += [pa.array(np.ascontiguousarray(column)) for column in proba.T]
-        return pa.record_batch([*kept, *made], schema=self._schema)
+        return pa.record_batch([*kept.columns, *made], schema=self._schema), piece.where
+
+
+class _PieceError(Exception):
+    """An error in the rows of a piece."""
+
+    def __init__(self, piece: Piece, error: ValueError) -> None:
+        super().__init__(str(error))
+        self.piece, self.error = piece, error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from tallybayes.engines.contract import need_columns
 from tallybayes.engines.threads import in_order
 from tallybayes.errors import SourceError
-from tallybayes.sources.contract import Source
-from tallybayes.sources.predicted import ArrowRows, PredictedRows, Predictions
+from tallybayes.sources.contract import Source, is_distributed
+from tallybayes.sources.kept_columns import kept_columns
+from tallybayes.sources.predicted import PredictedRows, Predictions
 from tallybayes.tables import Table
 
 __all__ = ["predicted_rows"]
@@ -33,7 +34,11 @@ class Predicts(Protocol):
 
 
 def predicted_rows(
-    model: Predicts, source: Source, read: Sequence[str], keep: Sequence[str] | None
+    model: Predicts,
+    source: Source,
+    read: Sequence[str],
+    as_written: Collection[str],
+    keep: Sequence[str] | None,
 ) -> PredictedRows:
     """Rows of a source with what a model predicts of them.
 
@@ -43,25 +48,27 @@ def predicted_rows(
     source : Source
     read : sequence of str
         The columns that the model reads.
+    as_written : collection of str
+        Those of them that are strings, where the source has no types.
     keep : sequence of str, optional
         Columns that stay; None: all that the model does not read.
 
     Raises
     ------
     ValueError
-        If the source has no such columns, or does not come in Arrow batches.
+        If the source has no such columns, or its rows stay on a cluster.
     """
-    if not isinstance(source, ArrowRows):
+    if is_distributed(source):
         raise SourceError(
-            f"{source.name} does not come in Arrow batches, which predict_rows needs to keep "
-            "columns: give files as pyarrow.dataset.dataset(path), a LazyFrame as "
-            "frame.collect_batches()"
+            f"the rows of {source.name} stay on the cluster: predict gives them there, with their "
+            "predictions beside them"
         )
-    there = list(source.schema.names)
+    there = list(source.columns())
     kept = [name for name in there if name not in read] if keep is None else list(keep)
     need_columns(kept, there, "column that keep= names:")
 
     def predict(table: Table) -> Predictions:
         return model.predict(table), model.predict_proba(table)
 
-    return PredictedRows(source, kept, read, model.classes_, predict, in_order)
+    rows = kept_columns(source, kept, read, as_written)
+    return PredictedRows(rows, model.classes_, predict, in_order)

@@ -127,11 +127,12 @@ class PredictingSources(TallyClassifier):
         Parameters
         ----------
         X : source of rows
-            Rows to predict that come in Arrow batches: a table or query of a database
-            (:func:`tallybayes.table`, :func:`tallybayes.sql`), a DuckDB relation, record batches,
-            a ``pyarrow.dataset.Dataset``.
+            Rows to predict: files, a table or query of a database (:func:`tallybayes.table`,
+            :func:`tallybayes.sql`), a DuckDB relation, a ``LazyFrame``, record batches, a
+            ``pyarrow.dataset.Dataset``. Of a Spark DataFrame :meth:`predict` gives the rows.
         keep : sequence of str, optional
-            Columns of X that stay; by default those that the model does not read.
+            Columns of X that stay; by default those that the model does not read. Columns of CSV
+            and JSON lines stay as strings as they are written, those of other sources as they are.
 
         Returns
         -------
@@ -162,9 +163,10 @@ class PredictingSources(TallyClassifier):
         source = source_of(X)
         model = self._fitted()
         assert isinstance(model, TableModel)
-        left_out = model.reading.declared.left_out
-        read = [name for name in self._names_to_read(source) if not left_out(name)]
-        return predicted_rows(self, source, read, keep)
+        what = model.reading.declared
+        read = [name for name in self._names_to_read(source) if not what.left_out(name)]
+        written = [name for name in read if what.is_text(name)]
+        return predicted_rows(self, source, read, written, keep)
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """log P(c) + log p(x | c), in nats.

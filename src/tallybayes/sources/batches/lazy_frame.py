@@ -56,8 +56,15 @@ class LazyFrame:
     def parts(
         self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
     ) -> Iterator[Part]:
-        wanted = names_read(self.schema, names, self.name)
-        rows = max(1, (CELLS >> 3) // max(1, len(wanted)))
+        for frame in self._frames(names_read(self.schema, names, self.name)):
+            yield Part(partial(polars.read, frame), self.name)
+
+    def record_batches(self, names: Sequence[str] | None = None) -> Iterator[Any]:
+        """The rows as Arrow record batches, with these columns or all."""
+        for frame in self._frames(list(self.schema.names if names is None else names)):
+            yield from frame.to_arrow().to_batches()
+
+    def _frames(self, names: Sequence[str]) -> Iterator[Any]:
+        rows = max(1, (CELLS >> 3) // max(1, len(names)))
         with self._explained():
-            for frame in self._frame.select(wanted).collect_batches(chunk_size=rows, lazy=True):
-                yield Part(partial(polars.read, frame), self.name)
+            yield from self._frame.select(names).collect_batches(chunk_size=rows, lazy=True)

@@ -145,10 +145,14 @@ class ArrowFile:
     def columns(self) -> dict[str, SourceColumn]:
         return columns_of(self.schema)
 
+    def record_batches(self, names: Sequence[str] | None = None) -> Iterator[Any]:
+        """The rows as Arrow record batches, with these columns or all."""
+        with explained(self.name, "Arrow"), self._opened() as file:
+            for batch in self._reader(file)[1]:
+                yield batch if names is None else batch.select(list(names))
+
     def parts(
         self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
     ) -> Iterator[Part]:
         wanted = names_read(self.schema, names, self.name)
-        with explained(self.name, "Arrow"), self._opened() as file:
-            batches = (batch.select(wanted) for batch in self._reader(file)[1])
-            yield from parts_of(batches, self.name)
+        yield from parts_of(self.record_batches(wanted), self.name)

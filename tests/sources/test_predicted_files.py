@@ -1,0 +1,145 @@
+"""Rows of files, of lazy frames and of datasets are predicted as the same rows in memory."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv as pc_csv
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+import tallybayes
+from tallybayes import NaiveBayes, leave_one_out
+from tallybayes.errors import SourceError
+from tallybayes.families import Poisson
+
+ROWS = pa.table(
+    {
+        "id": ["007", "8", None, "1e3", "a,b", "c"] * 5,
+        "x": [1.5, 2.0, None, 4.0, 5.0, 6.0] * 5,
+        "sky": ["sun", "rain", "sun", None, 'a "b"', "sun"] * 5,
+        "y": ["no", "yes", "no", "yes", "yes"] * 6,
+    }
+)
+MODEL = NaiveBayes({"id": None}).fit(ROWS, "y")
+SOURCES = ["parquet", "arrow", "csv", "jsonl", "*.parquet", "*.csv", "lazy", "dataset"]
+MADE = ["prediction", "p(no)", "p(yes)"]
+
+
+def write_csv(rows, path):
+    columns = [c.cast(pa.string()) for c in rows.columns]
+    pc_csv.write_csv(pa.table(columns, rows.column_names), path)
+
+
+def write_jsonl(rows, path):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows.to_pylist()))
+
+
+@pytest.fixture
+def source(request, tmp_path):
+    """The rows as a source of some kind; patterns are two files, of whose columns the order
+    differs."""
+    kind = request.param
+    if kind.startswith("*"):
+        other = ROWS.slice(12).select(["y", "sky", "id", "x"])
+        for name, rows in (("1", ROWS.slice(0, 12)), ("2", other)):
+            write = write_csv if kind == "*.csv" else pq.write_table
+            write(rows, tmp_path / f"{name}{kind[1:]}")
+        return str(tmp_path / kind)
+    if kind == "lazy":
+        return pl.from_arrow(ROWS).lazy()
+    path = tmp_path / f"rows.{kind}"
+    if kind == "csv":
+        write_csv(ROWS, path)
+    elif kind == "jsonl":
+        write_jsonl(ROWS, path)
+    elif kind == "arrow":
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, ROWS.schema) as out:
+            out.write_table(ROWS, 7)
+    else:
+        pq.write_table(ROWS, path, row_group_size=7)
+    return ds.dataset(path) if kind == "dataset" else path
+
+
+@pytest.mark.parametrize("source", SOURCES, indirect=True)
+def test_predictions_of_a_source_are_those_of_memory(source):
+    assert MODEL.predict(source).tolist() == MODEL.predict(ROWS).tolist()
+    np.testing.assert_array_equal(MODEL.predict_proba(source), MODEL.predict_proba(ROWS))
+    assert MODEL.score(source, "y") == MODEL.score(ROWS, "y")
+    found, expected = leave_one_out(MODEL, source, "y"), leave_one_out(MODEL, ROWS, "y")
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("source", SOURCES, indirect=True)
+def test_rows_of_a_source_keep_their_columns_beside_predictions(source):
+    predicted = MODEL.predict_rows(source)
+    for _ in range(2):  # as often as it is asked for
+        found = pa.table(predicted)
+        assert found.column_names == ["id", "y", *MADE]
+        for name in ("id", "y"):
+            assert found[name].to_pylist() == ROWS[name].to_pylist()
+        assert found["prediction"].to_pylist() == MODEL.predict(ROWS).tolist()
+        probabilities = np.column_stack([found["p(no)"], found["p(yes)"]])
+        np.testing.assert_array_equal(probabilities, MODEL.predict_proba(ROWS))
+    read = pa.table(MODEL.predict_rows(source, keep=["sky", "x", "id"]))
+    assert read.column_names == ["sky", "x", "id", *MADE]
+    assert read["sky"].to_pylist() == ROWS["sky"].to_pylist()
+    assert read["id"].to_pylist() == ROWS["id"].to_pylist()
+    assert read["prediction"].to_pylist() == found["prediction"].to_pylist()
+    x = [None if value is None else float(value) for value in read["x"].to_pylist()]
+    assert x == ROWS["x"].to_pylist()
+    assert pa.table(MODEL.predict_rows(source, keep=[])).column_names == MADE
+
+
+def test_columns_of_typed_files_stay_as_they_are(tmp_path):
+    tags = pa.array([["p"], [], None] * 10)
+    rows = ROWS.append_column("tags", tags).append_column("n", pa.array(range(30), pa.int8()))
+    pq.write_table(rows.slice(0, 15), tmp_path / "1.parquet")
+    wider = rows.slice(15).set_column(5, "n", pa.array(range(15, 30), pa.int64()))
+    pq.write_table(wider, tmp_path / "2.parquet")
+    predicted = MODEL.predict_rows(tmp_path, keep=["tags", "n"])
+    assert predicted.schema.types[:2] == [pa.list_(pa.string()), pa.int8()]
+    found = pa.table(predicted)
+    assert found["tags"].to_pylist() == tags.to_pylist()
+    assert found["n"].to_pylist() == list(range(30))
+    large = rows.slice(15).set_column(5, "n", pa.array([1000] * 15))
+    pq.write_table(large, tmp_path / "2.parquet")
+    with pytest.raises(SourceError, match=r"2\.parquet: column 'n' .* int64.*int8.*keep="):
+        list(MODEL.predict_rows(tmp_path, keep=["n"]).record_batches())
+
+
+def test_text_and_typed_files_are_not_predicted_together(tmp_path):
+    write_csv(ROWS, tmp_path / "1.csv")
+    pq.write_table(ROWS, tmp_path / "2.parquet")
+    with pytest.raises(SourceError, match=r"some are text.*each kind by itself"):
+        MODEL.predict_rows(tmp_path)
+
+
+def test_a_row_that_is_not_admitted_is_named_with_its_place(tmp_path):
+    model = NaiveBayes({"n": Poisson()}).fit(pa.table({"n": [1, 2], "y": [0, 1]}), "y")
+    bad = pa.table({"n": [*range(49), -4], "y": [0, 1] * 25})
+    pq.write_table(pa.table({"n": [1], "y": [0]}), tmp_path / "1.parquet")
+    pq.write_table(bad, tmp_path / "2.parquet")
+    with pytest.raises(ValueError, match=r"2\.parquet: .*row 49.*'n'.*-4"):
+        list(model.predict_rows(tmp_path).record_batches())
+    write_csv(bad, tmp_path / "bad.csv")
+    with pytest.raises(ValueError, match=r"bad\.csv, line 51: .*row 49.*'n'.*-4"):
+        list(model.predict_rows(tmp_path / "bad.csv").record_batches())
+    with pytest.raises(SourceError, match="no such file"):
+        model.predict_rows(tmp_path / "none.csv")
+
+
+def test_a_column_that_is_not_of_dates_after_all_is_an_error(tmp_path):
+    rows = pa.table({"day": [f"2020-01-{d:02}" for d in range(1, 29)], "y": ["a", "b"] * 14})
+    write_csv(rows, tmp_path / "t.csv")
+    model = NaiveBayes().fit(tmp_path / "t.csv", "y")
+    lines = [f"2020-01-{1 + i % 28:02},a" for i in range(3000)]
+    (tmp_path / "u.csv").write_text("\n".join(["day,y", *lines, "never,a"]))
+    source = tallybayes.csv(tmp_path / "u.csv")
+    source.block = 1000
+    with pytest.raises(SourceError, match=r"line 3,002: column 'day' holds 'never'.*Categorical"):
+        list(model.predict_rows(source).record_batches())
