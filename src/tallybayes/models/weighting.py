@@ -28,7 +28,6 @@ __all__ = [
     "Weighting",
     "WeightingNow",
     "apply_weighting",
-    "taken",
     "without_rows",
 ]
 
@@ -181,12 +180,6 @@ def _centred(table: Array, at: Index, n_classes: int) -> Array:
     return wide
 
 
-def taken(tally: TableTally, classes: Index) -> TableTally:
-    """The counts of some classes, in a schema that still names all."""
-    parts = tuple(group.take(classes) for group in tally.groups)
-    return TableTally(tally.schema, tally.classes.take(classes), parts)
-
-
 def apply_weighting(weighting: Weighting, tally: TableTally, log_prior: Array) -> WeightingNow:
     """The weighting under the counts of a tally.
 
@@ -204,7 +197,7 @@ def apply_weighting(weighting: Weighting, tally: TableTally, log_prior: Array) -
     averaged, n = weighting.learned, len(log_prior)
     present = np.flatnonzero(tally.classes.count > 0.0)
     rows = in_effective_rows(tally.classes.count[present], weighting.unit)
-    held = held_columns(taken(tally, present), weighting.unit)
+    held = held_columns(tally, present, weighting.unit)
     share = rows / rows.sum()
     columns = [counted_again(column, held, rows) for column in averaged.columns]
     at = places_among(weighting.classes, tally.schema.classes)

@@ -38,12 +38,19 @@ def prose_columns(tally: TableTally, declared: Container[str]) -> tuple[str, ...
         With mixed columns as they are read.
     declared : container of str
     """
-    unit = tally.classes.row_weights.overall
-    return tuple(
-        name
-        for name, columns, group in _levels(tally)
-        if name not in declared and _is_prose(tally, columns, group, unit)
-    )
+    row_weight = tally.classes.row_weights.overall * (1.0 + 1e-9)
+    found = []
+    for name, columns, group in _levels(tally):
+        if name in declared:
+            continue
+        assert columns.levels is not None
+        rows = group.counts.sum(axis=0)
+        held = np.flatnonzero(rows > 0.0)
+        if len(held) >= max(LEAST_ROWS, DIFFERENT * float(rows.sum()) / row_weight):
+            strings = [str(level) for level in columns.levels[0][held].tolist()]
+            if are_prose(strings):
+                found.append(name)
+    return tuple(found)
 
 
 def _levels(tally: TableTally) -> Iterator[tuple[str, Columns, LevelCounts]]:
@@ -54,15 +61,6 @@ def _levels(tally: TableTally) -> Iterator[tuple[str, Columns, LevelCounts]]:
             continue
         if columns.names is not None and columns.levels is not None and columns.n_all is None:
             yield columns.names[0], columns, group
-
-
-def _is_prose(tally: TableTally, columns: Columns, group: LevelCounts, unit: float) -> bool:
-    assert columns.levels is not None
-    rows = group.counts.sum(axis=0)
-    held = np.flatnonzero(rows > 0.0)
-    if len(held) < max(LEAST_ROWS, DIFFERENT * float(rows.sum()) / (unit * (1.0 + 1e-9))):
-        return False
-    return are_prose([str(level) for level in columns.levels[0][held].tolist()])
 
 
 def prose_as_terms(tally: TableTally, names: Container[str]) -> TableTally:

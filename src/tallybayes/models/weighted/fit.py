@@ -11,16 +11,15 @@ from tallybayes.labels import are_among
 from tallybayes.leaving_out import posterior_without
 from tallybayes.models.data_warnings.identifiers import is_identifier, warn_of_identifier
 from tallybayes.models.weighted.model import WeightedModel
+from tallybayes.models.weighted.text import TextColumns
 from tallybayes.models.weighting import (
     Figures,
     Weighting,
     WeightingNow,
-    taken,
     without_rows,
 )
 from tallybayes.tables import Empty, Table
 from tallybayes.weighted.cells.columns import (
-    ColumnCells,
     Held,
     cells_of,
     held_columns,
@@ -31,7 +30,7 @@ from tallybayes.weighted.fit.learning import learn
 from tallybayes.weighted.fit.options import FitOptions
 from tallybayes.weighted.fit.prune import simplified
 from tallybayes.weighted.fit.shrinkage import mixed, prior_share
-from tallybayes.weighted.fit.text_weights import learn_text_weights
+from tallybayes.weighted.fit.text_weights import TextWeights, learn_text_weights
 from tallybayes.weighted.rows import LearningRows, canonical, sampled, thinned
 
 __all__ = ["learned_weighting", "simplified_weighting"]
@@ -82,35 +81,28 @@ def learned_weighting(
         return None
     unit = model.tally.classes.pooled_row_weight
     classes = in_effective_rows(counts[present], unit)
-    held = held_columns(taken(model.tally_read, present), unit)
+    held = held_columns(model.tally_read, present, unit)
     out = _left_out(model, held, float(classes.sum()))
     used = held.keys() - out
     columns = [cells_of(name, held, classes) for name in model.names if name in used]
-    codes = np.searchsorted(present, own)
-    rows, was = _learning_rows(columns, x, codes, weight, unit, len(present))
+    codes = np.searchsorted(present, own).astype(np.int32)
+    cells = np.empty((len(columns), x.n_rows), dtype=np.int32)
+    for j, column in enumerate(columns):
+        cells[j] = column.codes(x.columns.get(column.name, Empty(x.n_rows)))
+    effective = in_effective_rows(weight, unit)
+    rows, was = canonical(LearningRows(cells, codes, effective, len(present)), columns)
     learned = learn(columns, rows, classes, options)
-    mixed_in = prior_share(float(classes.sum()))
-    log_prior = _log_prior(model, prior_is_given, present)
-    text, shift, judged = None, learned.offset - log_prior, learned
+    text, offset, judged = None, learned.offset, learned
     if model.has_text:
-        text_columns = model.text_columns(unit)
-        ranks = [rank[was] for rank in text_columns.ranks(x)]
-        judges = was[np.lexsort((*ranks, rows.weight, rows.content()))][learned.tested]
-        said = text_columns.without(x.take(judges), own[judges], weight[judges])[:, present]
-        text, more, log_proba = learn_text_weights(
-            list(text_columns.parts),
-            said,
-            learned.log_proba,
-            rows.y[learned.tested],
-            rows.weight[learned.tested],
+        text, offset, judged = _text_learned(
+            model.text_columns(unit), learned, rows, was, x, own, weight, present
         )
-        shift = text.cells * learned.offset + more - log_prior
-        judged = replace(learned, log_proba=log_proba, gained=np.zeros(len(log_proba)))
+    mixed_in = prior_share(float(classes.sum()))
     figures, confused = _figures(judged, rows, unit, classes, mixed_in)
     weighting = Weighting(
         learned=without_rows(learned),
         classes=model.schema.classes[present],
-        shift=shift,
+        shift=offset - _log_prior(model, prior_is_given, present),
         apart=np.zeros(0),
         figures=figures,
         confused=confused,
@@ -122,15 +114,27 @@ def learned_weighting(
     return _measured(weighting, model, rows)
 
 
-def _learning_rows(
-    columns: list[ColumnCells], x: Table, codes: Index, weight: Array, unit: float, n_classes: int
-) -> tuple[LearningRows, Index]:
-    """The rows as cells, in canonical order, and where each was."""
-    cells = np.empty((len(columns), x.n_rows), dtype=np.int32)
-    for j, column in enumerate(columns):
-        cells[j] = column.codes(x.columns.get(column.name, Empty(x.n_rows)))
-    y, effective = codes.astype(np.int32), in_effective_rows(weight, unit)
-    return canonical(LearningRows(cells, y, effective, n_classes), columns)
+def _text_learned(
+    text_columns: TextColumns,
+    learned: Averaged,
+    rows: LearningRows,
+    was: Index,
+    x: Table,
+    own: Index,
+    weight: Array,
+    present: Index,
+) -> tuple[TextWeights, Array, Averaged]:
+    """The weights of columns of text beside the cells; the class offsets of both together; and what
+    was learned, with the predictions of both. `was` are the places of `rows` among those of `x`,
+    `own` and `weight`."""
+    ranks = [rank[was] for rank in text_columns.ranks(x)]
+    judges = was[np.lexsort((*ranks, rows.weight, rows.content()))][learned.tested]
+    said = text_columns.without(x.take(judges), own[judges], weight[judges])[:, present]
+    y, effective = rows.y[learned.tested], rows.weight[learned.tested]
+    names = list(text_columns.parts)
+    text, more, log_proba = learn_text_weights(names, said, learned.log_proba, y, effective)
+    judged = replace(learned, log_proba=log_proba, gained=np.zeros(len(log_proba)))
+    return text, text.cells * learned.offset + more, judged
 
 
 def simplified_weighting(

@@ -50,6 +50,8 @@ class WeightedModel(TableModel):
 
     def unlearned(self) -> Self:
         """The same counts, as they are read before anything is learned on rows."""
+        if self.chosen.weighting is None:
+            return self
         twin = self.with_tally(self.tally)
         twin.chosen = Chosen()
         return twin

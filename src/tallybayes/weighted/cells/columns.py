@@ -262,13 +262,15 @@ ROUNDING = 2.0**-26  # of the rows of a class
 Held = dict[str, ColumnCounts]
 
 
-def held_columns(tally: TableTally, unit: float) -> Held:
+def held_columns(tally: TableTally, classes: NDArray[np.intp], unit: float) -> Held:
     """What is counted of each column, by name.
 
     Parameters
     ----------
     tally : TableTally
         As it is read.
+    classes : index array
+        The classes that are looked at.
     unit : float
         The weight of an effective row, in which the counts are given.
     """
@@ -279,18 +281,18 @@ def held_columns(tally: TableTally, unit: float) -> Held:
         name = columns.names[0]
         found = held.get(name, ColumnCounts([]))
         if isinstance(group, GridCounts):
-            held[name] = found._replace(numbers=_scaled(group, unit))
+            held[name] = found._replace(numbers=_some(group, classes, unit))
         elif isinstance(group, LevelCounts):
             levels = [] if columns.levels is None else columns.levels[0].tolist()
-            held[name] = found._replace(levels=levels, strings=_scaled(group, unit))
+            held[name] = found._replace(levels=levels, strings=_some(group, classes, unit))
     return held
 
 
-def _scaled(group: Counted, unit: float) -> Counted:
-    """The same counts in effective rows."""
-    scaled = copy(group)
-    scaled.counts = in_effective_rows(group.counts, unit)
-    return scaled
+def _some(group: Counted, classes: NDArray[np.intp], unit: float) -> Counted:
+    """The counts of some classes, in effective rows."""
+    some = copy(group)
+    some.counts = in_effective_rows(group.counts[classes], unit)
+    return some
 
 
 def _missing(rows: Array, counts: Array) -> Array:

@@ -91,38 +91,27 @@ def _of_any_columns(
     kept, duplicates = distinct(thin.cells, [column.name for column in columns])
     if kept != list(range(len(columns))):  # the keys are of these already
         thin = replace(thin, cells=np.ascontiguousarray(thin.cells[kept]))
+    different = [columns[j] for j in kept]
     with _controller().limit(limits=1, user_api="blas"):  # for small products threads only wait
-        different = [columns[j] for j in kept]
-        if options.parts != 1:
-            found = _averaged(different, thin, p, options)
-        else:
-            found = Averaged.of_one(_learned(different, thin, p, options))
+        if options.parts == 1:
+            found, used = Averaged.of_one(_learned(different, thin, p, options)), kept
+            nearly = found.nearly
+        else:  # which of near-copies is used is decided once, on all rows
+            few = not too_many_columns(len(kept), float(thin.weight.sum()))
+            nearly = represented(different, thin, p, options) if few else {}
+            unlike = [j for j in range(len(kept)) if j not in nearly]
+            used = [kept[j] for j in unlike]
+            small = len(used) * thin.n * thin.n_classes < SMALL
+            with on_one_thread() if small else nullcontext():
+                of_used = [columns[j] for j in used], thin.among(unlike)
+                found = averaged(*of_used, p, options, options.parts)
     return replace(
         found,
         columns=columns,
-        parts=[part.among(columns, kept) for part in found.parts],
+        parts=[part.among(columns, used) for part in found.parts],
         tested=some[found.tested],
         duplicates=duplicates,
-        nearly={kept[j]: kept[other] for j, other in found.nearly.items()},
-    )
-
-
-def _averaged(
-    columns: list[ColumnCells], rows: LearningRows, p: Array, options: FitOptions
-) -> Averaged:
-    """What is learned, averaged. Which of near-copies is used is decided once, on all rows."""
-    nearly: dict[int, int] = {}
-    if not too_many_columns(len(columns), float(rows.weight.sum())):
-        nearly = represented(columns, rows, p, options)
-    kept = [j for j in range(len(columns)) if j not in nearly]
-    small = len(kept) * rows.n * rows.n_classes < SMALL
-    with on_one_thread() if small else nullcontext():
-        found = averaged([columns[j] for j in kept], rows.among(kept), p, options, options.parts)
-    return replace(
-        found,
-        columns=columns,
-        parts=[part.among(columns, kept) for part in found.parts],
-        nearly=nearly,
+        nearly={kept[j]: kept[other] for j, other in nearly.items()},
     )
 
 
