@@ -9,13 +9,10 @@ import tallybayes
 from tallybayes.engines.memory.part import Part
 from tallybayes.engines.memory.score_kinds import GROUPS, NUMBERS
 from tallybayes.families.contract.cells import CellLaw
-from tallybayes.families.contract.column_family import (
-    BinnedReading,
-    ColumnFamily,
-    DocumentLikelihood,
-    GroupLikelihood,
-)
+from tallybayes.families.contract.column_family import BinnedReading, ColumnFamily
 from tallybayes.families.contract.density import NumberDensity
+from tallybayes.families.contract.document_family import DocumentLikelihood
+from tallybayes.families.contract.group_family import GroupLikelihood
 
 ROOT = Path(tallybayes.__file__).parent
 

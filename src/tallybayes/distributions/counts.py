@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr, gammaln
 
-from tallybayes.distributions.base import ArrayConditional, Index, shown, size_of, stats
+from tallybayes.distributions.arrays import ArrayConditional
+from tallybayes.distributions.base import Index, shown, size_of, stats
 
 __all__ = ["Multinomial", "totals_of"]
 

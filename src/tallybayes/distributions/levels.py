@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
-from tallybayes.distributions.base import ArrayConditional, Index, Levels
+from tallybayes.distributions.arrays import ArrayConditional
+from tallybayes.distributions.base import Index, Levels
 
 __all__ = ["IndependentCategorical"]
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
-from tallybayes.distributions.base import ArrayConditional, Index, Levels, stats
+from tallybayes.distributions.arrays import ArrayConditional
+from tallybayes.distributions.base import Index, Levels, stats
 
 __all__ = ["IndependentBernoulli", "IndependentNormal"]
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import psi
 
-from tallybayes.distributions.base import ArrayConditional, Index, stats
+from tallybayes.distributions.arrays import ArrayConditional
+from tallybayes.distributions.base import Index, stats
 from tallybayes.engines.memory.correlated_scores import CorrelatedPart
 from tallybayes.families.priors.gamma_ratios import log_rising
 from tallybayes.tables import Empty, Table

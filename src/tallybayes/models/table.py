@@ -12,13 +12,7 @@ from tallybayes.engines.memory.table_score import TableScore
 from tallybayes.families.selection.choice import ReadAs
 from tallybayes.models.base import Model
 from tallybayes.models.calibration import Calibration
-from tallybayes.models.columns.families import (
-    ColumnReading,
-    Reading,
-    choices_fit,
-    choose_columns,
-    read_columns,
-)
+from tallybayes.models.columns.families import choices_fit, choose_columns, read_columns
 from tallybayes.models.columns.mixed import (
     Held,
     as_read,
@@ -28,6 +22,7 @@ from tallybayes.models.columns.mixed import (
     values_of_columns,
 )
 from tallybayes.models.columns.prose import prose_as_terms, prose_columns
+from tallybayes.models.columns.reading import ColumnReading, Reading
 from tallybayes.models.columns.rows import Names, rows_to_score
 from tallybayes.models.columns.text_terms import TextTerms
 from tallybayes.models.data_warnings.odd_values import Watched

@@ -259,11 +259,9 @@ class TermCounts:
         if type(self) is not type(other):
             return NotImplemented
         mine, theirs = self.arrays(), other.arrays()
-        return (
-            self.pruned == other.pruned
-            and mine.keys() == theirs.keys()
-            and all(_same(mine[name], theirs[name]) for name in mine)
-        )
+        if self.pruned != other.pruned or mine.keys() != theirs.keys():
+            return False
+        return all(np.array_equal(mine[name], theirs[name]) for name in mine)
 
     __hash__ = None  # type: ignore[assignment]  # it is compared by value
 
@@ -394,8 +392,3 @@ def _total(a: Array, b: Array, factor: float, at: list[Index], n: int) -> Array:
     found[at[1]] += factor * b
     found[is_residue(found, was) | is_nothing(found, was)] = 0.0
     return found
-
-
-def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    """Equal entries; of nothing, types do not matter."""
-    return a.shape == b.shape and (a.size == 0 or bool(np.all(a == b)))

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.cli.io.known_classes import KnownClasses
-from tallybayes.cli.io.rows import Plan, Rows
+from tallybayes.cli.io.plan import Plan
+from tallybayes.cli.io.rows import Rows
 from tallybayes.cli.io.targets import need_target
 from tallybayes.cli.terminal.console import Bar
 from tallybayes.cli.terminal.failures import USAGE, Failure, suggestion

@@ -4,17 +4,17 @@ and every value that does not fit found with its line."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallybayes.cli.io.as_text import as_kind, as_written
+from tallybayes.cli.io.labels import as_own, need_few
 from tallybayes.cli.io.parts_read import PartsRead
+from tallybayes.cli.io.plan import Plan
 from tallybayes.cli.terminal.console import Bar, note
 from tallybayes.cli.terminal.failures import Failure
 from tallybayes.engines.threads import in_order
@@ -27,53 +27,11 @@ from tallybayes.sources.text_files.options import Spelling
 from tallybayes.sources.text_files.text_file import TextFile
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 
-__all__ = ["Labels", "Plan", "Rows"]
+__all__ = ["Rows"]
 
 R = TypeVar("R")
-Labels = Callable[[NDArray[Any]], NDArray[Any]]
-"""Labels as strings in the type that a model has them in."""
 
 ROW = re.compile(r"\brow (\d+)")
-MANY = 100  # rows of a first part from which on labels must repeat
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a command reads of its rows.
-
-    Parameters
-    ----------
-    bar : Bar
-    doing : str
-        What the progress bar says.
-    target : str, optional
-        The column of labels.
-    names : sequence of str, optional
-        The other columns that are read; what a row lacks is missing. None: all.
-    keep : sequence of str
-        Columns that are handed on as they are.
-    kinds : mapping
-        The kind of each column. Where it is None or not given, the cells decide.
-    left_out : collection of str
-        Columns that are not read.
-    fitting : bool
-        Whether a model is made: kinds that are given are then declared.
-    labels : callable, optional
-        Makes labels those of a model; by default they are strings.
-    then : str
-        What follows the last row, for the progress bar.
-    """
-
-    bar: Bar
-    doing: str
-    target: str | None = None
-    names: Sequence[str] | None = None
-    keep: Sequence[str] = ()
-    kinds: Mapping[str, Kind | None] = field(default_factory=dict)
-    left_out: Collection[str] = ()
-    fitting: bool = False
-    labels: Labels | None = None
-    then: str = ""
 
 
 class _Fault(Exception):
@@ -302,8 +260,8 @@ class Rows:
         if isinstance(labels, Empty) or not table.n_rows:
             return Table(table.columns | {plan.target: Empty(table.n_rows)}, table.n_rows, True)
         if plan.fitting and not i:
-            _need_few(labels, plan.target)
-        own = labels if plan.labels is None else _as_own(labels, plan.labels)
+            need_few(labels, plan.target)
+        own = labels if plan.labels is None else as_own(labels, plan.labels)
         return Table(table.columns | {plan.target: own}, table.n_rows, True)
 
     def _no_label(self, where: str) -> Failure:
@@ -422,25 +380,3 @@ def _first_string(column: Column, *, truth: bool = False) -> tuple[int, str] | N
     counts = np.array([truth or level not in ("False", "True") for level in strings.levels])
     rows = np.flatnonzero(np.append(counts, False)[strings.codes])
     return (int(rows[0]), strings.levels[strings.codes[rows[0]]]) if len(rows) else None
-
-
-def _need_few(labels: Strings, target: str) -> None:
-    """Raises where the labels of the first rows are nearly all different."""
-    different, rows = len(np.unique(labels.codes)), labels.n_rows
-    if rows >= MANY and 2 * different > rows:
-        raise Failure(
-            f"{target!r} has {different:,} different values in the first "
-            f"{rows:,} rows: a target has few labels. Choose another column, or group "
-            "its values into classes"
-        )
-
-
-def _as_own(labels: Strings, own: Labels) -> Column:
-    """Labels in the type that a model has them in."""
-    used, codes = np.unique(labels.codes, return_inverse=True)
-    known = own(np.array([labels.levels[code] for code in used.tolist()], dtype=np.str_))
-    if known.dtype.kind in "iuf":
-        return Numbers(known[codes], "integer" if known.dtype.kind in "iu" else "float")
-    if known.dtype.kind == "b":
-        return Strings(known.astype(np.int32)[codes], ["False", "True"], "boolean")
-    return labels

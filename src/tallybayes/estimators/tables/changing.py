@@ -24,8 +24,8 @@ from tallybayes.models.calibration import Isotonic
 from tallybayes.models.class_weights import need_same_class_weights
 from tallybayes.models.columns.declarations import Declared, names_declared
 from tallybayes.models.columns.declared_counts import check_counts
-from tallybayes.models.columns.families import Reading
 from tallybayes.models.columns.mixed import warn_of_mixed
+from tallybayes.models.columns.reading import Reading
 from tallybayes.models.columns.rows import Names, rows_to_forget
 from tallybayes.models.merge_rules import need_same_declarations
 from tallybayes.models.table import Chosen, TableModel

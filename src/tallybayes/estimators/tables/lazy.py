@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,76 +11,33 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from tallybayes import scoring
-from tallybayes.engines.contract import (
-    Condition,
-    Counting,
-    CountLevels,
-    CountNumbers,
-    SourceColumn,
-)
+from tallybayes.engines.contract import Counting
 from tallybayes.engines.registry import engine_of
-from tallybayes.engines.threads import get_num_threads
 from tallybayes.estimators.base import class_prior_of
 from tallybayes.estimators.labels import label_array, labels_and_codes
-from tallybayes.families.selection.choice import UNDECLARED
+from tallybayes.estimators.tables.lazy_questions import (
+    Where,
+    columns_that_count,
+    condition,
+    counts_needed,
+    need_choice,
+    need_strength,
+    rows_asked,
+)
 from tallybayes.inspection.explanation import Explanation, explanation_of
 from tallybayes.models.class_weights import by_class, by_label, resolved
-from tallybayes.models.columns.declarations import Declared, declared, names_declared
-from tallybayes.models.columns.families import Reading
-from tallybayes.models.columns.mixed import Held
-from tallybayes.models.columns.rows import Names, rows_to_score
-from tallybayes.models.data_warnings.odd_values import Watched, warn_of_odd_values
+from tallybayes.models.columns.declarations import names_declared
+from tallybayes.models.columns.reading import Reading
+from tallybayes.models.columns.rows import Names
 from tallybayes.models.table import TableModel
 from tallybayes.parameters import Unseen
 from tallybayes.sources.find import is_in_database
-from tallybayes.tables import Column, Numbers, Strings, Table, read_table
+from tallybayes.tables import Table
 from tallybayes.tally import TableTally
 
 __all__ = ["LazyNaiveBayes"]
 
 Array = NDArray[np.float64]
-Where = str | tuple[str, Sequence[Any]]
-
-LEVELS = ("text", "category", "boolean")
-"""Kinds of columns that are levels unless they are declared otherwise; others are numbers."""
-
-
-def _condition(where: Any) -> list[Condition]:
-    if where is None:
-        return []
-    text, values = (where, ()) if isinstance(where, str) else (where[0], tuple(where[1]))
-    if not isinstance(text, str) or not text.strip() or "\0" in text:
-        raise ValueError(
-            "where= is a condition in SQL, such as 'age > 30', or with values of its own "
-            f"('age > ?', [30]); got {where!r}"
-        )
-    return [Condition(text, values)]
-
-
-def _need_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} is one of {', '.join(map(repr, choices))}; got {value!r}")
-
-
-def _need_strength(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < np.inf:
-        raise ValueError(f"{name} is a finite number from 0 on, in rows; got {value!r}")
-
-
-def _need_family(name: str, family: Any) -> None:
-    """Raises ValueError for a family that needs more than the counts of what was asked for."""
-    if family is not None and family.together is None and not family.needs_values:
-        return
-    if family is not None and family.needs_levels:
-        raise ValueError(
-            f"columns= gives {name!r} a Dirichlet with a probability for each level, but not the "
-            "levels: declare them, Categorical(levels=[…], prior=…)"
-        )
-    raise ValueError(
-        f"columns= gives {name!r} the family {family!r}: LazyNaiveBayes reads Categorical, "
-        "Gaussian without a transform, and Poisson, whose counts or moments one statement brings. "
-        "Fit a NaiveBayes for the others."
-    )
 
 
 class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -203,17 +160,17 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _prepare(self) -> None:
         """Checks the parameters, and opens the way to the source."""
-        _need_choice("missing", self.missing, ("ignore", "level"))
-        _need_choice("unseen", self.unseen, ("smooth", "ignore", "error"))
-        _need_strength("alpha", self.alpha)
+        need_choice("missing", self.missing, ("ignore", "level"))
+        need_choice("unseen", self.unseen, ("smooth", "ignore", "error"))
+        need_strength("alpha", self.alpha)
         if self.class_weight != "balanced":
             by_label(self.class_weight)  # raises for what is not weights
-        _need_strength("class_alpha", self.class_alpha)
+        need_strength("class_alpha", self.class_alpha)
         if not isinstance(self.target, str):
             raise TypeError(f"target is the name of a column, got {self.target!r}")
         self._families = {} if self.columns is None else self.columns
         names_declared(self._families)  # raises for what is not a family
-        self._where = _condition(self.where)
+        self._where = condition(self.where)
         passing = ["memory"] if is_in_database(self.source) else ["memory", "stream"]
         self._engine = engine_of(self.source, "duckdb", passing)
         self._opened = self._engine.open(self.source, self.connection)
@@ -282,129 +239,24 @@ class LazyNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return float(accuracy_score(labels, self.predict(rows, where), sample_weight=sample_weight))
 
     # ---- what is asked ---------------------------------------------------------------------------
-    def _columns_now(self) -> tuple[dict[str, SourceColumn], Declared]:
-        """The columns that count, without the target, and their families."""
-        there = self._engine.columns(self._opened)
-        if self.target not in there:
-            raise ValueError(
-                f"the source has no column {self.target!r}, the target; its columns are "
-                f"{list(there)}"
-            )
-        names = [name for name in there if name != self.target]
-        for name in names_declared(self._families):
-            if name not in names:
-                why = "is the target" if name == self.target else "the source does not have"
-                raise ValueError(f"columns= names {name!r}, which {why}; it has {names}")
-        what = declared(self._families)
-        if what.groups:
-            _need_family(str(next(iter(what.groups))), next(iter(what.groups.values())))
-        columns: dict[str, SourceColumn] = {}
-        for name in names:
-            column = there[name]
-            if what.left_out(name):
-                continue
-            if column.kind is None:
-                raise ValueError(
-                    f"column {name!r} of the source is of the type {column.type}, neither number, "
-                    f"text, boolean nor date: leave it out, columns={{{name!r}: None}}"
-                )
-            columns[name] = column
-        return columns, self._with_families(columns, what)
-
-    def _with_families(self, columns: Mapping[str, SourceColumn], what: Declared) -> Declared:
-        """With the families that types give, and Gaussian for other numbers."""
-        kinds = {n: "float" if c.kind == "decimal" else str(c.kind) for n, c in columns.items()}
-        typed: dict[str, Column] = {
-            name: Strings(np.empty(0, np.int32), [], kind)
-            if kind in LEVELS
-            else Numbers(np.empty(0), kind)
-            for name, kind in kinds.items()
-        }
-        what = what.resolved(Table(typed, 0, True))
-        families = dict(what.families)
-        assumed = [n for n, kind in kinds.items() if n not in families and kind not in LEVELS]
-        for name in kinds:
-            if families.get(name) is not None:
-                _need_family(name, families[name])
-        families |= dict.fromkeys(assumed, UNDECLARED)
-        return Declared(families, {}, assumed=frozenset(assumed))
-
-    def _rows(self, rows: Any, columns: Mapping[str, SourceColumn], what: Declared) -> Table:
-        """The rows that are asked about, each column as the source counts it."""
-        table = read_table(rows, get_num_threads())
-        if not table.n_rows:
-            raise ValueError("no row is asked about: give at least one")
-        if not table.named:
-            if len(table.columns) != len(columns):
-                raise ValueError(
-                    f"the rows are an array of {len(table.columns)} columns, but the source has "
-                    f"{len(columns)} beside the target: {list(columns)}"
-                )
-            renamed = dict(zip(columns, table.columns.values(), strict=True))
-            table = Table(renamed, table.n_rows, True)
-        holds = {
-            name: Held(numbers=True, dates=column.kind == "date")
-            if what.is_number(name)
-            else Held(strings=True, booleans=column.kind == "boolean")
-            for name, column in columns.items()
-        }
-        records = isinstance(rows, list | tuple)
-        names = list(columns)
-        x = rows_to_score(table, names, names, holds, what, records=records)
-        counts = [n for n in names if (f := what.families.get(n)) is not None and f.whole]
-        booleans = [name for name in names if holds[name].booleans and self.unseen != "error"]
-        warn_of_odd_values(x, Watched(tuple(counts), tuple(booleans)), self._warned)
-        return x
-
-    def _asked(self, x: Table, what: Declared) -> dict[str, CountLevels | CountNumbers]:
-        """What has to be counted for these rows: levels, then numbers."""
-        levels: dict[str, CountLevels | CountNumbers] = {}
-        numbers: dict[str, CountLevels | CountNumbers] = {}
-        for name, column in x.columns.items():
-            if isinstance(column, Numbers):
-                there = not np.isnan(column.values.astype(np.float64, copy=False)).all()
-            else:
-                there = isinstance(column, Strings) and bool((column.codes >= 0).any())
-            if not there and self.missing == "ignore":
-                continue
-            if what.is_number(name):
-                numbers[name] = CountNumbers(non_negative=what.least(name) == 1, grid=False)
-                continue
-            all_of_them = what.levels(name)
-            if all_of_them is not None:
-                levels[name] = CountLevels(all_of_them, closed=True)
-                continue
-            found: list[str] = []
-            if isinstance(column, Strings):
-                used = np.unique(column.codes)
-                found = [column.levels[code] for code in used.tolist() if code >= 0]
-            levels[name] = CountLevels(found)
-        return levels | numbers
-
     def _ask(self, rows: Any, where: Where | None) -> tuple[TableModel, Table]:
         """Counts what the rows need; the model that is read from the counts, and the rows."""
-        conditions = [*self._where, *_condition(where)]
-        columns, what = self._columns_now()
-        x = self._rows(rows, columns, what)
-        asked = self._asked(x, what)
+        conditions = [*self._where, *condition(where)]
+        there = self._engine.columns(self._opened)
+        columns, what = columns_that_count(there, self.target, self._families)
+        x = rows_asked(rows, columns, what, self.unseen, self._warned)
+        asked = counts_needed(x, what, self.missing)
         tally = self._engine.collect(Counting(asked, where=conditions), self._opened, self.target)
         classes = tally.schema.classes
         labels_and_codes(classes)  # raises for what is not a class
         weights = resolved(self.class_weight, classes, tally.classes.count)
         if weights:
             tally = tally.weighted(by_class(weights, classes))
-        prior = class_prior_of(
-            self.class_prior,
-            classes,
-            float(self.class_alpha),
-            False,
-            "class_prior",
-            default=1.0,
-        )
+        alpha = float(self.class_alpha)
+        prior = class_prior_of(self.class_prior, classes, alpha, False, "class_prior", default=1.0)
         model = TableModel(tally, prior, type(self).__name__)
         model.warned = self._warned  # once for this object, not for each question
-        names = list(asked)
-        model.seen = Names(names, frozenset(names))
+        model.seen = Names(list(asked), frozenset(asked))
         model.reading = Reading(what, float(self.alpha), "mean", self.unseen, self.missing)
         model.reads_prose = False  # databases count no terms
         self._last = model, getattr(self._opened, "statement", None) or ""

@@ -16,7 +16,7 @@ from tallybayes.families.priors.dirichlet import Estimate
 from tallybayes.inspection.importances import column_importances, column_tables
 from tallybayes.models.calibration import Method
 from tallybayes.models.columns.declarations import Declared, declared
-from tallybayes.models.columns.families import Reading
+from tallybayes.models.columns.reading import Reading
 from tallybayes.models.columns.rows import Names
 from tallybayes.parameters import Unseen
 from tallybayes.tally import TableTally

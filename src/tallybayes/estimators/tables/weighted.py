@@ -20,7 +20,7 @@ from tallybayes.estimators.tables.weighted_answers import WeightedAnswers
 from tallybayes.families import Bernoulli, Categorical
 from tallybayes.inspection.weighted_warnings import warn_of_rows
 from tallybayes.models.columns.declarations import Declared
-from tallybayes.models.columns.families import Reading
+from tallybayes.models.columns.reading import Reading
 from tallybayes.models.table import Chosen
 from tallybayes.models.weighted.fit import (
     learned_weighting,
@@ -203,19 +203,14 @@ class WeightedNaiveBayes(WeightedAnswers):
             if family is not None and family.reads == "documents":
                 continue
             plain = type(family) in (Categorical, Bernoulli) or family is None
-            given = [
-                field
-                for field in ("alpha", "prior", "unseen")
-                if getattr(family, field, None) is not None
-            ]
-            if not plain or given:
-                why = f"{given[0]}= of its own" if plain else "cells of its own choice"
+            given = (getattr(family, field, None) for field in ("alpha", "prior", "unseen"))
+            if not plain or any(value is not None for value in given):
+                cells = "levels whose smoothing it chooses" if plain else "cells of its own choice"
                 raise ValueError(
                     f"columns= gives {name!r} the family {family!r}, but WeightedNaiveBayes reads "
-                    f"a column as {why if not plain else 'levels whose smoothing it chooses'}: "
+                    f"a column as {cells}: "
                     "declare Categorical(levels=…), Bernoulli(), Text(), or None to leave a column "
-                    "out; "
-                    "NaiveBayes takes any family"
+                    "out; NaiveBayes takes any family"
                 )
         return Reading(what, 1.0, "mean", "ignore", "level")
 

@@ -1,4 +1,4 @@
-"""What a table asks of the family of a column, or of a group of columns.
+"""What a table asks of the family of a column of levels or of numbers.
 
 A family is an immutable value that holds hyperparameters: a frozen dataclass, whose fields are
 numbers, strings, lists or priors, so that it can be saved. It says what it reads; from the counts
@@ -17,11 +17,8 @@ from numpy.typing import NDArray
 
 from tallybayes.families.contract.cells import CellLaw
 from tallybayes.families.contract.density import NumberDensity
-from tallybayes.parameters import Description
 from tallybayes.schema import Kind
-from tallybayes.tally import GridCounts, Moments, RowWeights, TextCounts
-from tallybayes.tokens.analyzer import Analyzer
-from tallybayes.tokens.rows import Documents
+from tallybayes.tally import GridCounts, Moments, RowWeights
 
 if TYPE_CHECKING:
     from tallybayes.families.lookup.strength import Tuning
@@ -31,10 +28,6 @@ __all__ = [
     "ColumnFamily",
     "Context",
     "CountedLevels",
-    "DocumentFamily",
-    "DocumentLikelihood",
-    "GroupFamily",
-    "GroupLikelihood",
     "LevelFamily",
     "LevelReading",
     "NumberCounts",
@@ -280,144 +273,4 @@ class NumberFamily(ColumnFamily, ABC):
             Moments and grid counts of the column.
         context : Context
             Smoothing, estimate and weights of rows.
-        """
-
-
-# ---- columns of text -----------------------------------------------------------------------------
-class DocumentLikelihood(ABC):
-    """What the documents of a column say.
-
-    Attributes
-    ----------
-    counts : TextCounts
-        What was counted, with the terms that documents are made rows of.
-    """
-
-    counts: TextCounts
-
-    @property
-    @abstractmethod
-    def in_schema(self) -> str:
-        """The family, for the schema."""
-
-    @abstractmethod
-    def scores(self, documents: Documents, threads: int = 1) -> Array:
-        """What each document adds, float64 (n_documents, n_classes), in nats, less its mean over
-        the classes; 0 for one without terms.
-
-        Parameters
-        ----------
-        documents : Documents
-            As rows of the counted terms.
-        threads : int
-            How many; the result does not depend on it.
-        """
-
-    @abstractmethod
-    def contributions(self, documents: Documents) -> Array:
-        """What each term of each document adds, float64 (n_entries, n_classes)."""
-
-    @abstractmethod
-    def without(self, documents: Documents, own: NDArray[np.intp], weight: Array) -> Array:
-        """:meth:`scores` of counted documents, each after it is taken out; `own` is its class,
-        `weight` its weight."""
-
-    @abstractmethod
-    def at_class_means(self, row_weight: Array) -> Array:
-        """What the documents of each class say on average, each without its own counts, float64
-        (n_classes, n_classes); a row of a class has this weight."""
-
-    @abstractmethod
-    def telling(self, most: int) -> NDArray[np.intp]:
-        """The places of the terms that say most, so many, those first that say most."""
-
-    @abstractmethod
-    def described(self) -> Description:
-        """What the most telling terms add, in words."""
-
-
-class DocumentFamily(ColumnFamily, ABC):
-    """A family of columns of text."""
-
-    reads = "documents"
-
-    @property
-    @abstractmethod
-    def terms(self) -> Analyzer:
-        """How documents become terms."""
-
-    @abstractmethod
-    def likelihood(self, counts: TextCounts, context: Context) -> DocumentLikelihood:
-        """What the column says, from its counts.
-
-        Parameters
-        ----------
-        counts : TextCounts
-            Document frequencies of the column's terms.
-        context : Context
-            Smoothing, estimate and weights of rows.
-        """
-
-
-# ---- groups of columns ---------------------------------------------------------------------------
-class GroupLikelihood(ABC):
-    """What a group of columns says, from what is counted of them together.
-
-    Besides these methods it has what its score kind asks: :class:`tallybayes.parameters.Counts`, or
-    :class:`tallybayes.parameters.Correlated`.
-
-    Attributes
-    ----------
-    score_kind : {"counts", "triangular"}
-    holds : str
-        What the columns hold, for the schema.
-    """
-
-    score_kind: ClassVar[Literal["counts", "triangular"]]
-    holds: ClassVar[str]
-
-    @property
-    @abstractmethod
-    def in_schema(self) -> str:
-        """The family and the group, for the schema."""
-
-    @abstractmethod
-    def without(self, x: Array, own: NDArray[np.intp], weight: Array) -> Array:
-        """log p(x | c), (n_rows, n_classes), of rows (n_rows, n_columns), after each row itself is
-        taken out; `own` is its class, `weight` its weight."""
-
-    @abstractmethod
-    def drawn(self, x: Array, rng: Any, n: int) -> Array:
-        """log p(x | c) under parameters drawn from their posterior, float64 (n, n_rows,
-        n_classes)."""
-
-    @abstractmethod
-    def log_evidence(self) -> float:
-        """log p(rows), in nats; raises ImproperPrior."""
-
-    @abstractmethod
-    def described(self) -> Description:
-        """The parameters in words."""
-
-    def tuned(self, tuning: Tuning) -> tuple[GroupLikelihood, float | None]:
-        """The group with a prior as strong as it is to be, and its smoothing where that was
-        chosen."""
-        return self, None
-
-
-class GroupFamily(ColumnFamily, ABC):
-    """A family that reads several columns together, or can."""
-
-    @abstractmethod
-    def likelihood_together(
-        self, names: tuple[str, ...], tally: Any, context: Context
-    ) -> GroupLikelihood | None:
-        """What the columns say together; None where nothing can be said yet.
-
-        Parameters
-        ----------
-        names : tuple of str
-        tally : Tally or None
-            Of the kind `together`; None where no row was counted.
-        context : Context
         """

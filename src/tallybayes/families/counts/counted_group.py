@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.families.contract.cells import log_ratio
-from tallybayes.families.contract.column_family import GroupLikelihood
 from tallybayes.families.contract.family import less
+from tallybayes.families.contract.group_family import GroupLikelihood
 from tallybayes.families.lookup.categorical import Categorical
 from tallybayes.families.priors.draws import log_dirichlet
 from tallybayes.families.priors.gamma_ratios import log_counts_evidence, log_rising

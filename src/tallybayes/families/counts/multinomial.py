@@ -19,8 +19,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.contract.column_family import Context, GroupFamily
+from tallybayes.families.contract.column_family import Context
 from tallybayes.families.contract.family import class_blocks
+from tallybayes.families.contract.group_family import GroupFamily
 from tallybayes.families.counts.counted_group import MultinomialCounts
 from tallybayes.families.priors.dirichlet import Dirichlet
 from tallybayes.families.priors.hyperparameters import Estimate, cannot_estimate, check_estimate

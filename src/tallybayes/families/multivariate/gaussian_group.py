@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from tallybayes.families.contract.column_family import GroupLikelihood
+from tallybayes.families.contract.group_family import GroupLikelihood
 from tallybayes.families.multivariate.covariance import Scatter, Shape, log_of_distance, shaped
 from tallybayes.families.multivariate.left_out import LeftOut
 from tallybayes.families.priors.draws import log_gamma

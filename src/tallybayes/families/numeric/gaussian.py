@@ -43,24 +43,19 @@ from numpy.typing import NDArray
 from tallybayes.families.contract.class_statistics import (
     TINY,
     ZERO_VARIANCE,
-    Cells,
     Predictive,
     Spread,
     Statistics,
-    log_density,
 )
-from tallybayes.families.contract.column_family import (
-    Context,
-    GroupFamily,
-    NumberCounts,
-    NumberFamily,
-)
+from tallybayes.families.contract.column_family import Context, NumberCounts, NumberFamily
 from tallybayes.families.contract.density import NumberDensity
+from tallybayes.families.contract.group_family import GroupFamily
 from tallybayes.families.multivariate.gaussian_group import GaussianGroup
 from tallybayes.families.numeric.gaussian_density import GaussianDensity
+from tallybayes.families.numeric.gaussian_without import scores_without
 from tallybayes.families.numeric.pooled import Pooled
 from tallybayes.families.priors.hyperparameters import Estimate, check_estimate, number
-from tallybayes.families.priors.normal_inverse_gamma import NormalInverseGamma
+from tallybayes.families.priors.normal_inverse_gamma import NormalInverseGamma, estimated_under
 from tallybayes.families.priors.normal_inverse_wishart import NormalInverseWishart
 from tallybayes.parameters import MomentsWithout, Quadratic
 from tallybayes.schema import Kind
@@ -150,7 +145,6 @@ class Gaussian(NumberFamily, GroupFamily):
                 f"transform={self.transform!r} is for a single column: of a group with "
                 "covariance='full' the numbers are counted as they are; transform them before"
             )
-
         if self.pooled_rows and (self.full or self.transform is not None):
             raise ValueError(
                 f"pooled_rows={self.pooled_rows:g} is for a single column that is read as it is: "
@@ -275,7 +269,9 @@ class Gaussian(NumberFamily, GroupFamily):
         """
         prior = self.column_prior
         if prior is not None:
-            centre, squared, freedom = self._under(prior, own)
+            centre, squared, freedom = estimated_under(
+                prior, self.estimate, own.n, own.mean, own.squares
+            )
         else:
             centre, squared, freedom = self._by_rows(own, everyone, within)
         variance = squared + epsilon
@@ -310,22 +306,6 @@ class Gaussian(NumberFamily, GroupFamily):
         rows = np.where(lacks, rows, np.maximum(own.n, 1.0 + 1e-300))
         return mean, variance * (1.0 + 1.0 / rows), np.where(lacks, rows - 1.0, freedom)
 
-    def _under(
-        self, prior: NormalInverseGamma, own: Statistics
-    ) -> tuple[Array, Array, Array | None]:
-        centre, strength, shape, scale = prior.posterior(own.n, own.mean, own.squares)
-        if self.estimate == "posterior":
-            return centre, scale * (strength + 1.0) / (shape * strength), 2.0 * shape
-        if self.estimate == "map":
-            return centre, scale / (shape + 1.5), None
-        if np.min(shape, initial=np.inf) <= 1.0:
-            raise ValueError(
-                "the posterior mean of the variance is undefined for a class of so few rows: it "
-                f"needs shape + n/2 > 1, and the prior's shape is {prior.shape:g}; give a prior of "
-                "shape above 1, or estimate='map' or 'posterior'"
-            )
-        return centre, scale / (shape - 1.0), None
-
     def mean_variance(self, tally: Moments) -> MeanVariance:
         """μ and σ² of every class and column of a tally.
 
@@ -341,11 +321,9 @@ class Gaussian(NumberFamily, GroupFamily):
         mean, squares = tally.mean_and_squares()
         pooled = tally.pooled()
         everyone = Statistics(pooled.n, *pooled.mean_and_squares())
-        variance = everyone.variance
-        if self.relative_to == "feature":
-            epsilon = np.asarray(self.var_smoothing * variance[0])
-        else:
-            epsilon = np.asarray(self.var_smoothing * variance.max(initial=0.0))
+        variance, each = everyone.variance, self.relative_to == "feature"
+        relative = variance[0] if each else variance.max(initial=0.0)
+        epsilon = np.asarray(self.var_smoothing * relative)
         return self.predictive(Statistics(tally.n, mean, squares), everyone, epsilon), epsilon
 
     def parameters(self, tally: Moments, classes: ClassCounts) -> Quadratic:
@@ -389,7 +367,7 @@ class Gaussian(NumberFamily, GroupFamily):
         tally, pooled = tally.copy(), tally.pooled()
 
         def exact(x: Array, index: NDArray[np.intp], weight: Array) -> Array:
-            return self._scores_without(x, index, weight, tally, pooled)
+            return scores_without(self, x, index, weight, tally, pooled)
 
         return MomentsWithout(
             tally=tally,
@@ -400,38 +378,6 @@ class Gaussian(NumberFamily, GroupFamily):
             and self.estimate != "posterior",
             exact=exact,
         )
-
-    def _scores_without(
-        self,
-        x: Array,
-        index: NDArray[np.intp],
-        weight: Array,
-        tally: Moments,
-        pooled: Moments,
-    ) -> Array:
-        """log p(x | c) in every class, (n_rows, n_classes), after each row is taken out."""
-        own = Statistics(tally.n, *tally.mean_and_squares())
-        everyone = Statistics(*(part[0] for part in (pooled.n, *pooled.mean_and_squares())))
-
-        def all_others(at: Cells) -> tuple[Array, Array, Array]:
-            return pooled.without(np.zeros_like(at[0]), at[1], x[at], weight[at[0]])
-
-        def of_class(at: Cells) -> tuple[Array, Array, Array]:
-            return tally.without(index[at[0]], at[1], x[at], weight[at[0]])
-
-        together = everyone.without(x, weight[:, None], all_others)
-        epsilon = self.var_smoothing * together.variance
-        if self.relative_to == "largest":
-            epsilon = epsilon.max(axis=1, initial=0.0, keepdims=True)
-        scores = np.empty((len(x), len(own.n)))
-        for k in range(len(own.n)):
-            other = Statistics(*(np.broadcast_to(part[k], x.shape) for part in own))
-            predictive = self.predictive(other, together, epsilon)
-            scores[:, k] = log_density(x, predictive).sum(axis=1)
-        mine = Statistics(*(part[index] for part in own)).without(x, weight[:, None], of_class)
-        predictive = self.predictive(mine, together, epsilon)
-        scores[np.arange(len(x)), index] = log_density(x, predictive).sum(axis=1)
-        return scores
 
     def sample(
         self, tally: Moments, classes: ClassCounts, rows: NDArray[np.intp], rng: Any

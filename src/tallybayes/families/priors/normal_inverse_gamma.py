@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from tallybayes.families.priors.gamma_ratios import log_rising
-from tallybayes.families.priors.hyperparameters import hold
+from tallybayes.families.priors.hyperparameters import Estimate, hold
 
-__all__ = ["NormalInverseGamma"]
+__all__ = ["NormalInverseGamma", "estimated_under"]
 
 Array = NDArray[np.float64]
 
@@ -122,3 +122,36 @@ class NormalInverseGamma:
             - half * (np.log(scale) + np.log(2.0 * np.pi))
             + 0.5 * np.log(self.strength / strength)
         )
+
+
+def estimated_under(
+    prior: NormalInverseGamma, estimate: Estimate, n: Array, mean: Array, squares: Array
+) -> tuple[Array, Array, Array | None]:
+    """Mean, variance and degrees of freedom of a value, by the posterior after n rows; None:
+    of a Gaussian.
+
+    Parameters
+    ----------
+    prior : NormalInverseGamma
+    estimate : {"mean", "map", "mle", "posterior"}
+        Of the parameters; "posterior" integrates them out.
+    n, mean, squares : float64 arrays
+        As for :meth:`NormalInverseGamma.posterior`.
+
+    Raises
+    ------
+    ValueError
+        If the posterior mean of the variance is asked for, and is undefined.
+    """
+    centre, strength, shape, scale = prior.posterior(n, mean, squares)
+    if estimate == "posterior":
+        return centre, scale * (strength + 1.0) / (shape * strength), 2.0 * shape
+    if estimate == "map":
+        return centre, scale / (shape + 1.5), None
+    if np.min(shape, initial=np.inf) <= 1.0:
+        raise ValueError(
+            "the posterior mean of the variance is undefined for a class of so few rows: it "
+            f"needs shape + n/2 > 1, and the prior's shape is {prior.shape:g}; give a prior of "
+            "shape above 1, or estimate='map' or 'posterior'"
+        )
+    return centre, scale / (shape - 1.0), None

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.families.contract.column_family import DocumentLikelihood
+from tallybayes.families.contract.document_family import DocumentLikelihood
 from tallybayes.families.contract.family import less
 from tallybayes.families.text.ratios import TermTable
 from tallybayes.parameters import Description

@@ -9,7 +9,8 @@ from functools import cached_property
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
-from tallybayes.families.contract.column_family import Context, DocumentFamily
+from tallybayes.families.contract.column_family import Context
+from tallybayes.families.contract.document_family import DocumentFamily
 from tallybayes.families.priors.hyperparameters import hold_choice, smoothing_number, whole_number
 from tallybayes.families.text.likelihood import TermRatios
 from tallybayes.schema import Kind

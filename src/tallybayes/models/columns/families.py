@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from tallybayes.families.contract.column_family import (
     NumberCounts,
 )
 from tallybayes.families.lookup.strength import CRITERIA, Criterion, Tuning
-from tallybayes.families.priors.dirichlet import Estimate
 from tallybayes.families.selection.choice import (
     UNDECLARED,
     ReadAs,
@@ -27,17 +26,14 @@ from tallybayes.families.selection.choice import (
     choose,
     read_each_as,
 )
-from tallybayes.models.columns.declarations import Declared
 from tallybayes.models.columns.mixed import A_NUMBER
 from tallybayes.models.columns.prose import PROSE
+from tallybayes.models.columns.reading import ColumnReading, Reading
 from tallybayes.models.data_warnings.identifiers import is_identifier, warn_of_identifier
-from tallybayes.parameters import Unseen
 from tallybayes.tally import GridCounts, LevelCounts, Moments, TableTally, TextCounts
 from tallybayes.tally.base import RESIDUE
 
 __all__ = [
-    "ColumnReading",
-    "Reading",
     "choices_fit",
     "choose_columns",
     "read_columns",
@@ -47,63 +43,6 @@ Array = NDArray[np.float64]
 
 COLUMNS = 128
 """Columns that are looked at together, so that what is computed of them stays small."""
-
-
-class Reading(NamedTuple):
-    """How a tally is read, beside the class prior.
-
-    Parameters
-    ----------
-    declared : Declared
-    alpha : float or {"evidence", "loo_likelihood", "loo_log_loss"}
-        Smoothing: of declared families in rows of weight 1, of others and of bins in effective
-        rows; or how it is chosen, for each column or, by "loo_log_loss", on rows. Then it begins at
-        one effective row.
-    estimate : {"mean", "map", "mle", "posterior"}
-        For columns that are not declared.
-    unseen : {"smooth", "ignore", "error"}
-    missing : {"ignore", "level"}
-    scale : float
-        What alpha was multiplied by on rows, families and bins as they are.
-    """
-
-    declared: Declared
-    alpha: float | Criterion | Literal["loo_log_loss"]
-    estimate: Estimate
-    unseen: Unseen
-    missing: str
-    scale: float = 1.0
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnReading:
-    """One column as the model reads it.
-
-    Parameters
-    ----------
-    name : str
-    holds : str
-        "strings", "numbers", "numbers and strings", "counts" or "nothing yet".
-    family : str
-    why : str
-    part : Part, CorrelatedPart or Term, optional
-        None for a column that does not count; columns of a group share one.
-    alpha : float or None
-        The strength of smoothing, in rows of weight 1, where it follows the model's or was chosen.
-    brief : str
-        The family in fewer words, where `family` is long.
-    is_usual : bool
-        Whether `why` is the rule for such columns, and needs no remark.
-    """
-
-    name: str
-    holds: str
-    family: str
-    why: str
-    part: Any
-    alpha: float | None = None
-    brief: str = ""
-    is_usual: bool = False
 
 
 def _parts(n: int, least: int = 1) -> list[slice]:

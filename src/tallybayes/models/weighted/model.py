@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from tallybayes.families.class_prior import PriorWithout
-from tallybayes.models.columns.families import ColumnReading
+from tallybayes.models.columns.reading import ColumnReading
 from tallybayes.models.columns.text_terms import TextTerms
 from tallybayes.models.table import Chosen, Contributions, TableModel
 from tallybayes.models.weighted.terms import Term, columns_read, terms_of

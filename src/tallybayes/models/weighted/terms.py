@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.models.columns.families import ColumnReading
 from tallybayes.models.columns.mixed import Held
+from tallybayes.models.columns.reading import ColumnReading
 from tallybayes.models.table import TableModel
 from tallybayes.models.weighting import Weighting, WeightingNow
 from tallybayes.parameters import Description

@@ -8,7 +8,8 @@ from typing import Any
 from tallybayes.cli.arguments.class_weights import ClassWeight
 from tallybayes.cli.io.locking import alone
 from tallybayes.cli.io.model_file import ModelFile
-from tallybayes.cli.io.rows import Plan, Rows
+from tallybayes.cli.io.plan import Plan
+from tallybayes.cli.io.rows import Rows
 from tallybayes.cli.io.strays import need_finite
 from tallybayes.cli.io.targets import need_columns
 from tallybayes.cli.report.doubts import note_unlabelled

@@ -1,0 +1,97 @@
+"""What a table asks of the family of a column of text, and of what it makes of the counts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallybayes.families.contract.column_family import ColumnFamily, Context
+from tallybayes.parameters import Description
+from tallybayes.tally import TextCounts
+from tallybayes.tokens.analyzer import Analyzer
+from tallybayes.tokens.rows import Documents
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["DocumentFamily", "DocumentLikelihood"]
+
+Array = NDArray[np.float64]
+
+
+class DocumentLikelihood(ABC):
+    """What the documents of a column say.
+
+    Attributes
+    ----------
+    counts : TextCounts
+        What was counted, with the terms that documents are made rows of.
+    """
+
+    counts: TextCounts
+
+    @property
+    @abstractmethod
+    def in_schema(self) -> str:
+        """The family, for the schema."""
+
+    @abstractmethod
+    def scores(self, documents: Documents, threads: int = 1) -> Array:
+        """What each document adds, float64 (n_documents, n_classes), in nats, less its mean over
+        the classes; 0 for one without terms.
+
+        Parameters
+        ----------
+        documents : Documents
+            As rows of the counted terms.
+        threads : int
+            How many; the result does not depend on it.
+        """
+
+    @abstractmethod
+    def contributions(self, documents: Documents) -> Array:
+        """What each term of each document adds, float64 (n_entries, n_classes)."""
+
+    @abstractmethod
+    def without(self, documents: Documents, own: NDArray[np.intp], weight: Array) -> Array:
+        """:meth:`scores` of counted documents, each after it is taken out; `own` is its class,
+        `weight` its weight."""
+
+    @abstractmethod
+    def at_class_means(self, row_weight: Array) -> Array:
+        """What the documents of each class say on average, each without its own counts, float64
+        (n_classes, n_classes); a row of a class has this weight."""
+
+    @abstractmethod
+    def telling(self, most: int) -> NDArray[np.intp]:
+        """The places of the terms that say most, so many, those first that say most."""
+
+    @abstractmethod
+    def described(self) -> Description:
+        """What the most telling terms add, in words."""
+
+
+class DocumentFamily(ColumnFamily, ABC):
+    """A family of columns of text."""
+
+    reads = "documents"
+
+    @property
+    @abstractmethod
+    def terms(self) -> Analyzer:
+        """How documents become terms."""
+
+    @abstractmethod
+    def likelihood(self, counts: TextCounts, context: Context) -> DocumentLikelihood:
+        """What the column says, from its counts.
+
+        Parameters
+        ----------
+        counts : TextCounts
+            Document frequencies of the column's terms.
+        context : Context
+            Smoothing, estimate and weights of rows.
+        """
