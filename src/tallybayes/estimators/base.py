@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.labels import codes_of, labels_and_codes, read_labels, read_weights
 from tallybayes.estimators.locked_learning import LOCK
 from tallybayes.estimators.predicting import Predicting
@@ -21,7 +22,7 @@ from tallybayes.leaving_out import posterior_without
 from tallybayes.models.base import Model
 from tallybayes.models.class_weights import (
     ClassWeights,
-    by_class,
+    changed,
     learnable,
     resolved,
     weighted,
@@ -146,8 +147,8 @@ class TallyClassifier(Predicting):
         """Takes rows away that were counted before."""
 
     @abstractmethod
-    def merge(self, other: Self) -> Self:
-        """Adds the rows that another model has counted, in place."""
+    def _merge(self, theirs: Any, other: Any) -> Self:
+        """Adds another model's counts; `other` was read before, since its lock is another."""
 
     def _class_prior(self, classes: NDArray[Any]) -> ClassPrior:
         given = getattr(self, self._prior_parameter)
@@ -238,6 +239,35 @@ class TallyClassifier(Predicting):
             names = cls._get_param_names()
             cls._own_parameter_names = names
         return names  # type: ignore[no-any-return]
+
+    def merge(self, other: TallyClassifier) -> Self:
+        """Add the rows that another model has counted, in place.
+
+        Classes are joined by label; columns and levels of tables by name, levels of arrays by code.
+        Moments are moved to this model's origin. Hyperparameters stay this model's.
+
+        Parameters
+        ----------
+        other : fitted estimator of the same class
+            A model of other rows.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+
+        Raises
+        ------
+        IncompatibleTallies
+            A ValueError: the two do not count or declare the same columns, or have counted with
+            different class weights. Both are then as they were.
+        """
+        self._fitted()
+        if not isinstance(other, type(self)):
+            raise IncompatibleTallies(
+                f"a {self._name} cannot take in a {type(other).__name__}: merge models of one kind"
+            )
+        return self._merge(other._fitted(), other)
 
     def __add__(self, other: Self) -> Self:
         """A new model of the rows of both; see :meth:`merge`."""
@@ -333,21 +363,13 @@ class TallyClassifier(Predicting):
         """
         model = self._fitted()
         classes = model.schema.classes
-        before = by_class(model.class_weight, classes)
-        lost = before == 0.0
-        count = model.tally.classes.count / np.where(lost, 1.0, before)
-        weights = resolved(class_weight, classes, count)
-        after = by_class(weights, classes)
-        if (after[lost] > 0.0).any():
-            raise ValueError(
-                f"the rows of class {classes[lost & (after > 0.0)][0].item()!r} were counted with "
-                "weight 0, so that nothing is known of them: fit with other class weights"
-            )
+        count = model.tally.classes.count
+        change = changed(model.class_weight, class_weight, classes, count)
         twin = copy.copy(self)
-        twin.set_params(class_weight=dict(zip(classes.tolist(), after.tolist(), strict=True)))
-        factor = after / np.where(lost, 1.0, before)
-        twin._model = twin._model.with_tally(model.tally.weighted(factor))
-        twin._model.class_weight = weights
+        of_classes = zip(classes.tolist(), change.by_class.tolist(), strict=True)
+        twin.set_params(class_weight=dict(of_classes))
+        twin._model = twin._model.with_tally(model.tally.weighted(change.factor))
+        twin._model.class_weight = change.weights
         return twin
 
     # ---- leaving out -----------------------------------------------------------------------------

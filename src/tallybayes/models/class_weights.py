@@ -12,7 +12,7 @@ of all rows where a tally has their counts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 from tallybayes.errors import IncompatibleTallies
 
 __all__ = [
+    "ChangedWeights",
     "ClassWeights",
     "balanced",
     "by_class",
     "by_label",
+    "changed",
     "learnable",
     "need_known_labels",
     "need_same_class_weights",
@@ -144,6 +146,56 @@ def weighted(
         return sample_weight
     of_row: Array = by_class(weights, classes)[codes]
     return of_row if sample_weight is None else of_row * sample_weight
+
+
+class ChangedWeights(NamedTuple):
+    """Other class weights than those that rows were counted with.
+
+    Parameters
+    ----------
+    weights : dict
+        By label, those that are not 1.
+    by_class : float64 array (n_classes,)
+        Of every class.
+    factor : float64 array (n_classes,)
+        What the counts of a class are multiplied by.
+    """
+
+    weights: ClassWeights
+    by_class: Array
+    factor: Array
+
+
+def changed(
+    before: ClassWeights, given: Any, classes: NDArray[Any], count: Array
+) -> ChangedWeights:
+    """The class weights that the parameter `class_weight` stands for, in place of others.
+
+    Parameters
+    ----------
+    before : dict
+        By label, the weights that rows were counted with.
+    given : None, "balanced" or dict
+    classes : array (n_classes,)
+    count : float64 array (n_classes,)
+        Counts of the classes under the weights before.
+
+    Raises
+    ------
+    ValueError
+        For a class that was counted with weight 0, whose rows are lost.
+    """
+    old = by_class(before, classes)
+    lost = old == 0.0
+    unweighted = np.where(lost, 1.0, old)
+    weights = resolved(given, classes, count / unweighted)
+    new = by_class(weights, classes)
+    if (new[lost] > 0.0).any():
+        raise ValueError(
+            f"the rows of class {classes[lost & (new > 0.0)][0].item()!r} were counted with "
+            "weight 0, so that nothing is known of them: fit with other class weights"
+        )
+    return ChangedWeights(weights, new, new / unweighted)
 
 
 def learnable(given: Any, held: ClassWeights | None) -> ClassWeights:

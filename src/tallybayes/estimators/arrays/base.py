@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import assert_all_finite
 
 from tallybayes.engines.memory.arrays import ArrayEngine
-from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.arrays.validated_rows import read_rows
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.in_sql import SaysSQL
@@ -282,35 +281,6 @@ class ArrayClassifier(TallyClassifier, SaysSQL, Reported):
     def _n_declared_levels(self, n_features: int) -> NDArray[np.int64] | None:
         """How many levels each column has in any case, where levels are codes."""
         return None
-
-    def merge(self, other: ArrayClassifier) -> Self:
-        """Add the rows that another model has counted, in place.
-
-        Classes are joined by label and levels by code; moments of the other model are moved to this
-        one's origin. Hyperparameters stay this model's.
-
-        Parameters
-        ----------
-        other : fitted estimator of the same class
-            A model of other rows.
-
-        Returns
-        -------
-        self
-            The estimator itself.
-
-        Raises
-        ------
-        IncompatibleTallies
-            A ValueError: the two do not count the same columns, or have counted with different
-            class weights. Both are then as they were.
-        """
-        self._fitted()
-        if not isinstance(other, type(self)):
-            raise IncompatibleTallies(
-                f"a {self._name} cannot take in a {type(other).__name__}: merge models of one kind"
-            )
-        return self._merge(other._fitted(), other)
 
     @learning
     def _merge(self, theirs: ArrayModel, other: ArrayClassifier) -> Self:

@@ -12,7 +12,6 @@ from sklearn.utils.validation import _check_n_features
 
 from tallybayes.engines.contract import Labels
 from tallybayes.engines.groups import merged_tables
-from tallybayes.errors import IncompatibleTallies
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.labels import labels_and_codes, read_labels
 from tallybayes.estimators.locked_learning import learning
@@ -259,33 +258,6 @@ class ChangingTables(RowByRow, FromSources):
             self._take_held(scaled, model.seen, model.reading.declared)
             self._model.most_squares = {}
         return self
-
-    def merge(self, other: TallyClassifier) -> Self:
-        """Add the rows that another model has counted, in place.
-
-        Classes, columns and levels are joined by name. Hyperparameters stay this model's.
-
-        Parameters
-        ----------
-        other : fitted estimator of the same class
-            A model of other rows.
-
-        Returns
-        -------
-        self
-            The estimator itself.
-
-        Raises
-        ------
-        IncompatibleTallies
-            A ValueError: the two declare columns differently, or have counted with different class
-            weights. Both are then as they were.
-        """
-        if not isinstance(other, type(self)):
-            raise IncompatibleTallies(
-                f"a {self._name} cannot take in a {type(other).__name__}: merge models of one kind"
-            )
-        return self._merge(other._fitted(), other)
 
     @learning
     def _merge(self, theirs: Model, other: TallyClassifier) -> Self:

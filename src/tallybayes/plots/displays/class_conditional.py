@@ -105,7 +105,7 @@ class ClassConditionalDisplay:
         self.points_: list[Any] = []
         self.artists_ = self.shape.draw(ax, looks)
         if isinstance(self.shape, Contours):
-            self._draw_points(ax, looks)
+            self.points_ = draw_points(ax, self.views, self.rows, self.codes, looks)
             self._leave_room(ax)
             name_places(ax, "y", self.views[1], self.rows)
         else:
@@ -119,11 +119,6 @@ class ClassConditionalDisplay:
         self.legend_ = legend(ax, keys, names, title="class", **place)
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-    def _draw_points(self, ax: Any, looks: Sequence[Look]) -> None:
-        if self.rows is not None and self.codes is not None:
-            first, second = self.views
-            self.points_ = draw_points(ax, (first, second), self.rows, self.codes, looks)
 
     def _leave_room(self, ax: Any) -> None:
         """Beyond whole numbers, which lines of equal density end at."""

@@ -116,10 +116,8 @@ class DecisionRegionDisplay:
             shading="nearest",
             rasterized=True,
         )
-        self.points_: list[Any] = []
         first, second = self.views
-        if self.rows is not None and self.codes is not None:
-            self.points_ = draw_points(ax, (first, second), self.rows, self.codes, looks)
+        self.points_ = draw_points(ax, self.views, self.rows, self.codes, looks)
         patch, line = library("matplotlib.patches").Patch, library("matplotlib.lines").Line2D
         keys: list[Any] = [
             (

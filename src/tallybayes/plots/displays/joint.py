@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from tallybayes.plots.drawing.grids import Panels, draw_margin, panels_of_estimator, panels_of_rows
-from tallybayes.plots.drawing.libraries import library
+from tallybayes.plots.displays.panel_display import PanelDisplay
+from tallybayes.plots.drawing.grids import Panels, draw_margin
 from tallybayes.plots.drawing.shapes import draw_points
 from tallybayes.plots.drawing.style import axes_grid, legend, looks_of, name_places, right_if_wide
 
@@ -18,7 +15,7 @@ SIZE = (6.4, 6.0)  # inches
 LARGE, SMALL = 5.0, 1.0  # of the picture, and of a margin
 
 
-class JointPlot:
+class JointPlot(PanelDisplay):
     """Rows as points in two columns; along the margins each column by itself: the family that a
     model has fitted, or an estimate from the rows.
 
@@ -41,13 +38,15 @@ class JointPlot:
     legend_ : Legend
     """
 
+    _max_columns = 2
+
     def __init__(self, *, panels: Panels) -> None:
         if len(panels.views) != 2:
             raise ValueError(
                 f"a joint plot is of two columns, got {[v.name for v in panels.views]}: name two "
                 "with columns="
             )
-        self.panels = panels
+        super().__init__(panels=panels)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the display.
@@ -83,66 +82,9 @@ class JointPlot:
         ends = [*self.ax_.get_ylim(), *self.ax_y_.get_ylim()]
         self.ax_.set_ylim(min(ends), max(ends))
         self.ax_y_.set_ylim(self.ax_.get_ylim())
-        line = library("matplotlib.lines").Line2D
-        keys = [
-            line([], [], color=look.colour, linestyle=look.line, marker=look.marker)
-            for look in looks
-        ]
         names = panels.classes.tolist()
         place = right_if_wide(names)
         where = self.ax_y_ if place else self.ax_
-        self.legend_ = legend(where, keys, names, title="class", **place)
+        self.legend_ = legend(where, self._keys(looks), names, title="class", **place)
         self.figure_ = self.ax_.figure
         return self
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any = None, *, columns: Any = None, ax: Any = None
-    ) -> Self:
-        """Rows, and the families that a fitted classifier has of two columns.
-
-        Parameters
-        ----------
-        estimator : fitted classifier of this package
-            A fitted model.
-        X : table or array (n_rows, n_columns)
-            Rows to predict.
-        y : array-like (n_rows,), optional
-            Their classes; those that the estimator predicts by default.
-        columns : sequence of two, optional
-            Names, or numbers; may be left out for a model of two.
-        ax : axes, optional
-            Where to draw; new axes unless given.
-
-        Raises
-        ------
-        NotFittedError
-            If the estimator is not fitted.
-        TypeError
-            If it does not model p(x | class).
-        ValueError
-            For columns that are not there, or not two.
-        """
-        return cls(panels=panels_of_estimator(estimator, X, y, columns, 2)).plot(ax)
-
-    @classmethod
-    def from_predictions(cls, X: Any, y: ArrayLike, *, columns: Any = None, ax: Any = None) -> Self:
-        """Rows by their labels, known or predicted, with estimates of each column's density.
-
-        Parameters
-        ----------
-        X : table or array (n_rows, n_columns)
-            Rows to predict.
-        y : array-like (n_rows,)
-            Class labels.
-        columns : sequence of two, optional
-            Names, or numbers; may be left out for two columns.
-        ax : axes, optional
-            Where to draw; new axes unless given.
-
-        Raises
-        ------
-        ValueError
-            For columns that are not there, or not two.
-        """
-        return cls(panels=panels_of_rows(X, np.asarray(y), columns, 2)).plot(ax)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from tallybayes.plots.drawing.grids import Panels, draw_margin, panels_of_estimator, panels_of_rows
-from tallybayes.plots.drawing.libraries import library
+from tallybayes.plots.displays.panel_display import PanelDisplay
+from tallybayes.plots.drawing.grids import draw_margin
 from tallybayes.plots.drawing.shapes import draw_points
 from tallybayes.plots.drawing.style import RIGHT, axes_grid, legend, looks_of, name_places
 
@@ -18,7 +15,7 @@ MOST = 10  # columns
 INCHES = 2.2  # of a panel
 
 
-class PairPlot:
+class PairPlot(PanelDisplay):
     """Rows as points in every pair of columns; on the diagonal each column by itself: the family
     that a model has fitted, or an estimate from the rows.
 
@@ -41,8 +38,7 @@ class PairPlot:
     legend_ : Legend
     """
 
-    def __init__(self, *, panels: Panels) -> None:
-        self.panels = panels
+    _max_columns = MOST
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the display.
@@ -71,18 +67,15 @@ class PairPlot:
                     self.points_[i, j] = points
             self.margins_.append(draw_margin(self.axes_[j, j], panels, j, looks))
         self._label()
-        line = library("matplotlib.lines").Line2D
-        keys = [
-            line([], [], color=look.colour, linestyle=look.line, marker=look.marker)
-            for look in looks
-        ]
         corner = self.axes_[0, -1]
         where: Any = corner.figure
         place: dict[str, Any] = {"loc": "outside right upper"}
         if ax is not None:  # the figure has other axes
             where = corner
             place = RIGHT
-        self.legend_ = legend(where, keys, panels.classes.tolist(), title="class", **place)
+        self.legend_ = legend(
+            where, self._keys(looks), panels.classes.tolist(), title="class", **place
+        )
         self.ax_, self.figure_ = self.axes_[-1, 0], corner.figure
         return self
 
@@ -114,55 +107,3 @@ class PairPlot:
         first.set_yticks([])
         for k in range(1, n):
             self.axes_[k, k].set_yticks([])
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: Any = None, *, columns: Any = None, ax: Any = None
-    ) -> Self:
-        """Rows, and the families that a fitted classifier has of their columns.
-
-        Parameters
-        ----------
-        estimator : fitted classifier of this package
-            A fitted model.
-        X : table or array (n_rows, n_columns)
-            Rows to predict.
-        y : array-like (n_rows,), optional
-            Their classes; those that the estimator predicts by default.
-        columns : sequence, optional
-            Names, or numbers, of at most 10 columns.
-        ax : axes, optional
-            Where to draw; new axes unless given.
-
-        Raises
-        ------
-        NotFittedError
-            If the estimator is not fitted.
-        TypeError
-            If it does not model p(x | class).
-        ValueError
-            For columns that are not there, or too many.
-        """
-        return cls(panels=panels_of_estimator(estimator, X, y, columns, MOST)).plot(ax)
-
-    @classmethod
-    def from_predictions(cls, X: Any, y: ArrayLike, *, columns: Any = None, ax: Any = None) -> Self:
-        """Rows by their labels, known or predicted, with estimates of each column's density.
-
-        Parameters
-        ----------
-        X : table or array (n_rows, n_columns)
-            Rows to predict.
-        y : array-like (n_rows,)
-            Class labels.
-        columns : sequence, optional
-            Names, or numbers, of at most 10 columns.
-        ax : axes, optional
-            Where to draw; new axes unless given.
-
-        Raises
-        ------
-        ValueError
-            For columns that are not there, or too many.
-        """
-        return cls(panels=panels_of_rows(X, np.asarray(y), columns, MOST)).plot(ax)

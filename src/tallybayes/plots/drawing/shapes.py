@@ -193,9 +193,16 @@ def _placed(view: View, rows: Rows, seed: int) -> Array:
 
 
 def draw_points(
-    ax: Any, views: tuple[View, View], rows: Rows, codes: NDArray[np.intp], looks: Sequence[Look]
+    ax: Any,
+    views: Sequence[View],
+    rows: Rows | None,
+    codes: NDArray[np.intp] | None,
+    looks: Sequence[Look],
 ) -> list[Any]:
-    """A PathCollection a class: the rows of it that have a value in both columns."""
+    """A PathCollection a class: the rows of it that have a value in both columns. Without rows,
+    none."""
+    if rows is None or codes is None:
+        return []
     x, y = (_placed(view, rows, seed) for seed, view in enumerate(views))
     drawn = []
     for k, look in enumerate(looks):

@@ -48,7 +48,7 @@ def is_whole(*arrays: Any) -> bool:
 
 
 def usual_equality(x: Rows, weights: Weights) -> Equality:
-    """Bit-equal counts of whole weights and numbers; moments and counts of fractions within a bound."""
+    """Bit-equal counts of whole weights and numbers; moments and fractions within a bound."""
     whole = x.dtype.kind not in "fiub" or is_whole(x)
     return in_mean_and_squares(MOMENTS, counts=0.0 if whole and is_whole(weights) else FRACTIONS)
 
