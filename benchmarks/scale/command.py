@@ -26,7 +26,7 @@ __all__ = ["main"]
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "scale.md"
 BAR = 600 * 10**6  # bytes of peak memory that no command may take
-MAIN = "from tallybayes.cli import main; main()"
+MAIN = "from tallybayes.cli import command; command()"
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ FOLDS, QUICK_FOLDS = 10, 3
 METRICS = {"log_loss": "log-loss", "accuracy": "accuracy"}
 ERRORS = 2.0
 WAYS = {"printed": "printed by the command line", "leave_one_out": "leave-one-out"}
-MAIN = "from tallybayes.cli import main; main()"
+MAIN = "from tallybayes.cli import command; command()"
 TARGET = "the class of the row"
 
 

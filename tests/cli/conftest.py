@@ -59,7 +59,7 @@ def run(tmp_path, monkeypatch):
 
 def command(*words: Any) -> list[str]:
     """The command line as a process of its own."""
-    return [sys.executable, "-c", "from tallybayes.cli import main; main()", *map(str, words)]
+    return [sys.executable, "-c", "from tallybayes.cli import command; command()", *map(str, words)]
 
 
 @pytest.fixture

@@ -3,15 +3,34 @@ merge | show``. Nothing else imports this package; it needs the extra ``cli``.""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import sys
 from io import TextIOWrapper
-from typing import Never
+from typing import Any, Never
 
 from tallybayes.cli.terminal import streams
 
-__all__ = ["main"]
+__all__ = ["command", "main"]
+
+
+def command() -> Never:
+    """The process ``tallybayes``: :func:`main`, without what only a longer process needs.
+
+    It ends without taking the interpreter down: a thread of Arrow that lets go of its input late,
+    when there is no interpreter left, aborts the process after its work is done.
+    """
+    from tallybayes.cli.terminal import quick_imports
+
+    quick_imports.allow()
+    code: Any = 0
+    try:
+        main()
+    except SystemExit as done:
+        code = done.code
+    atexit._run_exitfuncs()
+    _leave(code if isinstance(code, int) else int(code is not None))
 
 
 def main() -> None:

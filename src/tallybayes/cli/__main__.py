@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tallybayes.cli import main
+from tallybayes.cli import command
 
 if __name__ == "__main__":
-    main()
+    command()

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
@@ -74,6 +73,8 @@ def leave_one_out(
 def _fold_of(folds: Any, X: Any, y: NDArray[Any]) -> NDArray[np.intp]:
     """The number of each row's fold."""
     if isinstance(folds, int | np.integer) and not isinstance(folds, bool):
+        from sklearn.model_selection import StratifiedKFold  # slow to import
+
         folds = StratifiedKFold(int(folds), shuffle=True, random_state=0)
     if hasattr(folds, "split"):
         fold = np.full(len(y), -1, dtype=np.intp)

@@ -26,7 +26,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 from scipy.special import logsumexp
 
 from tallybayes.parameters.formula import Correction
@@ -195,6 +194,8 @@ def _isotonic(log_proba: Array, own: Index, weight: Array) -> Isotonic:
 def _rising(x: Array, right: NDArray[np.bool_], weight: Array) -> tuple[Array, Array]:
     """The ends of the steps of the rising function of x that is nearest to 0 and 1 by weighted
     squares, and its values there."""
+    from scipy.optimize import isotonic_regression  # slow to import, and few models need it
+
     order = np.argsort(x)
     order = order[weight[order] > 0.0]
     x, heavy = x[order], weight[order]

@@ -8,6 +8,7 @@ import typer
 
 from tallybayes.cli.arguments import options
 from tallybayes.cli.arguments.reading import Reading, reads_training
+from tallybayes.cli.terminal.quick_imports import import_estimators
 
 __all__ = ["run"]
 
@@ -37,17 +38,21 @@ def run(
 
     The file is a plain model of its part, which every command takes. Nothing is measured.
     """
-    from tallybayes.cli.arguments.families import column_families
     from tallybayes.cli.io.places import need_place
     from tallybayes.cli.io.targets import need_columns
 
     need_place(output)
-    families = column_families(column) if column else {}
+    families = {}
+    if column:
+        from tallybayes.cli.arguments.families import column_families
+
+        families = column_families(column)
     rows = reading.open(
         data,
         left_out=[name for name, family in families.items() if family is None],
         need=lambda header: need_columns(header, target, families),
     )
+    import_estimators()
     from tallybayes.cli.commands.training.counting import count
 
     count(rows, target, families, output, json)

@@ -26,12 +26,13 @@ def run(
         from tallybayes.cli.commands.reporting import need_page
 
         need_page(page, data)
-    from tallybayes.cli.commands.training.scoring import figures_of
     from tallybayes.cli.io.loading import load
+
+    file: Any = load(model)
+    from tallybayes.cli.commands.training.scoring import figures_of
     from tallybayes.cli.report.doubts import note_unlabelled
     from tallybayes.cli.terminal.console import document, progress, say
 
-    file: Any = load(model)
     source: Any = file.open(data, reading)
     with progress() as bar:
         figures = figures_of(file, source, bar, source.name, target)

@@ -8,7 +8,6 @@ from tallybayes.cli.arguments.reading import Reading
 from tallybayes.cli.commands.kinds.files import kind_of, loaded
 from tallybayes.cli.io.locking import alone
 from tallybayes.cli.io.places import need_place
-from tallybayes.cli.report.doubts import note_new_classes, note_unlabelled
 from tallybayes.cli.terminal.console import document, line, number_of, progress, say
 from tallybayes.cli.terminal.failures import Failure
 from tallybayes.errors import NegativeTally
@@ -32,6 +31,8 @@ def learn(
     need_place(path)
     with alone(path):
         file = loaded(model)
+        from tallybayes.cli.report.doubts import note_new_classes, note_unlabelled
+
         kind = kind_of(file)
         before = file.rows
         classes = file.classes

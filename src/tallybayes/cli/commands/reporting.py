@@ -26,9 +26,10 @@ def report(
     """Writes the page of a model, judged on a fair sample of the rows, which the page counts."""
     _need_place(output)
     from tallybayes.cli.commands.kinds.files import loaded
-    from tallybayes.cli.report.doubts import note_unlabelled
 
     file = loaded(model)
+    from tallybayes.cli.report.doubts import note_unlabelled
+
     source = file.open(data, reading)
     made, n = _written(file, source, output, target, lang)
     note_unlabelled(source, file.unit)

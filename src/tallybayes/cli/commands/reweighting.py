@@ -6,7 +6,6 @@ from tallybayes.cli.arguments.reading import Reading
 from tallybayes.cli.commands.kinds.files import kind_of, loaded
 from tallybayes.cli.io.locking import alone
 from tallybayes.cli.io.places import need_place
-from tallybayes.cli.report.doubts import note_unlabelled
 from tallybayes.cli.terminal.console import document, line, number_of, progress, say
 
 __all__ = ["reweight"]
@@ -27,6 +26,8 @@ def reweight(
     need_place(path)
     with alone(path):
         file = loaded(model)
+        from tallybayes.cli.report.doubts import note_unlabelled
+
         kind = kind_of(file)
         kind.need_reweighting(file, model, parts)
         source = file.open(data, reading)

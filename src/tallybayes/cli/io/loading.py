@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tallybayes.cli.io.places import need_model
-from tallybayes.estimators.persistence.model_files import load_or_count
-from tallybayes.estimators.registry import form_of_class
+from tallybayes.cli.terminal.quick_imports import import_estimators
 
 if TYPE_CHECKING:
     from tallybayes.cli.io.document_file import DocumentFile
@@ -23,6 +22,10 @@ def load(path: str) -> ModelFile | DocumentFile:
     Failure, ModelFileError, OSError
     """
     need_model(path)
+    import_estimators()
+    from tallybayes.estimators.persistence.model_files import load_or_count
+    from tallybayes.estimators.registry import form_of_class
+
     model, extra = load_or_count(path)
     form = form_of_class(type(model))
     if form is not None and form.of_documents:

@@ -7,6 +7,8 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
+from tallybayes.cli.terminal.quick_imports import import_arrow
+
 __all__ = [
     "exit_code",
     "happened",
@@ -44,6 +46,7 @@ def install() -> None:
 
 def keep_from_arrow() -> None:
     """Arrow leaves Ctrl-C to Python's own handler."""
+    import_arrow()
     import pyarrow
 
     pyarrow.enable_signal_handlers(False)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
@@ -254,6 +253,8 @@ def _newton(loss: Loss, q: Array, d: int, steps: int, worth: float) -> Array:
 
 def _limited(loss: Loss, q: Array, d: int, worth: float) -> Array:
     """L-BFGS-B, where a Hessian would be too large."""
+    from scipy.optimize import minimize  # slow to import, and few models need it
+
     found = minimize(
         loss.shared,
         q,

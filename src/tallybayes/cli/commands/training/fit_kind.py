@@ -14,6 +14,7 @@ from tallybayes.cli.arguments.reading import TEXT_FORMATS, Reading
 from tallybayes.cli.io.documents.opening import Wanted, kind_of_input
 from tallybayes.cli.io.places import need_data, need_place
 from tallybayes.cli.terminal.failures import USAGE, Failure
+from tallybayes.cli.terminal.quick_imports import import_estimators
 
 if TYPE_CHECKING:
     from tallybayes.cli.io.rows import Rows
@@ -83,6 +84,7 @@ def _fit_rows(given: FitOptions, reading: Reading) -> None:
         settings, weights = given.table_settings(), class_weight_of(given.class_weight)
     if given.test is not None and not read_once(given.test):
         reading.open([given.test])
+    import_estimators()
     from tallybayes.cli.commands.training.tables import FitRequest, fit
 
     request = FitRequest(
@@ -111,6 +113,7 @@ def _fit_documents(given: FitOptions, reading: Reading) -> None:
         raise Failure(
             "--target is for rows and mailboxes: the classes of a folder are its folders", USAGE
         )
+    import_estimators()
     from tallybayes.cli.commands.training.text import TextFit, fit
 
     fit(
@@ -125,6 +128,7 @@ def _fit_column(
 ) -> None:
     """Trains on a column of documents."""
     settings = given.text_settings()
+    import_estimators()
     from tallybayes.cli.commands.training.text import TextFit, fit
 
     documents = reading.open_column(given.train, rows, column, given.target, left_out)

@@ -8,7 +8,6 @@ from typing import Any
 from tallybayes.cli.arguments.class_weights import ClassWeight
 from tallybayes.cli.arguments.reading import Reading
 from tallybayes.cli.commands.training.counting import Counting
-from tallybayes.cli.commands.training.held_out import held_out_figures
 from tallybayes.cli.commands.training.scoring import figures_of, figures_of_fit
 from tallybayes.cli.io.locking import alone
 from tallybayes.cli.io.model_file import ModelFile
@@ -90,6 +89,8 @@ def fit(request: FitRequest, source: Rows, reading: Reading) -> None:
         elif request.estimate and not request.plain:
             figures = figures_of_fit(file, counting)
         elif request.estimate and file.rows > 1:
+            from tallybayes.cli.commands.training.held_out import held_out_figures
+
             figures = held_out_figures(file, counting, bar)
     note_strays(file, source)
     note_doubts(file, source)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tallybayes.cli.io.document_file import DocumentFile
 from tallybayes.cli.io.documents.source import Document, DocumentSource
 from tallybayes.cli.report.text.marked import marked_lines, shared_spans, telling_words
 from tallybayes.cli.terminal.console import cut, document, line, number_of, progress, say, table
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.inspection.documents import DocumentExplanation
+
+if TYPE_CHECKING:
+    from tallybayes.cli.io.document_file import DocumentFile
 
 __all__ = ["explain", "say_terms", "terms_as_json"]
 

@@ -1,0 +1,102 @@
+"""What libraries import and the command line does not need is left out while it starts.
+
+scikit-learn imports scipy.stats and pandas, SciPy imports numpy.f2py and numpy.testing, Arrow
+imports pandas: that takes longer than a small fit. All of it is left out in a process that is the
+command line and nothing else (:func:`allow`), not where its functions are called from Python.
+Nothing is lost: whoever asks for such a module later gets it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+__all__ = ["STOOD_IN", "allow", "import_arrow", "import_estimators", "stood_in"]
+
+STOOD_IN = ("numpy.f2py", "numpy.testing", "scipy.stats", "pandas")
+"""Modules that scikit-learn and SciPy import, and use in functions that nobody calls here."""
+
+_allowed = False
+
+
+def allow() -> None:
+    """From now on modules are left out: this process is the command line."""
+    global _allowed
+    _allowed = True
+
+
+class _StandIn(ModuleType):
+    """Takes the place of a module that is imported when it is asked for a name."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # the import system looks at these, which is no use
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        _take_out(self.__name__)
+        return getattr(import_module(self.__name__), name)
+
+
+def _put_in(name: str) -> None:
+    parent, _, own = name.rpartition(".")
+    if parent:
+        import_module(parent)
+    if name in sys.modules or find_spec(name) is None:  # an import fails as before
+        return
+    sys.modules[name] = stand_in = _StandIn(name)
+    if parent:  # as the import system would do
+        setattr(sys.modules[parent], own, stand_in)
+
+
+def _take_out(name: str) -> None:
+    parent, _, own = name.rpartition(".")
+    if isinstance(sys.modules.get(name), _StandIn):
+        del sys.modules[name]
+    if parent and isinstance(vars(sys.modules[parent]).get(own), _StandIn):
+        delattr(sys.modules[parent], own)
+
+
+@contextmanager
+def stood_in(*names: str) -> Iterator[None]:
+    """Within it, modules that are not imported yet are stood in for. Afterwards an import finds the
+    real ones; a stand-in that somebody has kept imports its module on first use."""
+    try:
+        for name in names:
+            _put_in(name)
+        yield
+    finally:
+        for name in names:
+            _take_out(name)
+
+
+class _NoPandas(MetaPathFinder):
+    """Has imports of pandas fail, as where it is not installed."""
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError("pandas is not imported here", name=fullname)
+
+
+def import_estimators() -> None:
+    """Imports the classifiers of tables, and scikit-learn with them."""
+    if _allowed and "sklearn" not in sys.modules:
+        with stood_in(*STOOD_IN):
+            import_module("tallybayes.estimators.tables.base")
+
+
+def import_arrow() -> None:
+    """Imports Arrow. It looks for pandas once, to know a Series from a list, and finds that there
+    is none; where pandas is needed to go on, it looks again."""
+    import pyarrow
+
+    if _allowed and "pandas" not in sys.modules:
+        absent = _NoPandas()
+        sys.meta_path.insert(0, absent)
+        try:
+            pyarrow.array([None])
+        finally:
+            sys.meta_path.remove(absent)

@@ -1,0 +1,130 @@
+"""What other libraries import and the command line does not need is not imported by a small fit."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+from tallybayes.cli.terminal.quick_imports import stood_in
+
+NOT_NEEDED = {
+    "matplotlib",
+    "numpy.f2py",
+    "numpy.testing",
+    "pandas",
+    "polars",
+    "scipy.integrate",
+    "scipy.interpolate",
+    "scipy.ndimage",
+    "scipy.optimize",
+    "scipy.stats",
+    "sklearn.feature_extraction",
+    "sklearn.linear_model",
+    "sklearn.metrics",
+    "sklearn.model_selection",
+}
+
+
+def output_of(script, folder):
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return done.stdout.splitlines()
+
+
+FIT = ["fit", "t.csv", "-t", "y", "-o", "m.tally"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [FIT, ["predict", "m.tally", "t.csv", "-o", "p.csv"], ["evaluate", "m.tally", "t.csv"]],
+    ids=lambda words: words[0],
+)
+def test_what_a_small_command_does_not_need_is_not_imported(words, run, tmp_path):
+    (tmp_path / "t.csv").write_text("age,job,y\n" + "30,nurse,yes\n70,cook,no\n" * 5)
+    if words is not FIT:
+        run(*FIT)
+    script = (
+        "import atexit, sys\n"
+        f"atexit.register(lambda: print(*sorted({NOT_NEEDED!r} & set(sys.modules))))\n"
+        "from tallybayes.cli import command\n"
+        f"sys.argv = ['tallybayes', *{words!r}]\n"
+        "command()"
+    )
+    assert output_of(script, tmp_path)[-1] == ""
+
+
+def test_arrow_finds_pandas_when_it_is_needed(tmp_path):
+    script = (
+        "import sys\n"
+        "from tallybayes.cli.terminal import quick_imports\n"
+        "quick_imports.allow()\n"
+        "quick_imports.import_arrow()\n"
+        "import pyarrow as pa\n"
+        "print(pa.array(['a', None]).null_count, 'pandas' in sys.modules)\n"
+        "frame = pa.table({'x': [1, 2]}).to_pandas()\n"
+        "print(frame['x'].sum(), pa.array(frame['x']).type)"
+    )
+    assert output_of(script, tmp_path) == ["1 False", "3 int64"]
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package with a module that says when it is executed."""
+    name = "package_of_this_test"
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "__init__.py").write_text("executed = []\n")
+    (folder / "slow.py").write_text(f"import {name}\n{name}.executed.append(1)\nvalue = 7\n")
+    (folder / "user.py").write_text(
+        f"import {name}.slow\nimport {name}.slow as slow\nfrom {name} import slow as again\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    yield name
+    for module in [m for m in sys.modules if m.partition(".")[0] == name]:
+        del sys.modules[module]
+
+
+def test_a_module_is_imported_when_somebody_asks_it_for_something(package):
+    slow = f"{package}.slow"
+    with stood_in(slow):
+        user = importlib.import_module(f"{package}.user")
+    top = sys.modules[package]
+    assert top.executed == []
+    assert slow not in sys.modules
+    assert not hasattr(top, "slow")
+    assert user.slow is user.again
+    assert user.slow.value == 7
+    assert top.executed == [1]
+    assert sys.modules[slow] is top.slow is not user.slow
+    assert importlib.import_module(slow).value == user.again.value
+
+
+def test_one_who_asks_at_once_gets_the_module_at_once(package):
+    with stood_in(f"{package}.slow"):
+        from_it = importlib.import_module(f"{package}.slow").value
+        assert sys.modules[package].executed == [1]
+        assert importlib.import_module(f"{package}.slow") is sys.modules[package].slow
+    assert from_it == sys.modules[f"{package}.slow"].value == 7
+
+
+def test_what_is_imported_or_lacking_is_left_alone(package):
+    there = importlib.import_module(f"{package}.slow")
+    with stood_in(f"{package}.slow", "no_such_module"):
+        assert importlib.import_module(f"{package}.slow") is there
+        with pytest.raises(ModuleNotFoundError):
+            importlib.import_module("no_such_module")
+    assert sys.modules[f"{package}.slow"] is there is sys.modules[package].slow
+
+
+def test_modules_are_themselves_again_after_an_error(package):
+    def fail():
+        with stood_in(f"{package}.slow"):
+            raise ImportError("in between")
+
+    with pytest.raises(ImportError, match="in between"):
+        fail()
+    assert importlib.import_module(f"{package}.slow").value == 7
