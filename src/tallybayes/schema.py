@@ -75,7 +75,7 @@ class Columns:
 
     @property
     def _n_cells_beside(self) -> int:
-        """How many cells an open column has that are no level of its own."""
+        """The number of cells of an open column for the levels that it does not name."""
         return 0
 
     @property

@@ -204,7 +204,7 @@ private:
         if (most - least >= PLACES || cells > std::numeric_limits<std::int16_t>::max()) return;
         drop_ = shift_ + zeros;
         odd_ = static_cast<i64>(((u64(1) << drop_) - 1) & ~((u64(1) << shift_) - 1));
-        // room on both sides, but none for infinity and what is no number
+        // room on both sides, but none for infinity and NaN
         const u64 span = most - least + 1, room = std::min((PLACES - span) / 2, span / 4 + 16);
         const u64 highest = ((u64(0x7FF) << 52) - 1) >> drop_;
         base_ = least - std::min(least, room);

@@ -41,7 +41,7 @@ def draw_passage(
     Returns
     -------
     list of Text
-        The words, in their order; of a word without shade there is no box.
+        The words in their order; a word without shade has no box.
     """
     words = _words(passage[:LETTERS], spans)
     most = max((abs(value) for _, value in words), default=0.0)

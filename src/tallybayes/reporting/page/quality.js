@@ -123,7 +123,7 @@ const threshold = (k) => {
 
 const learning = () => {
   const l = data.learning;
-  if (!l) return h("div", { class: "card" }, h("h3", {}, t("learning")), h("p", { class: "muted" }, t("noLearning")));
+  if (!l) return h("div", { class: "card" }, h("h3", {}, t("learning")), h("p", { class: "muted" }, t("noLearningCurve")));
   const finite = l.rows.map((n, i) => [Math.log10(n), l.logLoss[i]]).filter((p) => p[1] !== null);
   const accuracy = l.rows.map((n, i) => [Math.log10(n), l.accuracy[i]]);
   const xs = accuracy.map((p) => p[0]);
