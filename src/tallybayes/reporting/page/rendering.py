@@ -12,24 +12,24 @@ from typing import Any
 __all__ = ["SCRIPTS", "rendered"]
 
 SCRIPTS = (
-    "laws.js",
-    "score.js",
-    "text.js",
+    "model/laws.js",
+    "model/score.js",
+    "model/text.js",
     "dom.js",
     "charts.js",
-    "glance.js",
-    "waterfall.js",
-    "nomogram.js",
-    "text_nomogram.js",
-    "text_changes.js",
-    "text_form.js",
-    "changes.js",
-    "rows.js",
-    "columns.js",
-    "quality.js",
+    "views/glance.js",
+    "views/waterfall.js",
+    "views/nomogram.js",
+    "views/text_nomogram.js",
+    "views/text_changes.js",
+    "views/text_form.js",
+    "views/changes.js",
+    "views/rows.js",
+    "views/columns.js",
+    "views/quality.js",
     "start.js",
 )
-"""In the order in which they run; each adds to the one object that they share."""
+"""Below `scripts`, in the order in which they run; each adds to the one object that they share."""
 
 LANG = {"en": "en", "zh": "zh-Hans"}
 
@@ -41,13 +41,13 @@ def _resource(name: str) -> str:
 
 @cache
 def _words(lang: str) -> dict[str, str]:
-    words: dict[str, str] = json.loads(_resource(f"words_{lang}.json"))
+    words: dict[str, str] = json.loads(_resource(f"words/{lang}.json"))
     return words
 
 
 @cache
 def _script() -> str:
-    parts = [_resource(name) for name in SCRIPTS]
+    parts = [_resource(f"scripts/{name}") for name in SCRIPTS]
     return '"use strict";\nconst R = {};\n' + "\n".join(f"{{\n{part}}}" for part in parts)
 
 
