@@ -148,3 +148,18 @@ def test_a_lost_session_is_explained():
         expected = pytest.raises(SourceError, match=r"connection to Spark is lost.*new session")
         with expected, explained("the Spark DataFrame"):
             raise error
+
+
+def test_ctrl_c_stays_what_it_is_where_spark_says_that_jobs_are_cancelled():
+    from py4j.protocol import Py4JError
+
+    from tallybayes.sources.spark.failures import explained
+
+    def interrupted():
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise Py4JError("Job 3 cancelled as part of cancellation of all jobs")
+
+    with pytest.raises(KeyboardInterrupt), explained("the Spark DataFrame"):
+        interrupted()

@@ -42,11 +42,26 @@ def explained(name: str) -> Iterator[None]:
     ----------
     name : str
         What messages call the source.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Where Ctrl-C has ended what failed: Spark then cancels its jobs, and says so by an error
+        that comes in place of this one.
     """
     try:
         yield
     except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
+        if _is_interrupt(error):
+            raise KeyboardInterrupt from error
         raise SourceError(f"{name} cannot be read: {_explanation(error)}") from error
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether an error came while Ctrl-C was answered."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def _explanation(error: Exception) -> str:
