@@ -83,6 +83,23 @@ def test_a_stray_file_is_named(run, parts):
     assert not (parts / "m.tally").exists()
 
 
+@pytest.mark.parametrize("cut", [True, False])
+def test_a_damaged_file_of_several_leaves_the_model_file_as_it_was(run, parts, cut):
+    run("fit", "all.csv", *FIT, "m.tally")
+    before, there = (parts / "m.tally").read_bytes(), sorted(parts.iterdir())
+    damaged = parts / "data" / "2.parquet"
+    content = bytearray(damaged.read_bytes())
+    if cut:
+        del content[-9:]
+    else:  # in the middle of a page, which is found while rows before it have been counted
+        content[8:60] = bytes(52)
+    damaged.write_bytes(content)
+    for command in (["fit", "data", *FIT, "m.tally"], ["update", "m.tally", "data"]):
+        assert "2.parquet is a damaged or incomplete Parquet file" in run(*command, code=1).line
+        assert (parts / "m.tally").read_bytes() == before
+        assert sorted(parts.iterdir()) == there
+
+
 def test_what_is_wrong_with_several(run, parts):
     assert "add -o MODEL" in run("fit", "data/*", "-t", "y", code=2).line
     assert "matches the pattern" in run("fit", "none/*.csv", *FIT, "m.tally", code=1).line
