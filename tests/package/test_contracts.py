@@ -6,8 +6,8 @@ import ast
 from pathlib import Path
 
 import tallybayes
-from tallybayes.engines.memory.part import Part
-from tallybayes.engines.memory.score_kinds import GROUPS, NUMBERS
+from tallybayes.engines.memory.scores.part import Part
+from tallybayes.engines.memory.scores.score_kinds import GROUPS, NUMBERS
 from tallybayes.families.contract.cells import CellLaw
 from tallybayes.families.contract.column_family import BinnedReading, ColumnFamily
 from tallybayes.families.contract.density import NumberDensity

@@ -13,9 +13,9 @@ from scipy.special import entr, gammaln
 from tallybayes.distributions.base import ClassConditional, Index, Levels, shown, stats
 from tallybayes.distributions.counts import Multinomial, totals_of
 from tallybayes.distributions.laws import Law
-from tallybayes.engines.memory.count_scores import CountsPart
-from tallybayes.engines.memory.lookup_scores import LevelsPart
-from tallybayes.engines.memory.part import Part
+from tallybayes.engines.memory.scores.counts import CountsPart
+from tallybayes.engines.memory.scores.lookup import LevelsPart
+from tallybayes.engines.memory.scores.part import Part
 from tallybayes.tables import Empty, Mixed, Numbers, Strings, Table, read_table
 from tallybayes.tables.columns import strings_of
 

@@ -12,7 +12,7 @@ from scipy.special import psi
 
 from tallybayes.distributions.arrays import ArrayConditional
 from tallybayes.distributions.base import Index, stats
-from tallybayes.engines.memory.correlated_scores import CorrelatedPart
+from tallybayes.engines.memory.scores.correlated import CorrelatedPart
 from tallybayes.families.priors.gamma_ratios import log_rising
 from tallybayes.tables import Empty, Table
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.memory.table_score import TableScore
+from tallybayes.engines.memory.scores.table import TableScore
 from tallybayes.families.selection.choice import ReadAs
 from tallybayes.models.base import Model
 from tallybayes.models.calibration import Calibration

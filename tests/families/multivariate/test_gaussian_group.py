@@ -8,7 +8,7 @@ from scipy import optimize
 from scipy.stats import invwishart, multivariate_normal, multivariate_t
 
 from tallybayes.engines.memory.arrays import ArrayEngine
-from tallybayes.engines.memory.correlated_scores import CorrelatedPart
+from tallybayes.engines.memory.scores.correlated import CorrelatedPart
 from tallybayes.families import Gaussian, NormalInverseGamma, NormalInverseWishart
 from tallybayes.families.multivariate.gaussian_group import GaussianGroup
 from tallybayes.families.multivariate.left_out import LeftOut

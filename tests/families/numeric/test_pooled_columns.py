@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.engines.memory.pooled_columns import PooledColumns
+from tallybayes.engines.memory.scores.pooled_columns import PooledColumns
 from tallybayes.families.numeric.atoms import Atoms
 from tallybayes.families.numeric.gaussian_density import GaussianDensity
 from tallybayes.families.numeric.pooled import Pooled

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.groups import Group, cross_group, level_group, number_groups
-from tallybayes.engines.memory.table_score import TableScore
+from tallybayes.engines.memory.scores.table import TableScore
 from tallybayes.engines.memory.tables import text_group
 from tallybayes.schema import Columns, Kind, Schema
 from tallybayes.tables.values import as_scalar, as_text

@@ -18,7 +18,7 @@ from tallybayes.engines.groups import (
     raise_too_large,
 )
 from tallybayes.engines.memory.arrays import ArrayEngine
-from tallybayes.engines.memory.text_scores import distinct_documents
+from tallybayes.engines.memory.scores.text import distinct_documents
 from tallybayes.engines.threads import get_num_threads, in_threads
 from tallybayes.schema import Columns, Kind, Schema
 from tallybayes.tables import Column, Mixed, Numbers, Strings, Table

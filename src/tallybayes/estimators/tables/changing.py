@@ -16,8 +16,8 @@ from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.labels import labels_and_codes, read_labels
 from tallybayes.estimators.locked_learning import learning
 from tallybayes.estimators.tables.declared_classes import labels_named
-from tallybayes.estimators.tables.from_sources import FromSources
 from tallybayes.estimators.tables.row_by_row import RowByRow
+from tallybayes.estimators.tables.sources.learning import FromSources
 from tallybayes.models.base import Model, joined_declared
 from tallybayes.models.calibration import Isotonic
 from tallybayes.models.class_weights import need_same_class_weights

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.engines.memory.score_kinds import text_part
+from tallybayes.engines.memory.scores.score_kinds import text_part
 from tallybayes.families.contract.column_family import Context
 from tallybayes.models.columns.declarations import Declared
 from tallybayes.models.columns.prose import PROSE

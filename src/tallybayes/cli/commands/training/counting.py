@@ -15,8 +15,8 @@ from tallybayes.cli.io.targets import need_columns
 from tallybayes.cli.report.doubts import note_unlabelled
 from tallybayes.cli.terminal.console import Bar, document, line, number_of, progress, say
 from tallybayes.estimators.tables.base import TableClassifier
-from tallybayes.estimators.tables.counted_rows import Counted, Sample
 from tallybayes.estimators.tables.naive_bayes import NaiveBayes
+from tallybayes.estimators.tables.sources.counted_rows import Counted, Sample
 from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
 from tallybayes.sources.text_files.cells import Kind
 

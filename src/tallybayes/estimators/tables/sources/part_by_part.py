@@ -13,7 +13,7 @@ from typing import Any
 from tallybayes.engines.sampling import Sampler
 from tallybayes.engines.threads import in_order
 from tallybayes.errors import IncompatibleTallies, SourceError
-from tallybayes.estimators.tables.counted_rows import (
+from tallybayes.estimators.tables.sources.counted_rows import (
     Counted,
     CountedRows,
     HowToCount,
@@ -21,7 +21,7 @@ from tallybayes.estimators.tables.counted_rows import (
     joined_rows,
     sample_of,
 )
-from tallybayes.estimators.tables.where_rows_lie import count_where_rows_lie
+from tallybayes.estimators.tables.sources.where_rows_lie import count_where_rows_lie
 from tallybayes.sources.contract import Part, Source, SourceColumn, is_distributed, restarted
 from tallybayes.sources.find import is_source, source_of
 from tallybayes.sources.locating import located

@@ -17,7 +17,7 @@ from tallybayes.tables import Empty, Mixed, Numbers, Table
 from tallybayes.tally import GridCounts
 
 if TYPE_CHECKING:
-    from tallybayes.engines.memory.lookup_scores import KindsPart, LookupPart
+    from tallybayes.engines.memory.scores.lookup import KindsPart, LookupPart
 
 __all__ = [
     "NO_PARAMETER",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.memory.part import ComputedPart, Distributions, Shown
+from tallybayes.engines.memory.scores.part import ComputedPart, Distributions, Shown
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import Description, ImproperPrior, Inexpressible, Term, TermScores
 from tallybayes.tables import Column, Strings, Table

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tallybayes.engines.memory.correlated_scores import CorrelatedPart
-from tallybayes.engines.memory.count_scores import CountsPart
-from tallybayes.engines.memory.density_scores import DensityPart
-from tallybayes.engines.memory.lookup_scores import BinsPart, KindsPart
-from tallybayes.engines.memory.part import Part
-from tallybayes.engines.memory.text_scores import TextPart
+from tallybayes.engines.memory.scores.correlated import CorrelatedPart
+from tallybayes.engines.memory.scores.counts import CountsPart
+from tallybayes.engines.memory.scores.density import DensityPart
+from tallybayes.engines.memory.scores.lookup import BinsPart, KindsPart
+from tallybayes.engines.memory.scores.part import Part
+from tallybayes.engines.memory.scores.text import TextPart
 
 __all__ = ["group_part", "number_part", "text_part"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.memory.part import (
+from tallybayes.engines.memory.scores.part import (
     NO_PARAMETER,
     ComputedPart,
     Distributions,
@@ -18,7 +18,7 @@ from tallybayes.engines.memory.part import (
     need_no_level,
     values_of,
 )
-from tallybayes.engines.memory.pooled_columns import CHUNK
+from tallybayes.engines.memory.scores.pooled_columns import CHUNK
 from tallybayes.parameters import Counts, Description, Inexpressible, QuadraticTerms, Term
 from tallybayes.parameters.formula import Powers
 from tallybayes.tables import Column, Numbers, Table

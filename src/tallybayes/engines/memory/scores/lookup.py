@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.engines.groups import raise_infinite
 from tallybayes.engines.memory.lookup_leave_one_out import cells_without
-from tallybayes.engines.memory.part import (
+from tallybayes.engines.memory.scores.part import (
     NO_PARAMETER,
     Distributions,
     Part,

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.memory.lookup_scores import KindsPart, LookupPart, strings_beside
-from tallybayes.engines.memory.part import (
+from tallybayes.engines.memory.scores.lookup import KindsPart, LookupPart, strings_beside
+from tallybayes.engines.memory.scores.part import (
     ComputedPart,
     Distributions,
     Shown,
     need_no_level,
     values_of,
 )
-from tallybayes.engines.memory.pooled_columns import CHUNK, PooledColumns
+from tallybayes.engines.memory.scores.pooled_columns import CHUNK, PooledColumns
 from tallybayes.parameters import Density, Description, Term
 from tallybayes.tables import Numbers, Table
 from tallybayes.tables.columns import numbers_and_strings

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.memory.part import (
+from tallybayes.engines.memory.scores.part import (
     NO_PARAMETER,
     ComputedPart,
     Distributions,

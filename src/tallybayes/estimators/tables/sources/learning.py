@@ -14,10 +14,10 @@ from tallybayes.engines.groups import merged_tables
 from tallybayes.engines.memory.tables import Shifts
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.estimators.array_api import as_numpy
-from tallybayes.estimators.tables.counted_rows import Counted, HowToCount
 from tallybayes.estimators.tables.declared_classes import with_classes
-from tallybayes.estimators.tables.part_by_part import count_parts, need_name, rows_of
-from tallybayes.estimators.tables.predicting_sources import PredictingSources
+from tallybayes.estimators.tables.sources.counted_rows import Counted, HowToCount
+from tallybayes.estimators.tables.sources.part_by_part import count_parts, need_name, rows_of
+from tallybayes.estimators.tables.sources.predicting import PredictingSources
 from tallybayes.labels import places_among
 from tallybayes.models.class_weights import ClassWeights, by_class, resolved, weighted
 from tallybayes.models.columns.declarations import Declared, declared

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tallybayes.engines.sampling import sampled_marks
 from tallybayes.engines.threads import on_one_thread
-from tallybayes.estimators.tables.counted_rows import (
+from tallybayes.estimators.tables.sources.counted_rows import (
     Counted,
     CountedRows,
     HowToCount,

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.engines.memory.lookup_scores import tables_of
-from tallybayes.engines.memory.part import Part, values_of
-from tallybayes.engines.memory.pooled_columns import PooledColumns
+from tallybayes.engines.memory.scores.lookup import tables_of
+from tallybayes.engines.memory.scores.part import Part, values_of
+from tallybayes.engines.memory.scores.pooled_columns import PooledColumns
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import Term
 from tallybayes.tables import Table

@@ -13,9 +13,9 @@ from tallybayes.engines.threads import get_num_threads
 from tallybayes.errors import SourceError
 from tallybayes.estimators.array_api import as_numpy
 from tallybayes.estimators.base import TallyClassifier
-from tallybayes.estimators.tables.counted_rows import labelled
-from tallybayes.estimators.tables.part_by_part import need_name, rows_of, tables_of
-from tallybayes.estimators.tables.where_rows_lie import (
+from tallybayes.estimators.tables.sources.counted_rows import labelled
+from tallybayes.estimators.tables.sources.part_by_part import need_name, rows_of, tables_of
+from tallybayes.estimators.tables.sources.where_rows_lie import (
     hits_of,
     predicted_where_rows_lie,
     right_where_rows_lie,
@@ -158,7 +158,7 @@ class PredictingSources(TallyClassifier):
         >>> db.sql("SELECT id, prediction FROM predictions").fetchall()
         [(7, 1), (8, 0)]
         """
-        from tallybayes.estimators.tables.predicted_rows import predicted_rows
+        from tallybayes.estimators.tables.sources.predicted_rows import predicted_rows
 
         source = source_of(X)
         model = self._fitted()

@@ -1,0 +1,1 @@
+"""What the parts of a table add to the score of each class."""
