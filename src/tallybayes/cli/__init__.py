@@ -23,13 +23,14 @@ def command() -> Never:
     """
     from tallybayes.cli.terminal import quick_imports
 
-    quick_imports.allow()
     code: Any = 0
     try:
+        quick_imports.allow()
         main()
     except SystemExit as done:
         code = done.code
-    atexit._run_exitfuncs()
+    with contextlib.suppress(KeyboardInterrupt):  # the work is done
+        atexit._run_exitfuncs()
     _leave(code if isinstance(code, int) else int(code is not None))
 
 

@@ -7,6 +7,8 @@ import time
 import warnings
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tallybayes import GaussianNB
@@ -123,6 +125,22 @@ def test_missing_files_and_other_files(run, files, model, tmp_path):
     assert "directory" in run("fit", "comma.csv", "-t", "buys", "-o", "no/m.tally", code=1).line
     GaussianNB().fit([[0.0], [1.0]], [0, 1]).save(tmp_path / "g.tally")
     assert "GaussianNB" in run("show", "g.tally", code=1).line
+
+
+@pytest.mark.parametrize("command", ["fit", "count"])
+def test_a_damaged_page_names_file_and_column_and_leaves_no_model(run, tmp_path, command):
+    table = pa.table({"age": np.arange(4000.0), "y": ["yes", "no"] * 2000})
+    for name in ("1", "2"):
+        pq.write_table(table, tmp_path / f"{name}.parquet", use_dictionary=["y"])
+    path = tmp_path / "2.parquet"
+    at = pq.ParquetFile(path).metadata.row_group(0).column(0).data_page_offset
+    content = bytearray(path.read_bytes())
+    content[at : at + 12] = b"\xff" * 12
+    path.write_bytes(content)
+    line = run(command, "*.parquet", "-t", "y", "-o", "m.tally", code=1).line
+    assert "2.parquet is a damaged" in line
+    assert "column 'age' of row group 1 of 1" in line
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["1.parquet", "2.parquet"]
 
 
 def test_a_damaged_model(run, model, tmp_path):

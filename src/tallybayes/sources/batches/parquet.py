@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tallybayes.errors import SourceError
 from tallybayes.sources.arrow_types import columns_of, is_text, names_read
 from tallybayes.sources.contract import CELLS, Part, SourceColumn
 from tallybayes.sources.opening.faults import explained
@@ -91,7 +93,7 @@ class ParquetFile:
 
     def rows_taken(self, group: int, names: list[str], rows: Any) -> Any:
         """Some rows of a row group, by their places, as an Arrow table."""
-        with self._explained(), self._opened(metadata=self._metadata) as file:
+        with self._decoding(group, names), self._opened(metadata=self._metadata) as file:
             return file.read_row_group(group, names, use_threads=False).take(rows)
 
     def _opened(self, strings: Sequence[str] = (), metadata: Any = None) -> Any:
@@ -101,6 +103,7 @@ class ParquetFile:
             read_dictionary=list(strings),
             filesystem=self._filesystem,
             pre_buffer=False,
+            page_checksum_verification=True,  # of pages that have a checksum, as those of Spark
         )
 
     def _again(self, names: Sequence[str]) -> Any:
@@ -109,11 +112,11 @@ class ParquetFile:
         return self._opened(strings, self._metadata)
 
     def _group(self, group: int, names: list[str]) -> Table:
-        with self._explained(), self._again(names) as file:
+        with self._decoding(group, names), self._again(names) as file:
             return self._table(file.read_row_group(group, names, use_threads=False))
 
     def _pieces(self, group: int, names: list[str], rows: int, before: int) -> Iterator[Part]:
-        with self._explained(), self._again(names) as file:
+        with self._decoding(group, names), self._again(names) as file:
             for batch in file.iter_batches(rows, [group], names, use_threads=False):
                 before += batch.num_rows
                 read = partial(self._table, pa.Table.from_batches([batch]))
@@ -131,3 +134,22 @@ class ParquetFile:
 
     def _explained(self) -> Any:
         return explained(self.name, "Parquet")
+
+    @contextmanager
+    def _decoding(self, group: int, names: Sequence[str]) -> Iterator[None]:
+        """Errors of a row group name the first column that cannot be read."""
+        try:
+            with self._explained():
+                yield
+        except SourceError as error:
+            for name in names:
+                try:
+                    with self._explained(), self._opened(metadata=self._metadata) as file:
+                        file.read_row_group(group, [name], use_threads=False)
+                except SourceError as cause:
+                    n_groups = self._metadata.num_row_groups
+                    raise SourceError(
+                        f"{cause}: column {name!r} of row group {group + 1:,} of {n_groups:,}. "
+                        "Write the file again, or leave the column out"
+                    ) from error
+            raise

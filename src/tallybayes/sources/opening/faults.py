@@ -32,6 +32,11 @@ def explained(name: str, format: str) -> Iterator[None]:
     except OSError as error:
         if not isinstance(error, pa.ArrowException) and error.errno is not None:
             raise SourceError(f"{name}: {error.strerror}") from None
-        raise SourceError(f"{name} is a damaged or incomplete {format} file ({error})") from None
+        raise _damaged(name, format, error) from None
     except pa.ArrowException as error:
-        raise SourceError(f"{name} is a damaged or incomplete {format} file ({error})") from None
+        raise _damaged(name, format, error) from None
+
+
+def _damaged(name: str, format: str, error: Exception) -> SourceError:
+    said = " ".join(str(error).split())  # on one line
+    return SourceError(f"{name} is a damaged or incomplete {format} file ({said})")
