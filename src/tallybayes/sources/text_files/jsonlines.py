@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
 
 from tallybayes.errors import SourceError, listed
 from tallybayes.sources.opening.stream import Stream
+from tallybayes.sources.text_files.arrow_json import BOM, ArrowJson
 from tallybayes.sources.text_files.batch import Batch
 
 __all__ = ["batches", "first_keys", "lines_of_rows"]
@@ -41,7 +42,7 @@ def first_keys(head: bytes) -> list[str]:
     """The keys of the first rows, of the first bytes of a file; nothing where they hold less than
     a row."""
     keys: dict[str, None] = {}
-    for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
+    for line in head.removeprefix(BOM).split(b"\n"):
         try:
             row = json.loads(line) if line.strip() else {}
         except ValueError:  # the last one is cut off, or reading it explains it
@@ -50,11 +51,11 @@ def first_keys(head: bytes) -> list[str]:
     return list(keys)
 
 
-def _rows(path: str, stream: Stream) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Line, from 1, its size in bytes, and its object."""
-    for number, line in enumerate(io.BufferedReader(stream), 1):
+def _rows(path: str, lines: Iterable[bytes], first: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The number of each line that holds an object, the first being `first`, and the object."""
+    for number, line in enumerate(lines, first):
         if number == 1:
-            line = line.removeprefix(b"\xef\xbb\xbf")
+            line = line.removeprefix(BOM)
         if not line.strip():
             continue
         try:
@@ -68,12 +69,12 @@ def _rows(path: str, stream: Stream) -> Iterator[tuple[int, int, dict[str, Any]]
         if not isinstance(row, dict):
             hint = HINT if isinstance(row, list) else ": each line has to be one"
             raise SourceError(f"{path}, line {number} is not a JSON object{hint}")
-        yield number, len(line), row
+        yield number, row
 
 
 def lines_of_rows(path: str, stream: Stream) -> Iterator[int]:
     """The line of each row, from 1."""
-    return (line for line, _, _ in _rows(path, stream))
+    return (number for number, _ in _rows(path, io.BufferedReader(stream), 1))
 
 
 def batches(
@@ -83,33 +84,36 @@ def batches(
 
     A row in which no key is wanted is an error: its keys are misspelt, or it is of another file.
     """
+    file, number, first = io.BufferedReader(stream), 1, 0
+    quick = ArrowJson(wanted)
+    while lines := file.readlines(block):
+        table = quick.table(lines)
+        if table is None:  # as Python reads it, with an error that names the line
+            table = _table(path, lines, number, wanted)
+        number += len(lines)
+        if table is not None:
+            yield Batch(table, first, stream.done)
+            first += table.num_rows
+
+
+def _table(path: str, lines: list[bytes], first: int, wanted: Callable[[str], bool]) -> Any:
+    """The rows of some lines, of which the first has that number; None where all are blank."""
     rows: list[dict[str, Any]] = []
-    lines: list[int] = []
-    size = first = 0
-    for number, length, row in _rows(path, stream):
+    numbers: list[int] = []
+    names: dict[str, None] = {}
+    for number, row in _rows(path, lines, first):
         if not any(map(wanted, row)):
             has = f"it has {listed(row, 10)}" if row else "it is empty"
             raise SourceError(f"{path}, line {number} has none of the keys that are read: {has}")
         rows.append(row)
-        lines.append(number)
-        size += length
-        if size >= block:
-            yield Batch(_table(rows, path, lines, wanted), first, stream.done)
-            first, size, rows, lines = first + len(rows), 0, [], []
-    if rows:
-        yield Batch(_table(rows, path, lines, wanted), first, stream.done)
-
-
-def _table(
-    rows: list[dict[str, Any]], path: str, lines: list[int], wanted: Callable[[str], bool]
-) -> Any:
-    names: dict[str, None] = {}
-    for row in rows:
+        numbers.append(number)
         names.update(dict.fromkeys(row))
+    if not rows:
+        return None
     nothing = pa.nulls(len(rows))
     return pa.table(
         {
-            n: _column([row.get(n) for row in rows], n, path, lines) if wanted(n) else nothing
+            n: _column([row.get(n) for row in rows], n, path, numbers) if wanted(n) else nothing
             for n in names
         }
     )
