@@ -139,7 +139,7 @@ class ClassConditional(Distribution):
     shares_total : bool
         Whether the columns are counts that share a total.
     edges : float64 array (n_bins − 1,) or None
-        Of one column of numbers that is read in bins.
+        The edges of the bins of a column of numbers that is read in bins.
     whole : bool
         Whether one column has whole numbers only.
     positive : bool

@@ -38,8 +38,8 @@ class DocumentExplanation:
     ----------
     document : str
     terms : list
-        The terms of the document that the model knows, those first that speak most for the
-        predicted class against the next one, or against it.
+        The terms of the document that the model knows. The terms that matter most between the
+        predicted class and the next one come first.
     contributions : float64 array (n_terms, n_classes)
         In nats.
     base : float64 array (n_classes,)

@@ -28,7 +28,7 @@ QUANTILES = 21  # values at which a density is shown
 
 
 def _apart(scores: Array) -> Array:
-    """How far scores (n_rows, n_classes) separate the classes, in nats, (n_rows,)."""
+    """The difference between the largest and the smallest score of each row, in nats, (n_rows,)."""
     return np.asarray(np.ptp(np.clip(scores, -LARGEST, LARGEST), axis=1))
 
 
@@ -73,7 +73,8 @@ def _of_cells(model: TableModel, part: Any, column: Column, counts: Array) -> fl
 
 
 def _of_group(model: TableModel, part: Any) -> dict[str, float]:
-    """Of columns that are read together, whose rows the tally does not hold: at the class means."""
+    """The importances of columns that are read together, at the class means: the tally does not
+    hold their rows."""
     rows = model.tally.classes.count
     here = {c.names: t for c, t in zip(model.schema.groups, model.tally.groups, strict=True)}
     tally = here.get(part.columns)
@@ -97,12 +98,12 @@ def _of_group(model: TableModel, part: Any) -> dict[str, float]:
 
 
 def column_importances(model: TableModel) -> Array:
-    """How far each column separates the classes, in nats, (n_columns,): the largest contribution
-    to a class less the smallest, on average over the training rows, each left out of the counts.
+    """How far each column separates the classes, in nats, (n_columns,).
 
-    Levels and bins are exact; of a density, all numbers of a cell of the grid are read as one. Of a
-    group of columns the contributions are those at the class means; of a text, those of the terms
-    that a class has on average. A column that is left out is 0.
+    This is the largest contribution to a class less the smallest, averaged over the training rows,
+    each left out of the counts. Levels and bins are exact. A density reads all numbers in a cell of
+    the grid as one. A group of columns is evaluated at the class means, and a text with the terms
+    that a class has on average. A column that is left out has 0.
     """
     found: dict[str, float] = {}
     for part in model.parts:
@@ -115,9 +116,9 @@ def column_importances(model: TableModel) -> Array:
 
 
 def column_tables(model: TableModel) -> dict[str, Any]:
-    """By column, a frame with what its levels, bins or values add to the score of each class, in
-    nats: log p(x_j | c). A density is shown at quantiles of what was counted, and a column of a
-    group of counts by what one unit of it adds."""
+    """For each column, a frame with what its levels, bins or values add to the score of each class:
+    log p(x_j | c), in nats. A density is shown at quantiles of the counted numbers; a column of a
+    group of counts, by what one unit adds."""
     tables = {}
     for part in model.parts:
         for name, (entries, scores) in part.shown(lambda name: _shown_values(model, name)).items():

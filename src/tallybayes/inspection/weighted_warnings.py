@@ -1,4 +1,4 @@
-"""What a person should know of the rows that weights were learned on."""
+"""Data-quality warnings about the rows that weights were learned on."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = ["warn_of_rows"]
 
 Array = NDArray[np.float64]
 
-ENOUGH = 50  # rows: of fewer a person knows that they say little
+ENOUGH = 50  # rows: with fewer, nobody expects much
 RARE = 5  # rows of a class
-ALONE = 0.95  # of the rows have another row in their cell
+ALONE = 0.95  # of the rows share their cell with another row
 MOST = 5  # names in a warning
 
 
@@ -36,9 +36,9 @@ def warn_of_rows(now: WeightingNow, classes: NDArray[Any], rows: Array, n_column
     now : WeightingNow
     classes : array (n_classes,)
     rows : float64 array (n_classes,)
-        Of each.
+        The rows of each class.
     n_columns : int
-        Of the table, those too that are left out.
+        The columns of the table, including those that are left out.
     """
     total = rows.sum()
     if total < ENOUGH:

@@ -82,7 +82,7 @@ class Weighting:
         How far apart each term sets the classes, on average over the learning rows, in nats.
     figures : Figures
     confused : float64 array (n_cases, 3)
-        Of the rows that the figures are of: class, predicted class, and the weight of such rows;
+        Class, predicted class, and the weight of such rows, for the rows that the figures describe;
         classes by their place in `classes`.
     out : dict of str to str
         The columns that were not learned from, and why.
@@ -127,9 +127,9 @@ class PartNow(NamedTuple):
         How much it counts.
     learned : Learned
     tables : list of ColumnTable
-        Of the columns, for the classes that have rows.
+        One for each column, for the classes that have rows.
     pairs : list of PairTerm
-        Which know the levels that came since, as none of theirs.
+        Their cells; a level that came since is in none of them.
     by_class : float64 array (n_classes, n_terms)
         The weights.
     """
@@ -159,7 +159,7 @@ class WeightingNow:
         The classes that had rows when weights were learned.
     parts : list of PartNow
     score : WeightedScore
-        Of all parts: a table for each column, and for each two columns that are a pair in any.
+        Of all parts together: one table for each column, and one for each pair of columns.
     """
 
     columns: list[ColumnCells]
@@ -277,7 +277,7 @@ Pair = TypeVar("Pair", bound=PairCells)
 
 
 def _with_levels(pair: Pair, columns: list[ColumnCells]) -> Pair:
-    """A pair that knows the levels that came since, as none of its own."""
+    """The pair with a map entry for each level that came since, which is in none of its cells."""
     first, second = pair.maps
     n_first, n_second = columns[pair.first].n_cells, columns[pair.second].n_cells
     if len(first) == n_first and len(second) == n_second:

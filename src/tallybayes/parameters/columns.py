@@ -78,7 +78,7 @@ class PooledLess(NamedTuple):
     rest, squares, n : float64 arrays (n_classes,)
         k, S, and the rows at atoms or not.
     rows : float
-        Of all classes, that each class is given.
+        How many rows of all classes each class is given.
     less, least : float
     """
 

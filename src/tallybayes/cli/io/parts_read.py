@@ -39,7 +39,7 @@ class PartRead:
     counted: bool = False
 
     def has(self, n_rows: int) -> None:
-        """How many rows it has, of which none is known to lack a label."""
+        """How many rows it has; all of them are taken to have a label."""
         self.n_rows = self.n_kept = n_rows
         self.counted = True
 

@@ -58,7 +58,7 @@ class CountVectorizer(VocabularyVectorizer):
     input : {'content', 'filename', 'file'}
         What documents are: themselves, names of files, or open files.
     encoding : str
-        Of documents that are bytes.
+        The encoding of documents that are bytes.
     decode_error : {'strict', 'ignore', 'replace'}
         What happens to bytes that the encoding does not have.
     strip_accents : {'ascii', 'unicode'}, callable or None
@@ -80,7 +80,7 @@ class CountVectorizer(VocabularyVectorizer):
     max_df, min_df : float in [0, 1] or int
         Terms in more or fewer documents are left out; a float is a share of the documents.
     max_features : int or None
-        Of the other terms, so many of the most frequent are kept.
+        How many of the remaining terms are kept: the most frequent.
     vocabulary : mapping, iterable or None
         The terms, if they are known; others are left out.
     binary : bool

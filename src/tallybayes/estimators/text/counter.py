@@ -31,7 +31,7 @@ def chosen_analyzer(documents: Any) -> str:
     """ "char" if more than three tenths of the characters of the documents that are not white space
     are Han, kana or Hangul, else "word".
 
-    Of 200 documents at equal distances the first 10,000 characters are looked at.
+    It looks at the first 10,000 characters of 200 documents, taken at equal distances.
 
     Parameters
     ----------

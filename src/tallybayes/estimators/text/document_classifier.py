@@ -253,7 +253,7 @@ class DocumentClassifier(Reported, ShownInNotebooks, ClassifierMixin, BaseEstima
 
     @property
     def unlabelled_weight_(self) -> float:
-        """What an unlabelled document counts; 0.0 where none are counted."""
+        """The weight of an unlabelled document; 0.0 if unlabelled documents are not counted."""
         unlabelled = self._attribute("unlabelled_weight_").unlabelled
         return 0.0 if unlabelled is None else unlabelled.weight
 

@@ -101,7 +101,7 @@ class TextNB(UpdatedClassifier):
         of "multinomial" and "bernoulli" is infinite where a class has a single document: without
         it the class has no document left, and a prior of 0.
     penalty_ : float or None
-        Of the ridge; None where there is none.
+        The penalty of the ridge; None without a ridge.
     unlabelled_weight_ : float
         What an unlabelled document counts; 0.0 where none are counted.
     n_iter_ : int

@@ -52,7 +52,7 @@ class Complement:
     def weights(self, tally: FeatureSums) -> Array:
         """w_cj, float64 (n_classes, n_features).
 
-        With α = 0 a feature that class c alone has would weigh +∞ for c: it weighs −inf for the
+        With α = 0 a feature that only class c has would weigh +∞ for c: it weighs −inf for the
         other classes instead, which it rules out, and 0 for c.
 
         Parameters

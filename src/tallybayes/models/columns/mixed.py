@@ -86,7 +86,7 @@ class Held(NamedTuple):
 
 
 def kind_of(held: Held | None) -> Kind:
-    """What values of a column are, as far as its counts tell; text where there are none."""
+    """The kind of a column's values, by its counts; text if it has none."""
     if held is None or not held.numbers:
         return "boolean" if held is not None and held.booleans and held.strings else "text"
     if held.strings:

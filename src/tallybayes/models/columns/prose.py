@@ -35,7 +35,7 @@ def prose_columns(tally: TableTally, declared: Container[str]) -> tuple[str, ...
     Parameters
     ----------
     tally : TableTally
-        With mixed columns as they are read.
+        Its mixed columns are already read as levels or numbers.
     declared : container of str
     """
     row_weight = tally.classes.row_weights.overall * (1.0 + 1e-9)

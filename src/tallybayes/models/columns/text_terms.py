@@ -24,7 +24,7 @@ class TextTerms:
     part : Part
         The column, of the classes `present`.
     weight : float
-        By which the text is multiplied.
+        The weight that multiplies what the text adds.
     present : index array (n_present,)
     n_classes : int
     """

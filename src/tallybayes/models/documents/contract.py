@@ -56,7 +56,7 @@ class TextModel(Protocol):
 
     @property
     def unlabelled(self) -> Unlabelled | None:
-        """What became of unlabelled documents; None where none are counted."""
+        """How unlabelled documents were counted; None if there are none."""
 
     @property
     def needs_reweighting(self) -> bool:

@@ -28,7 +28,7 @@ class NumberView:
     ----------
     name : object
     conditional : ClassConditional or None
-        Of all columns; None where there is none, and rows say where the column lies.
+        The distribution of all columns; None without one: the rows then give the range.
     edges : float64 array (n_bins − 1,), optional
         Of a number in bins.
     whole : bool
@@ -186,7 +186,7 @@ def region_view(conditional: ClassConditional | None, name: Any, rows: Rows | No
     Parameters
     ----------
     conditional : ClassConditional or None
-        Of all columns, where the model has one.
+        The distribution of all columns, if the model has one.
     name : object
     rows : Rows, optional
         They say where such a column lies, and which levels it has.

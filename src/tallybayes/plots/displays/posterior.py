@@ -31,7 +31,7 @@ class PosteriorDisplay:
     Parameters
     ----------
     prior : Beta, Gamma or NormalInverseGamma
-        Of the last, the density of the mean is drawn.
+        For a NormalInverseGamma the density of the mean is drawn.
     posteriors : mapping
         Distributions of the same kind, by what they are called in the legend.
     likelihood : Beta, Gamma or NormalInverseGamma, optional

@@ -50,7 +50,7 @@ class TermDisplay:
     nats : array-like (n_cells,) or (n_cells, n_other_cells)
         What a cell adds to the class, less the mean of what it adds to the others.
     starts : array-like (n_numbers − 1,), optional
-        Of a column whose first cells are of numbers: where those after the first begin.
+        For a column whose first cells hold numbers: where each cell but the first begins.
 
     Attributes
     ----------

@@ -31,8 +31,8 @@ class ColumnReader:
     missing : int
         The entry of a missing value.
     starts : float64 array (n_numbers − 1,), optional
-        Of a column with numbers: a number is in the entry ``first_number`` plus the count of starts
-        at or below it.
+        For a column with numbers: a number is in the entry ``first_number`` plus the count of
+        starts at or below it.
     first_number : int
     levels : mapping of str to int
         The entries of levels.

@@ -1,4 +1,4 @@
-"""What a column says of the classes: log-ratios, smoothed as leave-one-out likes best.
+"""What a column says of the classes: log-ratios, smoothed as leave-one-out chooses.
 
     T[v, k] = log[(C_vk + a·p_k) / ((m_v + a)·p_k)]
 
