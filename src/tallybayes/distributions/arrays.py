@@ -14,8 +14,6 @@ from tallybayes.distributions.base import ClassConditional, shown
 __all__ = ["ArrayConditional"]
 
 Array = NDArray[np.float64]
-Index = NDArray[np.intp]
-
 
 CELLS = 1 << 20  # of the intermediate results of a block of rows
 

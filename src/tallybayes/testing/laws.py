@@ -66,8 +66,6 @@ __all__ = [
 
 
 # ---- what the laws look at -----------------------------------------------------------------------
-
-
 def _arrays(tally: Any) -> Iterator[NDArray[np.float64]]:
     for part in parts_of(tally):
         for name in part.additive:

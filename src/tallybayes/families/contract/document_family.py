@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,6 @@ from tallybayes.parameters import Description
 from tallybayes.tally import TextCounts
 from tallybayes.tokens.analyzer import Analyzer
 from tallybayes.tokens.rows import Documents
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["DocumentFamily", "DocumentLikelihood"]
 

@@ -5,17 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tallybayes.families.lookup.strength import Criterion
 from tallybayes.families.priors.dirichlet import Estimate
 from tallybayes.models.columns.declarations import Declared
 from tallybayes.parameters import Unseen
 
 __all__ = ["ColumnReading", "Reading"]
-
-Array = NDArray[np.float64]
 
 
 class Reading(NamedTuple):
