@@ -8,9 +8,15 @@ from scipy.special import log_softmax
 
 from reference.documents import dense_counts, documents_of, table_of
 from tallybayes import set_num_threads
+from tallybayes.weighted.documents import ridge as ridges
 from tallybayes.weighted.documents.bin_weights import BinWeights, learn_bin_weights
 from tallybayes.weighted.documents.learning import learn_documents
-from tallybayes.weighted.documents.ridge import Features, RidgeProblem, TfidfColumns
+from tallybayes.weighted.documents.ridge import (
+    Features,
+    RidgeProblem,
+    TfidfColumns,
+    solve_together,
+)
 from tallybayes.weighted.documents.scorer import DocumentScorer
 
 
@@ -66,14 +72,57 @@ def test_labels_of_chance_are_predicted_as_such():
     assert np.abs(proba - 0.5).mean() < 0.1
 
 
-@pytest.mark.parametrize("k", [2, 4])
-def test_the_ridge_is_where_its_gradient_vanishes(k):
+def tfidf_of_topics(k):
     counts, y = topics(300, k, 7, words=80)
     documents = documents_of(counts)
     features = Features.of((counts > 0).sum(axis=0).astype(float), 300.0, 1000)
-    columns = TfidfColumns.of(documents, documents.tf, features)
-    problem = RidgeProblem(columns, np.zeros((300, k)), y, np.ones(300))
-    problem.solve(0.3)
+    return TfidfColumns.of(documents, documents.tf, features), y
+
+
+def ridge_of(columns, y, k, without=()):
+    weight = np.ones(300)
+    weight[list(without)] = 0.0
+    return RidgeProblem(columns, np.zeros((300, k)), y, weight)
+
+
+@pytest.mark.parametrize("cells", [1, 1 << 18], ids=["one at a time", "all at once"])
+@pytest.mark.parametrize("k", [2, 4])
+def test_ridges_together_are_those_alone_to_the_last_bit(k, cells, monkeypatch):
+    monkeypatch.setattr(ridges, "CELLS", cells)
+    columns, y = tfidf_of_topics(k)
+    held_out = [range(f * 100, f * 100 + 100) for f in range(3)]
+    together = [ridge_of(columns, y, k, out) for out in held_out]
+    for penalty in (1.0, 0.1):
+        solve_together(together, penalty)
+    for problem, out in zip(together, held_out, strict=True):
+        alone = ridge_of(columns, y, k, out)
+        for penalty in (1.0, 0.1):
+            solve_together([alone], penalty)
+        assert problem.a.tobytes() == alone.a.tobytes()
+        assert problem.scores.tobytes() == alone.scores.tobytes()
+        assert not problem.a[list(out)].any()
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_a_ridge_does_not_depend_on_the_penalties_before(k):
+    columns, y = tfidf_of_topics(k)
+    later, at_once = ridge_of(columns, y, k), ridge_of(columns, y, k)
+    for penalty in (1.0, 0.01, 3.0, 0.3):
+        solve_together([later], penalty)
+    solve_together([at_once], 0.3)
+    np.testing.assert_allclose(later.scores, columns.gram(later.a), atol=1e-3)
+    losses = []
+    for problem in (later, at_once):
+        own = log_softmax(problem.ridge_scores, axis=1)[np.arange(300), y]
+        losses.append(-own.sum() + 0.5 * 0.3 * float((problem.a * problem.scores).sum()))
+    assert abs(losses[0] - losses[1]) < 2e-5 * 300
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_the_ridge_is_where_its_gradient_vanishes(k):
+    columns, y = tfidf_of_topics(k)
+    problem = ridge_of(columns, y, k)
+    solve_together([problem], 0.3)
     u = problem.coefficients().astype(float)
     P = np.exp(log_softmax(problem.ridge_scores, axis=1))
     rest = np.eye(k)[y] - P

@@ -39,14 +39,17 @@ inline void tfidf_columns(const DocumentRows& x, const i32* column, const double
     }
 }
 
-// Tasks of about equally many entries: their first columns.
+// Tasks of about equally many entries: their first columns. Each of them adds to numbers of all
+// documents, so that there are few where documents are short.
 inline std::vector<i64> column_tasks(const Columns& x) {
-    constexpr i64 TASKS = 16;  // whatever the threads: their results are added in this order
+    constexpr i64 FEWEST = 4, MOST = 16;  // whatever the threads: results are added in this order
+    constexpr i64 ENTRIES = 8;            // of a document, in the columns of a task
     const i64 entries = x.start[x.columns];
+    const i64 tasks = std::min(MOST, std::max(FEWEST, entries / (ENTRIES * x.n + 1)));
     std::vector<i64> first{0};
-    for (i64 task = 1; task < TASKS; ++task) {
+    for (i64 task = 1; task < tasks; ++task) {
         i64 j = first.back();
-        while (j < x.columns && x.start[j] < entries / TASKS * task) ++j;
+        while (j < x.columns && x.start[j] < entries / tasks * task) ++j;
         if (j > first.back()) first.push_back(j);
     }
     if (x.columns > first.back()) first.push_back(x.columns);
@@ -76,12 +79,15 @@ inline void add_column(const Columns& x, i64 j, const float* w, float* F, i64 C)
     }
 }
 
-// Calls f<8>, f<4> or f<1> for the classes 0 … C − 1 in blocks, with the first of each.
+// Calls f<32>, f<16>, … or f<1> for the classes 0 … C − 1 in blocks, with the first of each.
 template <class F>
 inline void in_lanes(i64 C, F&& f) {
     i64 c = 0;
+    for (; c + 32 <= C; c += 32) f(std::integral_constant<int, 32>{}, c);
+    for (; c + 16 <= C; c += 16) f(std::integral_constant<int, 16>{}, c);
     for (; c + 8 <= C; c += 8) f(std::integral_constant<int, 8>{}, c);
     for (; c + 4 <= C; c += 4) f(std::integral_constant<int, 4>{}, c);
+    for (; c + 2 <= C; c += 2) f(std::integral_constant<int, 2>{}, c);
     for (; c < C; ++c) f(std::integral_constant<int, 1>{}, c);
 }
 

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve
-from scipy.special import log_softmax
+
+from tallybayes.weighted.documents.class_odds import probabilities_and_loss
 
 __all__ = ["PENALTY", "BinWeights", "learn_bin_weights"]
 
@@ -78,10 +79,9 @@ class _Loss:
         self, sums: Array, y: NDArray[np.int32], weight: Array, ridge: Array, at: BinWeights
     ) -> None:
         self.sums, self.y, self.weight, self.ridge, self.at = sums, y, weight, ridge, at
-        log_proba = log_softmax(at.scores(sums), axis=1)
-        self.proba = np.exp(log_proba)
+        self.proba, loss = probabilities_and_loss(at.scores(sums), y)
         self.value = (
-            -float(weight @ log_proba[np.arange(len(y)), y])
+            float(weight @ loss)
             + 0.5 * float(self.ridge @ at.weights**2)
             + OFFSET * float(at.intercept @ at.intercept)
         )

@@ -16,7 +16,12 @@ from scipy.special import log_softmax
 
 from tallybayes.tokens.rows import Documents
 from tallybayes.weighted.documents.bin_weights import PENALTY, BinWeights, learn_bin_weights
-from tallybayes.weighted.documents.ridge import Features, RidgeProblem, TfidfColumns
+from tallybayes.weighted.documents.ridge import (
+    Features,
+    RidgeProblem,
+    TfidfColumns,
+    solve_together,
+)
 from tallybayes.weighted.documents.scales import HeldOut
 from tallybayes.weighted.rows import twin_folds
 
@@ -238,8 +243,7 @@ def follow_path(
     steps, ends, least = [], [], np.inf
     for penalty in (None, *PENALTIES):
         if penalty is not None:
-            for fold in folds:
-                fold.problem.solve(penalty)
+            solve_together([fold.problem for fold in folds], penalty)
         found = out.scaled(np.concatenate([fold.scores() for fold in folds]))
         steps += found
         ends += [(penalty, folds[0].problem.a)] * len(found)

@@ -19,7 +19,12 @@ from tallybayes.weighted.documents.held_out import (
     follow_path,
     weights_only,
 )
-from tallybayes.weighted.documents.ridge import Features, RidgeProblem, TfidfColumns
+from tallybayes.weighted.documents.ridge import (
+    Features,
+    RidgeProblem,
+    TfidfColumns,
+    solve_together,
+)
 from tallybayes.weighted.documents.rows import document_keys
 from tallybayes.weighted.rows import sampled
 
@@ -177,7 +182,7 @@ def finished(
     begin = np.zeros_like(problem.a)
     begin[rows] = a
     problem.start_at(begin)
-    problem.solve(penalty)
+    solve_together([problem], penalty)
     by, by_ridge = map(float, scale.weights)
     scaled = BinWeights(by * weights.weights, by * weights.intercept + scale.intercept)
     found = Ridge(penalty, features, np.float32(by_ridge) * problem.coefficients())

@@ -11,22 +11,26 @@ and are scored on the way.
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.tokens.rows import Documents
+from tallybayes.weighted.documents.class_odds import probabilities_and_loss
 
-__all__ = ["Features", "RidgeProblem", "TfidfColumns", "spread"]
+__all__ = ["Features", "RidgeProblem", "TfidfColumns", "solve_together", "spread"]
 
 Array = NDArray[np.float64]
 Values = NDArray[np.float32]
+_Descent = Generator[Values, Values, None]
 
 STEPS, MEMORY, HALVINGS = 50, 8, 12
+CELLS = 1 << 18  # numbers of documents that are multiplied with X Xᵀ at once: a cache holds them
 TOLERANCE = 1e-5  # nats a document that a step is expected to gain, below which it stops
 
 
@@ -131,9 +135,23 @@ class _Pair:
         self.s, self.s_scores, self.y, self.y_scores = s, s_scores, y, y_scores
         self.curvature = _dot(s_scores, y)
 
+    def under(self, more: np.float32) -> _Pair:
+        """The same step where the penalty is so much higher."""
+        return _Pair(
+            self.s, self.s_scores, self.y + more * self.s, self.y_scores + more * self.s_scores
+        )
+
+
+class _End(NamedTuple):
+    """What a descent leaves to the next: its penalty, X Xᵀ times its gradient, and its steps."""
+
+    penalty: float
+    gradient_scores: Values
+    pairs: list[_Pair]
+
 
 def _dot(a: Values, b: Values) -> float:
-    return float(np.einsum("ij,ij->", a, b, dtype=np.float64))
+    return float(np.vdot(a, b))
 
 
 class RidgeProblem:
@@ -157,6 +175,7 @@ class RidgeProblem:
         n = 1 if self.n_classes == 2 else self.n_classes
         self.a = np.zeros((len(y), n), dtype=np.float32)
         self.scores = np.zeros_like(self.a)
+        self._end: _End | None = None
 
     @property
     def ridge_scores(self) -> Array:
@@ -167,24 +186,29 @@ class RidgeProblem:
         """Starts the next descent at XᵀA."""
         self.a = a
         self.scores = self.columns.gram(a)
+        self._end = None
 
     def _point(self, a: Values, scores: Values, penalty: float, squares: float) -> _Point:
-        log_proba = log_softmax(self.offset + spread(scores, self.n_classes), axis=1)
-        rows = np.arange(len(self.y))
-        loss = -float(self.weight @ log_proba[rows, self.y])
-        rest = np.exp(log_proba)
-        rest[rows, self.y] -= 1.0
+        rest, losses = probabilities_and_loss(self.offset + spread(scores, self.n_classes), self.y)
+        loss = float(self.weight @ losses)
+        rest[np.arange(len(self.y)), self.y] -= 1.0
         rest *= self.weight[:, None]
         if self.n_classes == 2:
             rest = 0.5 * (rest[:, 1:] - rest[:, :1])
         gradient = (rest + penalty * a).astype(np.float32)
         return _Point(a, scores, loss + 0.5 * penalty * squares, gradient, squares)
 
-    def solve(self, penalty: float) -> None:
-        """Descends to the minimum for λ = penalty."""
+    def descent(self, penalty: float) -> _Descent:
+        """Descends to the minimum for λ = penalty: yields each G of which it needs X Xᵀ G, which it
+        is sent."""
         at = self._point(self.a, self.scores, penalty, _dot(self.a, self.scores))
-        gradient_scores = self.columns.gram(at.gradient)
         pairs: list[_Pair] = []
+        if self._end is None:
+            gradient_scores = yield at.gradient
+        else:
+            more = np.float32(penalty - self._end.penalty)
+            gradient_scores = self._end.gradient_scores + more * self.scores
+            pairs = [p for pair in self._end.pairs if (p := pair.under(more)).curvature > 0.0]
         enough = TOLERANCE * float(self.weight.sum())
         for _ in range(STEPS):
             d, d_scores = self._direction(at.gradient, gradient_scores, pairs, penalty)
@@ -194,7 +218,7 @@ class RidgeProblem:
             there, length = self._searched(at, d, d_scores, slope, penalty)
             if there is None:
                 break
-            there_scores = self.columns.gram(there.gradient)
+            there_scores = yield there.gradient
             pair = _Pair(
                 length * d,
                 length * d_scores,
@@ -205,6 +229,7 @@ class RidgeProblem:
                 pairs = [*pairs[1 - MEMORY :], pair]
             at, gradient_scores = there, there_scores
         self.a, self.scores = at.a, at.scores
+        self._end = _End(penalty, gradient_scores, pairs)
 
     def _searched(
         self, at: _Point, d: Values, d_scores: Values, slope: float, penalty: float
@@ -246,3 +271,29 @@ class RidgeProblem:
     def coefficients(self) -> Values:
         """U = XᵀA, float32 (n_columns, n), n = 1 for two classes."""
         return self.columns.coefficients(self.a)
+
+
+def solve_together(problems: Sequence[RidgeProblem], penalty: float) -> None:
+    """Takes problems of the same documents to their minima for λ = penalty.
+
+    Each descends as it would alone, to the last bit, and one pass over X serves several of them.
+    """
+    asked = [step for problem in problems if (step := _next(problem.descent(penalty)))]
+    while asked:
+        some = max(1, CELLS // asked[0][1].size)
+        steps = []
+        for first in range(0, len(asked), some):
+            descents, gradients = zip(*asked[first : first + some], strict=True)
+            found = problems[0].columns.gram(np.concatenate(gradients, axis=1))
+            parts = np.split(found, len(descents), axis=1)
+            steps += [_next(descent, part) for descent, part in zip(descents, parts, strict=True)]
+        asked = [step for step in steps if step]
+
+
+def _next(descent: _Descent, found: Values | None = None) -> tuple[_Descent, Values] | None:
+    """A descent with what it asks for next; None where it is at its end."""
+    try:
+        asked = next(descent) if found is None else descent.send(np.ascontiguousarray(found))
+    except StopIteration:
+        return None
+    return descent, asked
