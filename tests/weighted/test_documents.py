@@ -64,6 +64,18 @@ def test_held_out_figures_are_about_those_of_new_documents(k):
     assert figures.accuracy > 1.0 / k + 0.3
 
 
+def test_an_order_of_terms_of_one_document_each_has_bins():
+    y = np.repeat(np.arange(2), 10).astype(np.int32)
+    counts = np.concatenate([np.eye(2, dtype=int)[y], np.eye(20, dtype=int)], axis=1)
+    N = dense_counts(counts, y, 2)
+    order = np.repeat([0, 1], [2, 20])
+    table = table_of(N, np.full(2, 10.0), order)
+    learned = learn_documents(table, documents_of(counts), y, ridge=False)
+    assert len(learned.weights.weights) == table.n_bins == 20
+    joint = DocumentScorer(table, learned).joint(documents_of(counts))
+    assert (joint.argmax(axis=1) == y).all()
+
+
 def test_labels_of_chance_are_predicted_as_such():
     counts, y = topics(400, 2, 4)
     y = np.random.default_rng(5).integers(0, 2, 400).astype(np.int32)

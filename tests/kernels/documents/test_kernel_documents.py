@@ -67,6 +67,22 @@ def test_a_document_is_left_out_as_if_it_was_never_counted(case, tau):
         np.testing.assert_allclose(found[i], wide, rtol=0, atol=1e-12 * (1 + np.abs(wide).max()))
 
 
+@given(cases(), st.sampled_from([0.1, 3.0]))
+def test_terms_of_one_document_say_nothing_where_it_is_left_out(case, tau):
+    counts, y, k, order = case
+    N = dense_counts(counts, y, k)
+    table = table_of(N, np.bincount(y, minlength=k).astype(float), order)
+    documents = documents_of(counts)
+    few, reduced = table.of_several(documents)
+    assert few.n_terms == (N.sum(axis=1) > 1).sum()
+    assert (np.diff(few.frequency) <= 0).all()
+    for kind in ("docs", "mass"):
+        share = table.share(kind)
+        assert few.share(kind).tobytes() == share.tobytes()
+        whole = table.sums(documents, documents.tf, tau, share, y)
+        assert few.sums(reduced, reduced.tf, tau, share, y).tobytes() == whole.tobytes()
+
+
 @given(cases(), st.integers(1, 13))
 def test_the_product_with_the_gram_matrix(case, n):
     counts, *_ = case

@@ -45,6 +45,8 @@ class TermTable:
         Weight of the documents of each class.
     order : int8 array (n_terms,)
         Of the n-gram: 0 for the shortest.
+    whole : TermTable, optional
+        The table of all terms, where this one has some of them: bins and shares are of that.
     """
 
     start: NDArray[np.int64]
@@ -52,6 +54,7 @@ class TermTable:
     counts: Array
     documents: Array
     order: NDArray[np.int8]
+    whole: TermTable | None = None
 
     @property
     def n_terms(self) -> int:
@@ -64,6 +67,8 @@ class TermTable:
     @property
     def n_bins(self) -> int:
         """Bins of terms, by order and frequency."""
+        if self.whole is not None:
+            return self.whole.n_bins
         return BINS * (int(self.order.max(initial=0)) + 1)
 
     @cached_property
@@ -86,11 +91,40 @@ class TermTable:
 
     def share(self, kind: str) -> Array:
         """s, float64 (n_classes,): of the documents ("docs") or of all counts ("mass")."""
+        if self.whole is not None:
+            return self.whole.share(kind)
         sums: Array = self.documents
         if kind == "mass" and len(self.counts):
             sums = np.bincount(self.classes, self.counts, self.n_classes).astype(np.float64)
         found: Array = sums / sums.sum()
         return found
+
+    def of_several(self, documents: Documents) -> tuple[TermTable, Documents]:
+        """The table and documents, which it counts, without the terms of a single document.
+
+        Where documents are left out of the counts, those terms say nothing. The other terms come by
+        falling frequency, so that those which most documents hold lie side by side; those of a
+        document keep their order.
+        """
+        ids = np.flatnonzero(self.frequency - 1.0 > 0.0)
+        ids = ids[np.argsort(-self.frequency[ids], kind="stable")]
+        size = np.diff(self.start)[ids]
+        start = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
+        pairs = np.repeat(self.start[ids] - start[:-1], size) + np.arange(start[-1])
+        few = TermTable(
+            start,
+            self.classes[pairs],
+            self.counts[pairs],
+            self.documents,
+            self.order[ids],
+            self,
+        )
+        place = np.full(self.n_terms, -1, dtype=np.int32)
+        place[ids] = np.arange(len(ids), dtype=np.int32)
+        terms = place[documents.terms]
+        kept = terms >= 0
+        indptr = np.concatenate([[0], np.cumsum(kept)])[documents.indptr].astype(np.int64)
+        return few, Documents(indptr, terms[kept], documents.counts[kept], len(ids))
 
     def expected(self, tau: float, share: Array, less: float = 0.0) -> Array:
         """log((N − less) s_k + τ) for each distinct frequency N, (n_frequencies, n_classes)."""
@@ -99,7 +133,19 @@ class TermTable:
 
     def pair_ratios(self, tau: float, less: float = 0.0) -> Array:
         """log(1 + (N_tk − less)/τ) of each pair, float64 (n_pairs,)."""
-        return np.log1p(np.maximum(self.counts - less, 0.0) / tau)
+        if self._whole is None:
+            return np.log1p(np.maximum(self.counts - less, 0.0) / tau)
+        most = int(self._whole.max(initial=0))
+        found: Array = np.log1p(np.maximum(np.arange(most + 1.0) - less, 0.0) / tau)[self._whole]
+        return found
+
+    @cached_property
+    def _whole(self) -> NDArray[np.int32] | None:
+        """The counts as whole numbers, of which few are different; None where they are not."""
+        if len(self.counts) and not self.counts.max() < len(self.counts):
+            return None
+        whole = self.counts.astype(np.int32)
+        return whole if np.array_equal(whole, self.counts) else None
 
     def bins(self, less: float = 0.0) -> NDArray[np.int8]:
         """The bin of each term at frequency N_t − less, int8 (n_terms,); −1 where that is 0."""

@@ -48,12 +48,15 @@ class Reading(NamedTuple):
         tf: NDArray[np.float32],
         y: NDArray[np.int32],
         counted: Array | None = None,
+        length: Array | None = None,
     ) -> Array:
         """The leave-one-out sums of documents that are counted, by these weights or else by 1,
-        float64 (n_documents, n_classes, n_bins)."""
+        float64 (n_documents, n_classes, n_bins); `length` where they have not all of their terms.
+        """
         share = table.share(self.share)
         sums = table.sums(documents, tf, self.tau, share, y, counted, threads=get_num_threads())
-        sums *= self.factor(documents, tf)[:, None, None]
+        length = documents.length(tf) if length is None else length
+        sums *= length_factor(length, self.mean_length, self.power)[:, None, None]
         return sums
 
     def factor(self, documents: Documents, tf: NDArray[np.float32]) -> Array:
@@ -67,6 +70,7 @@ def choose_reading(
     y: NDArray[np.int32],
     weight: Array,
     counted: Array | None = None,
+    length: Array | None = None,
 ) -> tuple[Reading, BinWeights]:
     """The reading of the least penalised leave-one-out log-loss, and its weights.
 
@@ -82,9 +86,12 @@ def choose_reading(
         What each stands for.
     counted : float64 array (n_documents,), optional
         What each was counted with; 1 by default.
+    length : float64 array (n_documents,), optional
+        Their lengths, where `documents` has not all of their terms.
     """
     tf = documents.tf
-    length = documents.length(tf)
+    if length is None:
+        length = documents.length(tf)
     mean_length = float(weight @ length / weight.sum())
     at = BinWeights.start(table.n_bins, table.n_classes)
     best = (np.inf, Reading(TAUS[0], SHARES[0], POWERS[0], mean_length), at)

@@ -129,15 +129,17 @@ def _learn(
     most = min(CHOSEN_ON, n * ENTRIES // (len(documents.terms) + 1))
     rows, weight = some_documents(documents, y, k, most, counted)
     own = None if counted is None else counted[rows]
-    reading, start = choose_reading(table, documents.take(rows), y[rows], weight, own)
+    length = documents.length(documents.tf)
+    few, reduced = (table, documents) if counted is not None else table.of_several(documents)
+    reading, start = choose_reading(few, reduced.take(rows), y[rows], weight, own, length[rows])
     rows, weight = some_documents(documents, y, k, MOST_SUMS // (k * table.n_bins), counted)
     if len(rows) < n:
-        documents, y, keys = documents.take(rows), y[rows], keys[rows]
+        documents, reduced = documents.take(rows), reduced.take(rows)
+        y, keys, length = y[rows], keys[rows], length[rows]
         counted = None if counted is None else counted[rows]
-    tf = documents.tf
     learning = LearningDocuments(
         documents,
-        reading.left_out(table, documents, tf, y, counted),
+        reading.left_out(few, reduced, reduced.tf, y, counted, length),
         y,
         weight,
         keys,
