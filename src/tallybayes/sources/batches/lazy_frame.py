@@ -67,4 +67,8 @@ class LazyFrame:
     def _frames(self, names: Sequence[str]) -> Iterator[Any]:
         rows = max(1, (CELLS >> 3) // max(1, len(names)))
         with self._explained():
-            yield from self._frame.select(names).collect_batches(chunk_size=rows, lazy=True)
+            yield from self._frame.select(names).collect_batches(
+                chunk_size=rows,
+                lazy=True,
+                engine="streaming",  # whatever polars is set to: the other one holds all rows
+            )
