@@ -94,6 +94,8 @@ def test_a_task_that_fails_is_one_message(model, rows):
 def test_what_needs_rows_here_is_refused(model, rows):
     for ask in (model.predict_proba, model.predict_log_proba, model.predict_joint_log_proba):
         refused(model, lambda ask=ask: ask(rows), r"stay on the cluster.*limit")
+    with pytest.raises(SourceError, match=r"stay on the cluster: predict gives them there"):
+        model.predict_rows(rows)
     spark = engine_named("spark")
     with pytest.raises(ValueError, match=r"'x > 1'.*Spark DataFrame.*filter"):
         spark.collect(Counting(where=[Condition("x > 1")]), rows, "y")
