@@ -23,7 +23,7 @@ def table_evidence(model: TableModel) -> float:
     Raises
     ------
     AttributeError
-        Where a column, or the class prior, has no proper prior.
+        If a column, or the class prior, has no proper prior.
     """
     if not len(model.schema.classes):  # everything was forgotten: nothing is to be explained
         return 0.0

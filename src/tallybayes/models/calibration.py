@@ -1,6 +1,6 @@
 """Calibration: corrections of probabilities, and how they are fitted.
 
-Naive Bayes counts features that depend on each other twice; its probabilities are then too sure.
+Naive Bayes counts features that depend on each other twice; its probabilities are then too extreme.
 Leave-one-out predictions of the training rows are honest, so that the cure needs no held-out data.
 
     temperature:  log p'(c) ∝ β·log p(c),  β > 0 of the least penalised log-loss
@@ -53,7 +53,7 @@ class Temperature:
     Parameters
     ----------
     beta : float
-        Below 1 where the probabilities were too sure.
+        Below 1 if the probabilities were too extreme.
     """
 
     beta: float
@@ -100,9 +100,9 @@ class Isotonic:
     knots, values : tuples of float64 arrays
         Log-odds in nats and probabilities, of each class; of two classes, of the second only.
     share : float
-        Of the rising functions in the mixture.
+        The share of the rising functions in the mixture.
     beta : float
-        Of the temperature.
+        The inverse temperature.
     """
 
     knots: tuple[Array, ...]
@@ -153,7 +153,7 @@ def _temperature(log_proba: Array, own: Index, weight: Array) -> Temperature:
     share = np.empty_like(s)
 
     def slope_and_bend(power: float) -> tuple[float, float]:
-        """Of the log-loss in log β."""
+        """The first and second derivative of the log-loss in log β."""
         beta = np.exp(power)
         np.exp(np.multiply(s, beta, out=share), out=share)
         total = share.sum(axis=0)

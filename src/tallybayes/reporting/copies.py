@@ -23,7 +23,7 @@ BINS = 16  # of numbers
 
 
 def near_copies(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of columns of which each determines the other nearly.
+    """Pairs of columns that nearly determine each other.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is doubtful about the data behind a model."""
+"""Data-quality doubts about the data behind a model."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Doubt:
 def doubts_of(
     subject: Subject, columns: list[ColumnFacts], copies: list[tuple[str, str]]
 ) -> list[Doubt]:
-    """What a person should know before trusting the figures.
+    """The doubts to read before trusting the figures.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ def doubts_of(
 
 
 def _classified(column: ColumnFacts) -> float:
-    """The share of rows whose class is the most frequent one of their bin, each row without
-    itself."""
+    """The share of rows whose class is the most frequent one among the other rows of their
+    bin."""
     if not column.bins:
         return 0.0
     counts = np.stack([b.counts for b in column.bins])

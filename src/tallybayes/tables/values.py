@@ -1,7 +1,7 @@
 """One column from its values: of an array, of strings in Arrow's buffers, or Python objects.
 
-pandas, polars and pyarrow keep strings in such buffers. What each object is decides what a column
-of objects is.
+pandas, polars and pyarrow keep strings in such buffers. The types of its objects decide how a
+column of objects is read.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def _as_plain(value: Any) -> Any:
 
 
 def date_of_days(days: float) -> datetime.datetime | None:
-    """The date and time that is so many days after 1970 began; None for NaN. Of days beyond the
-    years 1 to 9999 the nearest."""
+    """The date and time that is so many days after 1970 began; None for NaN. Days outside
+    the years 1 to 9999 give the nearest date."""
     if days != days:
         return None
     first, last = ((end - EPOCH).total_seconds() / DAY for end in ENDS)
@@ -102,7 +102,7 @@ def date_of_days(days: float) -> datetime.datetime | None:
 
 
 def days_of_text(text: str) -> float | None:
-    """A date or time in ISO 8601 as days since 1970; None where the string is none."""
+    """A date or time in ISO 8601 as days since 1970; None if the string is not a date."""
     try:
         return days_of(datetime.datetime.fromisoformat(text))
     except ValueError:

@@ -47,7 +47,7 @@ def _float_of(magnitude: Keys) -> Array:
 
 
 def lower_edges_of(keys: Keys, shift: Keys | int) -> Array:
-    """The least value of cells, float64 (n_cells,), by their keys and how many bits are dropped."""
+    """The smallest value of cells, float64 (n_cells,), by their keys and the bits dropped."""
     below = keys < 0
     magnitude = np.where(below, (-keys << shift) - 1, keys << shift)
     return np.where(below, -_float_of(magnitude), _float_of(magnitude))
@@ -103,7 +103,7 @@ class GridCounts(Tally):
         return type(self)(now, keys, counts, self.budget)
 
     def _onto(self, keys: Keys) -> Array:
-        """The counts with a column for each of `keys`, which hold this tally's."""
+        """The counts with a column for each of `keys`, which include those of this tally."""
         wide = np.zeros((self.n_classes, len(keys)))
         wide[:, np.searchsorted(keys, self.keys)] = self.counts
         return wide
@@ -125,7 +125,7 @@ class GridCounts(Tally):
         )
 
     def _become(self, other: Self) -> None:
-        """Takes over another tally's grid and counts, without cells that hold nothing."""
+        """Takes over another tally's grid and counts, without empty cells."""
         kept = other.counts.any(axis=0)
         self.shift, self.keys, self.counts = other.shift, other.keys[kept], other.counts[:, kept]
 
@@ -197,13 +197,13 @@ class GridCounts(Tally):
         return np.where((bits < 0) & (magnitude != 0), -shifted - 1, shifted)
 
     def value_of(self, x: Array) -> Array:
-        """What stands for the cells of values, like x: see :meth:`values`. A value of no cell has
-        that of a neighbour."""
+        """The value that stands for the cell of each value, like x: see :meth:`values`. A value in
+        no cell gets that of a neighbouring cell."""
         at = np.searchsorted(self.keys, self.keys_of(x))
         return self.values()[np.minimum(at, len(self.keys) - 1)]
 
     def lower_edges(self) -> Array:
-        """The least value of each cell, float64 (n_cells,), ascending."""
+        """The smallest value of each cell, float64 (n_cells,), ascending."""
         return lower_edges_of(self.keys, self.shift)
 
     def values(self) -> Array:

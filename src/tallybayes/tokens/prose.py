@@ -48,7 +48,7 @@ START = 2_000
 
 
 def _words(string: str) -> list[str]:
-    """The words of a sentence, or its characters; nothing of another string."""
+    """The words of a sentence, or its characters; empty for another string."""
     characters: list[str] = UNSPACED.findall(string)
     if len(characters) >= LEAST_CHARACTERS:
         return [] if ADDRESS.search(string) or FIRM.search(string) else characters

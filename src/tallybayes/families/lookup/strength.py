@@ -90,7 +90,7 @@ def law_score(
 
 
 def _in_one_order(*cells: Array) -> list[Array]:
-    """Cells ordered by what they hold, so that a sum over them has no order of its own."""
+    """Cells ordered by their counts, so that sums over them do not depend on the given order."""
     order = np.lexsort(cells)
     return [part[order] for part in cells]
 
@@ -178,14 +178,14 @@ def best_alpha(score: Callable[[Array], Array]) -> float:
 
 
 class Tuning(NamedTuple):
-    """How strong the priors of columns are made.
+    """How the strength of the priors of columns is chosen.
 
     Parameters
     ----------
     criterion : {"evidence", "loo_likelihood"}, optional
-        What the strength of each column's prior is chosen by.
+        The criterion that chooses the strength of each column's prior.
     scale : float
-        What priors that follow the model's alpha are scaled by where there is no criterion.
+        The factor for priors that follow the model's alpha, without a criterion.
     row_weights : RowWeights
     """
 

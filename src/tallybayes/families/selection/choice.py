@@ -88,7 +88,7 @@ def choose(
     plain: Gaussian,
     row_weights: RowWeights = UNIT_ROWS,
 ) -> list[ReadAs]:
-    """What each column of numbers is best read as.
+    """The best reading of each column of numbers.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def choose(
 
 
 class _Candidates:
-    """What some columns may be read as."""
+    """The candidate readings of some columns."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class _Candidates:
         self.row = np.ascontiguousarray(by_class)
 
     def best(self) -> list[ReadAs]:
-        """The best of each column, the earlier of equals."""
+        """The best reading of each column; of equal ones, the earlier."""
         found = [ReadAs("gaussian", 0.0)] * len(self.columns)  # without a value all say the same
         cells = self._cells()
         gaussians = self._gaussians([_better(*pair) for pair in cells])
@@ -253,7 +253,7 @@ class _Candidates:
 
 
 def _better(first: ReadAs, second: ReadAs) -> ReadAs:
-    """The better of two; the first of equals."""
+    """The better of two readings; the first if they are equal."""
     least = first.likelihood
     if np.isfinite(least):
         least += ROUNDING * abs(least)
@@ -261,7 +261,7 @@ def _better(first: ReadAs, second: ReadAs) -> ReadAs:
 
 
 def _statistics(columns: list[Moments]) -> tuple[Statistics, Statistics]:
-    """Those of each class, float64 (n_columns, n_classes), and of all together, (n_columns, 1)."""
+    """Statistics of each class, float64 (n_columns, n_classes), and of all, (n_columns, 1)."""
     shape = len(columns), columns[0].n_classes
     n, s1_hi, s1_lo, s2_hi, s2_lo, n_lo = (
         np.concatenate(parts).reshape(shape)

@@ -18,14 +18,14 @@ BOOLEANS = frozenset((True, False, "True", "False", None))  # 1 and 0 are equal 
 
 
 class Watched(NamedTuple):
-    """Columns of which an odd value is warned of.
+    """Columns that are watched for odd values.
 
     Parameters
     ----------
     counts : tuple of str
-        Those declared Poisson: a fraction is odd.
+        Columns declared Poisson: a fraction is odd.
     booleans : tuple of str
-        Those that were learned as booleans: any other value is odd, unless it is refused.
+        Columns that were learned as booleans: any other value is odd, unless it is refused.
     """
 
     counts: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ def warn_of_odd_values(table: Table, watched: Watched, warned: set[Hashable]) ->
     Parameters
     ----------
     table : Table
-        As it is scored.
+        The rows, as they are scored.
     watched : Watched
     warned : set
         What the model has warned of already; see :func:`~tallybayes.errors.warn_user`.
@@ -90,7 +90,7 @@ def _first_other(column: Any) -> int | None:
 
 
 def _first(found: NDArray[np.bool_]) -> int | None:
-    """The first row where it is so."""
+    """The first row for which the condition holds."""
     return int(np.argmax(found)) if found.any() else None
 
 

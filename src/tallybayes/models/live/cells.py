@@ -53,7 +53,7 @@ class LiveCells:
         self.growth = 1.0  # of the strength of those laws since they were read
 
     def add_law(self, law: CellLaw, *, in_effective_rows: bool = False) -> int:
-        """Takes a law in; returns its number. Its cells stand in order from ``start`` on.
+        """Adds a law and returns its number. Its cells stand in order from ``start`` on.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class LiveCells:
         return True
 
     def fade(self, factor: float) -> None:
-        """Takes weight from every row, `factor` of it being left."""
+        """Multiplies the weight of every row by `factor`."""
         self.counts *= factor
         self.rows *= factor
         self.total *= factor

@@ -115,7 +115,7 @@ def _of_column(form: Form, j: int, facts: ColumnFacts) -> tuple[list[str], Array
 
 
 def _difference(scores: Array, k: int, other: int) -> Array:
-    """Log-odds of class k; 0 of a value that rules out both."""
+    """Log-odds of class k; 0 for a value that rules out both classes."""
     with np.errstate(invalid="ignore"):
         found = scores[:, k] - scores[:, other]
     return np.where(np.isnan(found), 0.0, found)

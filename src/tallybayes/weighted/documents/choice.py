@@ -60,7 +60,7 @@ class Reading(NamedTuple):
         return sums
 
     def factor(self, documents: Documents, tf: NDArray[np.float32]) -> Array:
-        """What the sums of documents are multiplied by for their length, (n_documents,)."""
+        """The factor of each document's sums, by its length, float64 (n_documents,)."""
         return length_factor(documents.length(tf), self.mean_length, self.power)
 
 
@@ -83,7 +83,7 @@ def choose_reading(
     documents : Documents
     y : int32 array (n_documents,)
     weight : float64 array (n_documents,)
-        What each stands for.
+        The weight of each document.
     counted : float64 array (n_documents,), optional
         What each was counted with; 1 by default.
     length : float64 array (n_documents,), optional
