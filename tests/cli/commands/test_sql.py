@@ -5,6 +5,9 @@ from __future__ import annotations
 import duckdb
 import pytest
 
+from tallybayes.cli.commands.sql import DIALECTS
+from tallybayes.export.sql import dialects
+
 ROWS = "age,job,buys\n20,cook,yes\n30,nurse,no\n25,cook,yes\n50,nurse,no\n41,,no\n22,cook,yes\n"
 
 
@@ -30,6 +33,7 @@ def test_the_dialect_and_the_types_are_asked_for(run, model):
     assert "`prediction`" in statement
     error = run("sql", model, "-t", "rows", "--type", "age", code=2).err
     assert "--type takes COL=TYPE" in error
-    error = run("sql", model, "-t", "rows", "--dialect", "oracle", code=1).err
-    assert "dialect= is one of duckdb, postgres" in error
+    error = run("sql", model, "-t", "rows", "--dialect", "oracle", code=2).err
+    assert "--dialect 'oracle' is not one of duckdb, postgres" in error
+    assert tuple(dialects.DIALECTS) == DIALECTS
     assert "--table" in run("sql", model, code=2).err

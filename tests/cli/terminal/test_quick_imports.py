@@ -48,13 +48,14 @@ def test_what_a_small_command_does_not_need_is_not_imported(words, run, tmp_path
     if words is not FIT:
         run(*FIT)
     script = (
-        "import atexit, sys\n"
+        "import atexit, gc, sys\n"
         f"atexit.register(lambda: print(*sorted({NOT_NEEDED!r} & set(sys.modules))))\n"
+        "atexit.register(lambda: print(gc.isenabled()))\n"
         "from tallybayes.cli import command\n"
         f"sys.argv = ['tallybayes', *{words!r}]\n"
         "command()"
     )
-    assert output_of(script, tmp_path)[-1] == ""
+    assert output_of(script, tmp_path)[-2:] == ["True", ""]
 
 
 def test_arrow_finds_pandas_when_it_is_needed(tmp_path):

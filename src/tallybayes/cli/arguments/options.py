@@ -47,6 +47,7 @@ Target = Annotated[
     str | None,
     typer.Option(
         "--target",
+        "-t",
         metavar="COL",
         help="The label's column, or header of mail, if its name differs from that in the model.",
     ),

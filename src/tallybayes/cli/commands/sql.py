@@ -10,7 +10,10 @@ from tallybayes.cli.arguments import options
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.cli.terminal.streams import need_output
 
-__all__ = ["run"]
+__all__ = ["DIALECTS", "run"]
+
+DIALECTS = ("duckdb", "postgres", "spark", "bigquery", "snowflake")
+"""Those of :mod:`tallybayes.export.sql.dialects`, which is slow to import."""
 
 
 def run(
@@ -25,7 +28,7 @@ def run(
         str,
         typer.Option(
             metavar="DIALECT",
-            help="duckdb, postgres, spark, bigquery or snowflake.",
+            help=f"{', '.join(DIALECTS[:-1])} or {DIALECTS[-1]}.",
         ),
     ] = "duckdb",
     keep: Annotated[
@@ -49,6 +52,8 @@ def run(
     The result has the label, prediction, and a column p(label) for each class.
     """
     need_output()
+    if dialect not in DIALECTS:
+        raise Failure(f"--dialect {dialect!r} is not one of {', '.join(DIALECTS)}", USAGE)
     from tallybayes.cli.io.places import need_model
 
     need_model(model)

@@ -8,6 +8,7 @@ Nothing is lost: whoever asks for such a module later gets it.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ def allow() -> None:
     """From now on modules are left out: this process is the command line."""
     global _allowed
     _allowed = True
+    gc.disable()  # what is imported is no garbage, and looking for some takes a twentieth
 
 
 class _StandIn(ModuleType):
@@ -83,9 +85,12 @@ class _NoPandas(MetaPathFinder):
 
 def import_estimators() -> None:
     """Imports the classifiers of tables, and scikit-learn with them."""
-    if _allowed and "sklearn" not in sys.modules:
-        with stood_in(*STOOD_IN):
-            import_module("tallybayes.estimators.tables.base")
+    if not _allowed or gc.isenabled():
+        return
+    with stood_in(*STOOD_IN):
+        import_module("tallybayes.estimators.tables.base")
+    gc.freeze()
+    gc.enable()
 
 
 def import_arrow() -> None:
