@@ -26,7 +26,7 @@ struct RatioTable {
 };
 
 struct PackedTerm {
-    i64 start;
+    i64 start;  // of its pairs, or of its rows of all classes
     i32 row, pairs;
     i32 bin;
 };
@@ -36,37 +36,81 @@ struct PackedPair {
     i32 k;
 };
 
-constexpr i64 AHEAD = 8;  // terms
+constexpr i64 AHEAD = 8;      // terms
+constexpr i32 ALL = -1;       // in place of the number of pairs, of a term with rows
+constexpr i64 FEW_PAIRS = 4;  // a term has pairs where they are at most one class in so many
 
+// A term of many classes has two rows of all classes instead of pairs: pair − expected, by which one
+// loop without branches adds all of it, and own − pair, of which its own class needs one number.
 struct PackedTable {
     Buffer<PackedTerm> terms;
     Buffer<PackedPair> pairs;
+    Buffer<double> rows;
 
-    explicit PackedTable(const RatioTable& table)
-        : terms(table.pairs.terms), pairs(table.pairs.start[table.pairs.terms]) {
+    explicit PackedTable(const RatioTable& table) : terms(table.pairs.terms) {
+        const i64 K = table.classes;
+        i64 sparse = 0, dense = 0;
+        for (i64 t = 0; t < table.pairs.terms; ++t) {
+            const i64 n = table.pairs.start[t + 1] - table.pairs.start[t];
+            if (n * FEW_PAIRS > K)
+                dense += 2 * K;
+            else
+                sparse += n;
+        }
+        pairs.resize(sparse);
+        rows.resize(dense);
+        sparse = dense = 0;
         for (i64 t = 0; t < table.pairs.terms; ++t) {
             const i64 begin = table.pairs.start[t], end = table.pairs.start[t + 1];
-            terms[t] = {begin, table.row[t], static_cast<i32>(end - begin), table.bin[t]};
-            for (i64 q = begin; q < end; ++q)
-                pairs[q] = {table.pair[q], table.own ? table.own[q] : 0.0, table.pairs.classes[q]};
+            const i64 n = end - begin;
+            if (n * FEW_PAIRS > K) {
+                terms[t] = {dense, table.row[t], ALL, table.bin[t]};
+                double *all = rows.get() + dense, *less = all + K;
+                const double* expected = table.expected + table.row[t] * K;
+                for (i64 k = 0; k < K; ++k) all[k] = -expected[k], less[k] = 0.0;
+                for (i64 q = begin; q < end; ++q) {
+                    const i32 k = table.pairs.classes[q];
+                    all[k] += table.pair[q];
+                    if (table.own) less[k] = table.own[q] - table.pair[q];
+                }
+                dense += 2 * K;
+            } else {
+                terms[t] = {sparse, table.row[t], static_cast<i32>(n), table.bin[t]};
+                for (i64 q = begin; q < end; ++q)
+                    pairs[sparse++] = {table.pair[q], table.own ? table.own[q] : 0.0,
+                                       table.pairs.classes[q]};
+            }
         }
     }
 };
 
 inline void sum_document(const DocumentRows& x, i64 i, i32 own, const RatioTable& table,
                          const PackedTable& packed, double* sum) {
+    constexpr i64 LINE = 8;  // doubles
     const i64 K = table.classes, last = x.indptr[i + 1];
     const PackedPair* pairs = packed.pairs.get();  // null where there are none
     for (i64 p = x.indptr[i]; p < last; ++p) {
         if (p + 2 * AHEAD < last) __builtin_prefetch(&packed.terms[x.terms[p + 2 * AHEAD]]);
         if (p + AHEAD < last) {
             const PackedTerm& next = packed.terms[x.terms[p + AHEAD]];
-            __builtin_prefetch(pairs + next.start);
+            if (next.pairs != ALL) {
+                __builtin_prefetch(pairs + next.start);
+            } else {
+                for (i64 k = 0; k < K; k += LINE)
+                    __builtin_prefetch(packed.rows.get() + next.start + k);
+                if (own >= 0) __builtin_prefetch(packed.rows.get() + next.start + K + own);
+            }
         }
         const PackedTerm& term = packed.terms[x.terms[p]];
         if (term.bin < 0) continue;
         const double tf = static_cast<double>(x.values[p]);
         double* into = sum + term.bin * K;
+        if (term.pairs == ALL) {
+            const double* all = packed.rows.get() + term.start;
+            add_scaled(into, all, tf, K);
+            if (own >= 0) into[own] += tf * all[K + own];
+            continue;
+        }
         add_scaled(into, table.expected + term.row * K, -tf, K);
         const PackedPair* pair = pairs + term.start;
         for (i32 q = 0; q < term.pairs; ++q)
