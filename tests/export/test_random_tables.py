@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from export.databases import DuckDB, check_same
 from tallybayes import NaiveBayes, WeightedNaiveBayes
 from tallybayes.errors import TallyWarning
+from tallybayes.families import Categorical
 
 FEW = st.sampled_from([None, 0.0, -0.0, 1.0, 2.5, 5e-324])
 LEARNED = st.one_of(FEW, st.floats(-1e100, 1e100))  # of larger ones there are no squares
@@ -82,3 +83,32 @@ def test_weighted_models_too(database, table):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TallyWarning)
         check_same(database, WeightedNaiveBayes().fit(learned, labels), asked)
+
+
+QUOTES = ["'", '"', "`", "\\", "''", "$$", "U&'", "\\u0027", "\u2019"]
+MARKS = [";", "--", "/*", "*/", "(", ")", "]", "?", "$1", "%s", "{0}", "\n", " "]
+WORDS = ["DROP TABLE victim", "select", "😀", "é", "x" * 9999]
+PIECES = st.sampled_from([*QUOTES, *MARKS, *WORDS])
+ODD = st.lists(st.one_of(PIECES, st.text(max_size=2)), min_size=1, max_size=6).map("".join)
+NAMES = ODD.filter(is_text).filter(lambda name: name and "\0" not in name)
+
+
+@settings(max_examples=25)
+@given(data=st.data())
+def test_no_name_level_or_label_ends_the_statement(database, data):
+    """Each is itself, and another table is left alone."""
+    table_name = data.draw(NAMES)
+    columns = data.draw(st.lists(NAMES, min_size=1, max_size=3, unique_by=str.casefold))
+    labels = data.draw(st.lists(NAMES, min_size=2, max_size=3, unique_by=str.casefold))
+    levels = data.draw(st.lists(ODD.filter(is_text), min_size=2, max_size=12, unique=True))
+    victim = pa.table({"here": [1]})
+    database.hold("victim", victim)
+    table = pa.table({name: [*levels[i:], *levels[:i]] for i, name in enumerate(columns)})
+    y = np.array([labels[i % len(labels)] for i in range(len(levels))], dtype=object)
+    if table_name.casefold() == "victim" or len(set(y)) < 2:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TallyWarning)
+        model = NaiveBayes(columns={name: Categorical() for name in columns}).fit(table, y)
+        check_same(database, model, table, name=table_name)
+    assert database.select("SELECT * FROM victim") == victim
