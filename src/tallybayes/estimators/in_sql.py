@@ -37,6 +37,11 @@ class SaysSQL:
         refuses, because of an infinite number, a negative count or a level that is an error, has
         NULL in all of them. Names, levels and labels are quoted, whatever characters they hold.
 
+        A column of counts that is read by a formula, such as ``NegativeBinomial()``, is said as a
+        table of 0 to 255, or to twice the largest count that was learned plus one where that is
+        more (4,095 at most): few dialects have log Γ. A row with a larger count, or one that is not
+        whole, has NULL as well, although :meth:`predict` answers it.
+
         Parameters
         ----------
         table : str or sequence of str

@@ -16,6 +16,7 @@ __all__ = ["count_term"]
 Array = NDArray[np.float64]
 
 MOST = 4096  # counts in a table
+AT_LEAST = 256
 BEYOND = 2  # times the largest count that was learned
 
 
@@ -49,7 +50,8 @@ def count_term(column: str, density: OfCounts, grid: GridCounts) -> Term:
             f"0 to {MOST - 1:,}, and holds {most:,.0f}: declare another family for it, such as "
             "Binned()"
         )
-    counts = np.arange(min(MOST, BEYOND * (int(most) + 1)), dtype=np.float64)
+    n = min(MOST, max(AT_LEAST, BEYOND * (int(most) + 1)))
+    counts = np.arange(n, dtype=np.float64)
     scores = density.log_density(counts).T
     missing = np.zeros((len(scores), 1))
     return CellTable(CountCells(column, len(counts) + 1), np.concatenate([missing, scores], axis=1))
