@@ -11,6 +11,7 @@ from benchmarks.machine import OtherWork, machine_record
 from benchmarks.pages import recorded_command
 from benchmarks.text.columns import columns_page
 from benchmarks.text.counting import counting_page
+from benchmarks.text.messages import messages_page
 from benchmarks.text.sets import sets_page
 from benchmarks.text.unlabelled import unlabelled_page
 
@@ -21,6 +22,7 @@ RESULTS = Path(__file__).resolve().parents[1] / "results"
 PARTS: dict[str, Callable[..., tuple[Any, bool]]] = {
     "columns": columns_page,
     "counting": counting_page,
+    "messages": messages_page,
     "sets": sets_page,
     "unlabelled": unlabelled_page,
 }
