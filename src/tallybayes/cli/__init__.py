@@ -19,7 +19,7 @@ def command() -> Never:
     """The process ``tallybayes``: :func:`main`, without what only a longer process needs.
 
     It ends without taking the interpreter down: a thread of Arrow that lets go of its input late,
-    when there is no interpreter left, aborts the process after its work is done.
+    when there is no interpreter left, could abort the process after its work is done.
     """
     from tallybayes.cli.terminal import quick_imports
 

@@ -20,6 +20,8 @@ def open_closed() -> None:
         except OSError:
             _closed.add(number)
             os.open(os.devnull, os.O_RDWR)  # which takes the lowest number that is free
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull)  # noqa: SIM115  as long as the process
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  as long as the process
     if sys.stderr is None:
