@@ -44,6 +44,7 @@ from tallybayes.weighted.fit.ways import (
     least_loss,
     loss_of,
     with_all_pairs,
+    with_every_pair,
 )
 from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.terms.term_scores import log_normalised
@@ -91,6 +92,7 @@ def averaged(
     found = search.best()
     if search.beside and options.polish:
         found = _without_noise(search, found)
+        found = with_every_pair(found) or found
     if search.few and options.polish:
         found.boost()
     trust = found.judge.trust(found.verdict)

@@ -181,11 +181,6 @@ class Rounds:
             Whether a pair is worth its place where it gains at all; else it has to gain more than
             one of so many pairs would by chance.
         """
-        d, most = len(self.columns), ROUNDS * self.most
-        if self.options.interactions is not None:
-            most = min(most, self.options.interactions)
-        if self.by_class and self.rows.n_classes > 2:
-            most = min(most, max(d, MOST_DEVIATIONS // self.rows.n_classes - d - 1))
         if self._pairs is None:
             self._pairs = Pairs(
                 self.columns, self.sample, self.p, self.top_columns_by_effect(MOST_PAIRED)
@@ -193,21 +188,51 @@ class Rounds:
             if self.among is not None:
                 self._pairs.only(self.among)
         for _ in range(ROUNDS):
-            left = min(self.most, most - len(self.rest.pairs))
-            if left <= 0:
+            places = min(self.most, self._places)
+            if places <= 0:
                 return
-            proba = np.ascontiguousarray(shares_of(self.sample_scores()).T, dtype=np.float32)
-            found = self._pairs.best(proba, left, all_that_gain=all_that_gain)
+            proba = self._proba_of_sample()
+            found = self._pairs.best(proba, places, all_that_gain=all_that_gain)
             if not found:
                 return
-            others = self.rest.proba(self.weights)
-            for choice in found:
-                self._take(choice, proba, others)
-            self._sample_proba.append(proba)
-            self.rounds.append(self.weights)
+            self._add_round(found, proba)
             self.weights = self.learn_weights(self.weights)
             if len(found) < HARDLY * self.most:
                 return
+
+    @property
+    def _places(self) -> int:
+        """Of pairs that are not taken."""
+        d, most = len(self.columns), ROUNDS * self.most
+        if self.options.interactions is not None:
+            most = min(most, self.options.interactions)
+        if self.by_class and self.rows.n_classes > 2:
+            most = min(most, max(d, MOST_DEVIATIONS // self.rows.n_classes - d - 1))
+        return most - len(self.rest.pairs)
+
+    @property
+    def places_for_every_pair(self) -> bool:
+        """Whether pairs are left, and a place for each."""
+        return self._pairs is not None and 0 < len(self._pairs.open) <= self._places
+
+    def add_every_pair(self) -> None:
+        """All pairs that are left, however little each gains by itself; they weigh 0."""
+        assert self._pairs is not None
+        found = self._pairs.left()
+        self._add_round(found, self._proba_of_sample())
+        self.weights = self.weights.with_more(len(found), 0.0)
+
+    def _proba_of_sample(self) -> Values:
+        """P of the sample, float32 (n_sample, n_classes)."""
+        return np.ascontiguousarray(shares_of(self.sample_scores()).T, dtype=np.float32)
+
+    def _add_round(self, found: list[Found], proba: Values) -> None:
+        """Pairs as terms, with P of the sample."""
+        others = self.rest.proba(self.weights)
+        for choice in found:
+            self._take(choice, proba, others)
+        self._sample_proba.append(proba)
+        self.rounds.append(self.weights)
 
     def _take(self, choice: Found, proba: Values, others: Values) -> None:
         """Another pair as a term, with P of the sample and of the other rows."""

@@ -17,7 +17,15 @@ from tallybayes.weighted.fit.parts import Part, PartFit
 from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.terms.term_scores import log_normalised
 
-__all__ = ["Judge", "Way", "best_corrected", "least_loss", "loss_of", "with_all_pairs"]
+__all__ = [
+    "Judge",
+    "Way",
+    "best_corrected",
+    "least_loss",
+    "loss_of",
+    "with_all_pairs",
+    "with_every_pair",
+]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -280,6 +288,25 @@ def with_all_pairs(before: Way) -> list[Way]:
     fits += in_threads(refit, left)
     whole = fits.pop() if before.whole else None
     return [Way(fits, judge, whole, all_that_gain=True)]
+
+
+def with_every_pair(before: Way) -> Way | None:
+    """The best way with every pair, however little it gains by itself, corrected; None where it
+    does not lose clearly less than the way before, or where there is no place for so many.
+
+    It is tried where the rows left out like the weakest ridge: there are more cells to correct
+    than pairs that gain alone have.
+    """
+    each = before.fits if before.whole is None else [*before.fits, before.whole]
+    places = all(fit.part.rounds.places_for_every_pair for fit in each)
+    if before.ridges != RIDGES or before.loss <= TO_GAIN or not places:
+        return None
+    fits = in_threads(PartFit.with_every_pair, each)
+    whole = fits.pop() if before.whole else None
+    found = Way(fits, before.judge, whole, all_that_gain=True)
+    found.correct(thoroughly=True)
+    error = before.judge.error_of_sum(before.row_losses() - found.row_losses())
+    return found if before.loss - found.loss > max(ALL_PAIRS, SURELY * error) else None
 
 
 def best_corrected(ways: list[Way], *, thoroughly: bool) -> Way:

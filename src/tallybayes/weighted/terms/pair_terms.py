@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
+from tallybayes.weighted.cells.columns import ColumnCells, coarse
 from tallybayes.weighted.rows import LearningRows
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Member",
     "PairCells",
     "PairTerm",
+    "coarser",
     "joined_pairs",
     "joint_cells",
     "pair_values",
@@ -149,6 +151,30 @@ def pair_values(pair: CountedPair, rows: LearningRows, proba: Values) -> Values:
         get_num_threads(),
     )
     return values
+
+
+def coarser(pair: PairCells, columns: list[ColumnCells], most: int) -> Cells | None:
+    """A coarser joint cell for each joint cell of a pair, int32 (n_cells,); None where the pair
+    has no number in more cells than that.
+
+    Parameters
+    ----------
+    pair : PairCells
+    columns : list of ColumnCells
+    most : int
+        Cells of a number.
+    """
+    each = []
+    for j, cells, size in zip((pair.first, pair.second), pair.maps, pair.sizes, strict=True):
+        label = np.arange(size, dtype=np.int32)
+        if columns[j].is_number:
+            label[cells] = coarse(columns[j], most)
+        each.append(label)
+    one, other = each
+    if all(len(np.unique(label)) == len(label) for label in each):
+        return None
+    joint: Cells = (one[:, None] * (other.max() + 1) + other).ravel().astype(np.int32)
+    return joint
 
 
 class Member(NamedTuple):
