@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.export.sql.columns import Columns, interval_tree
+from tallybayes.export.sql.joint_tables import JointTable
 from tallybayes.parameters.formula import CellTable, Mixture, Powers, StudentTerm, Term
 
 __all__ = ["Added", "added"]
@@ -30,10 +31,12 @@ class Added(NamedTuple):
     uses: list[str]
 
 
-def added(term: Term, columns: Columns) -> Added:
+def added(term: Term | JointTable, columns: Columns) -> Added:
     """What a term adds to the score of each class."""
     if isinstance(term, CellTable):
-        return _looked_up(term, columns)
+        return _looked_up(term.scores, columns.cells(term.cells), columns)
+    if isinstance(term, JointTable):
+        return _looked_up(term.scores, _joint_cell(term, columns), columns)
     if isinstance(term, Powers):
         return _powers(term, columns)
     if isinstance(term, Mixture):
@@ -41,10 +44,22 @@ def added(term: Term, columns: Columns) -> Added:
     return _student(term, columns)
 
 
-def _looked_up(term: CellTable, columns: Columns) -> Added:
-    dialect, cell = columns.dialect, columns.cells(term.cells)
-    tables = [dialect.array(table.tolist()) for table in term.scores]
-    return Added([dialect.lookup(table, cell) for table in tables], [cell])
+def _looked_up(scores: Array, cell: str, columns: Columns) -> Added:
+    """A look-up for each class, by the name of a cell."""
+    dialect = columns.dialect
+    return Added(
+        [dialect.lookup(dialect.array(of_one.tolist()), cell) for of_one in scores], [cell]
+    )
+
+
+def _joint_cell(term: JointTable, columns: Columns) -> str:
+    """The name of the cell of a joint table."""
+    first = columns.dialect.first
+    names = [columns.cells(cells) for cells in term.cells]
+    text = names[0]
+    for name, cells in zip(names[1:], term.cells[1:], strict=True):
+        text = f"({text} - {first}) * {cells.size} + {name}"
+    return columns.stages.name("c", text, names)
 
 
 def _there(columns: Columns, x: str, expression: str) -> str:

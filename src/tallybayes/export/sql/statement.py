@@ -17,6 +17,7 @@ from tallybayes.export.sql.columns import Columns
 from tallybayes.export.sql.corrections import corrected
 from tallybayes.export.sql.dialect import Dialect
 from tallybayes.export.sql.dialects import dialect_of
+from tallybayes.export.sql.joint_tables import joined
 from tallybayes.export.sql.scores import added
 from tallybayes.export.sql.stages import Stages
 from tallybayes.parameters.formula import Formula, Inexpressible, Kind
@@ -103,7 +104,7 @@ def _need_distinct(names: Sequence[str]) -> None:
 
 def _scores(formula: Formula, columns: Columns) -> list[str]:
     """The names of the scores."""
-    of_terms = [added(term, columns) for term in formula.terms]
+    of_terms = [added(term, columns) for term in joined(formula.terms)]
     uses = [name for term in of_terms for name in term.uses]
     return [
         columns.stages.name(
