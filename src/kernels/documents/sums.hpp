@@ -41,7 +41,8 @@ constexpr i32 ALL = -1;       // in place of the number of pairs, of a term with
 constexpr i64 FEW_PAIRS = 4;  // a term has pairs where they are at most one class in so many
 
 // A term of many classes has two rows of all classes instead of pairs: pair − expected, by which one
-// loop without branches adds all of it, and own − pair, of which its own class needs one number.
+// loop without branches adds all of it, and own − pair, of which its own class needs one number. A
+// term of bin −1, whose row of `expected` may be any number, has neither.
 struct PackedTable {
     Buffer<PackedTerm> terms;
     Buffer<PackedPair> pairs;
@@ -49,21 +50,25 @@ struct PackedTable {
 
     explicit PackedTable(const RatioTable& table) : terms(table.pairs.terms) {
         const i64 K = table.classes;
+        const auto has_rows = [&](i64 t) {
+            const i64 n = table.pairs.start[t + 1] - table.pairs.start[t];
+            return table.bin[t] >= 0 && n * FEW_PAIRS > K;
+        };
         i64 sparse = 0, dense = 0;
         for (i64 t = 0; t < table.pairs.terms; ++t) {
-            const i64 n = table.pairs.start[t + 1] - table.pairs.start[t];
-            if (n * FEW_PAIRS > K)
+            if (has_rows(t))
                 dense += 2 * K;
-            else
-                sparse += n;
+            else if (table.bin[t] >= 0)
+                sparse += table.pairs.start[t + 1] - table.pairs.start[t];
         }
         pairs.resize(sparse);
         rows.resize(dense);
         sparse = dense = 0;
         for (i64 t = 0; t < table.pairs.terms; ++t) {
             const i64 begin = table.pairs.start[t], end = table.pairs.start[t + 1];
-            const i64 n = end - begin;
-            if (n * FEW_PAIRS > K) {
+            if (table.bin[t] < 0) {
+                terms[t] = {sparse, 0, 0, -1};
+            } else if (has_rows(t)) {
                 terms[t] = {dense, table.row[t], ALL, table.bin[t]};
                 double *all = rows.get() + dense, *less = all + K;
                 const double* expected = table.expected + table.row[t] * K;
@@ -75,7 +80,7 @@ struct PackedTable {
                 }
                 dense += 2 * K;
             } else {
-                terms[t] = {sparse, table.row[t], static_cast<i32>(n), table.bin[t]};
+                terms[t] = {sparse, table.row[t], static_cast<i32>(end - begin), table.bin[t]};
                 for (i64 q = begin; q < end; ++q)
                     pairs[sparse++] = {table.pair[q], table.own ? table.own[q] : 0.0,
                                        table.pairs.classes[q]};
