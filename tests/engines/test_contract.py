@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -144,6 +145,25 @@ def test_a_column_of_many_numbers_has_the_same_grid(engine):
     table = pa.table({"x": far, "near": rng.normal(size=9000), "y": rng.integers(0, 3, 9000)})
     expected = MemoryEngine().collect(Counting(), table, "y")
     assert max(group.shift for group in expected.groups if isinstance(group, GridCounts)) > 0
+    counting, source = source_of(engine, table)
+    assert_same(counting.collect(Counting(), source, "y"), expected)
+
+
+@others
+def test_decimals_dictionaries_and_a_column_called_select_are_counted_as_what_they_hold(engine):
+    """Decimals as numbers, dictionaries as their strings; a NaN is missing as NULL is."""
+    amounts = [Decimal("0.10"), Decimal("-3.25"), None, Decimal("0.10"), Decimal("7.00")]
+    table = pa.table(
+        {
+            "amount": pa.array(amounts, pa.decimal128(9, 2)),
+            "select": pa.array(["a", None, "", "it's", "a"]).dictionary_encode(),
+            "from.where": [1.5, float("nan"), None, 2.5, 1.5],
+            "y": pa.array(["no", "yes", "no", "yes", "no"]),
+        }
+    )
+    plain = table.set_column(0, "amount", table["amount"].cast(pa.float64()))
+    plain = plain.set_column(1, "select", plain["select"].cast(pa.string()))
+    expected = MemoryEngine().collect(Counting(), plain, "y")
     counting, source = source_of(engine, table)
     assert_same(counting.collect(Counting(), source, "y"), expected)
 
