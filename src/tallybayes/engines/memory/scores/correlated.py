@@ -10,13 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
+from tallybayes.engines.memory.scores.group import GroupPart
 from tallybayes.engines.memory.scores.part import (
-    NO_PARAMETER,
-    ComputedPart,
     Distributions,
     Shown,
-    need_no_level,
-    values_of,
 )
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import (
@@ -27,7 +24,6 @@ from tallybayes.parameters import (
     missing_patterns,
 )
 from tallybayes.tables import Table
-from tallybayes.tally import GridCounts
 
 __all__ = ["CorrelatedPart"]
 
@@ -38,18 +34,19 @@ CELLS = 1 << 19  # numbers of the intermediate results of a chunk of rows
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CorrelatedPart(ComputedPart):
+class CorrelatedPart(GroupPart):
     """A group of columns of numbers that are scored together.
 
     A missing value is left out: of a row with missing values the columns that are there are scored,
     by their own joint distribution. Each column adds what is said of it given the columns before it
     in the group.
 
-    Parameters are those of ComputedPart, and:
+    Parameters are those of GroupPart, and:
 
     likelihood : Correlated
     """
 
+    holds = "numbers"
     likelihood: Correlated
 
     def terms(self) -> list[Term]:
@@ -60,26 +57,6 @@ class CorrelatedPart(ComputedPart):
 
     def described(self) -> Description:
         return self.likelihood.described()
-
-    def log_evidence(self, grid: GridCounts | None) -> list[float]:
-        return [self.likelihood.log_evidence()]
-
-    def prior_and_posteriors(self, level: Any) -> Any:
-        need_no_level(self.columns[0], level)
-        raise ValueError(NO_PARAMETER.format(self.columns[0], "in a group of numbers"))
-
-    def matrix(self, x: Table) -> Array:
-        """Their numbers, float64 (n_rows, n_columns), NaN for missing values.
-
-        Raises
-        ------
-        ValueError
-            For infinity.
-        """
-        wide = np.empty((x.n_rows, len(self.columns)))
-        for j, name in enumerate(self.columns):
-            wide[:, j] = values_of(name, x.columns[name])
-        return wide
 
     def scored(self, values: Array, shares: Array | None = None) -> Array:
         """log p(x | c), (n_rows, n_classes), of rows (n_rows, n_columns), NaN for missing values;
@@ -103,17 +80,11 @@ class CorrelatedPart(ComputedPart):
     def add(self, x: Table, scores: Array) -> None:
         scores += self.scored(self.matrix(x))
 
-    def add_without(self, x: Table, own: Index, weight: Array, scores: Array) -> None:
-        scores += self.without(x, own, weight)
-
     def contributions(self, x: Table) -> dict[str, Array]:
         values = self.matrix(x)
         shares = np.zeros((x.n_rows, self.n_classes, len(self.columns)))
         self.scored(values, shares)
         return {name: shares[:, :, j] for j, name in enumerate(self.columns)}
-
-    def drawn(self, x: Table, rng: Any, n: int) -> Array:
-        return self.likelihood.drawn(self.matrix(x), rng, n)
 
     def without(self, x: Table, own: Index, weight: Array) -> Array:
         """What they add after each row itself is taken out; a row with missing values was not

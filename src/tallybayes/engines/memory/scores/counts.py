@@ -10,19 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
+from tallybayes.engines.memory.scores.group import GroupPart
 from tallybayes.engines.memory.scores.part import (
-    NO_PARAMETER,
-    ComputedPart,
     Distributions,
     Shown,
-    need_no_level,
-    values_of,
 )
 from tallybayes.engines.memory.scores.pooled_columns import CHUNK
 from tallybayes.parameters import Counts, Description, Inexpressible, QuadraticTerms, Term
 from tallybayes.parameters.formula import Powers
 from tallybayes.tables import Column, Numbers, Table
-from tallybayes.tally import GridCounts
 
 __all__ = ["CountsPart"]
 
@@ -31,14 +27,15 @@ Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CountsPart(ComputedPart):
+class CountsPart(GroupPart):
     """A group of columns that count together. A missing value counts as 0, which adds nothing.
 
-    Parameters are those of ComputedPart, and:
+    Parameters are those of GroupPart, and:
 
     likelihood : Counts
     """
 
+    holds = "counts"
     likelihood: Counts
 
     def terms(self) -> list[Term]:
@@ -59,24 +56,15 @@ class CountsPart(ComputedPart):
         what, _, values = self.likelihood.described()
         return Description(what, list(self.columns), values)
 
-    def log_evidence(self, grid: GridCounts | None) -> list[float]:
-        return [self.likelihood.log_evidence()]
-
-    def prior_and_posteriors(self, level: Any) -> Any:
-        need_no_level(self.columns[0], level)
-        raise ValueError(NO_PARAMETER.format(self.columns[0], "in a group of counts"))
-
     def matrix(self, x: Table) -> Array:
-        """Their numbers, float64 (n_rows, n_columns).
+        """Their numbers, float64 (n_rows, n_columns), 0 for missing values.
 
         Raises
         ------
         ValueError
             For infinity or a negative number.
         """
-        wide = np.empty((x.n_rows, len(self.columns)))
-        for j, name in enumerate(self.columns):
-            wide[:, j] = values_of(name, x.columns[name])
+        wide = super().matrix(x)
         np.nan_to_num(wide, copy=False, nan=0.0)
         if wide.size and wide.min() < 0.0:
             i, j = np.argwhere(wide < 0.0)[0].tolist()
@@ -93,12 +81,6 @@ class CountsPart(ComputedPart):
     def add(self, x: Table, scores: Array) -> None:
         for share in self.contributions(x).values():
             scores += share
-
-    def add_without(self, x: Table, own: Index, weight: Array, scores: Array) -> None:
-        scores += self.without(x, own, weight)
-
-    def drawn(self, x: Table, rng: Any, n: int) -> Array:
-        return self.likelihood.drawn(self.matrix(x), rng, n)
 
     def without(self, x: Table, own: Index, weight: Array) -> Array:
         wide = self.matrix(x)
