@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable
 from functools import reduce
@@ -11,9 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-__all__ = ["BOM", "ArrowJson"]
-
-BOM = b"\xef\xbb\xbf"
+__all__ = ["ArrowJson"]
 
 NESTED = re.compile(rb":\s*[\[{]")
 """Where a value may be an object or a list, or a string looks like it."""
@@ -37,7 +36,7 @@ class ArrowJson:
     def table(self, lines: list[bytes]) -> Any:
         """The rows, or None: numbers as float64, booleans, strings, and without a type the columns
         that are not wanted."""
-        data = b"".join(lines).removeprefix(BOM)
+        data = b"".join(lines).removeprefix(codecs.BOM_UTF8)
         rows = [row for row in map(bytes.strip, data.split(b"\n")) if row]
         whole = all(row[:1] == b"{" and row[-1:] == b"}" for row in rows)
         if not rows or not whole or NESTED.search(data):

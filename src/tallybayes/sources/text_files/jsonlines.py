@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -11,7 +12,7 @@ import pyarrow as pa
 
 from tallybayes.errors import SourceError, listed
 from tallybayes.sources.opening.stream import Stream
-from tallybayes.sources.text_files.arrow_json import BOM, ArrowJson
+from tallybayes.sources.text_files.arrow_json import ArrowJson
 from tallybayes.sources.text_files.batch import Batch
 
 __all__ = ["batches", "first_keys", "lines_of_rows"]
@@ -42,7 +43,7 @@ def first_keys(head: bytes) -> list[str]:
     """The keys of the first rows, of the first bytes of a file; nothing where they hold less than
     a row."""
     keys: dict[str, None] = {}
-    for line in head.removeprefix(BOM).split(b"\n"):
+    for line in head.removeprefix(codecs.BOM_UTF8).split(b"\n"):
         try:
             row = json.loads(line) if line.strip() else {}
         except ValueError:  # the last one is cut off, or reading it explains it
@@ -55,7 +56,7 @@ def _rows(path: str, lines: Iterable[bytes], first: int) -> Iterator[tuple[int, 
     """The number of each line that holds an object, the first being `first`, and the object."""
     for number, line in enumerate(lines, first):
         if number == 1:
-            line = line.removeprefix(BOM)
+            line = line.removeprefix(codecs.BOM_UTF8)
         if not line.strip():
             continue
         try:
