@@ -29,7 +29,7 @@ __all__ = ["Part", "PartFit"]
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-PAIRED = (6,)  # cells of a number in which every pair is corrected
+PAIRED = 6  # cells of a number in which every pair is corrected
 CELLS = (4, 16)  # in which numbers are corrected, beside their own where these are many more
 MOST_TESTED = 50_000  # rows left out that judge
 
@@ -153,10 +153,11 @@ class PartFit:
                 maps += [(t, coarse(column, n)) for n in CELLS if 2 * n < column.n_numbers]
             elif self.every_pair:
                 pair = learned.pairs[t - len(learned.columns)]
-                joint = [coarser(pair, learned.columns, n) for n in PAIRED]
-                maps += [(t, cells) for cells in joint if cells is not None]
-                if pair.gain <= 0.0 and maps[-1][0] == t:
-                    continue  # it says nothing in more cells
+                joint = coarser(pair, learned.columns, PAIRED)
+                if joint is not None:
+                    maps.append((t, joint))
+                    if pair.gain <= 0.0:
+                        continue  # it says nothing in more cells
             maps.append((t, np.arange(size, dtype=np.int32)))
         cells = CorrectedCells(maps, rows.n_classes)
         if not cells.feasible:

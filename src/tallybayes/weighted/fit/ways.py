@@ -169,7 +169,7 @@ class Way:
         if self.tried or self.verdict.loss <= LITTLE:
             return
         self.tried = True
-        each = self.fits if self.whole is None else [*self.fits, self.whole]
+        each = self.all_fits
         n, paths = len(self.fits), in_threads(PartFit.path, each)
         if None in paths[:n]:
             return
@@ -197,7 +197,7 @@ class Way:
         rule are so, and no ridge is weak enough for them."""
         if self.ridges != RIDGES or not TO_GAIN < self.verdict.loss < HALVED * self.uncorrected:
             return
-        each = self.fits if self.whole is None else [*self.fits, self.whole]
+        each = self.all_fits
         n, some = len(self.fits), in_threads(PartFit.path_from_corrections, each)
         paths = [path for path in some if path is not None]
         if len(paths) < len(each):
@@ -230,6 +230,11 @@ class Way:
         both = zip(each, paths, strict=True)
         fits = [fit.corrected(path) if path else fit for fit, path in both]
         self.fits, self.whole = fits[:n], fits[n] if self.whole else None
+
+    @property
+    def all_fits(self) -> list[PartFit]:
+        """The fits of the parts, and the one of all rows, if there is one, last."""
+        return self.fits if self.whole is None else [*self.fits, self.whole]
 
     def row_losses(self) -> Array:
         """What each row left out loses, in nats times its weight."""
@@ -291,13 +296,13 @@ def with_all_pairs(before: Way) -> list[Way]:
 
 
 def with_every_pair(before: Way) -> Way | None:
-    """The best way with every pair, however little it gains by itself, corrected; None where it
-    does not lose clearly less than the way before, or where there is no place for so many.
+    """The best way with every pair corrected, however little a pair gains by itself.
 
-    It is tried where the rows left out like the weakest ridge: there are more cells to correct
-    than pairs that gain alone have.
+    It is None where the loss of the rows left out does not fall clearly, or where there are more
+    pairs than a model may have. It is tried where those rows choose the weakest ridge: there may be
+    more cells worth correcting than those of the pairs that gain alone.
     """
-    each = before.fits if before.whole is None else [*before.fits, before.whole]
+    each = before.all_fits
     places = all(fit.part.rounds.places_for_every_pair for fit in each)
     if before.ridges != RIDGES or before.loss <= TO_GAIN or not places:
         return None
