@@ -18,8 +18,8 @@ __all__ = ["command", "main"]
 def command() -> Never:
     """The process ``tallybayes``: :func:`main`, without what only a longer process needs.
 
-    It ends without taking the interpreter down: a thread of Arrow that lets go of its input late,
-    when there is no interpreter left, could abort the process after its work is done.
+    It ends without shutting the interpreter down. A thread of Arrow that releases its input during
+    the shutdown could abort the process, although the work is done.
     """
     from tallybayes.cli.terminal import quick_imports
 
