@@ -523,6 +523,7 @@ class RowScorer:
         least: int,
         strings: dict[str, int],
         beside: _F8,
+        counts: _F8,
     ) -> None: ...
     def add_group(
         self,

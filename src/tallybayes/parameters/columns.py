@@ -228,6 +228,9 @@ class Density(Protocol):
     def pooled(self) -> PooledTerms | None:
         """log p(x | c), if it has that form."""
 
+    def of_counts(self) -> Array | None:
+        """log p(x | c) of x = 0 … n − 1, float64 (n, n_classes), if a table has them."""
+
     def pooled_less(self) -> PooledLess | None:
         """How a row changes it, if it has the form of :meth:`pooled` and classes do not borrow
         from others."""

@@ -145,6 +145,25 @@ def test_bad_parameters_are_refused(given, error, message):
         NegativeBinomial(**given)
 
 
+@pytest.mark.parametrize("missing", ["ignore", "level"])
+@pytest.mark.parametrize("columns", ["auto", {"x": NegativeBinomial()}])
+def test_one_row_says_what_a_table_of_it_says(columns, missing):
+    """Counts up to the largest that was learned are looked up; others, and fractions, are not."""
+    rng = np.random.default_rng(7)
+    y = np.repeat(["a", "b"], 300)
+    x = rng.negative_binomial(2, np.where(y == "a", 0.5, 0.2)).astype(float)
+    model = NaiveBayes(columns, missing=missing).fit(pd.DataFrame({"x": x}), y)
+    most = int(x.max())
+    asked = [*range(most + 3), 10 * most, 6000.0, np.nan]
+    asked += [0.5] if columns == "auto" else []
+    for value in asked:
+        table = model.predict_proba(pd.DataFrame({"x": [value]}))[0]
+        assert list(model.predict_proba_one({"x": value}).values()) == pytest.approx(
+            table, abs=1e-15
+        )
+    assert len(model._fitted().parts[0].density.of_counts()) == most + 1
+
+
 def test_bad_values_are_refused_or_warned_of():
     model = fitted(NegativeBinomial(), [0, 3, 1, 9], list("aabb"))
     before = model.predict_joint_log_proba([{"x": 2}])

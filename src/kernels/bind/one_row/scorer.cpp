@@ -30,7 +30,8 @@ struct ScoredColumn {
     nb::dict entry;              // text → entry of the table; of numbers, the strings beside them
     i64 unseen = 0;              // levels: the entry of a string it does not hold, −1 to refuse
     std::vector<double> edges;   // bins
-    std::vector<double> table;   // levels and bins: (entries, classes), entry 0 the missing value
+    std::vector<double> table;   // levels and bins: (entries, classes), entry 0 the missing value;
+                                 // function: (counts, classes), what 0, 1, … say
     std::vector<double> beside;  // densities: (entries, classes): missing, a number, strings
     std::vector<double> constant, slope, mean, scale, missing;  // densities: (classes,) each
     std::vector<double> low, high, shift, there;  // pooled: of atoms, and (classes,) each
@@ -95,12 +96,14 @@ public:
         column.low = values_of(low), column.high = values_of(high);
         column.shift = values_of(shift), column.there = values_of(there), column.share = share;
     }
-    // anything else: a function from a number to a score for each class
+    // anything else: a function from a number to a score for each class. `counts` has what it gives
+    // for 0, 1, …, as far as that is known: these are looked up
     void add_function(nb::object name, nb::object function, InVector<double> missing, int least,
-                      nb::dict strings, InTable<double> beside) {
+                      nb::dict strings, InTable<double> beside, InTable<double> counts) {
         ScoredColumn& column = add(name, ScoredColumn::function);
         column.least = least;
         take_strings(column, strings, beside);
+        take(column, counts);
         take(column, missing, missing, missing, missing, missing);
         column.call = function;
     }
@@ -149,6 +152,10 @@ public:
             } else {
                 const double x = number_of(column, value);
                 if (x == x && column.kind == ScoredColumn::function) {
+                    if (const double* known = known_of(column, x)) {
+                        for (std::size_t k = 0; k < K; ++k) scores_[k] += known[k];
+                        continue;
+                    }
                     const auto shares = nb::cast<std::vector<double>>(column.call(x));
                     if (shares.size() != K) throw nb::value_error("one score a class is needed");
                     for (std::size_t k = 0; k < K; ++k) scores_[k] += shares[k];
@@ -202,6 +209,12 @@ public:
     }
 
 private:
+    // the scores of a count that is in the table of its function
+    const double* known_of(const ScoredColumn& column, double x) const {
+        const auto known = static_cast<double>(column.table.size() / prior_.size());
+        if (!(x >= 0.0 && x < known) || x != std::floor(x)) return nullptr;
+        return column.table.data() + static_cast<std::size_t>(x) * prior_.size();
+    }
     // how many of a group's columns the row has
     std::size_t add_group_scores(ScoredGroup& group, nb::dict& row) {
         std::size_t found = 0, there = 0;
@@ -314,7 +327,7 @@ void bind_row_scorer(nb::module_& m) {
              "constant"_a, "mean"_a, "scale"_a, "shift"_a, "share"_a, "missing"_a, "there"_a,
              "least"_a, "strings"_a, "beside"_a)
         .def("add_function", &RowScorer::add_function, "name"_a, "function"_a, "missing"_a,
-             "least"_a, "strings"_a, "beside"_a)
+             "least"_a, "strings"_a, "beside"_a, "counts"_a)
         .def("add_group", &RowScorer::add_group, "names"_a, "mean"_a, "rotation"_a, "constant"_a,
              "freedom"_a.none(), "function"_a)
         .def("posterior", &RowScorer::posterior, "row"_a)

@@ -108,6 +108,10 @@ class NumberDensity(ABC):
         """log p(x | c), where it has that form."""
         return None
 
+    def of_counts(self) -> Array | None:
+        """log p(x | c) of x = 0 … n − 1, float64 (n, n_classes), where a table has them."""
+        return None
+
     def pooled_less(self) -> PooledLess | None:
         """How a row changes it, where it has the form of :meth:`pooled`."""
         return None

@@ -52,6 +52,7 @@ STEPS = 60  # of Newton and bisection, at most
 EXACT = 1e-12  # change of log r that ends them
 MOST_COUNT = 4095.0  # up to which sizes are estimated by the kernel
 CELLS = 1 << 20  # numbers of an intermediate result
+TABLE = 4096  # numbers of a table of what 0, 1, … say, at most
 WIDEST = 3.0  # standard deviation of log r in draws, at most
 
 
@@ -124,6 +125,13 @@ class _Learned(NamedTuple):
 
     sums: _Sums
     log_size: Array
+
+
+def table_size(grid: GridCounts) -> int:
+    """How many of 0, 1, … a table of scores has: those up to the largest that was learned."""
+    values = grid.values()
+    most = float(values.max()) if len(values) else 0.0
+    return min(int(most), TABLE // len(grid.counts)) + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,8 +306,15 @@ class NegativeBinomialDensity(NumberDensity):
     def log_density(self, x: Array) -> Array:
         return _log_density(x[:, None], *self._parameters)
 
+    @cached_property
+    def _of_counts(self) -> Array:
+        return self.log_density(np.arange(table_size(self.grid), dtype=np.float64))
+
+    def of_counts(self) -> Array | None:
+        return self._of_counts if self.learned_since is None else None
+
     def table(self, n: int) -> Array:
-        """log p(x | c) of x = 0 … n − 1, float64 (n, n_classes)."""
+        """log p(x | c) of x = 0 … n − 1, float64 (n, n_classes), up to rounding."""
         mean, size = self._parameters
         x = np.arange(n - 1.0)[:, None]
         steps = np.log((size + x) / (x + 1.0) * (mean / (size + mean)))

@@ -20,6 +20,7 @@ from tallybayes.families.counts.count_term import count_term
 from tallybayes.families.counts.negative_binomial import (
     NegativeBinomial,
     NegativeBinomialDensity,
+    table_size,
 )
 from tallybayes.families.numeric.pooled import mixed, mixture_weights
 from tallybayes.parameters import Description, Laws, Term
@@ -30,8 +31,6 @@ __all__ = ["PooledCounts"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-TABLE = 4096  # numbers of a table of what whole numbers say, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +93,11 @@ class PooledCounts(LearningDensity):
     @cached_property
     def _table(self) -> Array:
         """What 0, 1, … say."""
-        values = self.density.grid.values()
-        most = float(values.max()) if len(values) else 0.0
-        scores = self.density.table(min(int(most), TABLE // len(self.n)) + 1)
+        scores = self.density.table(table_size(self.density.grid))
         return self._mixed(scores, self.n)
+
+    def of_counts(self) -> Array | None:
+        return None if self.density.learned_since is not None else self._table
 
     def log_density(self, x: Array) -> Array:
         if self.density.learned_since is not None:

@@ -127,6 +127,7 @@ class _NotedParts:
         least: int,
         strings: dict[str, int],
         beside: Array,
+        _counts: Array,
     ) -> None:
         """Another density, with what is said of a number that is there."""
         place, kinds = (

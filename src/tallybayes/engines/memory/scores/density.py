@@ -107,7 +107,7 @@ class DensityPart(ComputedPart):
         if pooled is not None:
             scorer.add_pooled(self.name, *pooled, missing, there, *more[1:])
         elif terms is None:
-            scorer.add_function(self.name, self.of_number, *more)
+            scorer.add_function(self.name, self.of_number, *more, self.counts)
         else:
             constant, slope, mean, scale = terms
             scorer.add_quadratic(self.name, constant + there, slope, mean, scale, *more)
@@ -127,6 +127,12 @@ class DensityPart(ComputedPart):
             return np.zeros(self.n_classes), np.zeros(self.n_classes)
         missing, there = np.ascontiguousarray(self.kinds.table.T[:2])
         return missing, there
+
+    @property
+    def counts(self) -> Array:
+        """What 0, 1, … add as far as a table has them, float64 (n, n_classes)."""
+        scores = self.density.of_counts()
+        return np.zeros((0, self.n_classes)) if scores is None else scores + self.missing_scores[1]
 
     def of_number(self, value: float) -> list[float]:
         """What one number adds to the score of each class."""
