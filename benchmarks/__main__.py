@@ -21,6 +21,7 @@ COMMANDS = {
     "first": ("benchmarks.first.command", "the first prediction of 3,000 columns and 500 classes"),
     "report": ("benchmarks.report.command", "reports by time, size and loading, and pictures"),
     "unchanged": ("benchmarks.unchanged.command", "whether two versions say the same, bit for bit"),
+    "versions": ("benchmarks.versions.command", "whether this version is slower than another"),
     "files": ("benchmarks.files.command", "mutated model files, killed and concurrent commands"),
 }
 

@@ -1,0 +1,1 @@
+"""Whether a version is slower than another one."""
