@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 _F8 = NDArray[np.float64]
 _I8 = NDArray[np.int64]
 _I4 = NDArray[np.int32]
+_U1 = NDArray[np.uint8]
 _Real = NDArray[Any]
 _Reply = tuple[int, bool, int]
 
@@ -107,6 +108,7 @@ def grid_counts(
 def last_record_end(text: bytes, delimiter: bytes) -> int: ...
 def encode_strings(streams: list[Any], threads: int) -> list[tuple[_I4, list[str]]]: ...
 def bin_entries(x: _Real, edges: _F8, entries: _I4, threads: int) -> int: ...
+def add_of_counts(x: _F8, table: _F8, scores: _F8, beyond: _U1, threads: int) -> None: ...
 def score_cells(
     counts: list[_F8],
     classes: _F8,

@@ -313,6 +313,8 @@ class Schema:
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         return isinstance(other, Schema) and self.fingerprint() == other.fingerprint()
 
     def __hash__(self) -> int:

@@ -84,6 +84,7 @@ NB_MODULE(_kernels, m) {
     nb::set_leak_warnings(false);  // objects that live to the end of the process are not a leak
 
     bind_bins(m);
+    bind_count_scores(m);
     bind_choice(m);
     bind_counts(m);
     bind_cross(m);

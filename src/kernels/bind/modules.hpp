@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 void bind_bins(nanobind::module_& m);           // numbers to bins
+void bind_count_scores(nanobind::module_& m);  // what counts say, by a table
 void bind_choice(nanobind::module_& m);         // what columns may be read as
 void bind_counts(nanobind::module_& m);         // labels, moments, sums, levels, grids
 void bind_cross(nanobind::module_& m);          // cross moments

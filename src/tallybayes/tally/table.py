@@ -127,10 +127,8 @@ class TableTally:
     def zero(self) -> TableTally:
         return self._with([part.zero() for part in self.parts])
 
-    def _schema_of_both(self, other: TableTally) -> Schema:
-        """The schema in which both add: that of columns by name is joined."""
-        if self.schema == other.schema:
-            return self.schema
+    def _joined_schema(self, other: TableTally) -> Schema:
+        """The schema in which both add, where theirs differ and columns have names."""
         if not (self.schema.by_name and other.schema.by_name):
             raise IncompatibleTallies(
                 "tallies of different schemas do not add; `a.merged(b)` joins their classes, "
@@ -140,10 +138,10 @@ class TableTally:
 
     def __add__(self, other: TableTally) -> TableTally:
         """The tally of both parts' rows. Columns by name are joined: classes, levels, columns."""
-        schema = self._schema_of_both(other)
-        if schema != self.schema or schema != other.schema:
-            return self.aligned(schema) + other.aligned(schema)
-        return self._with([a + b for a, b in zip(self.parts, other.parts, strict=True)])
+        if self.schema == other.schema:
+            return self._with([a + b for a, b in zip(self.parts, other.parts, strict=True)])
+        schema = self._joined_schema(other)
+        return self.aligned(schema) + other.aligned(schema)
 
     def __radd__(self, other: object) -> TableTally:
         """``0 + tally`` is a copy of the tally, so that ``sum(tallies)`` adds them."""
@@ -153,10 +151,10 @@ class TableTally:
 
     def __sub__(self, other: TableTally) -> TableTally:
         """The tally without the rows of the other; columns by name are joined."""
-        schema = self._schema_of_both(other)
-        if schema != self.schema or schema != other.schema:
-            return self.aligned(schema) - other.aligned(schema)
-        return self._with([a - b for a, b in zip(self.parts, other.parts, strict=True)])
+        if self.schema == other.schema:
+            return self._with([a - b for a, b in zip(self.parts, other.parts, strict=True)])
+        schema = self._joined_schema(other)
+        return self.aligned(schema) - other.aligned(schema)
 
     def __mul__(self, weight: float) -> TableTally:
         return self._with([part * weight for part in self.parts])

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import local
 from typing import Any
 
 from tallybayes.engines.contract import Condition
@@ -122,6 +123,7 @@ class DuckDBSource:
         self._connection = connection
         self._text: str | None = None  # of a file, table or query
         self._once = False
+        self._held = local()
         self.statement: str | None = None
         if connection is not None and not hasattr(connection, "sql"):
             raise TypeError(
@@ -168,8 +170,18 @@ class DuckDBSource:
         return quoted_path(given), False
 
     @contextmanager
+    def held(self) -> Iterator[None]:
+        """Opens the source once for all that this thread asks within."""
+        with self._opened() as opened:
+            outer, self._held.opened = getattr(self._held, "opened", None), opened
+            try:
+                yield
+            finally:
+                self._held.opened = outer
+
+    @contextmanager
     def _opened(self) -> Iterator[_Opened]:
-        """The source as it is now.
+        """The source as it is held, or else as it is now.
 
         Raises
         ------
@@ -177,7 +189,9 @@ class DuckDBSource:
             Where DuckDB cannot read it.
         """
         try:
-            if isinstance(self._source, self._library.DuckDBPyRelation):
+            if (held := getattr(self._held, "opened", None)) is not None:
+                yield held
+            elif isinstance(self._source, self._library.DuckDBPyRelation):
                 yield _Opened(None, self._source, NAME, self._once)
             elif is_in_duckdb(self._source):
                 with self._source.database.connected() as connection:

@@ -85,6 +85,10 @@ class DuckDBEngine:
                 "column by itself: give the rows as a table in memory, such as relation.arrow()"
             )
         source = self.open(source)
+        with source.held():
+            return self._collect(what, source, target)
+
+    def _collect(self, what: Counting, source: DuckDBSource, target: str) -> TableTally:
         found = source.columns()
         need_columns([target], list(found), "target")
         need_columns([] if what.weight is None else [what.weight], list(found), "weight")

@@ -20,6 +20,7 @@ from tallybayes.engines.memory.scores.part import (
     values_of,
 )
 from tallybayes.engines.memory.scores.pooled_columns import CHUNK, PooledColumns
+from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import Density, Description, Term
 from tallybayes.tables import Numbers, Table
 from tallybayes.tables.columns import numbers_and_strings
@@ -157,11 +158,17 @@ class DensityPart(ComputedPart):
         if self.pooled is not None:
             self.pooled.add([values], scores)
             return
-        missing = np.isnan(values)
-        if missing.any():
-            scores[~missing] += self.density.log_density(values[~missing])
+        counts = self.density.of_counts()
+        if counts is None:
+            left = ~np.isnan(values)
         else:
+            left = np.empty(len(values), dtype=np.bool_)
+            x = np.ascontiguousarray(values)
+            _kernels.add_of_counts(x, counts, scores, left.view(np.uint8), get_num_threads())
+        if left.all():
             scores += self.density.log_density(values)
+        elif left.any():
+            scores[left] += self.density.log_density(values[left])
 
     def contributions(self, x: Table) -> dict[str, Array]:
         return {self.name: self.contribution(x.columns[self.name])}
