@@ -44,7 +44,8 @@ STANDARD_ERRORS = 1.0  # of what corrections gain; the gain has to be more
 WORTH = 1.0  # nats that another ridge has to gain where rows are many, and further cycles
 HALVED = 0.5  # of the loss left by the weakest ridge: then cells are boosted
 TO_GAIN = 4.0  # nats left of all, at least, for it
-SURELY = 2.0  # standard errors of what boosting gains; the gain has to be more
+SURELY = 2.0  # standard errors: what further boosting, or every pair, gains has to be more
+AT_FIRST = 3.0  # the same of the first boosting: it may begin after each number of cycles
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,8 @@ class Way:
             log_proba, done = self.judge.normalised(in_threads(more, paths)[:n]), cycles
             verdict = self.judge.verdict(log_proba)
             error = self.judge.error_of_sum(self.judge.row_losses(log_proba) - without)
-            gained = least - verdict.loss - SURELY * error
+            surely = SURELY if self.cycles else AT_FIRST
+            gained = least - verdict.loss - surely * error
             if gained > 0.0:
                 least -= gained
                 self.cycles = cycles
