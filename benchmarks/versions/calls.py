@@ -14,6 +14,9 @@ __all__ = ["SHORT", "calls"]
 Call = Callable[[], Any]
 
 SEED = 20_261_124
+COUNTS = "counts chosen"
+"""How calls end whose whole numbers have the family that each version chooses, which may differ."""
+
 SHORT = "one row"
 """How the names of calls begin that take one row, and must not be slower at all."""
 
@@ -66,17 +69,27 @@ def _mixed(rng: np.random.Generator, n: int) -> tuple[pd.DataFrame, np.ndarray[A
 
 
 def _tables(size: str, rng: np.random.Generator, n: int) -> Iterator[tuple[str, Call]]:
-    from tallybayes import NaiveBayes
+    from tallybayes import NaiveBayes, leave_one_out
 
     X, y = _mixed(rng, n)
-    model = NaiveBayes().fit(X, y)
-    yield f"NaiveBayes.fit, {size}", lambda: NaiveBayes().fit(X, y)
-    yield f"NaiveBayes.fit, alpha chosen, {size}", lambda: NaiveBayes(alpha="auto").fit(X, y)
-    yield f"NaiveBayes.predict, {size}", lambda: model.predict(X)
-    yield f"NaiveBayes.predict_proba, {size}", lambda: model.predict_proba(X)
-    yield f"NaiveBayes.leave_one_out, {size}", lambda: model.leave_one_out(X, y)
-    changing = NaiveBayes().fit(X, y)
-    yield f"NaiveBayes.partial_fit, {size}", lambda: changing.partial_fit(X, y)
+    for columns, said in ((_declared(), size), ("auto", f"{size}, {COUNTS}")):
+
+        def made(columns: Any = columns, **options: Any) -> Any:
+            return NaiveBayes(columns, **options).fit(X, y)
+
+        model, changing = made(), made()
+        yield f"NaiveBayes.fit, {said}", made
+        yield f"NaiveBayes.fit, alpha chosen, {said}", lambda made=made: made(alpha="auto")
+        yield f"NaiveBayes.predict, {said}", lambda model=model: model.predict(X)
+        yield f"NaiveBayes.predict_proba, {said}", lambda model=model: model.predict_proba(X)
+        yield f"leave_one_out, {said}", lambda model=model: leave_one_out(model, X, y)
+        yield f"NaiveBayes.partial_fit, {said}", lambda model=changing: model.partial_fit(X, y)
+
+
+def _declared() -> dict[Any, Any]:
+    from tallybayes.families import Poisson
+
+    return {int: Poisson()}
 
 
 def _one_row(rng: np.random.Generator) -> Iterator[tuple[str, Call]]:
@@ -84,27 +97,26 @@ def _one_row(rng: np.random.Generator) -> Iterator[tuple[str, Call]]:
 
     X, y = _mixed(rng, 600)
     row = X.iloc[:1]
-    cells = {
-        name: value.item() if hasattr(value, "item") else value
-        for name, value in row.iloc[0].items()
-    }
+    values = row.iloc[0].to_dict()
+    cells = {name: getattr(value, "item", lambda v=value: v)() for name, value in values.items()}
     label = str(y[0])
-    model = NaiveBayes().fit(X, y)
-    yield f"{SHORT}: NaiveBayes.predict_one", lambda: model.predict_one(cells)
-    yield f"{SHORT}: NaiveBayes.predict_proba_one", lambda: model.predict_proba_one(cells)
-    yield f"{SHORT}: NaiveBayes.explain_one", lambda: model.explain_one(cells)
-    yield f"{SHORT}: NaiveBayes.predict of a table", lambda: model.predict(row)
-    learning = NaiveBayes().fit(X, y)
-    yield f"{SHORT}: NaiveBayes.learn_one", lambda: learning.learn_one(cells, label)
+    for columns, said in ((_declared(), ""), ("auto", f", {COUNTS}")):
+        model, learning = NaiveBayes(columns).fit(X, y), NaiveBayes(columns).fit(X, y)
+        for name in ("predict_one", "predict_proba_one", "explain_one"):
+            ask = getattr(model, name)
+            yield f"{SHORT}: NaiveBayes.{name}{said}", lambda ask=ask: ask(cells)
+        yield f"{SHORT}: NaiveBayes.predict{said}", lambda model=model: model.predict(row)
+        learn = learning.learn_one
+        yield f"{SHORT}: NaiveBayes.learn_one{said}", lambda learn=learn: learn(cells, label)
 
-    def learned_and_asked() -> None:
-        learning.learn_one(cells, label)
-        learning.predict_one(cells)
+        def learned_and_asked(model: Any = learning) -> None:
+            model.learn_one(cells, label)
+            model.predict_one(cells)
 
-    yield f"{SHORT}: NaiveBayes.learn_one, predict_one", learned_and_asked
+        yield f"{SHORT}: NaiveBayes.learn_one, predict_one{said}", learned_and_asked
     weighted = WeightedNaiveBayes(interactions=0).fit(X, y)
     yield f"{SHORT}: WeightedNaiveBayes.predict_one", lambda: weighted.predict_one(cells)
-    yield f"{SHORT}: WeightedNaiveBayes.predict of a table", lambda: weighted.predict(row)
+    yield f"{SHORT}: WeightedNaiveBayes.predict", lambda: weighted.predict(row)
     numbers = rng.normal(size=(500, 10))
     gaussian = GaussianNB().fit(numbers, numbers[:, 0] > 0.0)
     first = numbers[:1]

@@ -23,6 +23,7 @@ __all__ = [
     "best_class",
     "joint_log_likelihood",
     "log_evidence",
+    "log_normalised",
     "posterior",
     "warn_ruled_out",
 ]
@@ -59,6 +60,14 @@ def posterior(score: CompiledScore, x: Any, log_prior: Array, *, log: bool = Fal
     ruled_out = _kernels.normalise(scores, log_prior, not log, None, get_num_threads())
     warn_ruled_out(ruled_out, len(scores))
     return scores
+
+
+def log_normalised(scores: Array, log_prior: Array) -> Array:
+    """log P(c | x) of joint log-likelihoods (n_rows, n_classes), float64 in nats; of a row that
+    every class rules out, `log_prior`."""
+    log_proba = np.array(scores, order="C")
+    _kernels.normalise(log_proba, log_prior, False, None, get_num_threads())
+    return log_proba
 
 
 def log_evidence(score: CompiledScore, x: Any, log_prior: Array) -> Array:

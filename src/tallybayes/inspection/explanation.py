@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from tallybayes.inspection.documents import DocumentExplanation, explained, waterfall_of
 from tallybayes.inspection.frames import frame
 from tallybayes.models.columns.text_terms import TextTerms
 from tallybayes.models.table import TableModel
 from tallybayes.readable import html_table
+from tallybayes.scoring import log_normalised
 from tallybayes.tables import Table
 from tallybayes.tables.columns import values_of
 
@@ -236,9 +236,7 @@ def explanation_of(model: TableModel, x: Table) -> Explanation:
     base, contributions, names = model.contributions(x)
     with np.errstate(invalid="ignore"):
         scores = base + contributions.sum(axis=2)
-    scores[np.isneginf(scores).all(axis=1)] = model.log_prior
-    log_proba = scores - logsumexp(scores, axis=1, keepdims=True)
-    proba = model.corrected(log_proba)
+    proba = model.corrected(log_normalised(scores, model.log_prior))
     classes, text_terms = model.schema.classes, model.text_terms
     return Explanation(base, contributions, classes, names, x, proba, text_terms)
 

@@ -135,16 +135,22 @@ class Model(ABC):
         """Whether :meth:`once` keeps what `name` reads."""
         return name in self._read
 
-    def once(self, name: str, read: Callable[[], T]) -> T:
-        """``read()``, kept until the tally changes."""
-        kept: Any = self._read.get(name, UNREAD)
-        if kept is UNREAD:
+    def once(self, name: str, read: Callable[..., T], *of: Any) -> T:
+        """``read(*of)``, kept until the tally changes."""
+        try:
+            kept: Any = self._read[name]
+        except KeyError:
             with self._changing:
                 kept = self._read.get(name, UNREAD)
                 if kept is UNREAD:
-                    kept = self._read[name] = read()
+                    kept = self._read[name] = read(*of)
         found: T = kept
         return found
+
+    @property
+    def labels(self) -> list[Any]:
+        """The class labels as Python's own objects."""
+        return self.once("labels", _labels_of, self)
 
     @property
     def log_prior(self) -> NDArray[np.float64]:
@@ -221,3 +227,8 @@ class Model(ABC):
             most[group.key] = np.maximum(held, most.get(group.key, 0.0))
             part.settle(was, most[group.key])  # type: ignore[arg-type]  # one kind, as asserted
         return most
+
+
+def _labels_of(model: Model) -> list[Any]:
+    labels: list[Any] = model.schema.classes.tolist()
+    return labels

@@ -284,12 +284,7 @@ class RowByRow(TallyClassifier):
         if live is not None:
             return live
         model = self._fitted()
-
-        def read() -> Any:
-            dates = [name for name, held in model.holds.items() if held.dates]
-            return row_scorer(model.score, dates, model.reading.declared.least)
-
-        return model.once("row_scorer", read)
+        return model.once("row_scorer", _scorer_of_rows, model)
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """The most probable label of one row as a dict; a key that is lacking is a missing value.
@@ -324,7 +319,7 @@ class RowByRow(TallyClassifier):
         if best < 0:
             warn_ruled_out(1, 1)
             best = -1 - best
-        return self._model.once("labels", self._model.schema.classes.tolist)[best]
+        return self._model.labels[best]
 
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
         """P(c | x) of one row as a dict, by label.
@@ -342,7 +337,7 @@ class RowByRow(TallyClassifier):
         shares = self._shares_of_row(as_row(x))
         if shares is None:
             return self._proba_by_label(x)
-        labels = self._model.once("labels", self._model.schema.classes.tolist)
+        labels = self._model.labels
         return dict(zip(labels, shares, strict=True))
 
     def _shares_of_row(self, row: Mapping[str, Any]) -> list[float] | None:
@@ -385,3 +380,9 @@ class RowByRow(TallyClassifier):
             f"column {name!r} of the row holds {value!r}, which training did not have. Learn it "
             'first, or choose unseen="smooth" or "ignore".'
         )
+
+
+def _scorer_of_rows(model: TableModel) -> Any:
+    """The compiled score of one row as a dict; None where there is none."""
+    dates = [name for name, held in model.holds.items() if held.dates]
+    return row_scorer(model.score, dates, model.reading.declared.least)

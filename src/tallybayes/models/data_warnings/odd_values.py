@@ -34,11 +34,11 @@ class Watched(NamedTuple):
     def may_be_odd(self, row: Mapping[str, Any], warned: set[Hashable]) -> bool:
         """Whether a row as a dict may hold an odd value that was not warned of. It is then read as
         a table, which is certain."""
-        return any(
-            (kind.warning, name) not in warned and not kind.fits(row.get(name))
-            for kind, names in zip(KINDS, self, strict=True)
-            for name in names
-        )
+        for kind, names in zip(KINDS, self, strict=True):
+            for name in names:
+                if not kind.fits(row.get(name)) and (kind.warning, name) not in warned:
+                    return True
+        return False
 
 
 def _is_count(value: Any) -> bool:
