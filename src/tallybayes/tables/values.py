@@ -158,6 +158,8 @@ def _number(value: Any) -> float:
 
 def as_text(value: Any) -> str:
     """A value of any scalar kind as a level."""
+    if type(value) is str:  # nearly all are
+        return value
     if type(value).__name__ != "Period":  # whose text says how long it is
         value = _as_plain(value)
     if isinstance(value, str):

@@ -323,10 +323,8 @@ class NegativeBinomialDensity(NumberDensity):
 
     def without(self, x: Array, own: Index, weight: Array) -> Array:
         """A class that the row was the last of is like all classes together."""
-        different, at = np.unique(np.stack([own, x, weight]), axis=1, return_inverse=True)
-        k, value, taken = different
-        found = self._without(value, k.astype(np.intp), taken)
-        return np.asarray(found[at.ravel()])
+        first, at = _distinct_rows(own, x, weight)
+        return np.asarray(self._without(x[first], own[first], weight[first])[at])
 
     def _without(self, x: Array, own: Index, weight: Array) -> Array:
         on_grid = self.grid.value_of(x)
@@ -383,6 +381,18 @@ class NegativeBinomialDensity(NumberDensity):
     def distribution(self, laws: Laws) -> Any:
         mean, size = self._parameters
         return laws.scipy("nbinom", n=size, p=size / (size + mean))
+
+
+def _distinct_rows(*columns: NDArray[Any]) -> tuple[Index, Index]:
+    """One row of each content, and for each row which of them it equals."""
+    key = np.zeros(len(columns[0]), dtype=np.intp)
+    for column in columns:
+        values, codes = np.unique(column, return_inverse=True)
+        if len(values) > 1:
+            key = np.unique(key * len(values) + codes, return_inverse=True)[1]
+    first = np.empty(int(key.max(initial=-1)) + 1, dtype=np.intp)
+    first[key] = np.arange(len(key))
+    return first, key
 
 
 class _Slope(NamedTuple):

@@ -202,14 +202,17 @@ class LevelsPart(LookupPart):
     def holds_levels(self) -> bool:
         return True
 
+    @cached_property
+    def _entry_of_level(self) -> dict[str, int]:
+        return {level: i + 1 for i, level in enumerate(self.levels)}
+
     def fill_entries(self, column: Strings | Empty, entries: NDArray[np.int32]) -> None:
         if isinstance(column, Empty):
             entries[:] = 0
             return
-        at = {level: i + 1 for i, level in enumerate(self.levels)}
-        rank = np.array(
-            [*(at.get(level, len(at) + 1) for level in column.levels), 0], dtype=np.int32
-        )
+        at = self._entry_of_level
+        unseen = len(at) + 1
+        rank = np.array([*(at.get(level, unseen) for level in column.levels), 0], dtype=np.int32)
         # a missing value, code −1, reads the last; without a mode, out= would cost a copy
         np.take(rank, column.codes, out=entries, mode="wrap")
         if self.unseen == "error" and len(entries) and entries.max() > len(at):
