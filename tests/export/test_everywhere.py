@@ -18,7 +18,7 @@ from tallybayes import (
     NaiveBayes,
     WeightedNaiveBayes,
 )
-from tallybayes.families import Categorical, Gaussian, NegativeBinomial
+from tallybayes.families import Categorical, Gaussian
 
 N = 400
 LEVELS = [
@@ -207,22 +207,6 @@ def test_rows_without_a_prediction(database):
     refused = [level not in known for level in odd_rows()["level"].to_pylist()]
     assert [label is None for label in found] == refused
     assert 0 < sum(refused) < len(refused)
-
-
-def test_counts_by_a_formula_have_null_beyond_their_table_alone(database):
-    rng = np.random.default_rng(6)
-    y = rng.integers(0, 2, N)
-    columns = {"u": NegativeBinomial()}
-    for most, known in ((9, 255), (300, 601)):
-        learned = np.append(np.minimum(rng.negative_binomial(2, 0.2 + 0.2 * y), most)[1:], most)
-        model = NaiveBayes(columns=columns).fit(pa.table({"u": learned}), y)
-        check_same(database, model, pa.table({"u": [0.0, 1.0, most + 1.0, known, None]}))
-        rows = pa.table({"u": [known + 1.0, 1e15, 1.5, 1.0]})
-        labels, proba = scored(database, model, rows, name="beyond")
-        assert labels[:3] == [None] * 3
-        assert np.isnan(proba[:3]).all()
-        assert labels[3] is not None
-        assert np.isfinite(model.predict_proba(rows.slice(0, 2))).all()
 
 
 def test_equal_scores_have_the_first_label(database):

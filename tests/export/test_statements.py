@@ -11,15 +11,25 @@ from sqlglot import exp
 
 from export.test_everywhere import NASTY, mixed_rows
 from tallybayes import GaussianNB, MultinomialNB, NaiveBayes, WeightedNaiveBayes
-from tallybayes.families import Dirichlet, Gaussian, Multinomial
+from tallybayes.families import Dirichlet, Gaussian, Multinomial, NegativeBinomial
 
 DIALECTS = ["duckdb", "postgres", "spark", "bigquery", "snowflake"]
+
+
+TOGETHER = {("number", "skewed"): Gaussian(covariance="full"), "count": NegativeBinomial()}
+POWER = {"skewed": Gaussian(transform="yeo-johnson")}
 
 
 @pytest.fixture(scope="module")
 def models():
     table, y = mixed_rows(n=100)
-    found = [NaiveBayes(missing="level"), NaiveBayes(calibrate="temperature"), WeightedNaiveBayes()]
+    found = [
+        NaiveBayes(missing="level"),
+        NaiveBayes(calibrate="temperature"),
+        NaiveBayes(columns=TOGETHER),
+        NaiveBayes(columns=POWER),
+        WeightedNaiveBayes(),
+    ]
     return [model.fit(table, y) for model in found]
 
 
@@ -73,17 +83,13 @@ def test_one_number_is_read_as_itself(dialect):
 def test_what_sql_does_not_say_is_refused_by_name():
     rng = np.random.default_rng(0)
     y = np.array(["a", "b"])[rng.integers(0, 2, 200)]
-    numbers = pa.table({"p": rng.normal(size=200), "q": rng.normal(size=200)})
-    together = NaiveBayes(columns={("p", "q"): Gaussian(covariance="full")}).fit(numbers, y)
-    with pytest.raises(ValueError, match=r"\['p', 'q'\] are read together"):
-        together.to_sql("t")
-    logarithm = NaiveBayes(columns={"p": Gaussian(transform="yeo-johnson")}).fit(numbers, y)
-    with pytest.raises(ValueError, match="column 'p' is read as Gaussian after Yeo"):
-        logarithm.to_sql("t")
     counts = pa.table({"u": rng.poisson(2.0, 200), "v": rng.poisson(2.0, 200)})
     words = Multinomial(prior=Dirichlet(1.0), estimate="posterior")
     with pytest.raises(ValueError, match=r"\['u', 'v'\] are read together as"):
         NaiveBayes(columns={("u", "v"): words}).fit(counts, y).to_sql("t")
+    large = pa.table({"u": [3, 2**20 + 1] * 100})
+    with pytest.raises(ValueError, match="column 'u' is read as counts by a formula, which SQL"):
+        NaiveBayes(columns={"u": NegativeBinomial()}).fit(large, y).to_sql("t")
     with pytest.warns(match="holds numbers in"):
         mixed = NaiveBayes().fit([{"m": 1.5}, {"m": 2.5}, {"m": "none"}], ["a", "b", "b"])
     with pytest.raises(ValueError, match="column 'm' held numbers and strings"):

@@ -37,10 +37,9 @@ class SaysSQL:
         refuses, because of an infinite number, a negative count or a level that is an error, has
         NULL in all of them. Names, levels and labels are quoted, whatever characters they hold.
 
-        A column of counts that is read by a formula, such as ``NegativeBinomial()``, is said as a
-        table of 0 to 255, or to twice the largest count that was learned plus one where that is
-        more (4,095 at most): few dialects have log Γ. A row with a larger count, or one that is not
-        whole, has NULL as well, although :meth:`predict` answers it.
+        NULL has also what :meth:`predict` answers, but SQL does not compute exactly: counts above
+        2²⁰, or not whole, in a column read by a formula such as ``NegativeBinomial()``; and rows
+        with a missing value among more than eight columns read with their covariance.
 
         Parameters
         ----------
@@ -68,9 +67,9 @@ class SaysSQL:
         Raises
         ------
         ValueError
-            For what cannot be said in SQL, by name: columns of text, groups of correlated columns,
-            columns that hold numbers and strings, densities of other families; for a name that the
-            dialect cannot have, or a statement that is beyond its limits.
+            For what cannot be said in SQL, by name: columns of text, columns that hold numbers and
+            strings, groups of counts under a Dirichlet prior, densities of other packages; for a
+            name that the dialect cannot have, or a statement that is beyond its limits.
         """
         from tallybayes.export.sql.statement import select
 

@@ -21,8 +21,11 @@ __all__ = [
     "CellTable",
     "Cells",
     "CodeCells",
+    "Conditional",
     "Correction",
     "CountCells",
+    "CountTail",
+    "CountTerm",
     "Formula",
     "Inexpressible",
     "Kind",
@@ -30,9 +33,11 @@ __all__ = [
     "Mixture",
     "NumberCells",
     "PairedCells",
+    "Power",
     "Powers",
     "StudentTerm",
     "Term",
+    "Triangular",
 ]
 
 Array = NDArray[np.float64]
@@ -109,8 +114,8 @@ class CodeCells:
 
 @dataclass(frozen=True, eq=False)
 class CountCells:
-    """A count: 0 for a missing value or a negative number, else 1 + x. A row with a number that is
-    not whole, or not below size − 1, has no prediction.
+    """A count: 0 for a missing value or a negative number, else 1 + x as far as the cells go. A row
+    with a number that is not whole has no prediction.
 
     Parameters
     ----------
@@ -122,7 +127,7 @@ class CountCells:
     size: int
 
 
-Single = LevelCells | NumberCells | CodeCells | CountCells
+Single = LevelCells | NumberCells | CodeCells
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,11 +171,32 @@ class CellTable:
 
 
 @dataclass(frozen=True, eq=False)
+class Power:
+    """The number g(x) in place of x: its logarithm, or its power by Yeo and Johnson (2000),
+    equation (2.1),
+
+        g(x) = sign(x)·((|x| + 1)^e − 1) / e,   e = λ for x ≥ 0, 2 − λ for x < 0
+
+    with sign(x)·log(|x| + 1) where e is 0.
+
+    Parameters
+    ----------
+    kind : {"log", "yeo-johnson"}
+    exponent : float
+        λ.
+    """
+
+    kind: Literal["log", "yeo-johnson"]
+    exponent: float
+
+
+@dataclass(frozen=True, eq=False)
 class Powers:
-    """A number as :class:`QuadraticTerms`; 0 for a missing value."""
+    """A number, or its `power`, as :class:`QuadraticTerms`; 0 for a missing value."""
 
     column: str
     terms: QuadraticTerms
+    power: Power | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +215,8 @@ class StudentTerm:
     ----------
     column : str
     constant, half, mean, scale : float64 arrays (n_classes,)
+    power : Power, optional
+        x is the `power` of the number.
     """
 
     column: str
@@ -196,9 +224,101 @@ class StudentTerm:
     half: Array
     mean: Array
     scale: Array
+    power: Power | None = None
 
 
-Term = CellTable | Powers | Mixture | StudentTerm
+@dataclass(frozen=True, eq=False)
+class CountTail:
+    """What a count x > 0 beyond a table says: M_c, or log(M_c + share·Σ M) − shift_c,
+
+        log M_c = constant + x·log((size + x)·mean / ((size + mean)·x))
+                  + (size − ½)·log(1 + x / size) − ½·log x + c(size + x) − c(x)
+
+    with c(z) = 1/(12 z) − 1/(360 z³) + 1/(1260 z⁵): a negative binomial, its gamma functions by
+    Stirling's series, arranged so that nothing large cancels.
+
+    Parameters
+    ----------
+    constant, mean, size : float64 arrays (n_classes,)
+    share : float, optional
+        None where every class is by itself.
+    shift : float64 array (n_classes,)
+    """
+
+    constant: Array
+    mean: Array
+    size: Array
+    share: float | None
+    shift: Array
+
+
+@dataclass(frozen=True, eq=False)
+class CountTerm:
+    """term_c = scores[c, cell], and beyond the cells what `tail` says; a row with a number above
+    `most` has no prediction.
+
+    Parameters
+    ----------
+    cells : CountCells
+    scores : float64 array (n_classes, size)
+    tail : CountTail
+    most : float
+    """
+
+    cells: CountCells
+    scores: Array
+    tail: CountTail
+    most: float
+
+    @property
+    def column(self) -> str:
+        return self.cells.column
+
+
+@dataclass(frozen=True, eq=False)
+class Conditional:
+    """What a column says given some of the columns before it:
+
+        r_c = Σ_i weights_ci·(x_i − mean_ci),   i over those columns and, last, the column
+
+    Parameters
+    ----------
+    given : tuple of int
+        Places of the columns before it that have a value.
+    constant : float64 array (n_classes,)
+    weights : float64 array (n_classes, len(given) + 1)
+    """
+
+    given: tuple[int, ...]
+    constant: Array
+    weights: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Triangular:
+    """Columns together: term_c = Σ_j constant_cj − ½·Σ_j r_cj² over the columns that have a value,
+    or, with degrees of freedom ν, − ½(ν + number of these)·log(1 + Σ_j r_cj² / ν).
+
+    Parameters
+    ----------
+    columns : list of str
+    mean : float64 array (n_classes, n_columns)
+    steps : list of lists of Conditional
+        Of each column, for every set of columns before it that can have values.
+    freedom : float64 array (n_classes,), optional
+        ν.
+    every : bool
+        Whether a row with missing values among the columns has no prediction.
+    """
+
+    columns: list[str]
+    mean: Array
+    steps: list[list[Conditional]]
+    freedom: Array | None
+    every: bool
+
+
+Term = CellTable | Powers | Mixture | StudentTerm | CountTerm | Triangular
 
 
 # ---- the whole -----------------------------------------------------------------------------------
@@ -296,7 +416,9 @@ class Formula:
         """The columns that are read, in order of appearance."""
         found: dict[str, None] = {}
         for term in self.terms:
-            if not isinstance(term, CellTable):
+            if isinstance(term, Triangular):
+                found |= dict.fromkeys(term.columns)
+            elif not isinstance(term, CellTable):
                 found[term.column] = None
             elif isinstance(term.cells, PairedCells):
                 found |= {term.cells.first.column: None, term.cells.second.column: None}

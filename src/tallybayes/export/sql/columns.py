@@ -121,8 +121,6 @@ class Columns:
             return self._number_cells(cells)
         if isinstance(cells, CodeCells):
             return self._code_cells(cells)
-        if isinstance(cells, CountCells):
-            return self._count_cells(cells)
         return self._paired_cells(cells)
 
     def _number_cells(self, cells: NumberCells) -> str:
@@ -193,16 +191,18 @@ class Columns:
         )
         return self.stages.name("c", text, [whole])
 
-    def _count_cells(self, cells: CountCells) -> str:
+    def count(self, cells: CountCells, most: float) -> tuple[str, str]:
+        """The names of a count and of its cell, which is that of a missing value where there is
+        none; rows with other numbers, and counts above `most`, are refused."""
         x, first = self.number(cells.column), self.dialect.first
         zero, beyond = self.dialect.number(0.0), self.dialect.number(cells.size - 1.0)
-        self.refuse(f"{x} >= {beyond}", x)
+        self.refuse(f"{x} > {self.dialect.number(most)}", x)
         self.refuse(f"{x} > {zero} AND {x} <> FLOOR({x})", x)
         text = (
             f"CASE WHEN {x} IS NULL OR {x} < {zero} OR {x} >= {beyond} THEN {first} "
             f"ELSE {first + 1} + CAST(FLOOR({x}) AS INTEGER) END"
         )
-        return self.stages.name("c", text, [x])
+        return x, self.stages.name("c", text, [x])
 
     def _paired_cells(self, cells: PairedCells) -> str:
         one, other = (self.cells(single) for single in (cells.first, cells.second))

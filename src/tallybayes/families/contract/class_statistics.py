@@ -140,7 +140,8 @@ class Predictive(NamedTuple):
 def log_density(x: Array, predictive: Predictive) -> Array:
     """log p(x), in nats; shapes broadcast."""
     centre, variance, freedom = predictive
-    apart = (x - centre) ** 2 / variance
+    with np.errstate(over="ignore"):  # a square beyond float64 is infinite
+        apart = (x - centre) ** 2 / variance
     if freedom is None:
         return np.asarray(-0.5 * (np.log(2.0 * np.pi * variance) + apart))
     half = 0.5 * (freedom + 1.0)

@@ -221,7 +221,7 @@ class NegativeBinomialDensity(NumberDensity):
         return self._log_sizes(np.arange(len(none)), none, none, none)
 
     @cached_property
-    def _parameters(self) -> tuple[Array, Array]:
+    def mean_and_size(self) -> tuple[Array, Array]:
         """m and r of each class, float64 (n_classes,)."""
         own = _Sums(*(part[:-1] for part in self._sums))
         everyone = _Sums(*(part[-1] for part in self._sums))
@@ -304,7 +304,7 @@ class NegativeBinomialDensity(NumberDensity):
 
     # ---- scores ----------------------------------------------------------------------------------
     def log_density(self, x: Array) -> Array:
-        return _log_density(x[:, None], *self._parameters)
+        return _log_density(x[:, None], *self.mean_and_size)
 
     @cached_property
     def _of_counts(self) -> Array:
@@ -315,7 +315,7 @@ class NegativeBinomialDensity(NumberDensity):
 
     def table(self, n: int) -> Array:
         """log p(x | c) of x = 0 … n − 1, float64 (n, n_classes), up to rounding."""
-        mean, size = self._parameters
+        mean, size = self.mean_and_size
         x = np.arange(n - 1.0)[:, None]
         steps = np.log((size + x) / (x + 1.0) * (mean / (size + mean)))
         first = -size * np.log1p(mean / size)
@@ -352,7 +352,7 @@ class NegativeBinomialDensity(NumberDensity):
     def drawn(self, x: Array, rng: Any, n: int) -> Array:
         """log r is drawn from the normal distribution that has the curvature of its likelihood, the
         mean given r from its Beta-prime posterior."""
-        size = np.log(self._parameters[1])
+        size = np.log(self.mean_and_size[1])
         of = np.where(self._sums.n[:-1] > 0.0, np.arange(len(size)), len(size))
         none = np.zeros(len(size))
         bend = self._slope(size, of, none, _Sums(*(part[of] for part in self._sums)), none).bend
@@ -367,19 +367,19 @@ class NegativeBinomialDensity(NumberDensity):
         return _log_density(x[None, :, None], mean, np.exp(drawn)[:, None, :])
 
     def law(self) -> NumberLaw:
-        mean, size = self._parameters
+        mean, size = self.mean_and_size
         return NumberLaw(kind="counts", mean=mean, size=size)
 
     def term(self, column: str) -> Term:
-        return count_term(column, self, self.grid)
+        return count_term(column, self, self.grid, *self.mean_and_size)
 
     # ---- what it is ------------------------------------------------------------------------------
     def described(self) -> Description:
-        mean, size = self._parameters
+        mean, size = self.mean_and_size
         return Description(self.what, ["mean", "dispersion"], np.stack([mean, 1.0 / size], axis=1))
 
     def distribution(self, laws: Laws) -> Any:
-        mean, size = self._parameters
+        mean, size = self.mean_and_size
         return laws.scipy("nbinom", n=size, p=size / (size + mean))
 
 

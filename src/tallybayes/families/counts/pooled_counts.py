@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tallybayes.families.contract.class_statistics import TINY
 from tallybayes.families.contract.density import LearningDensity
 from tallybayes.families.contract.family import less
-from tallybayes.families.counts.count_term import count_term
+from tallybayes.families.counts.count_term import Pooling, count_term
 from tallybayes.families.counts.negative_binomial import (
     NegativeBinomial,
     NegativeBinomialDensity,
@@ -122,22 +122,21 @@ class PooledCounts(LearningDensity):
         return self._mixed(scores, self.n)
 
     def law(self) -> NumberLaw:
-        none = np.zeros(0)
-        least = TINY * max(self.rows, 1.0)
-        with np.errstate(divide="ignore"):
-            rest = np.log(self.n)
-        mixture = LawMixture(
-            low=none,
-            high=none,
-            atoms=none,
-            rest=rest,
-            shift=np.log(self.n + self.rows),
-            share=self.rows / max(float(self.n.sum()), least),
-        )
+        none, (rest, shift, share) = np.zeros(0), self._pooling
+        mixture = LawMixture(low=none, high=none, atoms=none, rest=rest, shift=shift, share=share)
         return replace(self.density.law(), mixture=mixture)
 
+    @property
+    def _pooling(self) -> Pooling:
+        least = TINY * max(self.rows, 1.0)
+        with np.errstate(divide="ignore"):
+            log_rows = np.log(self.n)
+        share = self.rows / max(float(self.n.sum()), least)
+        return Pooling(log_rows, np.log(self.n + self.rows), share)
+
     def term(self, column: str) -> Term:
-        return count_term(column, self, self.density.grid)
+        density = self.density
+        return count_term(column, self, density.grid, *density.mean_and_size, self._pooling)
 
     # ---- what it is ------------------------------------------------------------------------------
     def described(self) -> Description:

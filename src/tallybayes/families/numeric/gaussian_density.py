@@ -27,7 +27,7 @@ from tallybayes.families.priors.draws import log_gamma
 from tallybayes.families.priors.normal_inverse_gamma import NormalInverseGamma
 from tallybayes.families.priors.prior_and_posteriors import ParameterPrior, PriorAndPosteriors
 from tallybayes.parameters import Description, ImproperPrior, Laws, QuadraticTerms, Term
-from tallybayes.parameters.formula import StudentTerm
+from tallybayes.parameters.formula import Power, Powers, StudentTerm
 from tallybayes.parameters.number_law import NumberLaw
 from tallybayes.tally import GridCounts, Moments
 
@@ -297,11 +297,18 @@ class GaussianDensity(TunableDensity, LearningDensity):
 
     def term(self, column: str) -> Term:
         centre, variance, freedom = self.predictive
-        if self.transform is not None or freedom is None:
-            return super().term(column)
+        change, power = self.transform, None
+        if change is not None:
+            power = Power(change.kind, change.exponent)
         at_centre = log_density(centre, self.predictive)
-        return StudentTerm(
-            column, at_centre, 0.5 * (freedom + 1.0), centre, np.sqrt(1.0 / (freedom * variance))
+        if freedom is not None:
+            scale = np.sqrt(1.0 / (freedom * variance))
+            return StudentTerm(column, at_centre, 0.5 * (freedom + 1.0), centre, scale, power)
+        if power is None:
+            return super().term(column)
+        scale = np.sqrt(0.5 / variance)
+        return Powers(
+            column, QuadraticTerms(at_centre, np.zeros_like(centre), centre, scale), power
         )
 
     def described(self) -> Description:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, xlogy
 
-__all__ = ["log_counts_evidence", "log_rising"]
+__all__ = ["correction", "log_counts_evidence", "log_rising"]
 
 Array = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ FAST = 1e16
 SERIES = (1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0)
 
 
-def _correction(x: Array) -> Array:
+def correction(x: Array) -> Array:
     """c(x), for x > 0."""
     inverse = 1.0 / np.maximum(x, FAR)
     square = inverse * inverse
@@ -46,7 +46,7 @@ def _shift(a: Array, k: Array) -> Array:
     ratio = np.where(
         k < FAST * a, np.log1p(k / np.maximum(a, k / FAST)), np.log(a + k) - np.log(a)
     )  # k / a might overflow
-    return np.asarray((a - 0.5) * ratio + _correction(a + k) - _correction(a))
+    return np.asarray((a - 0.5) * ratio + correction(a + k) - correction(a))
 
 
 def log_rising(a: ArrayLike, k: ArrayLike) -> Array:

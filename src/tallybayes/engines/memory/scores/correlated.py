@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +19,10 @@ from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import (
     Correlated,
     Description,
-    Inexpressible,
     Term,
     missing_patterns,
 )
+from tallybayes.parameters.formula import Conditional, Triangular
 from tallybayes.tables import Table
 
 __all__ = ["CorrelatedPart"]
@@ -31,6 +31,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 CELLS = 1 << 19  # numbers of the intermediate results of a chunk of rows
+PATTERNS = 8  # columns up to which a formula has every pattern of missing values
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,10 +51,17 @@ class CorrelatedPart(GroupPart):
     likelihood: Correlated
 
     def terms(self) -> list[Term]:
-        raise Inexpressible(
-            f"the columns {list(self.columns)} are read together, with their covariance, which has "
-            "a form for each pattern of missing values: declare them by themselves"
-        )
+        n, every = len(self.columns), len(self.columns) > PATTERNS
+        whole = self.likelihood.terms(tuple(range(n)))
+        steps = []
+        for j in range(n):
+            sets = [range(j)] if every else subsets(j)
+            steps.append([self._conditional(tuple(given), j) for given in sets])
+        return [Triangular(list(self.columns), whole.mean, steps, whole.freedom, every)]
+
+    def _conditional(self, given: tuple[int, ...], j: int) -> Conditional:
+        of_these = self.likelihood.terms((*given, j))
+        return Conditional(given, of_these.constant[:, -1], of_these.rotation[:, -1])
 
     def described(self) -> Description:
         return self.likelihood.described()
@@ -115,3 +123,9 @@ class CorrelatedPart(GroupPart):
 
         scorer.add_group(list(self.columns), *terms, slowly)
         return True
+
+
+def subsets(n: int) -> Iterator[tuple[int, ...]]:
+    """Every set of 0 … n − 1, in the order of the binary numbers whose digits they are."""
+    for number in range(1 << n):
+        yield tuple(i for i in range(n) if number >> i & 1)
