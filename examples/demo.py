@@ -29,7 +29,7 @@ def tallybayes(words: str, most: int | None = None) -> None:
         + (f" | head -{most}" if most else " > /dev/null" if most == 0 else ""),
         flush=True,
     )
-    command = [sys.executable, "-m", "tallybayes.cli", *shlex.split(words)]
+    command = [sys.executable, "-m", "tallybayes", *shlex.split(words)]
     if most is None:
         subprocess.run(command, check=True)
         return

@@ -35,7 +35,7 @@ class OneLine(PlainGroup):
 
     def main(self, *args: Any, **kwargs: Any) -> Never:
         kwargs["standalone_mode"] = False
-        kwargs["prog_name"] = "tallybayes"  # also for python -m tallybayes.cli
+        kwargs["prog_name"] = "tallybayes"  # also for python -m tallybayes
         with warnings.catch_warnings():
             warnings.simplefilter("default")
             # the table of columns says so, or a note that names the line, and whoever predicts was

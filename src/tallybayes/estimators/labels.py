@@ -144,7 +144,9 @@ def _raise_no_order(labels: list[Any]) -> NoReturn:
     """Raises the ValueError for labels that cannot be ordered."""
     kinds = sorted({type(label).__name__ for label in labels})
     unlabelled = [label for label in labels if label is None]
-    advice = "drop the rows without a label" if unlabelled else "use labels of one type"
+    advice = "use labels of one type"
+    if unlabelled:
+        advice = "drop the rows without a label (TextNB learns from them with unlabelled='auto')"
     raise ValueError(
         f"y mixes labels of the types {', '.join(kinds)}, which have no common order: {advice}"
     ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import subprocess
 import sys
 
@@ -37,6 +38,16 @@ def test_nothing_slow_is_imported(words, code):
     )
     assert done.returncode == code, done.stderr
     assert done.stderr.splitlines()[-1] == ""
+
+
+def test_the_package_is_a_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "tallybayes", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == importlib.metadata.version("tallybayes")
 
 
 def imported(words, folder):

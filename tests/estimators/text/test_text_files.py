@@ -117,7 +117,7 @@ def test_terms_are_decoded_some_at_a_time(at_once, monkeypatch):
 
 
 def test_an_analyzer_that_is_code_is_refused():
-    model = TextNB(analyzer=str.split, ngram_range=(1, 1)).fit(DOCUMENTS, LABELS)
+    model = TextNB(analyzer=str.split).fit(DOCUMENTS, LABELS)
     with pytest.raises(ModelFileError, match=r"holds no code.*pickle"):
         file_of(model)
     model = TextNB().fit(DOCUMENTS, LABELS).set_params(analyzer=str.split)

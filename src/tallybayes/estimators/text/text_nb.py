@@ -26,6 +26,9 @@ from tallybayes.tokens import MARKS
 __all__ = ["TextNB"]
 
 
+N_GRAMS = (1, 2)  # sizes by default
+
+
 class TextNB(UpdatedClassifier):
     r"""Naive Bayes for text: a tally of terms, weighted by exact leave-one-out.
 
@@ -160,7 +163,7 @@ class TextNB(UpdatedClassifier):
         ridge: bool = True,
         unlabelled: float | Literal["auto"] | None = None,
         analyzer: Any = "auto",
-        ngram_range: tuple[int, int] = (1, 2),
+        ngram_range: tuple[int, int] = N_GRAMS,
         token_pattern: str = MARKS,
         lowercase: bool = True,
         strip_accents: Literal["ascii", "unicode"] | None = None,
@@ -281,6 +284,8 @@ class TextNB(UpdatedClassifier):
         options["analyzer"] = analyzer
         if analyzer == "word":
             options["token_pattern"] = self.token_pattern
+        if callable(analyzer) and self.ngram_range == N_GRAMS:
+            del options["ngram_range"]  # nobody asked for it, and what is unused is warned of
         return DocumentCounter(options)
 
     # ---- saving ----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""``python -m tallybayes.cli``: the command line without its script."""
+"""``python -m tallybayes``: the command line without its script."""
 
 from __future__ import annotations
 
