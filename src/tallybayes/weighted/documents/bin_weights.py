@@ -76,15 +76,26 @@ class _Loss:
     """The penalised loss at a point, with what its derivatives need."""
 
     def __init__(
-        self, sums: Array, y: NDArray[np.int32], weight: Array, ridge: Array, at: BinWeights
+        self,
+        sums: Array,
+        single: NDArray[np.float32],
+        y: NDArray[np.int32],
+        weight: Array,
+        ridge: Array,
+        at: BinWeights,
     ) -> None:
-        self.sums, self.y, self.weight, self.ridge, self.at = sums, y, weight, ridge, at
+        self.sums, self.single, self.y, self.weight = sums, single, y, weight
+        self.ridge, self.at = ridge, at
         self.proba, loss = probabilities_and_loss(at.scores(sums), y)
         self.value = (
             float(weight @ loss)
             + 0.5 * float(self.ridge @ at.weights**2)
             + OFFSET * float(at.intercept @ at.intercept)
         )
+
+    def elsewhere(self, at: BinWeights) -> _Loss:
+        """The loss at another point."""
+        return _Loss(self.sums, self.single, self.y, self.weight, self.ridge, at)
 
     def searched(self, step: Array, gradient: Array) -> _Loss | None:
         """The loss at a step that lowers it enough, with weights of at least 0; None where no
@@ -94,9 +105,7 @@ class _Loss:
             weights = np.maximum(self.at.weights + length * step[:n_bins], 0.0)
             intercept = self.at.intercept + length * step[n_bins:]
             moved = np.concatenate([weights - self.at.weights, intercept - self.at.intercept])
-            there = _Loss(
-                self.sums, self.y, self.weight, self.ridge, BinWeights(weights, intercept)
-            )
+            there = self.elsewhere(BinWeights(weights, intercept))
             if there.value <= self.value + 1e-4 * float(gradient @ moved):
                 return there
             length *= 0.5
@@ -111,13 +120,18 @@ class _Loss:
         return np.concatenate([in_weights, rest.sum(axis=0) + 2.0 * OFFSET * self.at.intercept])
 
     def hessian(self) -> Array:
+        """In float32: it says in which direction to go, the gradient says where to stop. Sums are
+        taken from their mean over the classes first, so that nothing large cancels."""
         n, k, g = self.sums.shape
         weighted = self.proba * self.weight[:, None]
-        mean = np.einsum("ik,ikg->ig", self.proba, self.sums)
-        flat = (self.sums * np.sqrt(weighted)[:, :, None]).reshape(n * k, g)
+        proba, root = self.proba.astype(np.float32), np.sqrt(weighted).astype(np.float32)
+        apart = self.single - np.einsum("ik,ikg->ig", proba, self.single)[:, None, :]
+        apart *= root[:, :, None]
+        flat = apart.reshape(n * k, g)
         found = np.zeros((g + k, g + k))
-        found[:g, :g] = flat.T @ flat - (mean * self.weight[:, None]).T @ mean
-        found[:g, g:] = np.einsum("ik,ikg->gk", weighted, self.sums) - mean.T @ weighted
+        found[:g, :g] = flat.T @ flat
+        for c in range(k):
+            found[:g, g + c] = root[:, c] @ apart[:, c]
         found[g:, :g] = found[:g, g:].T
         found[g:, g:] = np.diag(weighted.sum(axis=0)) - weighted.T @ self.proba
         found[np.arange(g), np.arange(g)] += self.ridge
@@ -159,7 +173,7 @@ def learn_bin_weights(
     total = float(weight.sum())
     scale = np.sqrt(np.einsum("i,ikg->g", weight, sums**2) / (total * sums.shape[1])) + 1e-3
     ridge = penalty * scale**2
-    at = _Loss(sums, y, weight, ridge, start)
+    at = _Loss(sums, sums.astype(np.float32), y, weight, ridge, start)
     n_bins = sums.shape[2]
     for _ in range(STEPS):
         gradient = at.gradient()
