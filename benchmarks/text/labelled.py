@@ -27,7 +27,7 @@ class Fold(NamedTuple):
 
 
 class LabelledSet(NamedTuple):
-    """A corpus with its folds, and what issue 15 asks of it: accuracy and log-loss, with the ridge
+    """A corpus with its folds, and its bars: accuracy and log-loss, with the ridge
     and without."""
 
     name: str

@@ -16,16 +16,23 @@ from sklearn.svm import LinearSVC
 from benchmarks.bayes.page import Page
 from benchmarks.text.labelled import SETS, LabelledSet
 from tallybayes import TextNB
+from tallybayes.text import CountVectorizer as OurCountVectorizer
 
 __all__ = ["sets_page"]
 
 OURS = ("TextNB", "TextNB, ridge=False")
 FALSE_ALARMS = 0.001
+LARGE = {"20 Newsgroups": (10.0, 3.0)}  # seconds of a fit, with the ridge and without
+BY_COUNTING = 2.0  # the CPU time of a fit, by that of scikit-learn's CountVectorizer: other sets
+
+
+def _tokens(characters: bool) -> dict[str, Any]:
+    how = {"analyzer": "char"} if characters else {"token_pattern": r"(?u)\w+|[^\w\s]"}
+    return {"ngram_range": (1, 2), **how}
 
 
 def _peers(characters: bool) -> dict[str, Callable[[], Any]]:
-    tokens: dict[str, Any] = {"ngram_range": (1, 2)}
-    tokens |= {"analyzer": "char"} if characters else {"token_pattern": r"(?u)\w+|[^\w\s]"}
+    tokens = _tokens(characters)
 
     def on_tfidf(model: Any) -> Any:
         return make_pipeline(TfidfVectorizer(sublinear_tf=True, **tokens), model)
@@ -78,6 +85,28 @@ def _measured(one: LabelledSet, make: Callable[[], Any], n_folds: int | None) ->
     return found
 
 
+def _counting(one: LabelledSet, make: Callable[[], Any]) -> dict[str, float]:
+    """Seconds of counting the documents of the first fold."""
+    documents = next(one.folds()).train
+    begin, begin_cpu = time.perf_counter(), time.process_time()
+    make().fit_transform(documents)
+    seconds, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
+    return {"seconds": seconds, "cpu_seconds": cpu}
+
+
+def _speed_verdicts(one: LabelledSet, record: dict[str, dict[str, float]]) -> list[str]:
+    found = []
+    for name, most in zip(OURS, LARGE.get(one.name, (None, None)), strict=True):
+        cpu = record[name]["cpu_seconds"]
+        by = cpu / record["CountVectorizer"]["cpu_seconds"]
+        met = by <= BY_COUNTING if most is None else record[name]["seconds"] <= most
+        bar = f"{by:.1f} times scikit-learn's counting (≤ {BY_COUNTING:g})"
+        if most is not None:
+            bar = f"{record[name]['seconds']:.2f} s (≤ {most:g}), {cpu:.2f} CPU s"
+        found.append(f"- {'met' if met else 'MISSED'}: {one.name}, {name}, fit: {bar}")
+    return found
+
+
 def _verdicts(one: LabelledSet, record: dict[str, dict[str, float]]) -> list[str]:
     found = []
     for name, (accuracy, loss) in zip(OURS, (one.bars[:2], one.bars[2:]), strict=True):
@@ -93,8 +122,9 @@ def _verdicts(one: LabelledSet, record: dict[str, dict[str, float]]) -> list[str
 def _row(set_name: str, name: str, got: dict[str, float]) -> list[str]:
     loss = f"{got['log_loss']:.3f}" if "log_loss" in got else ""
     recall = f"{got['recall']:.3f}" if "recall" in got else ""
+    accuracy = f"{got['accuracy']:.4f}" if "accuracy" in got else ""
     times = [f"{got['seconds']:.2f}", f"{got['cpu_seconds']:.2f}"]
-    return [set_name, name, f"{got['accuracy']:.4f}", loss, recall, *times]
+    return [set_name, name, accuracy, loss, recall, *times]
 
 
 def sets_page(*, quick: bool = False) -> tuple[Page, bool]:
@@ -113,12 +143,22 @@ def sets_page(*, quick: bool = False) -> tuple[Page, bool]:
     """
     rows, verdicts, record = [], [], {}
     for one in SETS[1:3] if quick else SETS:
-        record[one.name] = {}
+        tokens = _tokens(one.characters)
+        record[one.name] = {
+            "CountVectorizer": _counting(one, lambda tokens=tokens: CountVectorizer(**tokens)),
+            "tallybayes.text.CountVectorizer": _counting(
+                one, lambda tokens=tokens: OurCountVectorizer(**tokens)
+            ),
+        }
+        rows += [_row(one.name, name, got) for name, got in record[one.name].items()]
         for name, make in _peers(one.characters).items():
             record[one.name][name] = _measured(one, make, 1 if quick else None)
             rows.append(_row(one.name, name, record[one.name][name]))
             print(*rows[-1], sep="\t", flush=True)
         verdicts += _verdicts(one, record[one.name])
+        verdicts += _speed_verdicts(one, record[one.name])
     head = ["set", "model", "accuracy", "log-loss", "recall at 0.1 %", "fit, s", "CPU s"]
-    title = "Test folds; seconds to fit from raw strings, a fold"
+    title = (
+        "Test folds; seconds to fit from raw strings, a fold; of counting, those of the first fold"
+    )
     return Page("text-sets", "Text classifiers", verdicts, [(title, head, rows)], record), True

@@ -189,6 +189,19 @@ def text_codes(threads):
     return [array for codes, levels in read for array in (codes, np.array(levels))]
 
 
+def products_with_columns(C, threads):
+    x = sparse.csc_array(text(6_000, 700, 40, dtype=np.float32))
+    x.sum_duplicates()
+    columns = x.indptr.astype(np.int64), x.indices.astype(np.int32), x.data
+    D = rng_data(19, 6_000, C).astype(np.float32)
+    gram, U = np.empty_like(D), np.empty((700, C), dtype=np.float32)
+    _kernels.gram_times(*columns, D, gram, threads)
+    _kernels.columns_times(*columns, D, U, threads)
+    np.testing.assert_allclose(U, x.T @ D.astype(float), atol=1e-3)
+    np.testing.assert_allclose(gram, x @ (x.T @ D.astype(float)), rtol=1e-3, atol=0.5)
+    return [gram, U]
+
+
 def both(score, n, K):
     joint, best = np.empty((n, K)), np.empty(n, dtype=np.int64)
     score(joint, None)
@@ -240,6 +253,7 @@ CASES = {
     "bins": (bin_entries, np.float64),
     "bins, integers": (bin_entries, np.int16),
     "texts": (text_codes,),
+    **{f"ridge, {C} numbers": (products_with_columns, C) for C in (1, 3, 20, 64, 150)},
     **{f"densities, {K} classes": (pooled_columns, K, False) for K in (2, 9, 200)},
     **{f"densities without a row, {K} classes": (pooled_columns, K, True) for K in (2, 9, 200)},
     "log posterior": (normalise, False),

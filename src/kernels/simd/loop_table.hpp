@@ -154,6 +154,13 @@ struct GaussianShares {
     double pooled_rows, everyone, all_prior;
 };
 
+struct TermColumns {  // CSC: the documents of column j are start[j] … start[j + 1] − 1, in order
+    const i64* start;
+    const i32* documents;
+    const float* values;
+    i64 n, columns;
+};
+
 struct Loops {
     void (*moments_into)(i64 d, double n, double n_lo, const double* cells, i64 pad,
                          const double* to, double* t1h, double* t1l, double* t2h, double* t2l);
@@ -229,6 +236,10 @@ struct Loops {
                           double* odd);
     void (*gaussian_shares)(const GaussianShares& given, i64 n, const i32* of, const double* one,
                             const double* mine, double* share);
+    void (*gram_of_columns)(const TermColumns& x, i64 begin, i64 end, const float* D, i64 C,
+                            float* F);
+    void (*times_columns)(const TermColumns& x, i64 begin, i64 end, const float* A, i64 C,
+                          float* U);
 };
 
 namespace baseline {

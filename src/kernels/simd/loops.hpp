@@ -243,6 +243,7 @@ SparseScore<I> sparse_entry() {
 #include "simd/loops_pooled.hpp"
 #include "simd/loops_choice.hpp"
 #include "simd/loops_gaussian.hpp"
+#include "simd/loops_documents.hpp"
 
 namespace tb {
 namespace TB_ISA {
@@ -300,6 +301,8 @@ const Loops* loops() {
         gaussian_mass,
         gaussian_left,
         gaussian_shares,
+        gram_of_columns,
+        times_columns,
     };
     return &table;
 }

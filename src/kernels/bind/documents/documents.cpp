@@ -138,7 +138,7 @@ void sums(Starts indptr, Codes terms, InArray<float, 1> values, std::optional<Co
     document_sums(x, y ? y->data() : nullptr, table, Z.data(), threads);
 }
 
-Columns columns_of(const Starts& start, const Codes& documents, const InArray<float, 1>& values,
+TermColumns columns_of(const Starts& start, const Codes& documents, const InArray<float, 1>& values,
                    i64 n) {
     const i64 columns = need_starts(start, documents.shape(0));
     need(values.shape(0) == documents.shape(0), "values and documents differ in length");
@@ -170,20 +170,20 @@ nb::tuple tfidf(Starts indptr, Codes terms, InArray<float, 1> values, Codes colu
 
 void gram(Starts start, Codes documents, InArray<float, 1> values, InArray<float, 2> D,
           OutArray<float, 2> F, int threads) {
-    const Columns x = columns_of(start, documents, values, D.shape(0));
+    const TermColumns x = columns_of(start, documents, values, D.shape(0));
     need(within(documents.data(), documents.shape(0), 0, x.n), "a document is out of range");
     need(F.shape(0) == D.shape(0) && F.shape(1) == D.shape(1), "shapes differ");
     nb::gil_scoped_release release;
-    gram_times(x, D.data(), D.shape(1), F.data(), threads);
+    gram_times(chosen_loops(), x, D.data(), D.shape(1), F.data(), threads);
 }
 
 void combined(Starts start, Codes documents, InArray<float, 1> values, InArray<float, 2> A,
               OutArray<float, 2> U, int threads) {
-    const Columns x = columns_of(start, documents, values, A.shape(0));
+    const TermColumns x = columns_of(start, documents, values, A.shape(0));
     need(within(documents.data(), documents.shape(0), 0, x.n), "a document is out of range");
     need(static_cast<i64>(U.shape(0)) == x.columns && U.shape(1) == A.shape(1), "shapes differ");
     nb::gil_scoped_release release;
-    columns_times(x, A.data(), A.shape(1), U.data(), threads);
+    columns_times(chosen_loops(), x, A.data(), A.shape(1), U.data(), threads);
 }
 
 // The parts of a score, and what keeps them alive.

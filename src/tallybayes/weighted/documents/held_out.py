@@ -41,6 +41,7 @@ Values = NDArray[np.float32]
 PENALTIES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 FOLDS = 5
 WORK = 40_000_000  # entries times classes of the folds that are held out, one at least
+ENOUGH = 6_000  # held-out documents: folds beyond them tell little more
 SALT = 11  # of the folds
 RISE = 1.01  # times the least Brier score so far: lower penalties are not tried
 
@@ -207,9 +208,10 @@ class _Fold(NamedTuple):
 def _folds(
     learning: LearningDocuments, tenth: Index, columns: TfidfColumns, weights: BinWeights
 ) -> list[_Fold]:
-    """As many folds as there is work for."""
+    """As many folds as hold out enough documents, and as there is work for."""
     width = 1 if learning.n_classes == 2 else learning.n_classes
-    n = min(FOLDS, max(1, WORK // max(1, len(columns.values) * width)))
+    enough = -(-ENOUGH * FOLDS // len(learning.y))
+    n = min(FOLDS, enough, max(1, WORK // max(1, len(columns.values) * width)))
     folds = []
     for f in range(n):
         out = tenth // 2 == f

@@ -36,7 +36,7 @@ Index = NDArray[np.intp]
 CHOSEN_ON, ENTRIES = 12_000, 2_500_000  # documents that the reading is chosen on, and their entries
 MOST_SUMS = 1 << 27  # numbers in the sums that weights are learned on
 HEAVIEST = 1e3  # mean weight: beyond it penalties are nothing, and Hessians ill-conditioned
-PATH = 16_000  # documents of the path of penalties
+PATH = 24_000  # documents of the path of penalties
 MOST_COEFFICIENTS = 1 << 26  # of the ridge
 
 
