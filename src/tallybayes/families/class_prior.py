@@ -101,9 +101,11 @@ class ClassPrior:
         """
         if self.given is not None:
             return log(self.given)
-        self.need_rows(classes)
         smoothed = classes.count + self.strength(classes)
-        prior: Array = log(smoothed) - np.log(smoothed.sum())
+        total = smoothed.sum()
+        if not total > 0.0:
+            self.need_rows(classes)
+        prior: Array = log(smoothed) - np.log(total)
         return prior
 
     def drawn(self, classes: ClassCounts, rng: Any, n: int) -> Array:

@@ -176,6 +176,6 @@ class LiveCells:
             n_cells=self.n_cells[laws],
             strength=strength,
             base=base,
-            rows=self.rows[cells],
-            row=self.row[laws],
+            rows=self.rows[cells] if marginal else None,
+            row=self.row[laws] if marginal else 1.0,
         )

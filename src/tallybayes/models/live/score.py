@@ -158,7 +158,7 @@ class LiveScore:
 
 
 def _with_text_keys(row: Mapping[Any, Any]) -> Mapping[str, Any]:
-    if all(type(key) is str for key in row):
+    if set(map(type, row)) == {str}:
         return row
     return {str(key): value for key, value in row.items()}
 
