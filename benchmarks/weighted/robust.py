@@ -19,7 +19,7 @@ from tallybayes import NaiveBayes, leave_one_out
 
 __all__ = ["run"]
 
-REPEATS = 3  # draws of noise and of near-duplicates
+REPEATS = 5  # draws of noise and of near-duplicates
 ADDED = "added"
 NEAR = 0.01  # a near-duplicate's noise, in standard deviations; or the share of levels it changes
 
@@ -101,6 +101,7 @@ def measure(rows: Rows, options: Options) -> dict[str, Any]:
             for seed in range(1 if options.quick else repeats)
         ]
         result[what] = {name: float(np.mean([d[name] for d in drawn])) for name in (WEIGHTED, OURS)}
+        result[f"{what}, draws"] = [d[WEIGHTED] for d in drawn]
     ours = [f"{what} {result[what][WEIGHTED]:.4f}" for what in ("base", *CHANGES)]
     say(f"    {'  '.join(ours)}; {left_out} of the twins left out")
     return result
@@ -110,6 +111,18 @@ def change(sets: list[dict[str, Any]], what: str, name: str) -> float:
     """How far the mean log-loss moves, as a share of it."""
     before, after = (np.mean([s[w][name] for s in sets]) for w in ("base", what))
     return float(after / before - 1.0)
+
+
+def described(sets: list[dict[str, Any]], what: str) -> str:
+    """The mean log-loss with a change, and how far it moves, with the standard error of draws."""
+    before = float(np.mean([s["base"][WEIGHTED] for s in sets]))
+    after = np.mean([s[f"{what}, draws"] for s in sets], axis=0)
+    error = f" ± {after.std(ddof=1) / len(after) ** 0.5 / before:.2%}" if len(after) > 1 else ""
+    return (
+        f"{what}: mean log-loss {before:.4f} → {after.mean():.4f}, "
+        f"{change(sets, what, WEIGHTED):+.2%}{error} for {WEIGHTED}; "
+        f"{change(sets, what, OURS):+.2%} for {OURS} without weights"
+    )
 
 
 def run(options: Options) -> Page | None:
@@ -141,11 +154,7 @@ def run(options: Options) -> Page | None:
             strict=True,
         ),
     ]
-    notes = [
-        f"{what}: {change(sets, what, WEIGHTED):+.2%} of mean log-loss for {WEIGHTED}, "
-        f"{change(sets, what, OURS):+.2%} for {OURS} without weights"
-        for what in ("noise", "duplicate", "near-duplicate")
-    ]
+    notes = [described(sets, what) for what in ("noise", "duplicate", "near-duplicate")]
     notes.append(
         "the column that is duplicated is the one that says most by itself; a near-duplicate is a "
         f"number plus normal noise of {NEAR:g} standard deviations, or a string of which "
