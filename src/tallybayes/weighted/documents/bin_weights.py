@@ -138,6 +138,15 @@ class _Loss:
         found[np.arange(g, g + k), np.arange(g, g + k)] += 2.0 * OFFSET
         return found
 
+    def newton_step(self, hessian: Array, gradient: Array) -> Array:
+        """−H⁻¹g; a weight of 0 whose gradient would lower it stays."""
+        n_bins = len(self.at.weights)
+        free = np.ones(len(gradient), dtype=bool)
+        free[:n_bins] = (self.at.weights > 0.0) | (gradient[:n_bins] < 0.0)
+        step = np.zeros_like(gradient)
+        step[free] = -_solved(hessian[np.ix_(free, free)], gradient[free])
+        return step
+
 
 def _solved(hessian: Array, gradient: Array) -> Array:
     """H⁻¹g. Rows and columns are divided by the roots of the diagonal: where one document is far
@@ -174,13 +183,15 @@ def learn_bin_weights(
     scale = np.sqrt(np.einsum("i,ikg->g", weight, sums**2) / (total * sums.shape[1])) + 1e-3
     ridge = penalty * scale**2
     at = _Loss(sums, sums.astype(np.float32), y, weight, ridge, start)
-    n_bins = sums.shape[2]
+    hessian: Array | None = None
     for _ in range(STEPS):
         gradient = at.gradient()
-        free = np.ones(len(gradient), dtype=bool)
-        free[:n_bins] = (at.at.weights > 0.0) | (gradient[:n_bins] < 0.0)
-        step = np.zeros_like(gradient)
-        step[free] = -_solved(at.hessian()[np.ix_(free, free)], gradient[free])
+        if hessian is not None:  # of the step before, which says nearly as well when to stop
+            step = at.newton_step(hessian, gradient)
+            if -0.5 * float(gradient @ step) <= 0.5 * tolerance * total:
+                break
+        hessian = at.hessian()
+        step = at.newton_step(hessian, gradient)
         if -0.5 * float(gradient @ step) <= tolerance * total:
             break
         there = at.searched(step, gradient)

@@ -25,7 +25,10 @@ def probabilities_and_loss(scores: Array, y: NDArray[np.int32]) -> tuple[Array, 
     P : float64 array (n_documents, n_classes)
     loss : float64 array (n_documents,)
     """
-    scores -= scores.max(axis=1, keepdims=True)
+    highest = scores[:, 0].copy()
+    for k in range(1, scores.shape[1]):  # of few classes faster than max(axis=1)
+        np.maximum(highest, scores[:, k], out=highest)
+    scores -= highest[:, None]
     own = scores[np.arange(len(y)), y]
     proba = np.exp(scores, out=scores)
     total = proba @ np.ones(proba.shape[1])

@@ -33,7 +33,7 @@ __all__ = ["LearnedDocuments", "Ridge", "finished", "learn_documents", "some_doc
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-CHOSEN_ON, ENTRIES = 12_000, 2_500_000  # documents that the reading is chosen on, and their entries
+CHOSEN_ON, ENTRIES = 8_000, 1_600_000  # documents that the reading is chosen on, and their entries
 MOST_SUMS = 1 << 27  # numbers in the sums that weights are learned on
 HEAVIEST = 1e3  # mean weight: beyond it penalties are nothing, and Hessians ill-conditioned
 PATH = 24_000  # documents of the path of penalties

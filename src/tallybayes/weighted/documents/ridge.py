@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import saxpy
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
@@ -154,6 +155,12 @@ def _dot(a: Values, b: Values) -> float:
     return float(np.vdot(a, b))
 
 
+def _plus(a: Values, by: np.float32, b: Values) -> Values:
+    """a + by·b, which takes the place of a."""
+    found: Values = saxpy(b.ravel(), a.ravel(), a=by)
+    return found.reshape(a.shape)
+
+
 class RidgeProblem:
     """The ridge of some documents; the descent for one λ starts where the last one ended.
 
@@ -255,8 +262,7 @@ class RidgeProblem:
         for pair in reversed(pairs):
             factor = np.float32(_dot(pair.s_scores, q) / pair.curvature)
             factors.append(factor)
-            q -= factor * pair.y
-            q_scores -= factor * pair.y_scores
+            q, q_scores = _plus(q, -factor, pair.y), _plus(q_scores, -factor, pair.y_scores)
         by = 1.0 / (penalty + 0.25)
         if pairs:
             by = pairs[-1].curvature / _dot(pairs[-1].y, pairs[-1].y_scores)
@@ -264,8 +270,7 @@ class RidgeProblem:
         q_scores *= np.float32(by)
         for pair, factor in zip(pairs, reversed(factors), strict=True):
             more = factor - np.float32(_dot(pair.y_scores, q) / pair.curvature)
-            q += more * pair.s
-            q_scores += more * pair.s_scores
+            q, q_scores = _plus(q, more, pair.s), _plus(q_scores, more, pair.s_scores)
         return -q, -q_scores
 
     def coefficients(self) -> Values:
