@@ -12,10 +12,11 @@ import pandas as pd
 import pytest
 
 from tallybayes import LazyNaiveBayes, NaiveBayes
-from tallybayes.engines.sql.statement import Bound, Written, quoted
+from tallybayes.engines.sql.values import Bound, Written
 from tallybayes.errors import IncompatibleTallies, UnseenLevel
 from tallybayes.families import Bernoulli, Binned, Categorical, Dirichlet, Gaussian, Poisson
 from tallybayes.families.selection.choice import UNDECLARED
+from tallybayes.sources.databases.names import quoted
 
 EVIL = [
     'x"; DROP TABLE kept; --',

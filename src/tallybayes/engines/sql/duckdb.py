@@ -11,7 +11,8 @@ from threading import local
 from typing import Any
 
 from tallybayes.engines.contract import Condition
-from tallybayes.engines.sql.statement import Bound, SQLColumn, Values, Written
+from tallybayes.engines.sql.columns import SQLColumn
+from tallybayes.engines.sql.values import Bound, Values, Written
 from tallybayes.sources.databases.duckdb import library, need_one_select
 from tallybayes.sources.databases.names import quoted_path
 from tallybayes.sources.find import is_in_duckdb

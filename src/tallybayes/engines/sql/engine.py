@@ -20,20 +20,18 @@ from tallybayes.engines.contract import (
     need_columns,
 )
 from tallybayes.engines.groups import class_array, joint_cells, need_rows_and_labels
+from tallybayes.engines.sql.columns import LevelsAsked, NumbersAsked, SQLColumn
 from tallybayes.engines.sql.duckdb import DuckDBSource
 from tallybayes.engines.sql.result_tally import grid_of, tally_of
 from tallybayes.engines.sql.statement import (
-    LevelsAsked,
-    NumbersAsked,
     Rows,
-    SQLColumn,
-    Values,
     count_statement,
     grid_sizes_statement,
     grid_statement,
     joint_statement,
     sample_statement,
 )
+from tallybayes.engines.sql.values import Values
 from tallybayes.schema import Columns, Schema
 from tallybayes.sources.find import is_in_duckdb, is_relation
 from tallybayes.tables import Table

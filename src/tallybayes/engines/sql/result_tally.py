@@ -17,7 +17,7 @@ from tallybayes.engines.groups import (
     raise_undeclared,
     some_levels_group,
 )
-from tallybayes.engines.sql.statement import LevelsAsked, NumbersAsked
+from tallybayes.engines.sql.columns import LevelsAsked, NumbersAsked
 from tallybayes.schema import Columns, Schema
 from tallybayes.tally import ClassCounts, GridCounts, Moments, TableTally
 
