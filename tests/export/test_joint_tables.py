@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from tallybayes.export.sql.joint_tables import MOST_CELLS, JointTable, joined
 from tallybayes.parameters.columns import QuadraticTerms
-from tallybayes.parameters.formula import CellTable, CodeCells, PairedCells, Powers
+from tallybayes.parameters.formula_cells import CodeCells, PairedCells
+from tallybayes.parameters.formula_terms import CellTable, Powers
 
 SIZES = st.lists(st.integers(2, MOST_CELLS + 20), max_size=8)
 

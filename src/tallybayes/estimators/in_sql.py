@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from tallybayes.parameters import Formula
-from tallybayes.parameters.formula import Kind
+from tallybayes.parameters.formula_cells import Kind
 
 __all__ = ["SaysSQL"]
 

@@ -13,7 +13,7 @@ from tallybayes.engines.memory.leave_one_out import CompiledWithout, compile_wit
 from tallybayes.families import ClassPrior
 from tallybayes.models.base import Model
 from tallybayes.parameters import Formula, Parameters
-from tallybayes.parameters.formula import Kind
+from tallybayes.parameters.formula_cells import Kind
 from tallybayes.parameters.score_terms import terms_of
 from tallybayes.schema import Columns, Schema
 from tallybayes.tables.values import as_text

@@ -19,7 +19,9 @@ from tallybayes.parameters.columns import (
     TermScores,
     TriangularTerms,
 )
-from tallybayes.parameters.formula import Formula, Inexpressible, Term
+from tallybayes.parameters.formula import Formula
+from tallybayes.parameters.formula_cells import Inexpressible
+from tallybayes.parameters.formula_terms import Term
 from tallybayes.parameters.improper import ImproperPrior
 from tallybayes.parameters.missing import missing_patterns
 from tallybayes.parameters.scores import Linear, Lookup, Parameters, Quadratic, Unseen

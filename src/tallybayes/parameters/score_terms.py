@@ -7,14 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tallybayes.parameters.columns import QuadraticTerms
-from tallybayes.parameters.formula import (
-    CellTable,
-    CodeCells,
-    LevelCells,
-    NumberCells,
-    Powers,
-    Term,
-)
+from tallybayes.parameters.formula_cells import CodeCells, LevelCells, NumberCells
+from tallybayes.parameters.formula_terms import CellTable, Powers, Term
 from tallybayes.parameters.scores import Linear, Lookup, Parameters, Quadratic
 
 __all__ = ["terms_of"]

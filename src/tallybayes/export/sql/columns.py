@@ -9,11 +9,11 @@ import numpy as np
 from tallybayes.export.sql.buckets import buckets_of
 from tallybayes.export.sql.dialect import Dialect
 from tallybayes.export.sql.stages import Stages
-from tallybayes.parameters.formula import (
+from tallybayes.parameters.formula import Formula
+from tallybayes.parameters.formula_cells import (
     Cells,
     CodeCells,
     CountCells,
-    Formula,
     Inexpressible,
     Kind,
     LevelCells,

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.export.sql.columns import Columns, interval_tree
-from tallybayes.parameters.formula import Correction, Formula, Inexpressible
+from tallybayes.parameters.formula import Correction, Formula
+from tallybayes.parameters.formula_cells import Inexpressible
 
 __all__ = ["corrected"]
 

@@ -6,7 +6,7 @@ import math
 
 from tallybayes.export.sql.columns import Columns
 from tallybayes.export.sql.densities import Added
-from tallybayes.parameters.formula import Conditional, Triangular
+from tallybayes.parameters.formula_terms import Conditional, Triangular
 
 __all__ = ["triangular"]
 

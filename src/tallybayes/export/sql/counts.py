@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tallybayes.export.sql.columns import Columns
 from tallybayes.export.sql.densities import Added, pooled
-from tallybayes.parameters.formula import CountTail, CountTerm
+from tallybayes.parameters.formula_terms import CountTail, CountTerm
 
 __all__ = ["counts"]
 

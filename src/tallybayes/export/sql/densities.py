@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tallybayes.export.sql.columns import Columns, interval_tree
-from tallybayes.parameters.formula import Mixture, Power, Powers, StudentTerm
+from tallybayes.parameters.formula_terms import Mixture, Power, Powers, StudentTerm
 
 __all__ = ["Added", "mixture", "pooled", "powers", "student"]
 

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
 
-from tallybayes.parameters.formula import Kind
+from tallybayes.parameters.formula_cells import Kind
 
 __all__ = ["DAY", "MICROSECONDS", "Dialect"]
 

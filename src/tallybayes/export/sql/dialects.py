@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from tallybayes.export.sql.dialect import Dialect
-from tallybayes.parameters.formula import Kind
+from tallybayes.parameters.formula_cells import Kind
 
 __all__ = ["BigQuery", "DuckDB", "Postgres", "Snowflake", "Spark", "dialect_of"]
 

@@ -17,7 +17,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.parameters.formula import Cells, CellTable, PairedCells, Term
+from tallybayes.parameters.formula_cells import Cells, PairedCells
+from tallybayes.parameters.formula_terms import CellTable, Term
 
 __all__ = ["JointTable", "joined"]
 

@@ -10,7 +10,7 @@ from tallybayes.export.sql.correlated import triangular
 from tallybayes.export.sql.counts import counts
 from tallybayes.export.sql.densities import Added, mixture, powers, student
 from tallybayes.export.sql.joint_tables import JointTable
-from tallybayes.parameters.formula import (
+from tallybayes.parameters.formula_terms import (
     CellTable,
     CountTerm,
     Mixture,

@@ -20,7 +20,8 @@ from tallybayes.export.sql.dialects import dialect_of
 from tallybayes.export.sql.joint_tables import joined
 from tallybayes.export.sql.scores import added
 from tallybayes.export.sql.stages import Stages
-from tallybayes.parameters.formula import Formula, Inexpressible, Kind
+from tallybayes.parameters.formula import Formula
+from tallybayes.parameters.formula_cells import Inexpressible, Kind
 
 __all__ = ["PREDICTION", "select"]
 

@@ -20,7 +20,7 @@ from tallybayes.parameters import (
     QuadraticTerms,
     Term,
 )
-from tallybayes.parameters.formula import Mixture, Powers
+from tallybayes.parameters.formula_terms import Mixture, Powers
 from tallybayes.parameters.number_law import NumberLaw
 from tallybayes.tally import GridCounts
 

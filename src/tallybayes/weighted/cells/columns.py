@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.parameters.formula import LevelCells, NumberCells
+from tallybayes.parameters.formula_cells import LevelCells, NumberCells
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings
 from tallybayes.tally import GridCounts, LevelCounts, TableTally
 

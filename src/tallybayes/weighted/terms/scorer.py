@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.parameters import Term
-from tallybayes.parameters.formula import CellTable, PairedCells
+from tallybayes.parameters.formula_cells import PairedCells
+from tallybayes.parameters.formula_terms import CellTable
 from tallybayes.tables import Empty, Table
 from tallybayes.weighted.cells.columns import ColumnCells
 from tallybayes.weighted.terms.pair_terms import PairCells

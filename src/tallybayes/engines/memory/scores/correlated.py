@@ -22,7 +22,7 @@ from tallybayes.parameters import (
     Term,
     missing_patterns,
 )
-from tallybayes.parameters.formula import Conditional, Triangular
+from tallybayes.parameters.formula_terms import Conditional, Triangular
 from tallybayes.tables import Table
 
 __all__ = ["CorrelatedPart"]

@@ -25,7 +25,8 @@ from tallybayes.engines.memory.scores.part import (
 from tallybayes.engines.threads import get_num_threads, in_threads
 from tallybayes.errors import UnseenLevel
 from tallybayes.parameters import Cells, Description, Term, Unseen
-from tallybayes.parameters.formula import CellTable, LevelCells, NumberCells
+from tallybayes.parameters.formula_cells import LevelCells, NumberCells
+from tallybayes.parameters.formula_terms import CellTable
 from tallybayes.tables import Column, Empty, Mixed, Numbers, Strings, Table
 from tallybayes.tables.columns import BITS
 from tallybayes.tally import GridCounts
