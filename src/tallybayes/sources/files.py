@@ -217,7 +217,7 @@ def source_of_paths(
     if not names:
         raise SourceError("the list of paths is empty: name at least one file")
     sources = [_source_of_file(name, format, layout, text) for name in names]
-    return sources[0] if len(sources) == 1 else Several(sources, f"{len(names)} files")
+    return sources[0] if len(sources) == 1 else Several(sources, f"a set of {len(names)} files")
 
 
 def _source_of_file(

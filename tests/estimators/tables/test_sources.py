@@ -260,6 +260,8 @@ def test_errors_name_file_column_and_row(frame, folder, tmp_path):
         levels.fit(folder / "t.parquet", "y")
     with pytest.raises(ValueError, match=r"has no column 'label', the target"):
         NaiveBayes().fit(folder / "t.csv", "label")
+    with pytest.raises(ValueError, match=r"a set of 2 files has no column 'label', the target"):
+        NaiveBayes().fit([folder / "t.csv", folder / "t.csv"], "label")
     with pytest.raises(ValueError, match=r"has no column 'v', the weight"):
         NaiveBayes().fit(folder / "t.csv", "y", "v")
     with pytest.raises(ValueError, match=r"rows .* have no label"):
