@@ -12,6 +12,7 @@ from benchmarks.pages import recorded_command
 from benchmarks.text.columns import columns_page
 from benchmarks.text.counting import counting_page
 from benchmarks.text.messages import messages_page
+from benchmarks.text.plain import plain_page
 from benchmarks.text.sets import sets_page
 from benchmarks.text.unlabelled import unlabelled_page
 
@@ -23,6 +24,7 @@ PARTS: dict[str, Callable[..., tuple[Any, bool]]] = {
     "columns": columns_page,
     "counting": counting_page,
     "messages": messages_page,
+    "plain": plain_page,
     "sets": sets_page,
     "unlabelled": unlabelled_page,
 }

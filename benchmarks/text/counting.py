@@ -19,7 +19,7 @@ from benchmarks.text.corpora import chinese_titles, generated, newsgroups, sms
 from tallybayes.text import CountVectorizer
 from tallybayes.tokens import MARKS
 
-__all__ = ["counting_page"]
+__all__ = ["counting_page", "medians"]
 
 WORDS: dict[str, Any] = {}
 PAIRS = {"ngram_range": (1, 2)}
@@ -54,7 +54,7 @@ def _times(call: Callable[[], Any]) -> tuple[float, float]:
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
-def _medians(calls: dict[str, Callable[[], Any]], runs: int) -> dict[str, tuple[float, float]]:
+def medians(calls: dict[str, Callable[[], Any]], runs: int) -> dict[str, tuple[float, float]]:
     """Median seconds and CPU seconds of calls that are made in turn."""
     seen: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
     for _ in range(runs):
@@ -105,7 +105,7 @@ def _speed(posts: list[str], runs: int) -> tuple[list[list[str]], list[str], dic
         for call in calls.values():
             if not _equal(call(), y):
                 raise SystemExit(f"{name}: the matrix is not scikit-learn's")
-        times = _medians(calls, runs)
+        times = medians(calls, runs)
         wall, cpu = times.pop("scikit-learn")
         record[name] = {"scikit-learn": [wall, cpu], **times}
         clock = min(wall / w for w, _ in times.values())
@@ -133,7 +133,7 @@ def _hashing(posts: list[str], runs: int) -> tuple[list[list[str]], str, dict[st
         name: lambda o=options: CountVectorizer(n_features=HASHED, **o).transform(column)
         for name, options, _ in SPEED
     }
-    times = _medians(calls, 3 * runs)
+    times = medians(calls, 3 * runs)
     speed = {name: megabytes / cpu for name, (_, cpu) in times.items()}
     first = speed["words"]
     verdict = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import pickle
 
 import numpy as np
 import pytest
@@ -16,8 +17,10 @@ from sklearn.pipeline import make_pipeline
 import tallybayes
 from tallybayes import TextNB, load
 from tallybayes.errors import IncompatibleTallies, NegativeTally
+from tallybayes.models.documents import plain
 from tallybayes.text import CountVectorizer, TermWeighting
 from tallybayes.tokens import MARKS
+from tallybayes.weighted.documents.held_out import DocumentFigures
 
 WORDS = ["a", "b", "c", "d", "e"]
 documents = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
@@ -196,6 +199,33 @@ def test_log_loss_is_that_of_documents_that_are_left_out():
         assert fitted.log_loss_se_ == pytest.approx(loss.std() / np.sqrt(59), rel=1e-9)
         seen = -fitted.predict_log_proba(x)[np.arange(60), y].mean()
         assert seen < fitted.log_loss_
+
+
+@pytest.mark.parametrize("options", KINDS, ids=str)
+@settings(deadline=None, max_examples=10)
+@given(some=cases, more=cases, weighted=st.booleans())
+def test_figures_are_those_of_the_fit_whenever_they_are_asked_for(options, some, more, weighted):
+    x, y = split(some)
+    weights = np.arange(1.0, len(x) + 1.0) if weighted else None
+    asked, later, sent = (text_nb(**options).fit(x, y, weights) for _ in range(3))
+    expected = asked.log_loss_, asked.log_loss_se_, asked.accuracy_, asked.accuracy_se_
+    later.partial_fit(*split(more), classes=list("xyz"))
+    sent = pickle.loads(pickle.dumps(sent))
+    for model in (asked, later, sent):
+        found = model.log_loss_, model.log_loss_se_, model.accuracy_, model.accuracy_se_
+        assert found == expected
+        assert isinstance(model._model.judgement, DocumentFigures)  # the documents are let go
+    back = text_nb(**options).fit(x[::-1], y[::-1], None if weights is None else weights[::-1])
+    assert back.log_loss_ == pytest.approx(expected[0], rel=1e-12)
+
+
+def test_of_many_documents_only_those_that_are_judged_are_held(monkeypatch):
+    monkeypatch.setattr(plain, "JUDGED_ON", 50)
+    random = np.random.default_rng(0)
+    x = [" ".join(random.choice(WORDS, 6)) for _ in range(200)]
+    model = text_nb(model="multinomial").fit(x, random.integers(0, 2, 200))
+    assert len(model._model.judgement.y) <= 60
+    assert model.log_loss_ == pytest.approx(0.7, abs=0.2)
 
 
 def test_the_only_document_of_a_class_has_probability_0_without_itself(tmp_path):

@@ -102,6 +102,44 @@ class LinearScorer:
         return found * self.values(documents)[:, None]
 
 
+@dataclass(frozen=True, eq=False)
+class LeftOutDocuments:
+    """Counted documents that a model is judged on when its figures are first asked for, which
+    takes several times as long as to count them.
+
+    Parameters
+    ----------
+    documents : Documents
+    y : int32 array (n_documents,)
+    weights : float64 array (n_documents,), optional
+        What each was counted with; 1 by default.
+    stands : float64 array (n_documents,), optional
+        The weight of the documents that each stands for, where they are a sample, in its order.
+    """
+
+    documents: Documents
+    y: NDArray[np.int32]
+    weights: Array | None
+    stands: Array | None = None
+
+    def sampled(self, n_classes: int) -> LeftOutDocuments:
+        """As many of them as figures need, in an order that is always the same."""
+        documents, y, weights = self.documents, self.y, self.weights
+        order = np.argsort(document_keys(documents, y), kind="stable")
+        weight = np.ones(len(y)) if weights is None else weights
+        most = min(JUDGED_ON, len(y) * ENTRIES // (len(documents.terms) + 1))
+        some, stands = sampled(y[order], weight[order], n_classes, max(1, most))
+        rows = order[some]
+        of_rows = None if weights is None else weights[rows]
+        return LeftOutDocuments(documents.take(rows), y[rows], of_rows, stands)
+
+    def judged(self, model: PlainDocuments) -> DocumentFigures:
+        """The figures of a model in which they are counted."""
+        few = self.sampled(model.tally.n_classes) if self.stands is None else self
+        log_proba = model.left_out(few.documents, few.y, few.weights)
+        return DocumentFigures.of(log_proba, few.y, None if few.weights is None else few.stands)
+
+
 @dataclass(frozen=True)
 class PlainLearner:
     """How documents are counted and read.
@@ -165,7 +203,7 @@ class PlainLearner:
         y: NDArray[np.int32],
         weights: Array | None,
     ) -> PlainDocuments:
-        """A model of a tally, judged on documents that are counted in it.
+        """A model of a tally, to be judged on documents that are counted in it.
 
         Parameters
         ----------
@@ -176,16 +214,10 @@ class PlainLearner:
         weights : float64 array (n_documents,), optional
         """
         fixed = FixedIdf.of_tally(tally) if self.transforms.fixes_idf else None
-        keys = document_keys(documents, y)
-        order = np.argsort(keys, kind="stable")
-        weight = np.ones(len(y)) if weights is None else weights
-        most = min(JUDGED_ON, len(y) * ENTRIES // (len(documents.terms) + 1))
-        some, stands = sampled(y[order], weight[order], tally.n_classes, max(1, most))
-        rows = order[some]
-        model = PlainDocuments(tally, self, fixed, DocumentFigures(0.0, 0.0, 0.0, 0.0, 0))
-        log_proba = model.left_out(documents.take(rows), y[rows], weight[rows])
-        figures = DocumentFigures.of(log_proba, y[rows], None if weights is None else stands)
-        return replace(model, figures=figures)
+        left_out = LeftOutDocuments(documents, y, weights)
+        if len(y) > JUDGED_ON or len(documents.terms) > ENTRIES:
+            left_out = left_out.sampled(tally.n_classes)
+        return PlainDocuments(tally, self, fixed, left_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,22 +230,31 @@ class PlainDocuments:
     learner : PlainLearner
     fixed : FixedIdf, optional
         Where idf is part of what was counted.
-    figures : DocumentFigures
-        Of documents that were left out when the model was fitted.
+    judgement : DocumentFigures or LeftOutDocuments
+        The figures, or the documents of which they will be.
     """
 
     tally: TermCounts
     learner: PlainLearner
     fixed: FixedIdf | None
-    figures: DocumentFigures
+    judgement: DocumentFigures | LeftOutDocuments
 
     penalty = None
     unlabelled = None
     needs_reweighting = False
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("tally", "learner", "fixed", "figures")
-        return {name: vars(self)[name] for name in kept}
+        kept = {name: vars(self)[name] for name in ("tally", "learner", "fixed")}
+        return kept | {"judgement": self.figures}
+
+    @property
+    def figures(self) -> DocumentFigures:
+        """Of documents that were left out of the model as it was fitted. When they are first asked
+        for, and before the counts change, they are computed, and the documents are let go."""
+        if isinstance(self.judgement, LeftOutDocuments):
+            object.__setattr__(self, "judgement", self.judgement.judged(self))
+        assert isinstance(self.judgement, DocumentFigures)
+        return self.judgement
 
     @cached_property
     def scorer(self) -> LinearScorer:
@@ -248,7 +289,7 @@ class PlainDocuments:
 
     def with_tally(self, tally: TermCounts) -> PlainDocuments:
         """The same reading of other counts."""
-        return replace(self, tally=tally)
+        return replace(self, tally=tally, judgement=self.figures)
 
     def reweighted(
         self, documents: Documents, y: NDArray[np.int32], weights: Array | None, *, ridge: bool
