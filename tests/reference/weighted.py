@@ -43,10 +43,20 @@ def scores(learned, cells):
     """Of what one fit gave, or of the mean of several."""
     if isinstance(learned, Averaged):
         parts = zip(learned.shares, learned.parts, strict=True)
-        return sum(share * scores(part, cells) for share, part in parts)
-    found = np.tile(learned.offset, (cells.shape[1], 1))
-    codes = [*cells, *(pair.codes(cells) for pair in learned.pairs)]
-    for cell, table in zip(codes, term_tables(learned), strict=True):
+        found = sum(share * scores(part, cells) for share, part in parts)
+        smooth = learned.smooth
+        if smooth is None:
+            return found
+        tables = [*smooth.columns, *(pair.table for pair in smooth.pairs)]
+        return found + summed(smooth.offset, tables, smooth.pairs, cells)
+    return summed(learned.offset, term_tables(learned), learned.pairs, cells)
+
+
+def summed(offset, tables, pairs, cells):
+    """The offset and, for each row, the entries of its cells in the tables of columns and pairs."""
+    found = np.tile(offset, (cells.shape[1], 1))
+    codes = [*cells, *(pair.codes(cells) for pair in pairs)]
+    for cell, table in zip(codes, tables, strict=True):
         found[cell >= 0] += table[cell[cell >= 0]]
     return found
 

@@ -183,9 +183,10 @@ def _centred(table: Array, at: Index, n_classes: int) -> Array:
 def apply_weighting(weighting: Weighting, tally: TableTally, log_prior: Array) -> WeightingNow:
     """The weighting under the counts of a tally.
 
-    The tables of columns follow the counts. Weights, pairs and corrections are as learned: a class
-    that came since has the weights that classes share, and in pairs says nothing of its own; a
-    level that came since is in no pair and is not corrected. A class without rows says of a column
+    The tables of columns follow the counts. Weights, pairs, corrections and smooth functions stay
+    as learned: a class that came since has the weights that classes share, and in pairs and smooth
+    functions says nothing of its own; a level that came since is in no pair, is not corrected and
+    has no smooth function. A class without rows says of a column
     what all rows say.
 
     Parameters
@@ -207,6 +208,10 @@ def apply_weighting(weighting: Weighting, tally: TableTally, log_prior: Array) -
         for s, learned, of_columns in zip(averaged.shares, averaged.parts, tables, strict=True)
     ]
     terms = [_column_term(parts, j, present, at, n) for j in range(len(columns))]
+    if averaged.smooth is not None:
+        for term, more in zip(terms, averaged.smooth.columns, strict=True):
+            term[:, at] += _with_new_levels(more, len(term))
+            term -= term.mean(axis=1, keepdims=True)
     terms += [_pair_term(parts, pair, len(columns), at, n) for pair in averaged.pairs]
     pairs = [_with_levels(pair, columns) for pair in averaged.pairs]
     shift = np.zeros(n)
@@ -269,6 +274,10 @@ def _pair_term(
         if part.learned.corrections is not None:
             table[:, at] += part.learned.corrections[t]
         term += part.share * pair.spread(i, table)
+    if pair.smooth is not None:
+        table = np.zeros((pair.smooth.n_cells, n_classes))
+        table[:, at] = pair.smooth.table
+        term += pair.spread_smooth(table)
     term -= term.mean(axis=1, keepdims=True)
     return term
 

@@ -104,7 +104,8 @@ def test_no_more_pairs_than_asked_for_in_all_parts_together():
 @pytest.mark.parametrize("parts", [1, 2, 3, 5, 50])
 def test_any_number_of_parts(parts):
     learned = learn(*cells_of(*mixed(120)), FitOptions(parts=parts))
-    assert learned.shares.sum() == pytest.approx(1.0)
+    smooth = 0.0 if learned.smooth is None else learned.smooth.share
+    assert learned.shares.sum() + smooth == pytest.approx(1.0)
     assert len(learned.parts) in (1, parts + 1)
 
 
@@ -213,7 +214,8 @@ def test_a_class_of_one_row_or_two_is_not_certain_for_others(n):
     assert (p[:, 3] < 0.5).all()
     assert learned.tested.tolist() == list(range(len(y)))
     own = learned.log_proba[np.arange(len(y)), rows.y]
-    assert -np.mean(own + learned.gained) == pytest.approx(loss(p, fresh), rel=0.35)
+    common = rows.y < 3  # as all fresh rows are
+    assert -np.mean((own + learned.gained)[common]) == pytest.approx(loss(p, fresh), rel=0.35)
     assert own[rows.y == 3].max() < np.log(0.5)
 
 

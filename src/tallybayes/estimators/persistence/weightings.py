@@ -8,11 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallybayes.estimators.persistence.held_arrays import (
+    LARGEST,
+    PREFIX,
+    Arrays,
+    HeldArrays,
+    pair_cells,
+)
+from tallybayes.estimators.persistence.smooth_tables import (
+    SMOOTH,
+    SMOOTH_HEADER,
+    plain_smooth,
+    restored_smooth,
+)
 from tallybayes.models.weighting import Figures, Weighting
 from tallybayes.persistence.checks import (
     Check,
     anything,
-    array,
     each,
     flag,
     mapping,
@@ -30,18 +42,12 @@ from tallybayes.weighted.cells.columns import ColumnCells
 from tallybayes.weighted.fit.learned import Averaged, Learned
 from tallybayes.weighted.fit.text_weights import TextWeights
 from tallybayes.weighted.terms.column_tables import TableChoice
-from tallybayes.weighted.terms.pair_terms import PairTerm
+from tallybayes.weighted.terms.pair_terms import PairCells, PairTerm
 from tallybayes.weighted.terms.term_scores import Weights
 
 __all__ = ["plain_weighting", "restored_weighting"]
 
-Arrays = dict[str, NDArray[Any]]
 
-PREFIX = "weighting."  # of the names of its arrays
-
-LARGEST = 1e100
-"""Weights, offsets and counts of a weighting beyond this are damage; products stay finite."""
-FINITE = float(np.finfo(np.float64).max)
 SMALLEST = 1e-300
 """Counts of a pair are above 0: their logarithm is taken."""
 
@@ -74,6 +80,9 @@ def plain_weighting(weighting: Weighting) -> tuple[dict[str, Any], Arrays]:
         "columns": [[column.name, column.levels] for column in learned.columns],
         "parts": parts,
     }
+    if learned.smooth is not None:
+        header["smooth"], more = plain_smooth(learned.smooth)
+        arrays |= more
     if weighting.text is not None:
         held = asdict(weighting.text)
         header["text"] = {**held, **{name: held[name].tolist() for name in ("weights", "apart")}}
@@ -157,48 +166,18 @@ WHOLE: dict[str, Check] = {
     "unit": number(above=0.0),
     "prior_share": number(0.0),
     "text": optional(record(TEXT)),
+    "smooth": optional(record(SMOOTH_HEADER)),
     "duplicates": mapping(whole(), whole()),
     "nearly": mapping(whole(), whole()),
     "columns": each(anything),
 }
-HEADER = record({**WHOLE, "parts": each(record(PART))}, {"text": None})
-ONE_LEARNING = record({**WHOLE, **PART}, {"unit": 1.0, "prior_share": 0.0, "text": None})
+LATER = {"text": None, "smooth": None}
+HEADER = record({**WHOLE, "parts": each(record(PART))}, LATER)
+ONE_LEARNING = record({**WHOLE, **PART}, {"unit": 1.0, "prior_share": 0.0, **LATER})
 """Of files before models were averages; those of 0.1.0 had no unit, and took weights as rows."""
 
 
-class _Held:
-    """The arrays of a weighting, each checked as it is taken."""
-
-    def __init__(self, arrays: Arrays, prefix: str = PREFIX) -> None:
-        self.prefix = prefix
-        self._arrays = {
-            k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)
-        }
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._arrays
-
-    def take(self, name: str, *shape: int, least: float = -LARGEST) -> NDArray[Any]:
-        """Float64 of this shape, within what exponentials and products bear."""
-        return self._checked(array("f8", *shape, least=least, most=LARGEST), name)
-
-    def edges(self, name: str) -> NDArray[Any]:
-        """Edges of cells: any finite numbers that ascend, as those of the column are only
-        compared with them."""
-        edges = self._checked(array("f8", -1, least=-FINITE, most=FINITE), name)
-        need(bool((edges[1:] > edges[:-1]).all()), f"{self.prefix}{name} ascends")
-        return edges
-
-    def cells(self, name: str, n_cells: int, size: int) -> NDArray[Any]:
-        """int32 (n_cells,): of each cell, a coarser one below `size`."""
-        return self._checked(array("i4", n_cells, least=0, most=size - 1), name)
-
-    def _checked(self, check: Check, name: str) -> NDArray[Any]:
-        need(name in self._arrays, f"the file lacks {self.prefix}{name}")
-        return check(self._arrays[name], f"{self.prefix}{name}")  # type: ignore[no-any-return]
-
-
-def _column(given: Any, held: _Held, j: int, n_classes: int) -> ColumnCells:
+def _column(given: Any, held: HeldArrays, j: int, n_classes: int) -> ColumnCells:
     where = f"weighting.columns[{j}]"
     name, levels = each(anything, length=2)(given, where)
     text(name, where)
@@ -226,21 +205,17 @@ def _text(held: dict[str, Any] | None) -> TextWeights | None:
 
 
 def _pair(
-    given: Any, held: _Held, i: int, columns: list[ColumnCells], rounds: int, n_classes: int
+    given: Any, held: HeldArrays, i: int, columns: list[ColumnCells], rounds: int, n_classes: int
 ) -> PairTerm:
     where = f"{held.prefix}pairs[{i}]"
     first, second, rows, cols, gain, round = each(anything, length=6)(given, where)
-    for column in (first, second):
-        whole(0, len(columns) - 1)(column, where)
-    need(first != second, f"{where} is of two columns")
-    a, b = columns[first].n_cells, columns[second].n_cells
-    whole(1, a)(rows, where), whole(1, b)(cols, where)
+    cells = pair_cells(held, i, columns, first, second, (rows, cols))
     number()(gain, where), whole(0, rounds)(round, where)
     return PairTerm(
         first,
         second,
-        (held.cells(f"first{i}", a, rows), held.cells(f"second{i}", b, cols)),
-        (rows, cols),
+        cells.maps,
+        cells.sizes,
         held.take(f"counted{i}", rows * cols, n_classes, least=SMALLEST),
         held.take(f"expected{i}", rows * cols, n_classes, least=SMALLEST),
         gain,
@@ -248,7 +223,7 @@ def _pair(
     )
 
 
-def _weights(held: _Held, prefix: str, n_terms: int, n_classes: int, scale: float) -> Weights:
+def _weights(held: HeldArrays, prefix: str, n_terms: int, n_classes: int, scale: float) -> Weights:
     return Weights(
         held.take(f"{prefix}terms", n_terms),
         held.take(f"{prefix}deviations", n_classes, -1 if n_terms < 0 else n_terms),
@@ -265,7 +240,7 @@ def restored_weighting(given: Any, arrays: Arrays) -> Weighting:
     Unfit
         Where its parts do not fit each other.
     """
-    header, held = _header(given), _Held(arrays)
+    header, held = _header(given), HeldArrays(arrays)
     n_classes = len(header["classes"])
     need(header["prior_share"] < 1.0, "weighting.prior_share is below 1")
     columns = [_column(c, held, j, n_classes) for j, c in enumerate(header["columns"])]
@@ -276,7 +251,7 @@ def restored_weighting(given: Any, arrays: Arrays) -> Weighting:
     averaged = Averaged(
         columns=columns,
         parts=[
-            _part(part, _Held(arrays, prefix), columns, n_classes)
+            _part(part, HeldArrays(arrays, prefix), columns, n_classes)
             for part, prefix in zip(header["parts"], header["prefixes"], strict=True)
         ],
         shares=_shares(header, held),
@@ -285,6 +260,7 @@ def restored_weighting(given: Any, arrays: Arrays) -> Weighting:
         gained=np.zeros(0),
         duplicates=header["duplicates"],
         nearly=header["nearly"],
+        smooth=restored_smooth(header["smooth"], HeldArrays(arrays, SMOOTH), columns, n_classes),
     )
     _need_cells_alike(averaged)
     return Weighting(
@@ -310,17 +286,18 @@ def _header(given: Any) -> dict[str, Any]:
     return found | {"prefixes": [f"{PREFIX}part{m}." for m in range(len(found["parts"]))]}
 
 
-def _shares(header: dict[str, Any], held: _Held) -> NDArray[Any]:
+def _shares(header: dict[str, Any], held: HeldArrays) -> NDArray[Any]:
     n_parts = len(header["parts"])
     need(n_parts > 0, "weighting has a part")
     if header["prefixes"] == [PREFIX]:
         return np.ones(1)
     shares = held.take("shares", n_parts, least=0.0)
-    need(abs(float(shares.sum()) - 1.0) < 1e-9, "weighting.shares sum to 1")
+    smooth = 0.0 if header["smooth"] is None else header["smooth"]["share"]
+    need(abs(float(shares.sum()) + smooth - 1.0) < 1e-9, "weighting.shares sum to 1")
     return shares
 
 
-def _confused(header: dict[str, Any], held: _Held) -> NDArray[Any]:
+def _confused(header: dict[str, Any], held: HeldArrays) -> NDArray[Any]:
     if header["prefixes"] == [PREFIX]:
         return np.zeros((0, 3))
     confused = held.take("confused", -1, 3, least=0.0)
@@ -331,7 +308,7 @@ def _confused(header: dict[str, Any], held: _Held) -> NDArray[Any]:
 
 
 def _part(
-    header: dict[str, Any], held: _Held, columns: list[ColumnCells], n_classes: int
+    header: dict[str, Any], held: HeldArrays, columns: list[ColumnCells], n_classes: int
 ) -> Learned:
     n_rounds = len(header["round_scales"])
     need(len(header["choices"]) == len(columns), f"{held.prefix}choices has one for each column")
@@ -361,10 +338,12 @@ def _need_cells_alike(averaged: Averaged) -> None:
     """Raises where pairs of the same columns cut them so differently that together they have far
     more cells than the file holds: parts that were learned of nearly the same rows do not."""
     for pair in averaged.pairs:
-        held = sum(m.pair.sizes[0] * m.pair.sizes[1] for m in pair.members)
+        each: list[PairCells] = [member.pair for member in pair.members]
+        each += [] if pair.smooth is None else [pair.smooth]
+        held = sum(cells.n_cells for cells in each)
         parts = {m.part for m in pair.members}
         need(len(parts) == len(pair.members), "a part of weighting has no pair twice")
         need(
-            pair.sizes[0] * pair.sizes[1] <= 2 * len(pair.members) * held,
+            pair.n_cells <= 2 * len(each) * held,
             "the parts of weighting cut the columns of a pair into similar cells",
         )

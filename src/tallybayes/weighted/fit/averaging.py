@@ -36,6 +36,7 @@ from tallybayes.weighted.fit.learned import Averaged, nothing_learned
 from tallybayes.weighted.fit.options import FitOptions
 from tallybayes.weighted.fit.parts import Part, PartFit
 from tallybayes.weighted.fit.shrinkage import STRICTER, shrunk, too_many_columns
+from tallybayes.weighted.fit.smooth import SHARE, Smooth, smooth_functions
 from tallybayes.weighted.fit.ways import (
     ALL_PAIRS,
     Judge,
@@ -44,7 +45,6 @@ from tallybayes.weighted.fit.ways import (
     least_loss,
     loss_of,
     with_all_pairs,
-    with_every_pair,
 )
 from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.terms.term_scores import log_normalised
@@ -92,14 +92,17 @@ def averaged(
     found = search.best()
     if search.beside and options.polish:
         found = _without_noise(search, found)
-        found = with_every_pair(found) or found
     if search.few and options.polish:
         found.boost()
-    trust = found.judge.trust(found.verdict)
+    whole, smooth = search.of_all(found), None
+    if search.few and options.polish:
+        rare, pairs = np.unique(rows.y[search.spared]).tolist(), options.interactions is None
+        smooth = smooth_functions(found, whole, columns, rows, p, search.noise, rare, pairs=pairs)
+    trust = found.judge.trust(found.verdict if smooth is None else smooth.verdict)
     if trust == 0.0:
         tested = np.append(found.judge.tested, search.spared)
         return Averaged.of_one(replace(nothing_learned(columns, p, len(tested)), tested=tested))
-    return _mean(columns, found, search.of_all(found), search.spared, p, trust)
+    return _mean(columns, found, whole, smooth, search.spared, p, trust)
 
 
 class _Search:
@@ -128,6 +131,8 @@ class _Search:
         self.among: list[tuple[str, str]] | None = None
         self.whole: PartFit | None = None
         self.stricter = 0.0
+        self.noise: frozenset[int] = frozenset()
+        """Columns that are left out, as they look like noise."""
         if (
             options.interactions
         ):  # the mean of the parts has no more pairs than all of them may have
@@ -215,7 +220,7 @@ def _without_noise(search: _Search, found: Way) -> Way:
         error = found.judge.error_of_sum(found.row_losses() - other.row_losses())
         if found.loss - other.loss <= max(ALL_PAIRS, SURELY * error):
             return found
-        found = other
+        found, search.noise = other, frozenset(noise)
     return found
 
 
@@ -223,24 +228,29 @@ def _mean(
     columns: list[ColumnCells],
     found: Way,
     whole: PartFit,
+    smooth: Smooth | None,
     spared: Index,
     p: Array,
     trust: float,
 ) -> Averaged:
-    """The mean of the parts and of the fit to all rows, shrunken toward the class shares.
+    """The mean of the parts and of the fit to all rows, and of their smooth functions, shrunken
+    toward the class shares.
 
     Rows that no part could leave out are predicted by the fit of all rows without corrections,
     which have seen them; each is taken out of the counts.
     """
     judge, fits = found.judge, [*found.fits, whole]
     shares = np.append(np.full(len(found.fits), (1.0 - OF_ALL) / len(found.fits)), OF_ALL)
-    log_proba = judge.tempered(found.log_proba, trust)
+    log_proba = judge.tempered(found.log_proba if smooth is None else smooth.log_proba, trust)
     own = log_proba[np.arange(len(log_proba)), judge.y]
 
-    def said(fit: PartFit) -> Array:
-        return judge.tempered(log_normalised(fit.scores_of(judge.tested)), trust)
+    def said(m: int) -> Array:
+        scores = fits[m].scores_of(judge.tested)
+        if smooth is not None:
+            scores = smooth.mixed(m, scores, judge.tested)
+        return judge.tempered(log_normalised(scores), trust)
 
-    *members, of_all = in_threads(said, fits)
+    *members, of_all = in_threads(said, range(len(fits)))
     of_parts: Array = reduce(np.add, members) / len(members)
     gained = _ambiguity((1.0 - OF_ALL) * of_parts + OF_ALL * of_all)
     gained += OF_ALL * _ambiguity(of_parts)
@@ -248,7 +258,8 @@ def _mean(
     return Averaged(
         columns=columns,
         parts=in_threads(lambda fit: shrunk(fit.result(), p, trust), fits),
-        shares=shares,
+        shares=shares if smooth is None else (1.0 - SHARE) * shares,
+        smooth=None if smooth is None else smooth.tables(shares, trust),
         tested=np.append(judge.tested, spared),
         log_proba=np.concatenate([log_proba, of_spared]),
         gained=np.append(np.minimum(gained, -own), np.zeros(len(spared))),

@@ -5,7 +5,7 @@ corrected, how they are numbered, on how many rows, and their offsets under one 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from tallybayes.weighted.rows import LearningRows, sampled
 __all__ = [
     "ALL_FOLDS",
     "FOLDS",
+    "OF_LOSS",
     "SALT",
     "CorrectedCells",
     "CorrectedRows",
@@ -90,8 +91,17 @@ class CorrectedRows:
         return diagonal
 
 
+class PenalisedRows(Protocol):
+    """Rows whose loss under a ridge is minimised; the coefficients have `shape`, (n, n_classes)."""
+
+    shape: tuple[int, int]
+
+    def loss(self, q: Array) -> tuple[float, Array]:
+        """Log-loss under coefficients q, and its gradient."""
+
+
 def solved(
-    rows: CorrectedRows,
+    rows: PenalisedRows,
     curvature: Array,
     ridge: float,
     start: Array,

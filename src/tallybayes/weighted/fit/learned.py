@@ -16,6 +16,7 @@ from tallybayes.weighted.terms.column_tables import (
     column_table,
 )
 from tallybayes.weighted.terms.pair_terms import JoinedPair, PairTerm, joined_pairs
+from tallybayes.weighted.terms.smooth_tables import SmoothTables
 from tallybayes.weighted.terms.term_scores import Weights
 
 __all__ = ["Averaged", "Learned", "nothing_learned", "tables_of"]
@@ -125,10 +126,11 @@ class Learned:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Averaged:
-    """A weighted model: the weighted mean of what several fits give, its "parts".
+    """A weighted model: the weighted mean of what several fits give, its "parts", and of smooth
+    functions.
 
     Each part is a sum of tables, and so is their mean. Its terms are the columns, then each two
-    columns that are a pair in any of the parts.
+    columns that are a pair in any of the parts or have a smooth function.
 
     Parameters
     ----------
@@ -136,7 +138,7 @@ class Averaged:
     parts : list of Learned
         Each over all columns.
     shares : float64 array (n_parts,)
-        How much each part counts; they sum to 1.
+        How much each part counts; with the share of the smooth functions they sum to 1.
     tested : index array (n_tested,)
         The learning rows that are predicted: all, or some where they are many.
     log_proba : float64 array (n_tested, n_classes)
@@ -149,6 +151,7 @@ class Averaged:
     nearly : dict of int to int
         Columns that say nearly the same as another, and that one, beside which they add little;
         they weigh 0.
+    smooth : SmoothTables, optional
     """
 
     columns: list[ColumnCells]
@@ -159,6 +162,7 @@ class Averaged:
     gained: Array
     duplicates: dict[int, int] = field(default_factory=dict)
     nearly: dict[int, int] = field(default_factory=dict)
+    smooth: SmoothTables | None = None
 
     @classmethod
     def of_one(cls, learned: Learned, duplicates: dict[int, int] | None = None) -> Averaged:
@@ -189,18 +193,21 @@ class Averaged:
 
     @cached_property
     def pairs(self) -> list[JoinedPair]:
-        """The pairs of all parts, each two columns once: those of the main part first."""
-        return joined_pairs([part.pairs for part in self.parts], self.order)
+        """The pairs of all parts and of the smooth functions, each two columns once: those of the
+        main part first."""
+        smooth = [] if self.smooth is None else self.smooth.pairs
+        return joined_pairs([part.pairs for part in self.parts], self.order, smooth)
 
     @property
     def offset(self) -> Array:
         """log p + b, float64 (n_classes,), in nats."""
         offset: Array = self.shares @ np.stack([part.offset for part in self.parts])
-        return offset
+        return offset if self.smooth is None else offset + self.smooth.offset
 
     @cached_property
     def weights(self) -> Weights:
-        """The mean weights of the terms; a part without a pair has weight 0 for it."""
+        """The mean weights of the terms; a part without a pair has weight 0 for it, and so have the
+        smooth functions."""
         d, n_classes = len(self.columns), len(self.parts[0].weights.offsets)
         terms = np.zeros(d + len(self.pairs))
         deviations, offsets = np.zeros((n_classes, len(terms))), np.zeros(n_classes)

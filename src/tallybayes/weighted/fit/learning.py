@@ -105,9 +105,13 @@ def _of_any_columns(
             with on_one_thread() if small else nullcontext():
                 of_used = [columns[j] for j in used], thin.among(unlike)
                 found = averaged(*of_used, p, options, options.parts)
+    smooth = found.smooth
+    if smooth is not None:
+        smooth = smooth.among([column.n_cells for column in columns], used)
     return replace(
         found,
         columns=columns,
+        smooth=smooth,
         parts=[part.among(columns, used) for part in found.parts],
         tested=some[found.tested],
         duplicates=duplicates,

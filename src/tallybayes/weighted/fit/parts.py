@@ -22,14 +22,12 @@ from tallybayes.weighted.fit.shrinkage import min_column_gain, too_many_columns
 from tallybayes.weighted.fit.stagewise import Rounds
 from tallybayes.weighted.rows import LearningRows, counted_in, thinned
 from tallybayes.weighted.terms.column_tables import NULL_TERM, column_tables, screened
-from tallybayes.weighted.terms.pair_terms import coarser
 
 __all__ = ["Part", "PartFit"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-PAIRED = 6  # cells of a number in which every pair is corrected
 CELLS = (4, 16)  # in which numbers are corrected, beside their own where these are many more
 MOST_TESTED = 50_000  # rows left out that judge
 
@@ -118,8 +116,6 @@ class PartFit:
     cells : CorrectedCells, optional
     corrections : float64 array (n_cells, n_classes), optional
         Of `cells`, in nats.
-    every_pair : bool
-        Whether every pair of columns is among the terms.
     """
 
     part: Part
@@ -127,18 +123,6 @@ class PartFit:
     scores: Array
     cells: CorrectedCells | None = None
     corrections: Array | None = None
-    every_pair: bool = False
-
-    def with_every_pair(self) -> PartFit:
-        """The same, uncorrected, with every other pair of columns as a term that weighs 0, whose
-        cells can be corrected."""
-        rounds, learned = self.part.rounds, self.learned
-        rounds.add_every_pair()
-        rounds.give_up_values()
-        pairs = [pair.term for pair in rounds.rest.pairs]
-        weights = learned.weights.with_more(len(pairs) - len(learned.pairs), 0.0)
-        learned = replace(learned, pairs=pairs, rounds=list(rounds.rounds), weights=weights)
-        return replace(self, learned=learned, cells=None, corrections=None, every_pair=True)
 
     def path(self) -> CorrectionPath | None:
         """Corrections of every cell of the terms that say something; None where there is none, or
@@ -151,13 +135,6 @@ class PartFit:
                     continue
                 column = learned.columns[t]
                 maps += [(t, coarse(column, n)) for n in CELLS if 2 * n < column.n_numbers]
-            elif self.every_pair:
-                pair = learned.pairs[t - len(learned.columns)]
-                joint = coarser(pair, learned.columns, PAIRED)
-                if joint is not None:
-                    maps.append((t, joint))
-                    if pair.gain <= 0.0:
-                        continue  # it says nothing in more cells
             maps.append((t, np.arange(size, dtype=np.int32)))
         cells = CorrectedCells(maps, rows.n_classes)
         if not cells.feasible:

@@ -210,18 +210,6 @@ class Rounds:
             most = min(most, max(d, MOST_DEVIATIONS // self.rows.n_classes - d - 1))
         return most - len(self.rest.pairs)
 
-    @property
-    def places_for_every_pair(self) -> bool:
-        """Whether pairs are left, and a place for each."""
-        return self._pairs is not None and 0 < len(self._pairs.open) <= self._places
-
-    def add_every_pair(self) -> None:
-        """All pairs that are left, however little each gains by itself; they weigh 0."""
-        assert self._pairs is not None
-        found = self._pairs.left()
-        self._add_round(found, self._proba_of_sample())
-        self.weights = self.weights.with_more(len(found), 0.0)
-
     def _proba_of_sample(self) -> Values:
         """P of the sample, float32 (n_sample, n_classes)."""
         return np.ascontiguousarray(shares_of(self.sample_scores()).T, dtype=np.float32)

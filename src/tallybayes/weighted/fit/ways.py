@@ -24,7 +24,6 @@ __all__ = [
     "least_loss",
     "loss_of",
     "with_all_pairs",
-    "with_every_pair",
 ]
 
 Array = NDArray[np.float64]
@@ -44,7 +43,7 @@ STANDARD_ERRORS = 1.0  # of what corrections gain; the gain has to be more
 WORTH = 1.0  # nats that another ridge has to gain where rows are many, and further cycles
 HALVED = 0.5  # of the loss left by the weakest ridge: then cells are boosted
 TO_GAIN = 4.0  # nats left of all, at least, for it
-SURELY = 2.0  # standard errors: what further boosting, or every pair, gains has to be more
+SURELY = 2.0  # standard errors: what further boosting gains has to be more
 AT_FIRST = 3.0  # the same of the first boosting: it may begin after each number of cycles
 
 
@@ -295,25 +294,6 @@ def with_all_pairs(before: Way) -> list[Way]:
     fits += in_threads(refit, left)
     whole = fits.pop() if before.whole else None
     return [Way(fits, judge, whole, all_that_gain=True)]
-
-
-def with_every_pair(before: Way) -> Way | None:
-    """The best way with every pair corrected, however little a pair gains by itself.
-
-    It is None where the loss of the rows left out does not fall clearly, or where there are more
-    pairs than a model may have. It is tried where those rows choose the weakest ridge: there may be
-    more cells worth correcting than those of the pairs that gain alone.
-    """
-    each = before.all_fits
-    places = all(fit.part.rounds.places_for_every_pair for fit in each)
-    if before.ridges != RIDGES or before.loss <= TO_GAIN or not places:
-        return None
-    fits = in_threads(PartFit.with_every_pair, each)
-    whole = fits.pop() if before.whole else None
-    found = Way(fits, before.judge, whole, all_that_gain=True)
-    found.correct(thoroughly=True)
-    error = before.judge.error_of_sum(before.row_losses() - found.row_losses())
-    return found if before.loss - found.loss > max(ALL_PAIRS, SURELY * error) else None
 
 
 def best_corrected(ways: list[Way], *, thoroughly: bool) -> Way:

@@ -128,23 +128,6 @@ class Pairs:
         self.open = self.open[np.array(left, dtype=bool)]
         return kept
 
-    def left(self) -> list[Found]:
-        """Every pair that is not taken yet, however little it gains, numbers in more cells; they
-        are taken."""
-        pairs, self.open = self.open.tolist(), self.open[:0]
-        number, size = self.coarse.is_number, self.coarse.size[True]
-        return [
-            Found(
-                0.0,
-                i,
-                j,
-                bool((number[i] or number[j]) and size[i] * size[j] <= self.most_cells),
-                STRENGTHS[-1],
-                WIDTHS[-1],
-            )
-            for i, j in pairs
-        ]
-
     def _least(self, f: Found) -> float:
         """What a pair has to gain, in nats: of so many pairs, tried in so many ways, about one for
         300 rows gains that by chance."""

@@ -7,6 +7,7 @@ one cell of each of them, so that a sum of their tables is one table over its ce
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.weighted.cells.columns import ColumnCells, coarse
 from tallybayes.weighted.rows import LearningRows
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
     "Member",
     "PairCells",
     "PairTerm",
-    "coarser",
+    "SmoothPair",
     "joined_pairs",
     "joint_cells",
     "pair_values",
@@ -93,6 +93,21 @@ class PairTerm(PairCells):
 
 
 @dataclass(frozen=True, eq=False)
+class SmoothPair(PairCells):
+    """A smooth function of two columns.
+
+    Parameters are those of :class:`PairCells`, and besides:
+
+    Parameters
+    ----------
+    table : float64 array (n_cells, n_classes)
+        What it adds, in nats.
+    """
+
+    table: Array
+
+
+@dataclass(frozen=True, eq=False)
 class CountedPair:
     """A pair with the sums it is made of.
 
@@ -153,30 +168,6 @@ def pair_values(pair: CountedPair, rows: LearningRows, proba: Values) -> Values:
     return values
 
 
-def coarser(pair: PairCells, columns: list[ColumnCells], most: int) -> Cells | None:
-    """A coarser joint cell for each joint cell of a pair, int32 (n_cells,); None where the pair
-    has no number in more cells than that.
-
-    Parameters
-    ----------
-    pair : PairCells
-    columns : list of ColumnCells
-    most : int
-        Cells of a number.
-    """
-    each = []
-    for j, cells, size in zip((pair.first, pair.second), pair.maps, pair.sizes, strict=True):
-        label = np.arange(size, dtype=np.int32)
-        if columns[j].is_number:
-            label[cells] = coarse(columns[j], most)
-        each.append(label)
-    one, other = each
-    if all(len(np.unique(label)) == len(label) for label in each):
-        return None
-    joint: Cells = (one[:, None] * (other.max() + 1) + other).ravel().astype(np.int32)
-    return joint
-
-
 class Member(NamedTuple):
     """A pair of one fit.
 
@@ -203,16 +194,30 @@ class JoinedPair(PairCells):
     Parameters
     ----------
     members : list of Member
+    smooth : SmoothPair, optional
+        The smooth function of the two columns, if there is one.
     within : list of two int arrays, (sizes[0],) and (sizes[1],)
-        For each member: in which of its cells of `first` and of `second` the joined ones lie.
+        For each member, and last for the smooth function: in which of its cells of `first` and of
+        `second` the joined ones lie.
     """
 
     members: list[Member]
+    smooth: SmoothPair | None
     within: list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
     def spread(self, member: int, table: Array) -> Array:
         """A table of one of the members (its cells, n_classes) over the joined cells."""
-        pair, (rows, cols) = self.members[member].pair, self.within[member]
+        return self._spread(self.members[member].pair, self.within[member], table)
+
+    def spread_smooth(self, table: Array) -> Array:
+        """A table of the smooth function (its cells, n_classes) over the joined cells."""
+        assert self.smooth is not None
+        return self._spread(self.smooth, self.within[-1], table)
+
+    def _spread(
+        self, pair: PairCells, within: tuple[NDArray[np.intp], NDArray[np.intp]], table: Array
+    ) -> Array:
+        rows, cols = within
         if pair.first == self.first:
             entries = rows[:, None] * pair.sizes[1] + cols
         else:
@@ -221,7 +226,9 @@ class JoinedPair(PairCells):
         return found
 
 
-def joined_pairs(pairs: list[list[PairTerm]], order: list[int]) -> list[JoinedPair]:
+def joined_pairs(
+    pairs: list[list[PairTerm]], order: list[int], smooth: Iterable[SmoothPair] = ()
+) -> list[JoinedPair]:
     """The pairs of several fits, each two columns once.
 
     Parameters
@@ -230,26 +237,35 @@ def joined_pairs(pairs: list[list[PairTerm]], order: list[int]) -> list[JoinedPa
         By learning; of the same columns.
     order : list of int
         The fits in the order in which their pairs come.
+    smooth : iterable of SmoothPair
+        Smooth functions of pairs, each two columns at most once; they come last.
     """
     members: dict[tuple[int, int], list[Member]] = {}
     for part in order:
         for place, pair in enumerate(pairs[part]):
-            key = (min(pair.first, pair.second), max(pair.first, pair.second))
-            members.setdefault(key, []).append(Member(part, place, pair))
-    return [_joined(some) for some in members.values()]
+            members.setdefault(_columns_of(pair), []).append(Member(part, place, pair))
+    functions = {_columns_of(pair): pair for pair in smooth}
+    both = dict.fromkeys([*members, *functions])
+    return [_joined(members.get(key, []), functions.get(key)) for key in both]
 
 
-def _joined(members: list[Member]) -> JoinedPair:
-    one = members[0].pair
-    if len(members) == 1:
+def _columns_of(pair: PairCells) -> tuple[int, int]:
+    return min(pair.first, pair.second), max(pair.first, pair.second)
+
+
+def _joined(members: list[Member], smooth: SmoothPair | None) -> JoinedPair:
+    each: list[PairCells] = [member.pair for member in members]
+    each += [] if smooth is None else [smooth]
+    one = each[0]
+    if len(each) == 1:
         own = np.arange(one.sizes[0]), np.arange(one.sizes[1])
-        return JoinedPair(one.first, one.second, one.maps, one.sizes, members, [own])
+        return JoinedPair(one.first, one.second, one.maps, one.sizes, members, smooth, [own])
     maps, within = [], []
     for column in (one.first, one.second):
-        cut = np.stack([m.pair.maps[int(m.pair.second == column)] for m in members])
+        cut = np.stack([pair.maps[int(pair.second == column)] for pair in each])
         cells, place = np.unique(cut, axis=1, return_inverse=True)
         maps.append(place.ravel().astype(np.int32))
         within.append(cells.astype(np.intp))
     sizes = within[0].shape[1], within[1].shape[1]
-    each = list(zip(*within, strict=True))
-    return JoinedPair(one.first, one.second, (maps[0], maps[1]), sizes, members, each)
+    together = list(zip(*within, strict=True))
+    return JoinedPair(one.first, one.second, (maps[0], maps[1]), sizes, members, smooth, together)

@@ -1,0 +1,320 @@
+"""A generalized additive model beside the fits: smooth functions of columns, and of pairs of
+columns where that is clearly better.
+
+Tables of cells say everything about a cell and nothing about its neighbours. Functions that are
+linear in the rank of a number, or between a few knots, borrow from neighbours, and a ridge penalty
+fits all of them together, from the class shares on. Half of the model is the fit of tables, the
+other half smooth functions. Both are sums of tables, and so is their mean.
+
+The rows left out decide the ridge and whether pairs have functions, too. Where they lose clearly
+more with smooth functions than without, there are none: a rule that holds in single cells is so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tallybayes.engines.threads import in_threads
+from tallybayes.weighted.cells.columns import ColumnCells
+from tallybayes.weighted.fit.cell_offsets import (
+    OF_LOSS,
+    CorrectedCells,
+    CorrectedRows,
+    added,
+    solved,
+)
+from tallybayes.weighted.fit.parts import Part, PartFit
+from tallybayes.weighted.fit.ways import Judge, Verdict, Way
+from tallybayes.weighted.rows import LearningRows
+from tallybayes.weighted.terms.pair_terms import PairCells, SmoothPair
+from tallybayes.weighted.terms.smooth_tables import SmoothTables
+from tallybayes.weighted.terms.splines import Functions, column_functions, pair_functions
+
+__all__ = ["Smooth", "smooth_functions"]
+
+Array = NDArray[np.float64]
+Cells = NDArray[np.int32]
+Index = NDArray[np.intp]
+
+SHARE = 0.5  # of the model
+RIDGES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
+WEAK, MIN_GAIN = 0.3, 4.0  # each ridge below it has to gain so many nats: few rows overfit
+HOPELESS = 1.05  # times the least loss of rows left out: a lower ridge is not tried
+MAX_PAIRS = 150
+PAIRS_GAIN = 3.0  # nats that functions of pairs have to be better by
+MAX_LOSS = 4.0  # nats, and standard errors of the difference, that rows left out may lose by them:
+STANDARD_ERRORS = 1.0  # a mean of two models is trusted unless they lose clearly more
+TO_GAIN = 1.0  # nats left of all: with fewer, nothing is tried
+
+
+class SmoothTerms:
+    """The terms of an additive model, the same for all parts.
+
+    Parameters
+    ----------
+    columns : list of ColumnCells
+        With the counts of all rows.
+    rows : LearningRows
+        All rows.
+    without : collection of int
+        Columns that have no functions.
+    rare : collection of int
+        Classes that have no functions, as too few of their rows could be left out to tell.
+    pairs : bool
+        Whether each two of the other columns have functions, too.
+    """
+
+    def __init__(
+        self,
+        columns: list[ColumnCells],
+        rows: LearningRows,
+        without: Collection[int] = (),
+        rare: Collection[int] = (),
+        *,
+        pairs: bool,
+    ) -> None:
+        self.rare = np.array(sorted(rare), dtype=np.intp)
+        self.sizes = [column.n_cells for column in columns]
+        self.used = [j for j in range(len(columns)) if j not in without]
+        self.pairs: list[PairCells] = []
+        functions = [column_functions(columns[j]) for j in self.used]
+        if pairs:
+            both = [(i, j) for i in self.used for j in self.used if i < j]
+            found = [pair_functions(columns, i, j) for i, j in both]
+            self.pairs = [pair for pair, _ in found]
+            functions += [of_pair for _, of_pair in found]
+        self.cells = _cells(functions, rows.n_classes)
+        self.rows, self.functions = rows, functions
+
+    @property
+    def feasible(self) -> bool:
+        """Whether there is a function, and not too many cells."""
+        return self.cells.feasible
+
+    def prepare(self) -> None:
+        """Finds the cells of all rows, for all parts together."""
+        self.values = sparse.csr_array(sparse.block_diag([f.values for f in self.functions]))
+        self.codes = self.cells.numbered(self._code, self.rows.cells, np.arange(self.rows.n))
+
+    def _code(self, t: int, cells: Cells) -> Cells:
+        n = len(self.used)
+        return cells[self.used[t]] if t < n else self.pairs[t - n].codes(cells)
+
+    def tables(self, coefficients: Array) -> Array:
+        """What functions with these coefficients (n_functions, n_classes) add to each cell,
+        float64 (n_cells, n_classes)."""
+        found: Array = self.values @ coefficients
+        return found
+
+    def smooth_tables(self, tables: Array, offset: Array, share: float) -> SmoothTables:
+        """Tables (n_cells, n_classes) by term, centred over classes."""
+        tables = tables - tables.mean(axis=1, keepdims=True)
+        each, n = np.split(tables, self.cells.starts[1:-1]), len(self.used)
+        columns = [np.zeros((size, tables.shape[1])) for size in self.sizes]
+        for j, table in zip(self.used, each[:n], strict=True):
+            columns[j] = table
+        pairs = [
+            SmoothPair(pair.first, pair.second, pair.maps, pair.sizes, table)
+            for pair, table in zip(self.pairs, each[n:], strict=True)
+        ]
+        return SmoothTables(share, offset, columns, pairs)
+
+
+def _cells(functions: list[Functions], n_classes: int) -> CorrectedCells:
+    """The cells of terms, numbered one term after the other."""
+    sizes = [f.values.shape[0] for f in functions]
+    maps = [(t, np.arange(size, dtype=np.int32)) for t, size in enumerate(sizes)]
+    return CorrectedCells(maps, n_classes)
+
+
+class SmoothRows:
+    """Rows under coefficients of functions, in place of offsets of cells.
+
+    Parameters
+    ----------
+    rows : CorrectedRows
+    values : sparse array (n_cells, n_functions)
+    rare : index array
+        Classes whose coefficients stay 0.
+    """
+
+    def __init__(self, rows: CorrectedRows, values: sparse.csr_array, rare: Index) -> None:
+        self.rows, self.values, self.rare = rows, values, rare
+        self._transposed = sparse.csr_array(values.T)
+        self.shape = values.shape[1], rows.shape[1]
+
+    def loss(self, q: Array) -> tuple[float, Array]:
+        """Log-loss under coefficients q (n_functions, n_classes), and its gradient."""
+        loss, gradient = self.rows.loss(self.values @ q)
+        gradient[:, self.rare] = 0.0
+        return loss, self._transposed @ gradient
+
+    def curvature(self) -> Array:
+        """About the diagonal of the Hessian in q, at q = 0: without what functions of one term
+        share."""
+        found: Array = self._transposed.multiply(self._transposed) @ self.rows.curvature()
+        return found
+
+
+class SmoothPath:
+    """The functions fitted to a part of the rows, under one ridge after the other.
+
+    Parameters
+    ----------
+    terms : SmoothTerms
+    part : Part
+    log_p : float64 array (n_classes,)
+        Log shares of the classes.
+    """
+
+    def __init__(self, terms: SmoothTerms, part: Part, log_p: Array) -> None:
+        self.terms, self.log_p = terms, log_p
+        self.tested = part.tested
+        rows = part.rounds.rows
+        index, stands = terms.cells.learning_rows(rows)
+        cells, scores = terms.codes[index], np.tile(log_p, (len(index), 1))
+        stands = np.where(np.isin(rows.y[index], terms.rare), 0.0, stands)
+        own = CorrectedRows(cells, scores, rows.y[index], stands, terms.cells.n)
+        self._rows = SmoothRows(own, terms.values, terms.rare)
+        self._curvature = self._rows.curvature()
+        self.coefficients = np.zeros(self._rows.shape)
+
+    def follow(self, ridge: float) -> Array:
+        """The next ridge: scores of the rows left out, (n_left_out, n_classes)."""
+        self.coefficients = solved(
+            self._rows, self._curvature, ridge, self.coefficients, of_loss=OF_LOSS
+        )
+        return self.scores(self.coefficients, self.tested)
+
+    def scores(self, coefficients: Array, index: Index) -> Array:
+        """S of some rows, float64 (n_some, n_classes)."""
+        return self.log_p + added(self.terms.tables(coefficients), self.terms.codes[index])
+
+
+@dataclass(frozen=True, eq=False)
+class Smooth:
+    """Smooth functions beside the fits of a way.
+
+    Parameters
+    ----------
+    terms : SmoothTerms
+    paths : list of SmoothPath
+        Of each fit: of the parts, and last of all rows.
+    coefficients : list of float64 arrays (n_functions, n_classes)
+        Of each fit, under the ridge that the rows left out like best.
+    log_proba : float64 array (n_tested, n_classes)
+        Log-probabilities of the rows left out by the mean of fit and functions.
+    verdict : Verdict
+    loss : float
+        What these rows lose, and the price of functions of pairs, in nats.
+    """
+
+    terms: SmoothTerms
+    paths: list[SmoothPath]
+    coefficients: list[Array]
+    log_proba: Array
+    verdict: Verdict
+    loss: float
+
+    def mixed(self, fit: int, scores: Array, index: Index) -> Array:
+        """Scores of some rows by the mean of a fit, which gives them these scores, and its
+        functions."""
+        return _mixed(scores, self.paths[fit].scores(self.coefficients[fit], index))
+
+    def tables(self, shares: Array, factor: float) -> SmoothTables:
+        """The mean of the functions of all fits.
+
+        Parameters
+        ----------
+        shares : float64 array (n_fits,)
+            They sum to 1.
+        factor : float
+            How far they are shrunk toward the class shares, from 0, the shares, to 1.
+        """
+        mean = sum(s * q for s, q in zip(shares, self.coefficients, strict=True))
+        tables = self.terms.tables(SHARE * factor * np.asarray(mean))
+        return self.terms.smooth_tables(tables, SHARE * self.paths[0].log_p, SHARE)
+
+
+def _mixed(scores: Array, smooth: Array) -> Array:
+    mixed: Array = (1.0 - SHARE) * scores + SHARE * smooth
+    return mixed
+
+
+def smooth_functions(
+    found: Way,
+    whole: PartFit,
+    columns: list[ColumnCells],
+    rows: LearningRows,
+    p: Array,
+    without: Collection[int] = (),
+    rare: Collection[int] = (),
+    *,
+    pairs: bool,
+) -> Smooth | None:
+    """The smooth functions that the rows left out like best; None where they lose more with them,
+    by more than a standard error or 4 nats.
+
+    Parameters
+    ----------
+    found : Way
+        The best way to fit tables.
+    whole : PartFit
+        The fit of all rows.
+    columns : list of ColumnCells
+        With the counts of all rows.
+    rows : LearningRows
+        All rows.
+    p : float64 array (n_classes,)
+        Shares of the classes.
+    without, rare : collections of int
+        Columns and classes that have no functions; see :class:`SmoothTerms`.
+    pairs : bool
+        Whether pairs may have functions.
+    """
+    if found.verdict.loss <= TO_GAIN:
+        return None
+    n = len(columns) - len(without)
+    kinds = [False, True] if pairs and n > 1 and n * (n - 1) // 2 <= MAX_PAIRS else [False]
+    best: Smooth | None = None
+    for of_pairs in kinds:
+        terms = SmoothTerms(columns, rows, without, rare, pairs=of_pairs)
+        if terms.feasible:
+            terms.prepare()
+            best = _best_ridge(terms, found, whole, np.log(p), best)
+    if best is None:
+        return None
+    judge = found.judge
+    more = judge.row_losses(best.log_proba) - found.row_losses()
+    worse = best.verdict.loss - found.verdict.loss
+    return best if worse <= min(STANDARD_ERRORS * judge.error_of_sum(more), MAX_LOSS) else None
+
+
+def _best_ridge(
+    terms: SmoothTerms, found: Way, whole: PartFit, log_p: Array, best: Smooth | None
+) -> Smooth | None:
+    """The functions under the best ridge, or those that are better."""
+    judge: Judge = found.judge
+    own = [fit.scores_of(fit.part.tested) for fit in found.fits]
+    parts = [*(fit.part for fit in found.fits), whole.part]
+    paths = in_threads(lambda part: SmoothPath(terms, part, log_p), parts)
+    price, least = PAIRS_GAIN if terms.pairs else 0.0, np.inf
+    for ridge in RIDGES:
+        scores = in_threads(partial(SmoothPath.follow, ridge=ridge), paths)
+        mixed = [_mixed(*both) for both in zip(own, scores[: len(own)], strict=True)]
+        log_proba = judge.normalised(mixed)
+        verdict = judge.verdict(log_proba)
+        needed = price + (MIN_GAIN if ridge < WEAK else 0.0)
+        if best is None or verdict.loss + needed < best.loss:
+            coefficients = [path.coefficients for path in paths]
+            best = Smooth(terms, paths, coefficients, log_proba, verdict, verdict.loss + price)
+        least = min(least, verdict.loss)
+        if verdict.loss > HOPELESS * least:
+            break
+    return best
