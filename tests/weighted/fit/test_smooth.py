@@ -134,11 +134,7 @@ def test_coefficients_are_those_of_a_general_minimiser(monkeypatch):
     terms.prepare()
     assert len(terms.pairs) == 3
     start = np.tile(np.log(np.bincount(rows.y) / rows.n), (rows.n, 1))
-    own = SmoothRows(
-        CorrectedRows(terms.codes, start, rows.y, rows.weight, terms.cells.n),
-        terms.values,
-        terms.rare,
-    )
+    own = SmoothRows(terms, CorrectedRows(terms.codes, start, rows.y, rows.weight, terms.cells.n))
     found = solved(own, own.curvature(), 1.0, np.zeros(own.shape), steps=500)
 
     design = np.zeros((rows.n, terms.cells.n))

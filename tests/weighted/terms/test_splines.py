@@ -14,6 +14,7 @@ from tallybayes.weighted.terms.splines import (
     linear_splines,
     pair_functions,
     ranks,
+    stacked,
 )
 
 weights = st.lists(st.floats(0.0, 1e6), min_size=1, max_size=40).map(np.array)
@@ -43,7 +44,7 @@ def test_ranks_do_not_depend_on_the_unit_of_weight(weight, factor):
 
 @given(st.lists(st.floats(0.0, 1.0), max_size=30).map(np.array), st.integers(2, 12))
 def test_linear_splines_sum_to_one_and_reproduce_straight_lines(rank, n_knots):
-    basis = linear_splines(rank, n_knots).toarray()
+    basis = linear_splines(rank, n_knots).dense()
     assert basis.shape == (len(rank), n_knots)
     assert (basis >= 0.0).all()
     np.testing.assert_allclose(basis.sum(axis=1), 1.0)
@@ -53,21 +54,21 @@ def test_linear_splines_sum_to_one_and_reproduce_straight_lines(rank, n_knots):
 @pytest.mark.parametrize("n_knots", [2, 4, 8])
 def test_a_spline_is_one_at_its_knot(n_knots):
     knots = np.linspace(0.0, 1.0, n_knots)
-    np.testing.assert_allclose(
-        linear_splines(knots, n_knots).toarray(), np.eye(n_knots), atol=1e-12
-    )
+    np.testing.assert_allclose(linear_splines(knots, n_knots).dense(), np.eye(n_knots), atol=1e-12)
 
 
 def test_splines_are_those_of_numpys_interpolation():
     rank = np.random.default_rng(0).random(50)
     knots, height = np.linspace(0.0, 1.0, 6), np.array([3.0, -1.0, 2.0, 2.0, 0.0, 7.0])
-    np.testing.assert_allclose(linear_splines(rank, 6) @ height, np.interp(rank, knots, height))
+    np.testing.assert_allclose(
+        linear_splines(rank, 6).dense() @ height, np.interp(rank, knots, height)
+    )
 
 
 def test_levels_and_the_missing_value_have_a_function_each():
-    values = column_functions(number(0, levels=4)).values.toarray()
+    values = column_functions(number(0, levels=4)).dense()
     assert np.array_equal(values, np.eye(5))
-    values = column_functions(number(20, levels=2)).values.toarray()
+    values = column_functions(number(20, levels=2)).dense()
     own = values[20:]
     assert np.array_equal(own[:, -3:], np.eye(3))
     assert not own[:, :-3].any()
@@ -76,7 +77,7 @@ def test_levels_and_the_missing_value_have_a_function_each():
 
 def test_the_line_of_a_number_is_straight_in_its_ranks():
     column = number(30)
-    line = column_functions(column).values.toarray()[:30, 0]
+    line = column_functions(column).dense()[:30, 0]
     rank = ranks(column.counts[:30].sum(axis=1))
     np.testing.assert_allclose(line, 3.0**0.5 * (2.0 * rank - 1.0))
 
@@ -84,24 +85,37 @@ def test_the_line_of_a_number_is_straight_in_its_ranks():
 @pytest.mark.parametrize("n_numbers", range(1, 12))
 def test_every_function_of_the_cells_of_few_numbers_can_be_said(n_numbers):
     """Numbers in more cells than there are knots have smooth functions only."""
-    values = column_functions(number(n_numbers)).values.toarray()
+    values = column_functions(number(n_numbers)).dense()
     rank = np.linalg.matrix_rank(values)
     assert rank == 1 + min(n_numbers, splines.KNOTS)
 
 
 def test_functions_of_a_pair_are_products():
     columns = [number(40, seed=1), number(0, levels=3, seed=2), number(4, seed=3)]
-    pair, functions = pair_functions(columns, 0, 1)
+    (pair, functions), _, (few, of_few) = pair_functions(columns, [0, 1, 2])
+    assert [few.first, few.second] == [1, 2]
     assert np.array_equal(pair.maps[0], coarse(columns[0], splines.PAIR_CELLS))
-    assert functions.values.shape[0] == pair.n_cells
-    values = functions.values.toarray().reshape(*pair.sizes, -1)
+    assert functions.n_cells == pair.n_cells
+    values = functions.dense().reshape(*pair.sizes, -1)
     label = coarse(columns[0], splines.PAIR_CELLS)
     weight = np.bincount(label[:40], columns[0].counts[:40].sum(axis=1))
-    of_number = linear_splines(ranks(weight), splines.KNOTS).toarray()
+    of_number = linear_splines(ranks(weight), splines.KNOTS).dense()
     for i in range(len(of_number)):
         for j in range(pair.sizes[1]):
             expected = np.zeros((splines.KNOTS + 1, pair.sizes[1]))
             expected[:-1, j] = splines.PAIR_SCALE * of_number[i]
             np.testing.assert_allclose(values[i, j], expected.ravel())
-    few, functions = pair_functions(columns, 1, 2)
-    assert np.array_equal(functions.values.toarray(), splines.PAIR_SCALE * np.eye(few.n_cells))
+    assert np.array_equal(of_few.dense(), splines.PAIR_SCALE * np.eye(few.n_cells))
+
+
+def test_functions_of_several_terms_stand_side_by_side():
+    columns = [number(40, seed=1), number(0, levels=3, seed=2)]
+    each = [column_functions(column) for column in columns]
+    together = stacked(each).toarray()
+    n, m = each[0].n_cells, each[0].n_functions
+    assert together.shape == (n + 4, m + 4)
+    assert np.array_equal(together[:n, :m], each[0].dense())
+    assert np.array_equal(together[n:, m:], np.eye(4))
+    assert not together[:n, m:].any()
+    assert not together[n:, :m].any()
+    assert stacked([]).shape == (0, 0)

@@ -34,7 +34,12 @@ from tallybayes.weighted.fit.ways import Judge, Verdict, Way
 from tallybayes.weighted.rows import LearningRows
 from tallybayes.weighted.terms.pair_terms import PairCells, SmoothPair
 from tallybayes.weighted.terms.smooth_tables import SmoothTables
-from tallybayes.weighted.terms.splines import Functions, column_functions, pair_functions
+from tallybayes.weighted.terms.splines import (
+    Functions,
+    column_functions,
+    pair_functions,
+    stacked,
+)
 
 __all__ = ["Smooth", "smooth_functions"]
 
@@ -85,8 +90,7 @@ class SmoothTerms:
         self.pairs: list[PairCells] = []
         functions = [column_functions(columns[j]) for j in self.used]
         if pairs:
-            both = [(i, j) for i in self.used for j in self.used if i < j]
-            found = [pair_functions(columns, i, j) for i, j in both]
+            found = pair_functions(columns, self.used)
             self.pairs = [pair for pair, _ in found]
             functions += [of_pair for _, of_pair in found]
         self.cells = _cells(functions, rows.n_classes)
@@ -99,7 +103,8 @@ class SmoothTerms:
 
     def prepare(self) -> None:
         """Finds the cells of all rows, for all parts together."""
-        self.values = sparse.csr_array(sparse.block_diag([f.values for f in self.functions]))
+        self.values = stacked(self.functions)
+        self.transposed = sparse.csr_array(self.values.T)
         self.codes = self.cells.numbered(self._code, self.rows.cells, np.arange(self.rows.n))
 
     def _code(self, t: int, cells: Cells) -> Cells:
@@ -128,8 +133,7 @@ class SmoothTerms:
 
 def _cells(functions: list[Functions], n_classes: int) -> CorrectedCells:
     """The cells of terms, numbered one term after the other."""
-    sizes = [f.values.shape[0] for f in functions]
-    maps = [(t, np.arange(size, dtype=np.int32)) for t, size in enumerate(sizes)]
+    maps = [(t, np.arange(f.n_cells, dtype=np.int32)) for t, f in enumerate(functions)]
     return CorrectedCells(maps, n_classes)
 
 
@@ -138,27 +142,26 @@ class SmoothRows:
 
     Parameters
     ----------
+    terms : SmoothTerms
     rows : CorrectedRows
-    values : sparse array (n_cells, n_functions)
-    rare : index array
-        Classes whose coefficients stay 0.
+        With the cells of all terms.
     """
 
-    def __init__(self, rows: CorrectedRows, values: sparse.csr_array, rare: Index) -> None:
-        self.rows, self.values, self.rare = rows, values, rare
-        self._transposed = sparse.csr_array(values.T)
-        self.shape = values.shape[1], rows.shape[1]
+    def __init__(self, terms: SmoothTerms, rows: CorrectedRows) -> None:
+        self.terms, self.rows = terms, rows
+        self.shape = terms.values.shape[1], rows.shape[1]
 
     def loss(self, q: Array) -> tuple[float, Array]:
         """Log-loss under coefficients q (n_functions, n_classes), and its gradient."""
-        loss, gradient = self.rows.loss(self.values @ q)
-        gradient[:, self.rare] = 0.0
-        return loss, self._transposed @ gradient
+        loss, gradient = self.rows.loss(self.terms.tables(q))
+        gradient[:, self.terms.rare] = 0.0
+        return loss, self.terms.transposed @ gradient
 
     def curvature(self) -> Array:
         """About the diagonal of the Hessian in q, at q = 0: without what functions of one term
         share."""
-        found: Array = self._transposed.multiply(self._transposed) @ self.rows.curvature()
+        functions = self.terms.transposed
+        found: Array = functions.multiply(functions) @ self.rows.curvature()
         return found
 
 
@@ -181,7 +184,7 @@ class SmoothPath:
         cells, scores = terms.codes[index], np.tile(log_p, (len(index), 1))
         stands = np.where(np.isin(rows.y[index], terms.rare), 0.0, stands)
         own = CorrectedRows(cells, scores, rows.y[index], stands, terms.cells.n)
-        self._rows = SmoothRows(own, terms.values, terms.rare)
+        self._rows = SmoothRows(terms, own)
         self._curvature = self._rows.curvature()
         self.coefficients = np.zeros(self._rows.shape)
 

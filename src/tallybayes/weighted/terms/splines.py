@@ -13,7 +13,8 @@ functions depend on the values of all rows, and on no label.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +23,10 @@ from scipy import sparse
 from tallybayes.weighted.cells.columns import ColumnCells, coarse
 from tallybayes.weighted.terms.pair_terms import PairCells
 
-__all__ = ["Functions", "column_functions", "linear_splines", "pair_functions", "ranks"]
+__all__ = ["Functions", "column_functions", "linear_splines", "pair_functions", "ranks", "stacked"]
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 KNOTS = 4  # of the splines of a number; fewer numbers have a function each
 PAIR_CELLS = 16  # of a number in a pair, in which its splines are evaluated
@@ -34,15 +36,78 @@ UNIT_VARIANCE = 3.0**0.5  # times 2r − 1, with r uniform: a line of variance 1
 
 @dataclass(frozen=True, eq=False)
 class Functions:
-    """Basis functions of the cells of a term.
+    """Basis functions of the cells of a term, by their values other than 0.
 
     Parameters
     ----------
-    values : sparse array (n_cells, n_functions)
-        Each function in each cell.
+    n_cells, n_functions : int
+    cell, function : index arrays (n_values,)
+    value : float64 array (n_values,)
     """
 
-    values: sparse.csr_array
+    n_cells: int
+    n_functions: int
+    cell: Index
+    function: Index
+    value: Array
+
+    @classmethod
+    def of_each_cell(cls, n_cells: int) -> Functions:
+        """A function of each cell, which is 1 there and 0 elsewhere."""
+        each = np.arange(n_cells)
+        return cls(n_cells, n_cells, each, each, np.ones(n_cells))
+
+    def dense(self) -> Array:
+        """Each function in each cell, float64 (n_cells, n_functions)."""
+        found = np.zeros((self.n_cells, self.n_functions))
+        np.add.at(found, (self.cell, self.function), self.value)
+        return found
+
+    def beside(self, other: Functions) -> Functions:
+        """These and other functions of the same cells."""
+        return Functions(
+            self.n_cells,
+            self.n_functions + other.n_functions,
+            np.concatenate([self.cell, other.cell]),
+            np.concatenate([self.function, self.n_functions + other.function]),
+            np.concatenate([self.value, other.value]),
+        )
+
+    def above(self, other: Functions) -> Functions:
+        """These functions of the first cells, and others of cells after them."""
+        return Functions(
+            self.n_cells + other.n_cells,
+            self.n_functions + other.n_functions,
+            np.concatenate([self.cell, self.n_cells + other.cell]),
+            np.concatenate([self.function, self.n_functions + other.function]),
+            np.concatenate([self.value, other.value]),
+        )
+
+    def times(self, other: Functions) -> Functions:
+        """The products of these and other functions, of joint cells."""
+
+        def joint(mine: Index, theirs: Index, width: int) -> Index:
+            found: Index = (mine[:, None] * width + theirs).ravel()
+            return found
+
+        return Functions(
+            self.n_cells * other.n_cells,
+            self.n_functions * other.n_functions,
+            joint(self.cell, other.cell, other.n_cells),
+            joint(self.function, other.function, other.n_functions),
+            np.outer(self.value, other.value).ravel(),
+        )
+
+
+def stacked(terms: list[Functions]) -> sparse.csr_array:
+    """The functions of several terms, each of cells of its own, (n_cells, n_functions)."""
+    cells = np.cumsum([0, *(f.n_cells for f in terms)])
+    functions = np.cumsum([0, *(f.n_functions for f in terms)])
+    value = np.concatenate([np.zeros(0), *(f.value for f in terms)])
+    cell = [start + f.cell for start, f in zip(cells, terms, strict=False)]
+    function = [start + f.function for start, f in zip(functions, terms, strict=False)]
+    at = np.concatenate([cells[:0], *cell]), np.concatenate([functions[:0], *function])
+    return sparse.csr_array((value, at), shape=(int(cells[-1]), int(functions[-1])))
 
 
 def ranks(weight: Array) -> Array:
@@ -55,9 +120,9 @@ def ranks(weight: Array) -> Array:
     return found
 
 
-def linear_splines(rank: Array, n_knots: int) -> sparse.csr_array:
-    """Linear B-splines over knots of equal distance in [0, 1], (n_cells, n_knots): each is 1 at its
-    knot, 0 at all others and linear between; they sum to 1.
+def linear_splines(rank: Array, n_knots: int) -> Functions:
+    """Linear B-splines over knots of equal distance in [0, 1]: each is 1 at its knot, 0 at all
+    others and linear between; they sum to 1.
 
     Parameters
     ----------
@@ -68,10 +133,14 @@ def linear_splines(rank: Array, n_knots: int) -> sparse.csr_array:
     """
     place = rank * (n_knots - 1)
     below = np.clip(np.floor(place).astype(np.intp), 0, n_knots - 2)
-    share, cell = place - below, np.arange(len(rank))
-    entries = np.concatenate([1.0 - share, share])
-    at = np.tile(cell, 2), np.concatenate([below, below + 1])
-    return sparse.csr_array((entries, at), shape=(len(rank), n_knots))
+    share = place - below
+    return Functions(
+        len(rank),
+        n_knots,
+        np.tile(np.arange(len(rank)), 2),
+        np.concatenate([below, below + 1]),
+        np.concatenate([1.0 - share, share]),
+    )
 
 
 def column_functions(column: ColumnCells) -> Functions:
@@ -84,45 +153,47 @@ def column_functions(column: ColumnCells) -> Functions:
     """
     n_numbers, n_cells = column.n_numbers, column.n_cells
     if n_numbers < 3:
-        return Functions(sparse.csr_array(sparse.identity(n_cells)))
+        return Functions.of_each_cell(n_cells)
     rank = ranks(column.counts[:n_numbers].sum(axis=1))
-    line = sparse.csr_array(UNIT_VARIANCE * (2.0 * rank - 1.0)[:, None])
-    of_numbers = sparse.hstack([line, _curves(rank)])
-    others = sparse.identity(n_cells - n_numbers)
-    return Functions(sparse.csr_array(sparse.block_diag([of_numbers, others])))
+    cell = np.arange(n_numbers)
+    line = Functions(n_numbers, 1, cell, np.zeros_like(cell), UNIT_VARIANCE * (2.0 * rank - 1.0))
+    return line.beside(_curves(rank)).above(Functions.of_each_cell(n_cells - n_numbers))
 
 
-def _curves(rank: Array) -> sparse.csr_array:
+def _curves(rank: Array) -> Functions:
     """Splines of numbers, or a function for each of few."""
     if len(rank) <= KNOTS:
-        return sparse.csr_array(sparse.identity(len(rank)))
+        return Functions.of_each_cell(len(rank))
     return linear_splines(rank, KNOTS)
 
 
 def pair_functions(
-    columns: list[ColumnCells], first: int, second: int
-) -> tuple[PairCells, Functions]:
-    """Two columns in the cells in which their functions are evaluated, and the functions of both.
+    columns: list[ColumnCells], used: list[int]
+) -> list[tuple[PairCells, Functions]]:
+    """Each two of some columns in the cells in which their functions are evaluated, and the
+    functions of both.
 
     Parameters
     ----------
     columns : list of ColumnCells
         With the counts of all rows.
-    first, second : int
+    used : list of int
         Places in `columns`.
     """
-    (one, of_one), (other, of_other) = (_in_pair(columns[j]) for j in (first, second))
-    sizes = of_one.shape[0], of_other.shape[0]
-    values = PAIR_SCALE * sparse.kron(of_one, of_other)
-    return PairCells(first, second, (one, other), sizes), Functions(sparse.csr_array(values))
+    sides = [(j, *_in_pair(columns[j])) for j in used]
+    found = []
+    for (i, one, of_one), (j, other, of_other) in combinations(sides, 2):
+        pair = PairCells(i, j, (one, other), (of_one.n_cells, of_other.n_cells))
+        both = of_one.times(of_other)
+        found.append((pair, replace(both, value=PAIR_SCALE * both.value)))
+    return found
 
 
-def _in_pair(column: ColumnCells) -> tuple[NDArray[np.int32], sparse.csr_array]:
+def _in_pair(column: ColumnCells) -> tuple[NDArray[np.int32], Functions]:
     """The coarser cell of each cell of a column in pairs, and its functions of these."""
     label = coarse(column, PAIR_CELLS)
-    n_cells, of_numbers = int(label.max()) + 1, label[: column.n_numbers]
-    n_numbers = int(of_numbers.max(initial=-1)) + 1
+    of_numbers = label[: column.n_numbers]
+    n_cells, n_numbers = int(label.max()) + 1, int(of_numbers.max(initial=-1)) + 1
     weight = np.zeros(n_numbers)
     np.add.at(weight, of_numbers, column.counts[: column.n_numbers].sum(axis=1))
-    others = sparse.identity(n_cells - n_numbers)
-    return label, sparse.csr_array(sparse.block_diag([_curves(ranks(weight)), others]))
+    return label, _curves(ranks(weight)).above(Functions.of_each_cell(n_cells - n_numbers))
