@@ -52,7 +52,7 @@ RIDGES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 WEAK, MIN_GAIN = 0.3, 4.0  # each ridge below it has to gain so many nats: few rows overfit
 HOPELESS = 1.05  # times the least loss of rows left out: a lower ridge is not tried
 MAX_PAIRS = 150
-PAIRS_GAIN = 3.0  # nats that functions of pairs have to be better by
+PAIRS_GAIN = 2.0  # nats that functions of pairs have to be better by
 MAX_LOSS = 4.0  # nats, and standard errors of the difference, that rows left out may lose by them:
 STANDARD_ERRORS = 1.0  # a mean of two models is trusted unless they lose clearly more
 TO_GAIN = 1.0  # nats left of all: with fewer, nothing is tried
@@ -284,11 +284,11 @@ def smooth_functions(
     if found.verdict.loss <= TO_GAIN:
         return None
     n = len(columns) - len(without)
-    kinds = [False, True] if pairs and n > 1 and n * (n - 1) // 2 <= MAX_PAIRS else [False]
+    few = n * (n - 1) // 2 <= MAX_PAIRS
     best: Smooth | None = None
-    for of_pairs in kinds:
+    for of_pairs in [False, True] if pairs and few else [False]:
         terms = SmoothTerms(columns, rows, without, rare, pairs=of_pairs)
-        if terms.feasible:
+        if terms.feasible and bool(terms.pairs) is of_pairs:
             terms.prepare()
             best = _best_ridge(terms, found, whole, np.log(p), best)
     if best is None:

@@ -5,7 +5,8 @@ a straight line, and linear B-splines ("hat functions") over 4 knots of equal di
 With a ridge penalty on their coefficients, neighbouring cells share what they learn, and a
 straight line costs least (P. H. C. Eilers and B. D. Marx, Flexible smoothing with B-splines and
 penalties, Statistical Science 11, 1996). A pair has the products of the functions of both columns,
-over 4 knots. Levels and the missing value have a function each, and so has each number of few.
+over 4 knots, if one of them is such a number: products of levels are cells, which the fits of
+tables have. Levels and the missing value have a function each, and so has each number of few.
 
 A function is known by its value in each cell, so a sum of functions is a table of cells. The
 functions depend on the values of all rows, and on no label.
@@ -30,7 +31,7 @@ Index = NDArray[np.intp]
 
 KNOTS = 4  # of the splines of a number; fewer numbers have a function each
 PAIR_CELLS = 16  # of a number in a pair, in which its splines are evaluated
-PAIR_SCALE = 0.5  # of the functions of a pair: their ridge is four times that of columns
+PAIR_SCALE = 0.5**0.5  # of the functions of a pair: their ridge is twice that of columns
 UNIT_VARIANCE = 3.0**0.5  # times 2r − 1, with r uniform: a line of variance 1
 
 
@@ -170,8 +171,8 @@ def _curves(rank: Array) -> Functions:
 def pair_functions(
     columns: list[ColumnCells], used: list[int]
 ) -> list[tuple[PairCells, Functions]]:
-    """Each two of some columns in the cells in which their functions are evaluated, and the
-    functions of both.
+    """Each two of some columns, a number among them, in the cells in which their functions are
+    evaluated, and the functions of both.
 
     Parameters
     ----------
@@ -183,6 +184,8 @@ def pair_functions(
     sides = [(j, *_in_pair(columns[j])) for j in used]
     found = []
     for (i, one, of_one), (j, other, of_other) in combinations(sides, 2):
+        if max(columns[i].n_numbers, columns[j].n_numbers) <= KNOTS:
+            continue
         pair = PairCells(i, j, (one, other), (of_one.n_cells, of_other.n_cells))
         both = of_one.times(of_other)
         found.append((pair, replace(both, value=PAIR_SCALE * both.value)))
