@@ -6,8 +6,9 @@ linear in the rank of a number, or between a few knots, borrow from neighbours, 
 fits all of them together, from the class shares on. They are two fifths of the model, and the fits
 of tables the rest. Both are sums of tables, and so is their mean.
 
-The rows left out decide the ridge and whether pairs have functions, too. Where they lose clearly
-more with smooth functions than without, there are none: a rule that holds in single cells is so.
+The rows left out decide the ridge and whether pairs have functions, too. There are no functions
+where these rows lose clearly more with them than without, or where cells were boosted: labels that
+follow a rule need cells that no ridge is weak enough for.
 """
 
 from __future__ import annotations
@@ -281,7 +282,7 @@ def smooth_functions(
     pairs : bool
         Whether pairs may have functions.
     """
-    if found.verdict.loss <= TO_GAIN:
+    if found.verdict.loss <= TO_GAIN or found.cycles:
         return None
     n = len(columns) - len(without)
     few = n * (n - 1) // 2 <= MAX_PAIRS
