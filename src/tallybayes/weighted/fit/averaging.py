@@ -98,9 +98,10 @@ def averaged(
     if search.few and options.polish:
         rare, pairs = np.unique(rows.y[search.spared]).tolist(), options.interactions is None
         smooth = smooth_functions(found, whole, columns, rows, p, search.noise, rare, pairs=pairs)
-    trust = found.judge.trust(found.verdict if smooth is None else smooth.verdict)
+    judge = found.judge
+    trust = judge.trust(found.verdict) if smooth is None else smooth.trust(judge)
     if trust == 0.0:
-        tested = np.append(found.judge.tested, search.spared)
+        tested = np.append(judge.tested, search.spared)
         return Averaged.of_one(replace(nothing_learned(columns, p, len(tested)), tested=tested))
     return _mean(columns, found, whole, smooth, search.spared, p, trust)
 

@@ -56,6 +56,7 @@ MAX_PAIRS = 150
 PAIRS_GAIN = 2.0  # nats that functions of pairs have to be better by
 MAX_LOSS = 4.0  # nats, and standard errors of the difference, that rows left out may lose by them:
 STANDARD_ERRORS = 1.0  # a mean of two models is trusted unless they lose clearly more
+BY_CHOICE = 2.0  # nats that the best of several ridges, with pairs or without, gains by chance
 TO_GAIN = 1.0  # nats left of all: with fewer, nothing is tried
 
 
@@ -225,6 +226,10 @@ class Smooth:
     log_proba: Array
     verdict: Verdict
     loss: float
+
+    def trust(self, judge: Judge) -> float:
+        """The shrinkage factor toward the class shares."""
+        return judge.trust(self.verdict, BY_CHOICE)
 
     def mixed(self, fit: int, scores: Array, index: Index) -> Array:
         """Scores of some rows by the mean of a fit, which gives them these scores, and its

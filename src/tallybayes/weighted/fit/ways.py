@@ -121,10 +121,10 @@ class Judge:
         at = min(range(low, high + 1), key=loss)
         return Verdict(self.loss(log_proba), loss(at), float(TRUSTS[at]))
 
-    def trust(self, verdict: Verdict) -> float:
+    def trust(self, verdict: Verdict, by_choice: float = 0.0) -> float:
         """The inverse temperature, times a share that grows from 0 to 1 with what is gained over
-        the class shares."""
-        gain = self.loss_of_shares - verdict.loss
+        the class shares, but for what the best of further choices gains by chance, in nats."""
+        gain = self.loss_of_shares - verdict.loss - by_choice
         return verdict.trust * float(np.clip((gain - CHANCE) / (SURE - CHANCE), 0.0, 1.0))
 
 
