@@ -43,6 +43,10 @@ def summary_of(
     ]
     if not speaking and not now.score.text_parts:
         lines.append(f"{NOTHING}: every prediction is the most frequent class.")
+    smooth = weighting.learned.smooth
+    if speaking and smooth is not None:
+        of_pairs = " and pairs" if smooth.pairs else ""
+        lines.append(f"Smooth functions of columns{of_pairs} have {smooth.share:.0%} of the model.")
     if figures.log_loss_increase is not None:
         lines.append(
             f"Pruned: the log-loss is {figures.log_loss_increase:.4f} nats a row higher than "

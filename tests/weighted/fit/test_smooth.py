@@ -73,6 +73,12 @@ def test_functions_of_all_pairs_say_more_than_pairs_that_gain_alone(rows, model,
     assert model.log_loss_ < without.log_loss_
 
 
+def test_the_summary_says_what_share_they_have(rows, model):
+    assert "Smooth functions of columns and pairs have 40% of the model." in model.summary()
+    short = model.simplify(*rows[0], max_terms=3)
+    assert "Smooth functions" not in short.summary()
+
+
 def test_many_numbers_that_say_little_each_say_much_together(monkeypatch):
     train, test = many_weak()
     model, without = WeightedNaiveBayes().fit(*train), without_functions(monkeypatch, *train)
