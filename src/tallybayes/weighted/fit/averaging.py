@@ -36,7 +36,7 @@ from tallybayes.weighted.fit.learned import Averaged, nothing_learned
 from tallybayes.weighted.fit.options import FitOptions
 from tallybayes.weighted.fit.parts import Part, PartFit
 from tallybayes.weighted.fit.shrinkage import STRICTER, shrunk, too_many_columns
-from tallybayes.weighted.fit.smooth import SHARE, Smooth, smooth_functions
+from tallybayes.weighted.fit.smooth import Smooth, smooth_functions
 from tallybayes.weighted.fit.ways import (
     ALL_PAIRS,
     Judge,
@@ -259,7 +259,7 @@ def _mean(
     return Averaged(
         columns=columns,
         parts=in_threads(lambda fit: shrunk(fit.result(), p, trust), fits),
-        shares=shares if smooth is None else (1.0 - SHARE) * shares,
+        shares=shares if smooth is None else (1.0 - smooth.share) * shares,
         smooth=None if smooth is None else smooth.tables(shares, trust),
         tested=np.append(judge.tested, spared),
         log_proba=np.concatenate([log_proba, of_spared]),

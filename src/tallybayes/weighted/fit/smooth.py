@@ -3,18 +3,18 @@ columns where that is clearly better.
 
 Tables of cells say everything about a cell and nothing about its neighbours. Functions that are
 linear in the rank of a number, or between a few knots, borrow from neighbours, and a ridge penalty
-fits all of them together, from the class shares on. They are two fifths of the model, and the fits
-of tables the rest. Both are sums of tables, and so is their mean.
+fits all of them together, from the class shares on. They are two fifths of the model, or three, and
+the fits of tables the rest. Both are sums of tables, and so is their mean.
 
-The rows left out decide the ridge and whether pairs have functions, too. There are no functions
-where these rows lose clearly more with them than without, or where cells were boosted: labels that
-follow a rule need cells that no ridge is weak enough for.
+The rows left out decide the ridge, the share, and whether pairs have functions, too. There are no
+functions where these rows lose clearly more with them than without, or where cells were boosted:
+labels that follow a rule need cells that no ridge is weak enough for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -49,6 +49,8 @@ Cells = NDArray[np.int32]
 Index = NDArray[np.intp]
 
 SHARE = 0.4  # of the model; the fits of tables have the rest
+LARGER, SHARE_GAIN = 0.6, 4.0  # the share where the rows left out gain so many nats by it,
+SHARE_ERRORS = 2.0  # and so many standard errors
 RIDGES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 WEAK, MIN_GAIN = 0.3, 4.0  # each ridge below it has to gain so many nats: few rows overfit
 HOPELESS = 1.05  # times the least loss of rows left out: a lower ridge is not tried
@@ -218,6 +220,8 @@ class Smooth:
     verdict : Verdict
     loss : float
         What these rows lose, and the price of functions of pairs, in nats.
+    share : float
+        Of the model.
     """
 
     terms: SmoothTerms
@@ -226,6 +230,7 @@ class Smooth:
     log_proba: Array
     verdict: Verdict
     loss: float
+    share: float = SHARE
 
     def trust(self, judge: Judge) -> float:
         """The shrinkage factor toward the class shares."""
@@ -234,7 +239,27 @@ class Smooth:
     def mixed(self, fit: int, scores: Array, index: Index) -> Array:
         """Scores of some rows by the mean of a fit, which gives them these scores, and its
         functions."""
-        return _mixed(scores, self.paths[fit].scores(self.coefficients[fit], index))
+        smooth = self.paths[fit].scores(self.coefficients[fit], index)
+        return _mixed(scores, smooth, self.share)
+
+    def best_share(self, own: list[Array], judge: Judge) -> Smooth:
+        """The same with a larger share of the model, where that is clearly better.
+
+        Parameters
+        ----------
+        own : list of float64 arrays (n_left_out, n_classes)
+            Scores that the fit of each part gives the rows that it leaves out.
+        judge : Judge
+        """
+        larger = replace(self, share=LARGER)
+        mixed = [larger.mixed(m, own[m], self.paths[m].tested) for m in range(len(own))]
+        log_proba = judge.normalised(mixed)
+        verdict = judge.verdict(log_proba)
+        more = judge.row_losses(log_proba) - judge.row_losses(self.log_proba)
+        error = SHARE_ERRORS * judge.error_of_sum(more)
+        if self.verdict.loss - verdict.loss <= max(SHARE_GAIN, error):
+            return self
+        return replace(larger, log_proba=log_proba, verdict=verdict)
 
     def tables(self, shares: Array, factor: float) -> SmoothTables:
         """The mean of the functions of all fits.
@@ -247,12 +272,12 @@ class Smooth:
             How far they are shrunk toward the class shares, from 0, the shares, to 1.
         """
         mean = sum(s * q for s, q in zip(shares, self.coefficients, strict=True))
-        tables = self.terms.tables(SHARE * factor * np.asarray(mean))
-        return self.terms.smooth_tables(tables, SHARE * self.paths[0].log_p, SHARE)
+        tables = self.terms.tables(self.share * factor * np.asarray(mean))
+        return self.terms.smooth_tables(tables, self.share * self.paths[0].log_p, self.share)
 
 
-def _mixed(scores: Array, smooth: Array) -> Array:
-    mixed: Array = (1.0 - SHARE) * scores + SHARE * smooth
+def _mixed(scores: Array, smooth: Array, share: float = SHARE) -> Array:
+    mixed: Array = (1.0 - share) * scores + share * smooth
     return mixed
 
 
@@ -291,26 +316,32 @@ def smooth_functions(
         return None
     n = len(columns) - len(without)
     few = n * (n - 1) // 2 <= MAX_PAIRS
+    own = [fit.scores_of(fit.part.tested) for fit in found.fits]
     best: Smooth | None = None
     for of_pairs in [False, True] if pairs and few else [False]:
         terms = SmoothTerms(columns, rows, without, rare, pairs=of_pairs)
         if terms.feasible and bool(terms.pairs) is of_pairs:
             terms.prepare()
-            best = _best_ridge(terms, found, whole, np.log(p), best)
+            best = _best_ridge(terms, found, whole, own, np.log(p), best)
     if best is None:
         return None
     judge = found.judge
+    best = best.best_share(own, judge)
     more = judge.row_losses(best.log_proba) - found.row_losses()
     worse = best.verdict.loss - found.verdict.loss
     return best if worse <= min(STANDARD_ERRORS * judge.error_of_sum(more), MAX_LOSS) else None
 
 
 def _best_ridge(
-    terms: SmoothTerms, found: Way, whole: PartFit, log_p: Array, best: Smooth | None
+    terms: SmoothTerms,
+    found: Way,
+    whole: PartFit,
+    own: list[Array],
+    log_p: Array,
+    best: Smooth | None,
 ) -> Smooth | None:
     """The functions under the best ridge, or those that are better."""
     judge: Judge = found.judge
-    own = [fit.scores_of(fit.part.tested) for fit in found.fits]
     parts = [*(fit.part for fit in found.fits), whole.part]
     paths = in_threads(lambda part: SmoothPath(terms, part, log_p), parts)
     price, least = PAIRS_GAIN if terms.pairs else 0.0, np.inf
