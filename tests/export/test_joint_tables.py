@@ -6,15 +6,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tallybayes.export.sql.joint_tables import MOST_CELLS, JointTable, joined
+from tallybayes.export.sql.joint_tables import LEAST, JointTable, joined
 from tallybayes.parameters.columns import QuadraticTerms
 from tallybayes.parameters.formula_cells import CodeCells, PairedCells
 from tallybayes.parameters.formula_terms import CellTable, Powers
 
-SIZES = st.lists(st.integers(2, MOST_CELLS + 20), max_size=8)
+SIZES = st.lists(st.integers(2, LEAST + 20), max_size=8)
 
 
 def tables_of(sizes, n_classes=3):
+    """A table of each size, of columns x0, x1 …; every second rules a class out."""
     rng = np.random.default_rng(len(sizes))
     tables = [
         CellTable(CodeCells(f"x{i}", size), rng.normal(size=(n_classes, size)))
@@ -27,12 +28,17 @@ def tables_of(sizes, n_classes=3):
 
 def said(terms, row):
     """What the terms add to each class, for a row of cells by column."""
-    total = np.zeros(3)
+    total = np.zeros(len(terms[0].scores) if terms else 1)
     for term in terms:
-        parts = term.cells if isinstance(term, JointTable) else [term.cells]
-        cell = 0
-        for part in parts:
-            cell = cell * part.size + row[part.column]
+        if isinstance(term, JointTable):
+            cell = 0
+            for part in term.cells:
+                cell = cell * part.size + row[part.column]
+        elif isinstance(term.cells, PairedCells):
+            (a, b), pair = term.cells.maps, term.cells
+            cell = a[row[pair.first.column]] * pair.width + b[row[pair.second.column]]
+        else:
+            cell = row[term.cells.column]
         total += term.scores[:, cell]
     return total
 
@@ -52,16 +58,56 @@ def test_each_table_is_in_one_and_none_is_too_large(sizes):
         parts = term.cells if isinstance(term, JointTable) else [term.cells]
         columns += [part.column for part in parts]
         assert term.scores.shape[1] == np.prod([part.size for part in parts])
-        assert len(parts) == 1 or term.scores.shape[1] <= MOST_CELLS
+        assert len(parts) == 1 or term.scores.shape[1] <= LEAST
     assert sorted(columns) == sorted(f"x{i}" for i in range(len(sizes)))
 
 
-def test_pairs_and_numbers_stay_as_they_are_and_in_their_order():
-    small, other = tables_of([2, 3])
-    maps = (np.zeros(2, np.int64), np.zeros(3, np.int64))
-    pair = CellTable(PairedCells(small.cells, other.cells, maps, 1, 1), np.zeros((3, 1)))
+def pairs_of(tables, places, n_classes):
+    """A table for each pair of places, of coarser cells."""
+    rng = np.random.default_rng(len(places))
+    found = []
+    for i, j in places:
+        one, other = tables[i].cells, tables[j].cells
+        a, b = rng.integers(0, 3, one.size), rng.integers(0, 2, other.size)
+        cells = PairedCells(one, other, (a, b), 2, 6)
+        found.append(CellTable(cells, rng.normal(size=(n_classes, 6))))
+    return found
+
+
+PLACES = st.tuples(st.integers(0, 5), st.integers(0, 5)).filter(lambda pair: pair[0] != pair[1])
+
+
+@given(
+    st.lists(st.integers(2, 40), min_size=6, max_size=6),
+    st.lists(PLACES, max_size=8),
+    st.sampled_from([1, 3]),
+    st.sampled_from([1, 600, 5000]),
+    st.randoms(use_true_random=False),
+)
+def test_pairs_are_added_to_the_tables_of_their_columns(sizes, places, n_classes, most, random):
+    tables = tables_of(sizes, n_classes)
+    terms = [*tables[::2], *pairs_of(tables, places, n_classes), *tables[1::2]]
+    row = {f"x{i}": random.randrange(size) for i, size in enumerate(sizes)}
+    found = joined(terms, most)
+    np.testing.assert_allclose(said(found, row), said(terms, row), atol=1e-12)
+    for term in found:
+        cells = term.scores.shape[1]
+        assert not isinstance(term, JointTable) or cells <= max(LEAST, most // n_classes)
+
+
+def test_a_pair_of_few_cells_is_looked_up_with_its_columns():
+    tables = tables_of([10, 10], n_classes=1)
+    [found] = joined([*tables, *pairs_of(tables, [(1, 0)], 1)])
+    assert [cells.column for cells in found.cells] == ["x0", "x1"]
+
+
+def test_a_pair_of_many_cells_and_numbers_stay_as_they_are_and_in_their_order():
+    tables = tables_of([20, 30])
+    [pair] = pairs_of(tables, [(0, 1)], 3)
     number = Powers("x9", QuadraticTerms(*np.zeros((4, 3))))
-    [first, second, third] = joined([pair, small, number, other])
-    assert first is pair
-    assert isinstance(second, JointTable)
-    assert third is number
+    assert joined([pair, tables[0], number, tables[1]]) == [pair, tables[0], number, tables[1]]
+
+
+def test_single_scores_are_looked_up_one_by_one():
+    tables = tables_of([2, 3], n_classes=1)
+    assert joined(tables) == tables

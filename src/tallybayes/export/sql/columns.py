@@ -1,4 +1,4 @@
-"""Columns of the table as numbers, levels and cells."""
+"""Columns of the table as numbers, levels and counts."""
 
 from __future__ import annotations
 
@@ -6,27 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from tallybayes.export.sql.buckets import buckets_of
 from tallybayes.export.sql.dialect import Dialect
 from tallybayes.export.sql.stages import Stages
 from tallybayes.parameters.formula import Formula
-from tallybayes.parameters.formula_cells import (
-    Cells,
-    CodeCells,
-    CountCells,
-    Inexpressible,
-    Kind,
-    LevelCells,
-    NumberCells,
-    PairedCells,
-)
+from tallybayes.parameters.formula_cells import CountCells, Inexpressible, Kind
 from tallybayes.tables.columns import EXACT, text_of_days, text_of_number
 from tallybayes.tables.values import days_of_text
 
 __all__ = ["Columns"]
-
-LEAF = 8  # comparisons one after another; of more, a tree has fewer
-A_NUMBER = "(a number)"
 
 
 class Columns:
@@ -70,11 +57,33 @@ class Columns:
         """A column of the table."""
         return f"t.{self.dialect.name(self.names.get(column, column))}"
 
+    # ---- constant arrays -------------------------------------------------------------------------
+    def looked_up(
+        self, values: Sequence[float], index: str, uses: Sequence[str]
+    ) -> tuple[str, list[str]]:
+        """The element of an array at an index, which has the names `uses`, and the names in that
+        expression."""
+        dialect, array = self.dialect, self.dialect.array(values)
+        if not dialect.has_array_row:
+            return dialect.lookup(array, index), [*uses]
+        name = self.stages.constant(array)
+        return dialect.lookup(name, index), [*uses, name]
+
+    def whole_looked_up(
+        self, values: Sequence[int], index: str, uses: Sequence[str]
+    ) -> tuple[str, list[str]]:
+        """The same of small whole numbers."""
+        dialect = self.dialect
+        if not dialect.has_array_row:
+            return dialect.whole_lookup(values, index), [*uses]
+        name = self.stages.constant(dialect.whole_array(values))
+        return dialect.lookup(name, index), [*uses, name]
+
     # ---- values ----------------------------------------------------------------------------------
     def number(self, column: str) -> str:
         """The name of a column's numbers; NULL for missing ones. Rows with infinite ones are
         refused."""
-        kind, name = self.kinds[column], self._raw_number(column)
+        kind, name = self.kinds[column], self.raw_number(column)
         if kind not in ("boolean", "integer"):
             text = f"CASE WHEN {self.dialect.is_nan(name)} THEN NULL ELSE {name} END"
             name = self.stages.name("x", text, [name])
@@ -83,7 +92,7 @@ class Columns:
             self.refuse(f"{name} IS NULL", name)
         return name
 
-    def _raw_number(self, column: str) -> str:
+    def raw_number(self, column: str) -> str:
         """The name of a column's numbers, NaN and infinity among them."""
         kind = self.kinds[column]
         if kind == "text":
@@ -112,85 +121,6 @@ class Columns:
         booleans = all(known in ("True", "False") for known in levels)
         return name, lambda level: _number_literal(level, kind, booleans, dialect)
 
-    # ---- cells -----------------------------------------------------------------------------------
-    def cells(self, cells: Cells) -> str:
-        """The name of the cell of each row, counted from the dialect's first index."""
-        if isinstance(cells, LevelCells):
-            return self._level_cells(cells)
-        if isinstance(cells, NumberCells):
-            return self._number_cells(cells)
-        if isinstance(cells, CodeCells):
-            return self._code_cells(cells)
-        return self._paired_cells(cells)
-
-    def _number_cells(self, cells: NumberCells) -> str:
-        """What is not a number is asked in the first and the last interval alone: of NULL and NaN
-        no comparison is true, and in some dialects NaN is the largest number."""
-        column, first, dialect = cells.column, self.dialect.first, self.dialect
-        kind, missing = self.kinds[column], self._missing_cell()
-        x, finite = self._raw_number(column), kind in ("boolean", "integer")
-        own = [str(first + 1 + i) for i in range(cells.size - 1)]
-        known = "" if finite else f"WHEN {x} = {dialect.number(np.inf)} THEN NULL "
-        own[-1] = (
-            f"CASE WHEN {x} IS NULL{'' if finite else f' OR {dialect.is_nan(x)}'} THEN {missing} "
-            f"{known}ELSE {own[-1]} END"
-        )
-        if not finite:
-            own[0] = f"CASE WHEN {x} = {dialect.number(-np.inf)} THEN NULL ELSE {own[0]} END"
-        buckets = buckets_of(cells.starts) if dialect.has_buckets else None
-        if buckets is None:
-            text = interval_tree(dialect, x, cells.starts.tolist(), own)
-            return self.stages.name("c", text, [x])
-        low, high = (dialect.number(float(cells.starts[i])) for i in (0, -1))
-        b = self.stages.name("b", dialect.bucket(x, low, buckets.k), [x])
-        before = (buckets.before + (first + 1)).tolist()
-        parts = [dialect.whole_lookup(before, b)]
-        for of_one in buckets.within.tolist():
-            start = dialect.lookup(dialect.array(of_one), b)
-            parts.append(dialect.as_bit(f"{x} >= {start}"))
-        text = f"WHEN {x} < {low} THEN {own[0]} WHEN {x} < {high} THEN {' + '.join(parts)}"
-        return self.stages.name("c", f"CASE {text} ELSE {own[-1]} END", [x, b])
-
-    def _missing_cell(self) -> str:
-        """The cell of missing values."""
-        return str(self.dialect.first) if self.formula.takes_missing else "NULL"
-
-    def _level_cells(self, cells: LevelCells) -> str:
-        first, last = self.dialect.first, self.dialect.first + cells.size - 1
-        name, literal = self.level(cells.column, cells.levels)
-        other = "NULL" if cells.refuses_others else str(last)
-        if A_NUMBER in cells.levels and self.kinds[cells.column] != "text":
-            other = str(first + 1 + cells.levels.index(A_NUMBER))
-        as_text = self.kinds[cells.column] == "text"
-        known = [
-            (level.encode() if as_text else i, written, str(first + 1 + i))
-            for i, level in enumerate(cells.levels)
-            if (written := literal(level)) is not None
-        ]
-        ordered = [(written, cell) for _, written, cell in (sorted(known) if as_text else known)]
-        last_other = f"CASE WHEN {name} IS NULL THEN {self._missing_cell()} ELSE {other} END"
-        leaf = LEAF if as_text else max(len(ordered), 1)
-        text = level_tree(name, ordered, other, last_other, leaf)
-        return self.stages.name("c", text, [name])
-
-    def _code_cells(self, cells: CodeCells) -> str:
-        x, first, n = self.number(cells.column), self.dialect.first, cells.size - 1
-        zero, whole = self.dialect.number(0.0), x
-        if cells.truncates:
-            floor, ceiling = f"FLOOR({x})", f"CEIL({x})"
-            text = f"CASE WHEN {x} < {zero} THEN {ceiling} ELSE {floor} END"
-            whole = self.stages.name("x", text, [x])
-        self.refuse(f"{whole} < {zero}", whole)
-        self.refuse(f"{whole} <> FLOOR({whole})", whole)
-        beyond = f"{whole} >= {self.dialect.number(float(n))}"
-        if cells.refuses_others:
-            self.refuse(beyond, whole)
-        text = (
-            f"CASE WHEN {whole} IS NULL OR {whole} < {zero} THEN {first} "
-            f"WHEN {beyond} THEN {first + n} ELSE {first} + CAST(FLOOR({whole}) AS INTEGER) END"
-        )
-        return self.stages.name("c", text, [whole])
-
     def count(self, cells: CountCells, most: float) -> tuple[str, str]:
         """The names of a count and of its cell, which is that of a missing value where there is
         none; rows with other numbers, and counts above `most`, are refused."""
@@ -203,53 +133,6 @@ class Columns:
             f"ELSE {first + 1} + CAST(FLOOR({x}) AS INTEGER) END"
         )
         return x, self.stages.name("c", text, [x])
-
-    def _paired_cells(self, cells: PairedCells) -> str:
-        one, other = (self.cells(single) for single in (cells.first, cells.second))
-        a = (cells.maps[0] * cells.width + self.dialect.first).tolist()
-        parts = [
-            self.dialect.whole_lookup(coarse, cell)
-            for coarse, cell in ((a, one), (cells.maps[1].tolist(), other))
-        ]
-        return self.stages.name("c", " + ".join(parts), [one, other])
-
-
-def interval_tree(dialect: Dialect, x: str, starts: Sequence[float], cells: Sequence[str]) -> str:
-    """cells[i] where i of the starts are ≤ x; the last where none is known to be above x."""
-    if not starts:
-        return cells[0]
-    at = (len(starts) - 1) // 2
-    below = interval_tree(dialect, x, starts[:at], cells[: at + 1])
-    above = interval_tree(dialect, x, starts[at + 1 :], cells[at + 1 :])
-    return f"CASE WHEN {x} < {dialect.number(starts[at])} THEN {below} ELSE {above} END"
-
-
-def level_tree(
-    name: str, levels: Sequence[tuple[str, str]], other: str, last_other: str, leaf: int
-) -> str:
-    """The cell of a level.
-
-    Parameters
-    ----------
-    name : str
-    levels : sequence of (str, str)
-        Literals, in ascending order where there are more than `leaf`, with their cells.
-    other : str
-        The cell of other levels.
-    last_other : str
-        The same, where NULL arrives, too.
-    leaf : int
-        How many comparisons are made one after another.
-    """
-    if not levels:
-        return last_other
-    if len(levels) <= leaf:
-        cases = " ".join(f"WHEN {literal} THEN {cell}" for literal, cell in levels)
-        return f"CASE {name} {cases} ELSE {last_other} END"
-    at = len(levels) // 2
-    below = level_tree(name, levels[:at], other, other, leaf)
-    above = level_tree(name, levels[at:], other, last_other, leaf)
-    return f"CASE WHEN {name} < {levels[at][0]} THEN {below} ELSE {above} END"
 
 
 def _number_literal(level: str, kind: Kind, booleans: bool, dialect: Dialect) -> str | None:

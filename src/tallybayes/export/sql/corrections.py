@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.export.sql.columns import Columns, interval_tree
+from tallybayes.export.sql.columns import Columns
+from tallybayes.export.sql.intervals import interval_tree
 from tallybayes.parameters.formula import Correction, Formula
 from tallybayes.parameters.formula_cells import Inexpressible
 
-__all__ = ["corrected"]
+__all__ = ["Said", "corrected", "normalised"]
 
 Array = NDArray[np.float64]
 Said = list[tuple[str, list[str]]]
@@ -23,7 +24,7 @@ LARGEST = 1e4  # and log-odds are within ±1e4
 SMALLEST = 1e-300
 
 
-def corrected(formula: Formula, columns: Columns, apart: list[str]) -> Said:
+def corrected(formula: Formula, columns: Columns, apart: list[str], sharp: Said) -> Said:
     """The probability of each class, of a row that not every class rules out.
 
     Parameters
@@ -31,16 +32,16 @@ def corrected(formula: Formula, columns: Columns, apart: list[str]) -> Said:
     formula : Formula
     columns : Columns
     apart : list of str
-        The names of s_c − max s.
+        The names of s_c − max s; not read without an isotonic calibration.
+    sharp : list of (str, list of str)
+        exp(β·s_c) / Σ exp(β·s_c).
     """
     correction = formula.correction
-    proba = _normalised(columns, apart, correction.beta)
-    if correction.knots:
-        proba = _isotonic(columns, correction, apart, proba)
+    proba = _isotonic(columns, correction, apart, sharp) if correction.knots else sharp
     return _mixed(columns, correction, proba)
 
 
-def _normalised(columns: Columns, apart: list[str], beta: float) -> Said:
+def normalised(columns: Columns, apart: list[str], beta: float) -> Said:
     """exp(β·d_c) / Σ exp(β·d_c)."""
     stages, dialect = columns.stages, columns.dialect
     powers = apart if beta == 1.0 else [f"({dialect.number(beta)} * {d})" for d in apart]
@@ -135,9 +136,9 @@ def _interpolated(columns: Columns, correction: Correction, c: int, z: str) -> s
     cells = [str(first + i) for i in range(len(knots) + 1)]
     cell = stages.name("c", interval_tree(dialect, z, knots.tolist(), cells), [z])
 
-    def of_cell(numbers: Sequence[float] | Array) -> str:
-        return dialect.lookup(dialect.array(np.asarray(numbers).tolist()), cell)
+    def of_cell(numbers: Sequence[float]) -> tuple[str, list[str]]:
+        return columns.looked_up(np.asarray(numbers).tolist(), cell, [cell])
 
-    slope = of_cell([0.0, *slopes, 0.0])
-    start, value = of_cell([knots[0], *knots]), of_cell([values[0], *values])
-    return stages.name("f", f"{slope} * ({z} - {start}) + {value}", [cell, z])
+    slope, uses = of_cell([0.0, *slopes, 0.0])
+    (start, more), (value, most) = of_cell([knots[0], *knots]), of_cell([values[0], *values])
+    return stages.name("f", f"{slope} * ({z} - {start}) + {value}", [z, *uses, *more, *most])

@@ -33,7 +33,9 @@ def triangular(term: Triangular, columns: Columns) -> Added:
                 [*x[: j + 1], *filter(None, [patterns[j]])],
             )
             uses.append(r)
-            constants.append(_if_there(x[j], _constant(steps, k, patterns[j], columns), zero))
+            constant, more = _constant(steps, k, patterns[j], columns)
+            uses += more
+            constants.append(_if_there(x[j], constant, zero))
             squares.append(_if_there(x[j], dialect.square(r, 0.0, scale), zero))
         constant, square = " + ".join(constants), " + ".join(squares)
         if nu is None:
@@ -56,12 +58,14 @@ def _pattern(x: list[str], columns: Columns) -> str:
     return columns.stages.name("w", " + ".join([str(columns.dialect.first), *bits]), x)
 
 
-def _constant(steps: list[Conditional], k: int, pattern: str, columns: Columns) -> str:
-    dialect = columns.dialect
+def _constant(
+    steps: list[Conditional], k: int, pattern: str, columns: Columns
+) -> tuple[str, list[str]]:
+    """The constant of a column in class k, and the names in it."""
     values = [float(step.constant[k]) for step in steps]
     if len(values) == 1:
-        return dialect.number(values[0])
-    return dialect.lookup(dialect.array(values), pattern)
+        return columns.dialect.number(values[0]), []
+    return columns.looked_up(values, pattern, [pattern])
 
 
 def _residual(

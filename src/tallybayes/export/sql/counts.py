@@ -17,12 +17,12 @@ def counts(term: CountTerm, columns: Columns) -> Added:
     within = f"CASE WHEN {beyond} AND {x} <= {dialect.number(term.most)} THEN {x} END"
     y = columns.stages.name("y", within, [x])
     tail = _tail(y, term.tail, columns)
-    of_class = [
-        f"CASE WHEN {y} IS NOT NULL THEN {far} ELSE "
-        f"{dialect.lookup(dialect.array(near.tolist()), cell)} END"
-        for far, near in zip(tail.of_class, term.scores, strict=True)
-    ]
-    return Added(of_class, [y, cell, *tail.uses])
+    of_class, uses = [], [y, *tail.uses]
+    for far, scores in zip(tail.of_class, term.scores, strict=True):
+        near, more = columns.looked_up(scores.tolist(), cell, [cell])
+        of_class.append(f"CASE WHEN {y} IS NOT NULL THEN {far} ELSE {near} END")
+        uses += more
+    return Added(of_class, uses)
 
 
 def _tail(y: str, tail: CountTail, columns: Columns) -> Added:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tallybayes.export.sql.columns import Columns, interval_tree
+from tallybayes.export.sql.columns import Columns
+from tallybayes.export.sql.intervals import interval_tree
 from tallybayes.parameters.formula_terms import Mixture, Power, Powers, StudentTerm
 
 __all__ = ["Added", "mixture", "pooled", "powers", "student"]
@@ -126,7 +127,7 @@ def _yeo_johnson(x: str, power: Power, columns: Columns) -> str:
 # ---- mixtures ------------------------------------------------------------------------------------
 def mixture(term: Mixture, columns: Columns) -> Added:
     """See PooledTerms."""
-    dialect, terms = columns.dialect, term.terms
+    terms = term.terms
     x = columns.number(term.column)
     atom = _atom(columns, x, term) if len(terms.low) else None
     uses = [x] if atom is None else [x, atom]
@@ -135,8 +136,9 @@ def mixture(term: Mixture, columns: Columns) -> Added:
         of_one = (terms.constant[k], 0.0, terms.mean[k], terms.scale[k])
         text = _polynomial(columns, x, *map(float, of_one))
         if atom is not None:
-            at_atom = dialect.lookup(dialect.array(terms.atoms[:, k].tolist()), atom)
+            at_atom, more = columns.looked_up(terms.atoms[:, k].tolist(), atom, [atom])
             text = f"CASE WHEN {atom} IS NOT NULL THEN {at_atom} ELSE {text} END"
+            uses = [*uses, *more]
         masses.append(columns.stages.name("g", text, uses))
     return pooled(x, masses, terms.share, terms.shift.tolist(), columns)
 

@@ -35,6 +35,15 @@ class Dialect(ABC):
         The type of a float64.
     has_buckets : bool
         Whether the interval of a number is found faster by buckets than by a tree.
+    has_places : bool
+        Whether a string is found faster by its place in a list than by comparisons.
+    has_array_row : bool
+        Whether constant arrays are columns of a table of one row beside the rows, since a constant
+        in an expression is built again and again.
+    most_cells : int
+        How many numbers the scores of one joint table have, for all classes.
+    leaf : int
+        How many levels are compared one after another; of more, a tree has fewer comparisons.
     """
 
     title: ClassVar[str]
@@ -44,6 +53,10 @@ class Dialect(ABC):
     most_name: ClassVar[int | None] = None
     double: ClassVar[str] = "DOUBLE"
     has_buckets: ClassVar[bool] = False
+    has_places: ClassVar[bool] = False
+    has_array_row: ClassVar[bool] = False
+    most_cells: ClassVar[int] = 128
+    leaf: ClassVar[int] = 8
 
     # ---- names and values, which are not SQL yet -------------------------------------------------
     def name(self, name: str) -> str:
@@ -99,6 +112,11 @@ class Dialect(ABC):
         """The same of small whole numbers."""
         return f"({self.whole_array(values)})[{index}]"
 
+    def place(self, literals: Sequence[str], name: str) -> str:
+        """The place of a string among literals, counted from :attr:`first`; NULL if it is none of
+        them. Of dialects that have :attr:`has_places`."""
+        raise NotImplementedError
+
     def is_nan(self, x: str) -> str:
         """A condition: x, which is a float64, is NaN."""
         return f"isnan({x})"
@@ -136,6 +154,11 @@ class Dialect(ABC):
         its ends."""
         floor = f"FLOOR(({x} - {low}) * {self.number(k)})"
         return f"TRY_CAST({floor} AS INTEGER) + {self.first}"
+
+    def exact_bucket(self, x: str, low: float, k: float) -> str:
+        """The same of exact buckets, for x between their ends."""
+        scaled = x if k == 1.0 else f"{x} * {self.number(k)}"
+        return f"CAST(FLOOR({scaled}) AS INTEGER) - ({int(low * k) - self.first})"
 
     def as_bit(self, condition: str) -> str:
         """1 where a condition holds, 0 where it does not."""

@@ -30,6 +30,10 @@ class DuckDB(Dialect):
 
     title = "DuckDB"
     has_buckets = True
+    has_places = True
+    has_array_row = True
+    most_cells = 4096
+    leaf = 128
 
     def string(self, text: str) -> str:
         if "\0" in text:
@@ -45,11 +49,16 @@ class DuckDB(Dialect):
         return f"CAST('[{','.join(map(repr, values))}]' AS DOUBLE[])"
 
     def whole_array(self, values: Sequence[int]) -> str:
-        return f"[{','.join(map(str, values))}]"
+        return f"CAST('[{','.join(map(str, values))}]' AS INTEGER[])"
+
+    def place(self, literals: Sequence[str], name: str) -> str:
+        # computed once for each entry where a column is stored as a dictionary
+        return f"list_position([{', '.join(literals)}], {name})"
 
     def text(self, column: str) -> str:
         # the branch is never taken, but its function takes no other type
-        return f"CASE WHEN FALSE THEN reverse({column}) ELSE CAST({column} AS VARCHAR) END"
+        own = f"CASE WHEN FALSE THEN reverse({column}) ELSE CAST({column} AS VARCHAR) END"
+        return f'({own}) COLLATE "C"'
 
     def microseconds(self, column: str) -> str:
         return f"CAST(epoch_us({column}) AS DOUBLE)"

@@ -5,7 +5,8 @@ tables of few cells are one table of pairs of cells, whose scores are the sums:
 
     T[a·n_b + b] = A[a] + B[b]
 
-so that the sums are made when the statement is written, not for each row.
+so that the sums are made when the statement is written, not for each row. A table of two columns is
+added to the joint table that has both.
 """
 
 from __future__ import annotations
@@ -17,14 +18,22 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.parameters.formula_cells import Cells, PairedCells
+from tallybayes.parameters.formula_cells import (
+    Cells,
+    LevelCells,
+    NumberCells,
+    PairedCells,
+    Single,
+)
 from tallybayes.parameters.formula_terms import CellTable, Term
 
-__all__ = ["JointTable", "joined"]
+__all__ = ["LEAST", "JointTable", "joined"]
 
-MOST_CELLS = 128
-"""DuckDB copies a constant array for every 2,048 rows: some 8 ns a row for 1,000 numbers, beside 3
-for a look-up, so that larger tables cost what they save."""
+LEAST = 128
+"""Cells that a joint table may have, however many classes there are."""
+
+Array = NDArray[np.float64]
+Key = tuple[object, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,50 +48,95 @@ class JointTable:
     """
 
     cells: list[Cells]
-    scores: NDArray[np.float64]
+    scores: Array
 
 
-def joined(terms: Sequence[Term]) -> list[Term | JointTable]:
-    """The same terms, with tables of single columns joined up to `MOST_CELLS`; a joint table stands
-    where the first of its tables stood."""
-    group_of = _groups([(i, _size(term)) for i, term in enumerate(terms) if _size(term)])
-    result: list[Term | JointTable] = []
-    for i, term in enumerate(terms):
-        group = group_of.get(i, [i])
-        if i != group[0]:
-            continue
-        members = [one for k in group if isinstance(one := terms[k], CellTable)]
-        result.append(term if len(group) == 1 else _joint(members))
-    return result
+def joined(terms: Sequence[Term], most: int = LEAST) -> list[Term | JointTable]:
+    """The same terms, with tables of one column or two joined where the joint table has at most
+    `most` numbers for all classes, or `LEAST` cells; a joint table stands where the first of its
+    tables stood. A single score, of log-odds, has joint tables of pairs alone: it takes as long to
+    look a column up as to add its cell to another's."""
+    tables = {i: term for i, term in enumerate(terms) if isinstance(term, CellTable)}
+    if not tables:
+        return list(terms)
+    n_rows = len(next(iter(tables.values())).scores)
+    group_of = _groups(list(tables.values()), max(LEAST, most // n_rows))
+    members: dict[int, list[int]] = {}
+    for i, table in tables.items():
+        groups = {group_of[_key(cells)] for cells in _singles(table)}
+        if len(groups) == 1:
+            members.setdefault(groups.pop(), []).append(i)
+    first = {places[0]: places for places in members.values() if len(places) > 1}
+    later = {i for places in first.values() for i in places[1:]}
+    return [
+        _joint([tables[k] for k in first[i]]) if i in first else term
+        for i, term in enumerate(terms)
+        if i not in later
+    ]
 
 
-def _size(term: Term) -> int:
-    """The cells of a table of a single column, 0 for any other term."""
-    if not isinstance(term, CellTable) or isinstance(term.cells, PairedCells):
-        return 0
-    return term.cells.size
+def _singles(table: CellTable) -> list[Single]:
+    """The cells of a table's columns."""
+    cells = table.cells
+    return [cells.first, cells.second] if isinstance(cells, PairedCells) else [cells]
 
 
-def _groups(sizes: Sequence[tuple[int, int]]) -> dict[int, list[int]]:
-    """Which tables each table is joined with, itself included, by their places.
+def _key(cells: Single) -> Key:
+    """What cells of one column have in common, whichever table they are of."""
+    if isinstance(cells, LevelCells):
+        return ("level", cells.column, tuple(cells.levels), cells.refuses_others)
+    if isinstance(cells, NumberCells):
+        return ("number", cells.column, cells.starts.tobytes())
+    return ("code", cells.column, cells.size, cells.truncates, cells.refuses_others)
 
-    First-fit decreasing, as of items into bins: the largest first, each into the first group that
-    stays within `MOST_CELLS`.
-    """
-    groups: list[list[tuple[int, int]]] = []
-    for item in sorted(sizes, key=lambda item: -item[1]):
-        for group in groups:
-            if prod(size for _, size in group) * item[1] <= MOST_CELLS:
-                group.append(item)
+
+def _groups(tables: Sequence[CellTable], most: int) -> dict[Key, int]:
+    """The group of each column: those of pairs of few cells first, then, largest first, each
+    group into the first that stays within `most` cells."""
+    sizes = {_key(cells): cells.size for table in tables for cells in _singles(table)}
+    groups = [{key} for key in sizes]
+
+    def merge(one: set[Key], other: set[Key]) -> bool:
+        if one is other or prod(sizes[key] for key in one | other) > most:
+            return False
+        one |= other
+        groups.remove(other)
+        return True
+
+    pairs = [[_key(cells) for cells in _singles(t)] for t in tables if len(_singles(t)) == 2]
+    for pair in sorted(pairs, key=lambda pair: prod(sizes[key] for key in pair)):
+        one, other = (next(group for group in groups if key in group) for key in pair)
+        merge(one, other)
+    if len(tables[0].scores) == 1:
+        return {key: i for i, group in enumerate(groups) for key in group}
+    for group in sorted(groups, key=lambda group: -prod(sizes[key] for key in group)):
+        for larger in groups[: groups.index(group)]:
+            if merge(larger, group):
                 break
-        else:
-            groups.append([item])
-    places = [sorted(place for place, _ in group) for group in groups]
-    return {place: group for group in places for place in group}
+    return {key: i for i, group in enumerate(groups) for key in group}
 
 
 def _joint(tables: Sequence[CellTable]) -> JointTable:
-    scores = tables[0].scores
-    for table in tables[1:]:
-        scores = (scores[:, :, None] + table.scores[:, None, :]).reshape(len(scores), -1)
-    return JointTable([table.cells for table in tables], scores)
+    """The sum of tables, over the cells of all their columns."""
+    cells: dict[Key, Single] = {}
+    for table in tables:
+        cells |= {_key(single): single for single in _singles(table)}
+    shape, places = [single.size for single in cells.values()], list(cells)
+    scores = np.zeros((len(tables[0].scores), *shape))
+    for table in tables:
+        keys = [_key(single) for single in _singles(table)]
+        own = _of_singles(table)
+        if places.index(keys[0]) > places.index(keys[-1]):
+            own = own.swapaxes(1, 2)
+        axes = [n if key in keys else 1 for n, key in zip(shape, places, strict=True)]
+        scores += own.reshape(-1, *axes)
+    return JointTable(list(cells.values()), scores.reshape(len(scores), -1))
+
+
+def _of_singles(table: CellTable) -> Array:
+    """The scores of a table by the cells of its single columns."""
+    cells = table.cells
+    if isinstance(cells, PairedCells):
+        a, b = cells.maps
+        return table.scores[:, a[:, None] * cells.width + b[None, :]]
+    return table.scores

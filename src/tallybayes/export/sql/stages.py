@@ -24,6 +24,7 @@ class Stages:
         self.last_use: dict[str, int] = {}
         self.text: list[list[tuple[str, str]]] = []
         self.known: dict[tuple[str, int], str] = {}
+        self.row: dict[str, str] = {}
 
     def name(self, letter: str, expression: str, uses: Iterable[str] = ()) -> str:
         """The name of an expression.
@@ -47,6 +48,11 @@ class Stages:
         self.text[stage].append((name, expression))
         self.known[expression, stage] = name
         return name
+
+    def constant(self, array: str) -> str:
+        """The name of a constant array, which is a column of a table of one row."""
+        column = self.row.setdefault(array, f"a{len(self.row)}")
+        return self.name("a", f"w.{column}")
 
     def use(self, names: Iterable[str], stage: int) -> None:
         """Keeps names until a stage."""
@@ -72,6 +78,9 @@ class Stages:
         """
         self.use(uses, len(self.text))
         text = f"FROM {source} AS t"
+        if self.row:
+            row = ",\n  ".join(f"{array} AS {column}" for array, column in self.row.items())
+            text += f", (\nSELECT\n  {row}\n) AS w"
         for stage, own in enumerate(self.text):
             kept = [n for n, s in self.stage.items() if s < stage <= self.last_use.get(n, 0) - 1]
             kept = [n for n in kept if self.last_use[n] > stage]
