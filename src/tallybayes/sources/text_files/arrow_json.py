@@ -33,6 +33,12 @@ class ArrowJson:
         self._order: dict[str, None] = {}
         self._strings: set[str] = set()  # that Arrow would take for points in time
 
+    def copy(self) -> ArrowJson:
+        """One that knows as much, and learns for itself."""
+        other = ArrowJson(self._wanted)
+        other._order, other._strings = dict(self._order), set(self._strings)
+        return other
+
     def table(self, lines: list[bytes]) -> Any:
         """The rows, or None: numbers as float64, booleans, strings, and without a type the columns
         that are not wanted."""

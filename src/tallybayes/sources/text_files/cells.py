@@ -246,6 +246,13 @@ def settled(column: Any, kind: Kind | None, spelling: Spelling) -> Kind | None:
     return kind if found is None else "date" if found == "date" else "number"
 
 
+def _raise_first(column: Any, kind: Kind, name: str) -> None:
+    """Raises Misfit with the first value, if there is one."""
+    there = pc.index(column.is_valid(), True).as_py()
+    if there >= 0:
+        raise Misfit(name, kind, there, str(column[there].as_py()))
+
+
 def cells(column: Any, kind: Kind | None, name: str, spelling: Spelling) -> Any:
     """A column as its kind: float64, timestamps, levels, or a struct of numbers and levels
     (:data:`BOTH`); null where nothing is known.
@@ -253,7 +260,7 @@ def cells(column: Any, kind: Kind | None, name: str, spelling: Spelling) -> Any:
     Raises
     ------
     Misfit
-        Where a cell is not a number or date.
+        Where a cell is not a number, or not a date.
     """
     if kind is None or kind == "number or date" or pa.types.is_null(column.type):
         return pa.nulls(len(column))
@@ -261,6 +268,8 @@ def cells(column: Any, kind: Kind | None, name: str, spelling: Spelling) -> Any:
     if kind == "text" or (mixed and (_is_date(column.type) or pa.types.is_boolean(column.type))):
         return _spelt(as_strings(column, spelling).dictionary_encode(), spelling)
     if _is_number(column.type) or pa.types.is_boolean(column.type):
+        if kind == "date":  # of JSON: no point in time is a number
+            _raise_first(column, kind, name)
         return column.cast(NUMBER, safe=False)
     if _is_date(column.type):
         return column.cast(pa.timestamp("us"), safe=False)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 
@@ -22,9 +24,59 @@ from tallybayes.sources.text_files.cells import (
 )
 from tallybayes.sources.text_files.options import Spelling
 
-__all__ = ["JsonBatches"]
+__all__ = ["BLOCK", "Infinite", "JsonBatches", "as_cells", "settle"]
 
-BLOCK = 1 << 20  # bytes that are parsed at a time
+BLOCK = 1 << 21  # bytes that are parsed at a time
+
+
+class Infinite(Exception):
+    """An infinite number in a `row` of the batch."""
+
+    def __init__(self, column: str, row: int) -> None:
+        super().__init__(column, row)
+        self.column, self.row = column, row
+
+    def error(self, name: str, where: str) -> SourceError:
+        """The same for people."""
+        return SourceError(
+            f"{name}, {where}: column {self.column!r} is infinite: give a finite number, or leave "
+            "it empty (on the command line, --null inf reads it as missing)"
+        )
+
+
+def settle(
+    table: Any, kinds: dict[str, Kind | None], wanted: Callable[[str], bool], spelling: Spelling
+) -> None:
+    """Enters the kinds of columns whose first values these rows have."""
+    for name in filter(wanted, table.column_names):
+        kinds[name] = settled(_array(table, name), kinds.get(name), spelling.of(name))
+
+
+def as_cells(
+    table: Any, kinds: dict[str, Kind | None], wanted: Callable[[str], bool], spelling: Spelling
+) -> Any:
+    """The wanted columns as their kinds.
+
+    Raises
+    ------
+    Misfit
+        For a cell that is not of its column's kind.
+    Infinite
+    """
+    columns = {}
+    for name in filter(wanted, table.column_names):
+        columns[name] = cells(_array(table, name), kinds[name], name, spelling.of(name))
+        infinite = first_infinite(columns[name])
+        if infinite is not None:
+            raise Infinite(name, infinite)
+    return pa.table(columns)
+
+
+def _array(table: Any, name: str) -> Any:
+    column = table.column(name).combine_chunks()
+    if isinstance(column, pa.ChunkedArray):
+        column = pa.concat_arrays(column.chunks)
+    return column
 
 
 class JsonBatches:
@@ -70,19 +122,25 @@ class JsonBatches:
 
     def _raw(self, wanted: Callable[[str], bool]) -> Iterator[Batch]:
         """The batches as the file has them; only columns that are wanted have values."""
-        stream, self._stream = self._stream or Stream(self.path), None
-        try:
+        with closing(self.opened()) as stream:
             yield from jsonlines.batches(self.name, stream, self.block, wanted)
-        finally:
-            stream.close()
+
+    def opened(self) -> Stream:
+        """The bytes, from the first on."""
+        stream, self._stream = self._stream or Stream(self.path), None
+        return stream
+
+    def without_rows(self) -> SourceError:
+        """What is said of an input that has none."""
+        return SourceError(f"{self.name} has no rows")
 
     def read(
         self,
         kinds: dict[str, Kind | None],
         wanted: Callable[[str], bool] = lambda _: True,
     ) -> Iterator[Batch]:
-        """Batches whose columns are float64, timestamps, levels, structs of a number and a level,
-        or (nothing known yet) null.
+        """Batches, one after another, whose columns are float64, timestamps, levels, structs of a
+        number and a level, or (nothing known yet) null.
 
         Parameters
         ----------
@@ -101,30 +159,19 @@ class JsonBatches:
         """
         rows = 0
         for batch in self._raw(wanted):
-            columns = {}
             self.columns = batch.table.column_names
-            for name in filter(wanted, batch.table.column_names):
-                column = batch.table.column(name).combine_chunks()
-                if isinstance(column, pa.ChunkedArray):
-                    column = pa.concat_arrays(column.chunks)
-                spelling = self.spelling.of(name)
-                try:
-                    kinds[name] = settled(column, kinds.get(name), spelling)
-                    columns[name] = cells(column, kinds[name], name, spelling)
-                except Misfit as misfit:
-                    misfit.row += batch.first
-                    raise
-                infinite = first_infinite(columns[name])
-                if infinite is not None:
-                    raise SourceError(
-                        f"{self.name}, {self.where(batch.first + infinite)}: column {name!r} is "
-                        "infinite: give a finite number, or leave it empty (on the command line, "
-                        "--null inf reads it as missing)"
-                    )
+            settle(batch.table, kinds, wanted, self.spelling)
+            try:
+                table = as_cells(batch.table, kinds, wanted, self.spelling)
+            except Misfit as misfit:
+                misfit.row += batch.first
+                raise
+            except Infinite as found:
+                raise found.error(self.name, self.where(batch.first + found.row)) from None
             rows += batch.n_rows
-            yield replace(batch, table=pa.table(columns))
+            yield replace(batch, table=table)
         if not rows:
-            raise SourceError(f"{self.name} has no rows")
+            raise self.without_rows()
 
     def where(self, row: int) -> str:
         """A row (from 0) as people find it: its line, where the file can be read again."""

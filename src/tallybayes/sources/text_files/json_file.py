@@ -1,8 +1,9 @@
-"""JSON lines as a source: what each cell is, is decided cell by cell."""
+"""JSON lines as a source: blocks that are parsed on threads; each cell is what it is by itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -10,11 +11,13 @@ from tallybayes.errors import SourceError
 from tallybayes.sources.arrow_types import columns_of
 from tallybayes.sources.contract import Part, ReadAgain, SourceColumn
 from tallybayes.sources.opening.stream import Stream
+from tallybayes.sources.text_files import jsonlines
 from tallybayes.sources.text_files.cells import Kind, Misfit
 from tallybayes.sources.text_files.json_batches import JsonBatches
+from tallybayes.sources.text_files.json_blocks import JsonBlock, JsonReader
 from tallybayes.sources.text_files.options import Spelling
 from tallybayes.sources.text_files.text_file import TextFile
-from tallybayes.tables import arrow
+from tallybayes.tables import Table, arrow
 
 __all__ = ["JsonLines"]
 
@@ -101,18 +104,45 @@ class JsonLines(TextFile):
         def wanted(name: str) -> bool:
             return name not in self._left_out and (asked is None or name in asked)
 
+        yield from (self._once if self.once else self._beside)(file, kinds, wanted)
+
+    def _once(
+        self, file: JsonBatches, kinds: dict[str, Kind | None], wanted: Callable[[str], bool]
+    ) -> Iterator[Part]:
+        """The rows of a pipe, which are parsed one after another, so that a row has its number."""
         try:
             for batch in file.read(kinds, wanted):
                 read = partial(arrow.read, batch.table)
                 yield Part(read, self.name, False, file.where, batch.done)
         except Misfit as misfit:
-            where = f"{self.name}, {file.where(misfit.row)}"
-            if self.once:
-                raise SourceError(
-                    f"{where}: column {misfit.column!r} holds {misfit.value!r}, which is not a "
-                    f"{misfit.kind}, unlike the rows before, and it can be read only once: declare "
-                    f"the column as Categorical() (--column {misfit.column}=categorical on the "
-                    "command line), or save the rows to a file"
-                ) from None
+            raise SourceError(
+                f"{self.name}, {file.where(misfit.row)}: column {misfit.column!r} holds "
+                f"{misfit.value!r}, which is not a {misfit.kind}, unlike the rows before, and it "
+                f"can be read only once: declare the column as Categorical() "
+                f"(--column {misfit.column}=categorical on the command line), or save the rows to "
+                "a file"
+            ) from None
+
+    def _beside(
+        self, file: JsonBatches, kinds: dict[str, Kind | None], wanted: Callable[[str], bool]
+    ) -> Iterator[Part]:
+        """The rows of a file, of which threads parse the blocks."""
+        reader = JsonReader(file.name, self.spelling, kinds, wanted)
+        begun = False
+        with closing(file.opened()) as stream:
+            for lines, first in jsonlines.blocks(stream, file.block):
+                block = reader.block(lines, first)
+                if block is not None:
+                    read = partial(self._read, block)
+                    yield Part(read, self.name, False, file.where, stream.done)
+                    begun = True
+        if not begun:
+            raise file.without_rows()
+
+    def _read(self, block: JsonBlock) -> Table:
+        try:
+            return arrow.read(block.read())
+        except Misfit as misfit:
             self._mixed.add(misfit.column)
+            where = f"{self.name}, line {misfit.row + 1:,}"
             raise ReadAgain(where, misfit.column, misfit.value, misfit.kind) from None

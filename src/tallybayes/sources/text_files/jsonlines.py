@@ -15,7 +15,7 @@ from tallybayes.sources.opening.stream import Stream
 from tallybayes.sources.text_files.arrow_json import ArrowJson
 from tallybayes.sources.text_files.batch import Batch
 
-__all__ = ["batches", "first_keys", "lines_of_rows"]
+__all__ = ["batches", "blocks", "first_keys", "lines_of_rows", "parsed"]
 
 HINT = ": turn the array into lines (jq -c '.[]')"
 
@@ -85,16 +85,31 @@ def batches(
 
     A row in which no key is wanted is an error: its keys are misspelt, or it is of another file.
     """
-    file, number, first = io.BufferedReader(stream), 1, 0
-    quick = ArrowJson(wanted)
-    while lines := file.readlines(block):
-        table = quick.table(lines)
-        if table is None:  # as Python reads it, with an error that names the line
-            table = _table(path, lines, number, wanted)
-        number += len(lines)
+    first, quick = 0, ArrowJson(wanted)
+    for lines, number in blocks(stream, block):
+        table = parsed(path, lines, number, wanted, quick)
         if table is not None:
             yield Batch(table, first, stream.done)
             first += table.num_rows
+
+
+def blocks(stream: Stream, block: int) -> Iterator[tuple[list[bytes], int]]:
+    """The lines of a file, so many bytes at a time, with the number of the first of them."""
+    file, number = io.BufferedReader(stream), 1
+    while lines := file.readlines(block):
+        yield lines, number
+        number += len(lines)
+
+
+def parsed(
+    path: str, lines: list[bytes], first: int, wanted: Callable[[str], bool], quick: ArrowJson
+) -> Any:
+    """The rows of some lines as a table, of which the first has that number; None where all are
+    blank."""
+    table = quick.table(lines)
+    if table is None:  # as Python reads it, with an error that names the line
+        table = _table(path, lines, first, wanted)
+    return table
 
 
 def _table(path: str, lines: list[bytes], first: int, wanted: Callable[[str], bool]) -> Any:
