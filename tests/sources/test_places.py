@@ -7,9 +7,13 @@ import functools
 import gzip
 import http.server
 import lzma
+import re
+import socket
 import sys
 import threading
 import zipfile
+from pathlib import Path
+from typing import ClassVar
 
 import fsspec
 import pyarrow as pa
@@ -127,8 +131,35 @@ def test_folders_and_patterns_of_fsspec(memory):
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Files, and ranges of their bytes; one of them is forbidden."""
+
+    ranges: ClassVar[list[str]] = []
+
     def log_message(self, *_):
         pass
+
+    def end_headers(self):
+        self.send_header("Accept-Ranges", "bytes")
+        super().end_headers()
+
+    def do_HEAD(self):
+        self.send_error(403) if "forbidden" in self.path else super().do_HEAD()
+
+    def do_GET(self):
+        asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+        if "forbidden" in self.path:
+            self.send_error(403)
+        elif asked is None:
+            super().do_GET()
+        else:
+            self.ranges.append(asked[0])
+            data = Path(self.translate_path(self.path)).read_bytes()
+            first, last = int(asked[1]), min(int(asked[2] or len(data)), len(data) - 1)
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {first}-{last}/{len(data)}")
+            self.send_header("Content-Length", str(last + 1 - first))
+            self.end_headers()
+            self.wfile.write(data[first : last + 1])
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +181,23 @@ def test_files_of_a_web_server(server, name):
 def test_what_a_web_server_lacks(server):
     with pytest.raises(SourceError, match=r"http://127.*/none\.csv: there is no such file"):
         collected(f"{server}/none.csv")
+
+
+def test_a_web_server_that_is_not_there_or_refuses_is_not_a_missing_file(server):
+    with socket.socket() as taken:  # bound, and nobody listens
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/t.csv"
+        with pytest.raises(SourceError, match=r"t\.csv cannot be read \(.*[Cc]onnect"):
+            collected(url)
+    with pytest.raises(SourceError, match=r"forbidden\.csv cannot be read \(.*403"):
+        collected(f"{server}/forbidden.csv")
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
+def test_typed_files_of_a_web_server_are_read_by_ranges(server, name):
+    Quiet.ranges.clear()
+    assert collected(f"{server}/{name}") == EXPECTED
+    assert Quiet.ranges
 
 
 def test_what_has_to_be_installed_is_named(monkeypatch):

@@ -96,9 +96,14 @@ def test_usage(run, files, words, parts):
         assert part in line
 
 
-def test_more_usage(run, files, model):
+def test_more_usage(run, files, model, tmp_path):
     assert "No such command" in run("fitt", code=2).line
     assert "-o MODEL" in run("fit", "-", "--target", "y", stdin=b"a,y\n1,u\n", code=2).line
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "readme.md").write_text("a, b")
+    line = run("fit", "notes", "--target", "y", "-o", "n.tally", code=2).line
+    assert "notes has no files of rows" in line
+    assert not (tmp_path / "n.tally").exists()
     assert "two models" in run("merge", model, "-o", "c.tally", code=2).line
     assert ".parquet" in run("predict", model, "comma.csv", "-o", "p.xls", code=2).line
     assert "Usage" in run(code=2).out

@@ -63,8 +63,13 @@ def _filesystem(url: str) -> tuple[Any, str]:
 
 
 def _explained(url: str, error: Exception) -> SourceError:
-    if isinstance(error, FileNotFoundError):
-        return SourceError(f"{url}: there is no such file")
+    """An error of a driver. That of HTTP says that a file is not there, whatever has happened, and
+    names what has as its cause."""
+    while isinstance(error, FileNotFoundError):
+        cause = error.__cause__
+        if not isinstance(cause, Exception) or getattr(cause, "status", None) in (404, 410):
+            return SourceError(f"{url}: there is no such file")
+        error = cause
     if isinstance(error, PermissionError):
         return SourceError(f"{url}: no permission to read it")
     return SourceError(f"{url} cannot be read ({type(error).__name__}: {error})")

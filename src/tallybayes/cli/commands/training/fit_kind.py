@@ -111,7 +111,9 @@ def _fit_documents(given: FitOptions, reading: Reading) -> None:
     source = reading.open_documents(given.train, target=given.target)
     if given.target is not None and not source.takes_target:
         raise Failure(
-            "--target is for rows and mailboxes: the classes of a folder are its folders", USAGE
+            f"--target is for rows and mailboxes, and {source.name} has no files of rows (Parquet, "
+            "CSV, JSON lines, Arrow): the classes of a folder of documents are its folders",
+            USAGE,
         )
     import_estimators()
     from tallybayes.cli.commands.training.text import TextFit, fit
