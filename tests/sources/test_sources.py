@@ -159,6 +159,8 @@ def test_what_cannot_be_read_is_named(folder, tmp_path):
     for source, message in (
         (tmp_path / "none.csv", r"none\.csv: there is no such file"),
         (str(tmp_path / "*.orc"), r"no file matches the pattern '.*\*\.orc'"),
+        ("select * from t", r"'select \* from t' is SQL and no file: give tallybayes\.sql"),
+        ("WITH u AS (SELECT 1) SELECT 1", "is SQL and no file"),
         ([], "list of paths is empty"),
         (tmp_path / "several" / "empty", "there is no such file"),
         (iter([]), "no record batch"),

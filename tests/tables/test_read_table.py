@@ -138,7 +138,7 @@ SINGLE = "a Series, which is not a table: .* to_frame|Expected 2D array, got 1D"
         ({"a": [1, 2]}, TypeError, "a dict of columns: make a table of it"),
         ({"a": 1, "b": "x"}, TypeError, r"a single row: give \[X\].* predict_one"),
         ({}, TypeError, "a single row"),
-        ("t.csv", TypeError, "the string 't.csv': give the table itself; .* pandas.read_csv"),
+        ("t.csv", TypeError, "the string 't.csv': .*pandas.read_csv.* a file, y is the name"),
         (Path("t.csv"), TypeError, "the string 't.csv'"),
         (({"a": i} for i in range(3)), TypeError, r"a generator, .* give list\(X\)"),
         (None, ValueError, "Expected 2D array, got 0D"),

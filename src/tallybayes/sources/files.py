@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from tallybayes.sources.text_files.options import (
 )
 
 __all__ = ["csv", "files_of", "header_of", "holds_data", "source_of_paths"]
+
+SQL = re.compile(r"\s*(select|with|from)\s", re.IGNORECASE)
 
 TITLES: dict[Format, str] = {
     "csv": "CSV",
@@ -50,6 +53,11 @@ def files_of(path: str) -> list[str]:
         return _files_at(path)
     if os.path.isdir(path):
         return _files_in(Path(path))
+    if SQL.match(path) and not os.path.exists(path):
+        raise SourceError(
+            f"{path[:80]!r} is SQL and no file: give tallybayes.sql(text, connection), or a "
+            "database and --sql on the command line"
+        )
     if os.path.exists(path) or not glob.has_magic(path):
         return [path]
     found = sorted(name for name in glob.glob(path, recursive=True) if os.path.isfile(name))

@@ -79,8 +79,8 @@ def _need_rows(x: Any) -> None:
         )
     if isinstance(x, str | bytes | PurePath):
         raise TypeError(
-            f"X is the string {str(x)[:80]!r}: give the table itself; of a file, such as "
-            "pandas.read_csv makes it, or polars.read_parquet"
+            f"X is the string {str(x)[:80]!r}: give the table itself, such as pandas.read_csv "
+            "makes it; to learn from a file, y is the name of a column in it"
         )
     if isinstance(x, Iterator):
         raise TypeError(f"X is a {type(x).__name__}, whose end is not known: give list(X)")

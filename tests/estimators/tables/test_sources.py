@@ -349,6 +349,34 @@ def test_tallies_of_other_classes_levels_and_columns_add():
     assert weighted.classes.count.tolist() == [2.0, 2.0]
 
 
+def test_a_day_that_was_subtracted_was_never_there():
+    """Its levels, classes and columns are not in the model of the others."""
+    monday = pd.DataFrame(
+        {"rain": ["yes", "no", "no", "yes"], "n": [1, 2, 3, 5], "y": list("abab")}
+    )
+    tuesday = pd.DataFrame({"rain": ["hail", "no", "snow"], "n": [4, 9, 9], "y": list("bca")})
+    tuesday["wind"] = ["N", "S", "N"]
+    first, second = (collect(day, "y") for day in (monday, tuesday))
+    model, expected = NaiveBayes.from_tally(first + second - second), NaiveBayes.from_tally(first)
+    assert model.classes_.tolist() == expected.classes_.tolist()
+    asked = monday.drop(columns="y")
+    np.testing.assert_allclose(
+        model.predict_proba(asked), expected.predict_proba(asked), rtol=0, atol=1e-12
+    )
+    kept = NaiveBayes.from_tally(first + second - second, classes=["a", "b", "c"])
+    assert kept.classes_.tolist() == ["a", "b", "c"]
+
+
+def test_a_tally_with_negative_counts_is_no_model():
+    monday = pd.DataFrame({"rain": ["yes", "no"], "y": ["a", "b"]})
+    tuesday = pd.DataFrame({"rain": ["no", "no"], "y": ["a", "b"]})
+    first, second = (collect(day, "y") for day in (monday, tuesday))
+    with pytest.raises(NegativeTally, match=r"negative one \(class 'a', column 'rain'\)"):
+        NaiveBayes.from_tally(first - second)
+    with pytest.raises(NegativeTally, match=r"negative one \(class 'a'\)"):
+        NaiveBayes.from_tally(first - second - second)
+
+
 def test_a_model_of_a_tally_is_read_as_its_parameters_say(frame):
     families = {"n": Gaussian(), "k": Categorical()}
     tally = collect(frame, "y", families)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from tallybayes.errors import NegativeTally
 from tallybayes.estimators.base import TallyClassifier
 from tallybayes.estimators.distribution_attributes import AsDistributions
 from tallybayes.estimators.tables.calibrated import Calibrated, Criterion
@@ -187,7 +188,8 @@ class NaiveBayes(Calibrated, AsDistributions):
         ----------
         tally : TableTally
             Such as :func:`tallybayes.collect` gives, or :attr:`tally_` of another model. It is not
-            changed.
+            changed. Of a difference, classes, levels and columns that no row holds any more are
+            left out, unless they are declared.
         **parameters
             Of :class:`NaiveBayes`. Those that choose on rows wait for :meth:`recalibrate`.
 
@@ -200,6 +202,8 @@ class NaiveBayes(Calibrated, AsDistributions):
         ------
         ValueError
             If the tally is not of a table's columns, or does not have what a declared family needs.
+        NegativeTally
+            If a count is negative.
         """
         if not isinstance(tally, TableTally) or not tally.schema.by_name:
             raise ValueError(
@@ -208,9 +212,10 @@ class NaiveBayes(Calibrated, AsDistributions):
             )
         model = cls(**parameters)
         model._validate_params()
-        names = list(dict.fromkeys(n for group in tally.schema.groups for n in group.names or ()))
+        counted = _without_nothing(tally.copy())
+        names = list(dict.fromkeys(n for group in counted.schema.groups for n in group.names or ()))
         seen = Names(names, frozenset(names))
-        held = model._hold(tally.copy(), seen, declared(model.columns), has_names=True)
+        held = model._hold(counted, seen, declared(model.columns), has_names=True)
         held.chosen = model._kept(held.chosen)
         return model
 
@@ -253,3 +258,23 @@ class NaiveBayes(Calibrated, AsDistributions):
             model = self.__dict__.get("_model")
             scale = 1.0 if model is None else model.reading.scale
         return Reading(what, alpha, self.estimate, self.unseen, self.missing, scale)
+
+
+def _without_nothing(tally: TableTally) -> TableTally:
+    """A tally without what no row holds.
+
+    Raises
+    ------
+    NegativeTally
+    """
+    try:
+        tally.need_non_negative("from_tally")
+    except NegativeTally as error:
+        column = "" if error.column is None else f", column {error.column!r}"
+        raise NegativeTally(
+            "from_tally takes counts of rows, and this difference of tallies has a negative one "
+            f"(class {error.label!r}{column}): subtract only what is part of the sum",
+            label=error.label,
+            column=error.column,
+        ) from None
+    return tally.held(None) if tally.classes.count.any() else tally
