@@ -144,6 +144,36 @@ def test_nested_columns_are_left_out_and_said_so(tmp_path):
         collected(tmp_path, Counting({"tags": CountLevels()}))
 
 
+def test_nested_keys_of_json_lines_are_left_out_and_said_so(tmp_path):
+    lines = [
+        '{"a": "x", "tags": ["p"], "n": 1, "deep": null, "y": 1}',
+        '{"a": "z", "deep": {"b": 1}, "n": 2.5, "y": 0}',
+    ]
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(lines * 20))
+    expected = pa.table({"a": ["x", "z"] * 20, "n": [1.0, 2.5] * 20, "y": [1, 0] * 20})
+    source = source_of(path)
+    assert source.columns()["tags"].kind is source.columns()["deep"].kind is None
+    with pytest.warns(LeftOutWarning, match="'(tags' holds an array|deep' holds an object)"):
+        assert collected(path) == MemoryEngine().collect(Counting(), expected, "y")
+    with pytest.raises(SourceError, match=r"line 1: 'tags' holds \[\"p\"\].*unpack it"):
+        collected(path, Counting({"tags": CountLevels()}))
+    with (
+        pytest.warns(LeftOutWarning, match="'tags' holds an array"),
+        pytest.raises(SourceError, match=r"line 2: 'deep' holds"),
+    ):
+        StreamEngine().collect(Counting(), path, "deep")
+
+
+def test_a_nested_value_in_a_later_block_is_an_error(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"a": 1, "y": 0}\n' * 300 + '{"a": [1], "y": 0}\n')
+    source = source_of(path)
+    source._open.keywords["block"] = 1024
+    with pytest.raises(SourceError, match=r"line 301: 'a' holds \[1\]"):
+        collected(source)
+
+
 # ---- what cannot be read -------------------------------------------------------------------------
 def test_what_cannot_be_read_is_named(folder, tmp_path):
     whole = (folder / "t.parquet").read_bytes()

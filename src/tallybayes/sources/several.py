@@ -9,7 +9,7 @@ from typing import Any
 from tallybayes.errors import SourceError, listed
 from tallybayes.sources.contract import Part, Source, SourceColumn
 
-__all__ = ["Several", "size_of"]
+__all__ = ["Several", "is_nested", "size_of"]
 
 
 class Several:
@@ -78,7 +78,7 @@ def _need_alike(first: dict[str, Any], name: str, other: dict[str, Any], its: st
         )
     for column, mine in first.items():
         theirs = other[column]
-        if _is_nested(mine) != _is_nested(theirs):
+        if is_nested(mine) != is_nested(theirs):
             raise SourceError(
                 f"{its}: column {column!r} holds {theirs.type}, and in {name} {mine.type}: only "
                 "columns of single values are counted. Write it alike in both files, or leave it "
@@ -86,6 +86,6 @@ def _need_alike(first: dict[str, Any], name: str, other: dict[str, Any], its: st
             )
 
 
-def _is_nested(column: SourceColumn) -> bool:
+def is_nested(column: SourceColumn) -> bool:
     """Whether a column holds more than single values; not one without values so far."""
     return column.kind is None and column.type not in ("text", "null")

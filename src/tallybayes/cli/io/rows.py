@@ -21,7 +21,7 @@ from tallybayes.engines.threads import in_order
 from tallybayes.errors import NegativeTally, SourceError
 from tallybayes.sources.contract import Part, ReadAgain, Source, SourceColumn
 from tallybayes.sources.files import header_of
-from tallybayes.sources.several import Several, size_of
+from tallybayes.sources.several import Several, is_nested, size_of
 from tallybayes.sources.text_files.cells import Kind, Misfit
 from tallybayes.sources.text_files.options import Spelling
 from tallybayes.sources.text_files.text_file import TextFile
@@ -82,6 +82,7 @@ class Rows:
         self.size = sum(size_of(file.name) for file in files) or None
         self.plan = Plan(Bar(None), "reading")
         self._no_dates: set[str] = set()
+        self._said: set[str] = set()  # columns that are left out
         self._read_so_far = PartsRead(self.name)
         self._first_strings: dict[str, tuple[int, int, str]] = {}
         self._decided: dict[str, Kind] = {}
@@ -115,6 +116,8 @@ class Rows:
         self, names: Sequence[str] | None = None, as_written: Collection[str] = ()
     ) -> Iterator[Part]:
         plan = self.plan
+        if plan.fitting and plan.names is None:
+            self._note_nested()
         self._read_so_far = PartsRead(self.name)
         self._first_strings, self._decided = {}, {}
         as_text = {n for n, kind in plan.kinds.items() if kind == "text"}
@@ -128,6 +131,13 @@ class Rows:
                 place = partial(self._read_so_far.place_of_kept, part.where)
                 yield Part(read, part.where, True, place, part.done)
                 tick(self.n_rows, part.done)
+
+    def _note_nested(self) -> None:
+        """Says once which columns a source leaves out, since they hold more than single values."""
+        for column in self.source.columns().values():
+            if is_nested(column) and column.name not in {*self.plan.left_out, *self._said}:
+                self._said.add(column.name)
+                note(f"note: column {column.name!r} is left out: its type is {column.type}")
 
     def _explaining(self, parts: Iterator[Part]) -> Iterator[Part]:
         """The parts; columns that turn out not to be of dates are noted."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import replace
 from typing import Any
@@ -138,7 +138,7 @@ class JsonBatches:
         self,
         kinds: dict[str, Kind | None],
         wanted: Callable[[str], bool] = lambda _: True,
-    ) -> Iterator[Batch]:
+    ) -> Generator[Batch, None, None]:
         """Batches, one after another, whose columns are float64, timestamps, levels, structs of a
         number and a level, or (nothing known yet) null.
 

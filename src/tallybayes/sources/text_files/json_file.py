@@ -7,7 +7,7 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
-from tallybayes.errors import SourceError
+from tallybayes.errors import LeftOutWarning, SourceError, warn_user
 from tallybayes.sources.arrow_types import columns_of
 from tallybayes.sources.contract import Part, ReadAgain, SourceColumn
 from tallybayes.sources.opening.stream import Stream
@@ -15,6 +15,7 @@ from tallybayes.sources.text_files import jsonlines
 from tallybayes.sources.text_files.cells import Kind, Misfit
 from tallybayes.sources.text_files.json_batches import JsonBatches
 from tallybayes.sources.text_files.json_blocks import JsonBlock, JsonReader
+from tallybayes.sources.text_files.jsonlines import NestedValue
 from tallybayes.sources.text_files.options import Spelling
 from tallybayes.sources.text_files.text_file import TextFile
 from tallybayes.tables import Table, arrow
@@ -59,6 +60,7 @@ class JsonLines(TextFile):
         self._kept: JsonBatches | None = file if file.once else None
         self._columns: dict[str, SourceColumn] | None = None
         self._mixed, self._left_out = set(mixed), frozenset(left_out)
+        self._nested: dict[str, str] = {}  # columns of objects or arrays
 
     @property
     def header(self) -> list[str]:
@@ -78,9 +80,16 @@ class JsonLines(TextFile):
         file = self._open()
         file.spelling = self.spelling
         kinds: dict[str, Kind | None] = dict.fromkeys(self._mixed, "number or text")
-        batches = file.read(kinds, lambda name: name not in self._left_out)
-        found = columns_of(next(batches).table.schema)
-        del batches  # which closes the file
+        unread = {*self._left_out, *self._nested}
+        batches = file.read(kinds, lambda name: name not in unread)
+        try:
+            found = columns_of(next(batches).table.schema)
+        except NestedValue as nested:
+            self._nested[nested.column] = nested.kind
+            return self._look()
+        finally:
+            batches.close()  # and the file
+        found |= {name: SourceColumn(name, None, kind) for name, kind in self._nested.items()}
         return {name: found.get(name, SourceColumn(name, None, "text")) for name in file.columns}
 
     def _gone(self) -> SourceError:
@@ -100,11 +109,25 @@ class JsonLines(TextFile):
         kinds: dict[str, Kind | None] = dict.fromkeys(as_written, "text")
         kinds |= dict.fromkeys(self._mixed - set(as_written), "number or text")
         asked = None if names is None else frozenset(names)
+        unread = self._left_out if self.once or asked is not None else self._unread(as_written)
 
         def wanted(name: str) -> bool:
-            return name not in self._left_out and (asked is None or name in asked)
+            return name not in unread and (asked is None or name in asked)
 
         yield from (self._once if self.once else self._beside)(file, kinds, wanted)
+
+    def _unread(self, as_written: Collection[str]) -> frozenset[str]:
+        """The columns that are not read where all are asked for: those that are left out, and,
+        with a warning, those that hold no single values in the first block."""
+        self.columns()
+        nested = {n: k for n, k in self._nested.items() if n not in {*self._left_out, *as_written}}
+        for name, kind in nested.items():
+            warn_user(
+                f"{self.name}: column {name!r} holds an {kind}, which is not a scalar, and is left "
+                "out",
+                LeftOutWarning,
+            )
+        return self._left_out.union(nested)
 
     def _once(
         self, file: JsonBatches, kinds: dict[str, Kind | None], wanted: Callable[[str], bool]

@@ -15,9 +15,17 @@ from tallybayes.sources.opening.stream import Stream
 from tallybayes.sources.text_files.arrow_json import ArrowJson
 from tallybayes.sources.text_files.batch import Batch
 
-__all__ = ["batches", "blocks", "first_keys", "lines_of_rows", "parsed"]
+__all__ = ["NestedValue", "batches", "blocks", "first_keys", "lines_of_rows", "parsed"]
 
 HINT = ": turn the array into lines (jq -c '.[]')"
+
+
+class NestedValue(SourceError):
+    """A value that is an object or an array; `kind` says which."""
+
+    def __init__(self, message: str, column: str, kind: str) -> None:
+        super().__init__(message)
+        self.column, self.kind = column, kind
 
 
 def _column(values: list[Any], name: str, path: str, lines: list[int]) -> Any:
@@ -26,9 +34,11 @@ def _column(values: list[Any], name: str, path: str, lines: list[int]) -> Any:
     for odd in (dict, list):
         if odd in types:
             at = next(i for i, value in enumerate(values) if type(value) is odd)
-            raise SourceError(
+            raise NestedValue(
                 f"{path}, line {lines[at]}: {name!r} holds {json.dumps(values[at])[:40]}; columns "
-                f"hold numbers, strings or true/false: unpack it, or leave it out of the file"
+                f"hold numbers, strings or true/false: unpack it, or leave it out of the file",
+                name,
+                "object" if odd is dict else "array",
             )
     if types <= {int, float}:
         return pa.array([None if v is None else float(v) for v in values], pa.float64())
