@@ -14,6 +14,7 @@ import threading
 import zipfile
 from pathlib import Path
 from typing import ClassVar
+from urllib.parse import parse_qs, urlsplit
 
 import fsspec
 import pyarrow as pa
@@ -200,10 +201,87 @@ def test_typed_files_of_a_web_server_are_read_by_ranges(server, name):
     assert Quiet.ranges
 
 
-def test_what_has_to_be_installed_is_named(monkeypatch):
+# ---- an object store -----------------------------------------------------------------------------
+LISTED = (
+    "<Contents><Key>{0}</Key><Size>{1}</Size><LastModified>2020-01-01T00:00:00.000Z"
+    "</LastModified><ETag>x</ETag></Contents>"
+)
+
+
+class Store(Quiet):
+    """A bucket of a store like S3: the files of the folder under a key, and a listing."""
+
+    def do_HEAD(self):
+        self._answer(super().do_HEAD)
+
+    def do_GET(self):
+        self._answer(super().do_GET)
+
+    def _answer(self, answer):
+        url = urlsplit(self.path)
+        asked, key = parse_qs(url.query), url.path.removeprefix("/bucket/")
+        if "list-type" in asked:
+            self._list(asked.get("prefix", [""])[0])
+        elif (Path(self.directory) / key.removeprefix("data/")).is_file():
+            self.path = key.removeprefix("data")
+            answer()
+        else:
+            self.send_error(404)
+
+    def _list(self, prefix):
+        files = sorted(Path(self.directory).iterdir())
+        items = [LISTED.format(f"data/{f.name}", f.stat().st_size) for f in files]
+        there = [item for item in items if f"<Key>{prefix}" in item]
+        body = (
+            "<ListBucketResult><Name>bucket</Name><IsTruncated>false</IsTruncated>"
+            f"<KeyCount>{len(there)}</KeyCount>{''.join(there)}</ListBucketResult>"
+        ).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.fixture
+def bucket(folder, monkeypatch):
+    """The address of the folder in a bucket, which Arrow reads, since s3fs is not there."""
     monkeypatch.setitem(sys.modules, "s3fs", None)
-    with pytest.raises(SourceError, match=r"lacks a package for s3:// URLs: pip install s3fs"):
-        source_of("s3://bucket/t.csv")
+    for name, value in (
+        ("AWS_ACCESS_KEY_ID", "key"),
+        ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ("AWS_REGION", "us-east-1"),
+        ("AWS_EC2_METADATA_DISABLED", "true"),
+    ):
+        monkeypatch.setenv(name, value)
+    handler = functools.partial(Store, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
+        yield "s3://bucket/data"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_of_an_object_store(bucket, name):
+    assert collected(f"{bucket}/{name}") == EXPECTED
+
+
+def test_folders_and_patterns_of_an_object_store(bucket):
+    five = MemoryEngine().collect(Counting(), pa.concat_tables([ROWS] * 5), "y")
+    assert collected(bucket) == five
+    two = MemoryEngine().collect(Counting(), pa.concat_tables([ROWS] * 2), "y")
+    assert collected(f"{bucket}/t.csv*") == two
+    with pytest.raises(SourceError, match=r"s3://bucket/data/none\.csv: there is no such file"):
+        collected(f"{bucket}/none.csv")
+
+
+def test_what_has_to_be_installed_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "paramiko", None)
+    monkeypatch.setitem(sys.modules, "fsspec.implementations.sftp", None)
+    with pytest.raises(SourceError, match=r"a package for sftp:// URLs: pip install paramiko"):
+        source_of("sftp://host/t.csv")
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(SourceError, match=r"which is not installed: pip install fsspec s3fs"):
         source_of("s3://bucket/t.csv")

@@ -1,14 +1,18 @@
-"""Files elsewhere: URLs by fsspec, which is imported when one is given."""
+"""Files elsewhere: URLs by fsspec, which is imported when one is given; object stores by Arrow,
+where fsspec lacks a package for them."""
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 from typing import Any
 
 from tallybayes.errors import SourceError
 
 __all__ = ["arrow_place", "files_at", "is_remote", "opened"]
 
+BY_ARROW = ("s3", "gs", "gcs", "abfs", "abfss")
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 DRIVERS = {
     "s3": "s3fs",
@@ -52,6 +56,9 @@ def _filesystem(url: str) -> tuple[Any, str]:
     try:
         filesystem, path = fsspec.core.url_to_fs(url)
     except ImportError as error:
+        found_by_arrow = _arrow_filesystem(url) if scheme in BY_ARROW else None
+        if found_by_arrow is not None:
+            return found_by_arrow
         driver = DRIVERS.get(scheme)
         advice = f"pip install {driver}" if driver else str(error)
         raise SourceError(
@@ -60,6 +67,62 @@ def _filesystem(url: str) -> tuple[Any, str]:
     except ValueError as error:
         raise SourceError(f"{url} cannot be read ({error})") from None
     return filesystem, path
+
+
+def _arrow_filesystem(url: str) -> tuple[Any, str] | None:
+    """The same by Arrow, with the interface of fsspec; None where Arrow was built without it.
+
+    Raises
+    ------
+    SourceError
+        If the store cannot be reached.
+    """
+    try:
+        from fsspec.implementations.arrow import ArrowFSWrapper
+        from pyarrow.fs import FileSystem
+
+        filesystem, path = FileSystem.from_uri(url)
+    except (ImportError, NotImplementedError, ValueError):
+        return None
+    except OSError as error:
+        raise _explained(url, error) from None
+    return ArrowFSWrapper(filesystem), path
+
+
+class _ArrowBytes(io.RawIOBase):
+    """A file of Arrow with its `size`."""
+
+    def __init__(self, file: Any) -> None:
+        self._file, self.size = file, file.size()
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return int(self._file.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._file.tell())
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _of_arrow(filesystem: Any) -> Any:
+    """The file system of Arrow below that of fsspec, or None."""
+    pyarrow_fs = sys.modules.get("pyarrow.fs")
+    inner = getattr(filesystem, "fs", None)
+    known = pyarrow_fs is not None and isinstance(inner, pyarrow_fs.FileSystem)
+    return inner if known else None
 
 
 def _explained(url: str, error: Exception) -> SourceError:
@@ -84,7 +147,10 @@ def opened(url: str) -> Any:
         If it cannot be read.
     """
     filesystem, path = _filesystem(url)
+    inner = _of_arrow(filesystem)
     try:
+        if inner is not None:
+            return _ArrowBytes(inner.open_input_file(path))
         return filesystem.open(path, "rb")
     except Exception as error:  # every driver has errors of its own
         raise _explained(url, error) from None
@@ -105,15 +171,22 @@ def files_at(url: str) -> tuple[list[str], bool]:
             return [url], False
         if filesystem.isdir(path):
             found = [name for name in filesystem.find(path) if not _is_hidden(name, path)]
-            return sorted(map(filesystem.unstrip_protocol, found)), True
+            return _urls(url, filesystem, found), True
         if not re.search(r"[*?\[]", path) or filesystem.exists(path):
             return [url], False
-        found = sorted(map(filesystem.unstrip_protocol, filesystem.glob(path)))
+        found = _urls(url, filesystem, filesystem.glob(path))
     except Exception as error:
         raise _explained(url, error) from None
     if not found:
         raise SourceError(f"no file matches the pattern {url!r}")
     return found, False
+
+
+def _urls(url: str, filesystem: Any, names: list[str]) -> list[str]:
+    """The addresses of files, sorted."""
+    if _of_arrow(filesystem) is None:
+        return sorted(map(filesystem.unstrip_protocol, names))
+    return sorted(f"{url.partition('://')[0]}://{name}" for name in names)
 
 
 def _is_hidden(name: str, folder: str) -> bool:
@@ -127,4 +200,5 @@ def arrow_place(path: str) -> tuple[str, Any]:
     from pyarrow.fs import FSSpecHandler, PyFileSystem
 
     filesystem, within = _filesystem(path)
-    return within, PyFileSystem(FSSpecHandler(filesystem))
+    inner = _of_arrow(filesystem)
+    return within, PyFileSystem(FSSpecHandler(filesystem)) if inner is None else inner
