@@ -29,6 +29,30 @@ def test_the_report_of_fit_is_whole_beside_the_bar(terminal, run, files, width, 
     assert [line for line in lines if line] == [line for line in expected if line]
 
 
+def test_the_bar_tells_rows_speed_and_the_time_left(terminal, tmp_path, monkeypatch):
+    from rich.progress import Progress
+
+    update = Progress.update
+
+    def shown_at_once(progress, *args, **kwargs):
+        update(progress, *args, **kwargs)
+        progress.refresh()
+
+    monkeypatch.setattr(Progress, "update", shown_at_once)
+    words = "some words that make the file longer"
+    rows = "".join(f"{i % 97},{'ab'[i % 2]},{words}\n" for i in range(400))
+    (tmp_path / "t.csv").write_text("x,y,words\n" + rows * 1000)
+    for words in (
+        ("count", "t.csv", "--target", "y", "-o", "t.tally"),
+        ("predict", "t.tally", "t.csv", "-o", "p.csv"),
+    ):
+        sent = CONTROL.sub("", terminal(*words, width=120))
+        found = re.findall(r"([\d,]+) rows, [\d,]+ MB/s.*?(\d:\d\d:\d\d|-:--:--)", sent)
+        told = [int(rows.replace(",", "")) for rows, _ in found]
+        assert told[0] < told[-1] <= 400_000
+        assert any(left != "-:--:--" for _, left in found)
+
+
 def test_a_process_of_its_own_shows_the_same(process_in_a_terminal, process, files):
     words = ("fit", "comma.csv", "--target", "buys", "-o", "m.tally")
     sent = process_in_a_terminal(*words, width=60)
