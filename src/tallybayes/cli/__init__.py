@@ -7,12 +7,16 @@ import atexit
 import contextlib
 import os
 import sys
+from collections.abc import Sequence
 from io import TextIOWrapper
+from itertools import pairwise
 from typing import Any, Never
 
 from tallybayes.cli.terminal import streams
 
 __all__ = ["command", "main"]
+
+SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 
 
 def command() -> Never:
@@ -34,6 +38,14 @@ def command() -> Never:
     _leave(code if isinstance(code, int) else int(code is not None))
 
 
+def _name_shell(words: Sequence[str]) -> None:
+    """Lets ``--show-completion zsh`` name the shell, which typer otherwise takes from the process
+    that has started this one, and does not find under cron, in a container or in the background."""
+    for option, shell in pairwise(words):
+        if option in ("--show-completion", "--install-completion") and shell in SHELLS:
+            os.environ["_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"] = "1"
+
+
 def main() -> None:
     """Runs the command line and exits with 0 done, 1 data or model, 2 usage, 130 interrupted."""
     streams.open_closed()
@@ -44,6 +56,7 @@ def main() -> None:
         for stream in (sys.stdout, sys.stderr):  # in a narrow locale "?" is better than no result
             if isinstance(stream, TextIOWrapper):
                 stream.reconfigure(errors="replace")
+        _name_shell(sys.argv)
         from tallybayes.cli.app import app
 
         app()

@@ -48,7 +48,7 @@ def model(run, files):
         (b"a,y\n\xff\xfe1,u\n", ["--encoding"]),
         ('{"a": 1, "y": "u"}\n{"a": 1,\n', ["line 2", "not valid JSON"]),
         ('{"a": 1, "y": "u"}\n[1]\n', ["line 2", "not a JSON object"]),
-        ('{"a": [1], "y": "u"}\n', ["line 1", "'a'", "unpack"]),
+        ('{"a": [1], "y": "u"}\n', ["no column of single values", "'a'", "array", "unpack"]),
         ("a,y\n" + "".join(f"1,{i}.5\n" for i in range(200)), ["200 different values"]),
     ],
 )

@@ -134,8 +134,15 @@ class Rows:
 
     def _note_nested(self) -> None:
         """Says once which columns a source leaves out, since they hold more than single values."""
-        for column in self.source.columns().values():
-            if is_nested(column) and column.name not in {*self.plan.left_out, *self._said}:
+        beside = [c for c in self.source.columns().values() if c.name != self.plan.target]
+        nested = [column for column in beside if is_nested(column)]
+        if nested and len(nested) == len(beside):
+            raise Failure(
+                f"{self.name} has no column of single values beside {self.plan.target!r}: "
+                f"{nested[0].name!r} holds {nested[0].type}, unpack it"
+            )
+        for column in nested:
+            if column.name not in {*self.plan.left_out, *self._said}:
                 self._said.add(column.name)
                 note(f"note: column {column.name!r} is left out: its type is {column.type}")
 
