@@ -29,6 +29,9 @@ public:
 
     double log_size(i64 k) const { return size_[k]; }
 
+    // log r of class k without a row of value x, at most the largest of `values`, and weight w.
+    double log_size_without(i64 k, double x, double w) const { return size(k, x, w); }
+
     // L with `alpha` rows at the overall mean; an L below `enough` need not be exact. A first pass
     // leaves sizes as all rows give them, the second leaves each row out of the size, too.
     double score(const ClassRows& with, double alpha, double pooled, double enough) {

@@ -152,6 +152,14 @@ def _raise_no_order(labels: list[Any]) -> NoReturn:
     ) from None
 
 
+class _Numbers(dict[Any, int]):
+    """Numbers keys from 0 on, in the order in which they are first looked up."""
+
+    def __missing__(self, key: Any) -> int:
+        self[key] = number = len(self)
+        return number
+
+
 def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
     """The sorted distinct labels of y, and each row's index among them.
 
@@ -165,8 +173,9 @@ def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
         if ranked is not None:
             return ranked
     if y.dtype.kind in "OUT":  # a dictionary is much quicker than sorting strings
-        labels = y.tolist()
-        found = list(dict.fromkeys(labels))
+        labels, numbers = y.tolist(), _Numbers()
+        numbered = np.fromiter(map(numbers.__getitem__, labels), dtype=np.int32, count=len(labels))
+        found = list(numbers)
         distinct = np.empty(len(found), dtype=y.dtype)
         distinct[:] = found
         try:
@@ -174,7 +183,7 @@ def labels_and_codes(y: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
         except TypeError:
             _raise_no_order(found)
         place = {label: i for i, label in enumerate(classes.tolist())}
-        codes = np.fromiter(map(place.__getitem__, labels), dtype=np.int32, count=len(labels))
+        codes = np.array([place[label] for label in found], dtype=np.int32)[numbered]
     else:
         classes, rank = np.unique(y, return_inverse=True)
         codes = rank.astype(np.int32)

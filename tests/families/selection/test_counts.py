@@ -201,9 +201,21 @@ def test_the_table_is_the_density():
 def test_sizes_are_those_of_bisection_and_newton_in_numpy():
     x, y = counts(200, 4, n_columns=1)
     density = PooledCounts.read(grid_of(x["c0"].to_numpy(), y), 1.0, 1.0).density
-    none = np.zeros(3)
-    expected = density._log_sizes(np.arange(3), none, none, none)
-    np.testing.assert_allclose(density.log_size, expected, rtol=1e-9, atol=1e-10)
+    sizes, none = density._sizes, np.zeros(3)
+    expected = sizes.solved(np.arange(3), none, none, sizes.sums.of(slice(3)), none)
+    np.testing.assert_allclose(density.log_size[:3], expected, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.25])
+def test_sizes_without_a_row_are_those_of_newton_in_numpy(weight):
+    x, y = counts(200, 4, n_columns=1)
+    sizes = PooledCounts.read(grid_of(x["c0"].to_numpy(), y), 1.0, 1.0).density._sizes
+    group, cell = np.nonzero(sizes.counts >= weight)
+    of, values, weights = group.astype(np.intp), sizes.values[cell], np.full(len(cell), weight)
+    left = sizes.sums.of(of).without(values, weights)
+    expected = sizes.solved(of, values, weights, left, sizes.of_all[of])
+    found = sizes.without(of, values, weights)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10)
 
 
 # ---- one row at a time ---------------------------------------------------------------------------

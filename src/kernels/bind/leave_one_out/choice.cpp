@@ -119,7 +119,7 @@ void need_counts(const double* values, i64 n, i64 most) {
     }
 }
 
-constexpr i64 MOST_COUNT = 1 << 16;
+constexpr i64 MAX_COUNT = 1 << 16;
 
 void score_counts(nb::list counts, nb::list values, const Vector& classes, const Vector& row,
                   double alpha, double pooled, const Vector& enough, OutVector<double> scores) {
@@ -128,7 +128,7 @@ void score_counts(nb::list counts, nb::list values, const Vector& classes, const
     std::vector<Vector> held;
     const auto x = cell_values(values, grids, held);
     const i64 d = grids.size();
-    for (i64 j = 0; j < d; ++j) need_counts(x[j], grids.columns[j].cells, MOST_COUNT);
+    for (i64 j = 0; j < d; ++j) need_counts(x[j], grids.columns[j].cells, MAX_COUNT);
     need(enough, 0, d, "enough"), need(scores, 0, d, "scores");
     nb::gil_scoped_release release;
     for (i64 j = 0; j < d; ++j) {
@@ -141,10 +141,31 @@ void counts_sizes(const Table& counts, const Vector& values, OutVector<double> s
     const i64 K = static_cast<i64>(counts.shape(0)), n = static_cast<i64>(counts.shape(1));
     need(values, 0, n, "values"), need(sizes, 0, K, "sizes");
     if (n < 1) throw nb::value_error("a column has at least one cell");
-    need_counts(values.data(), n, MOST_COUNT);
+    need_counts(values.data(), n, MAX_COUNT);
     nb::gil_scoped_release release;
     const CountsColumn column({counts.data(), n}, values.data(), K);
     for (i64 k = 0; k < K; ++k) sizes.data()[k] = column.log_size(k);
+}
+
+// log r of classes `own`, each without a row of value x and some weight.
+void counts_sizes_without(const Table& counts, const Vector& values, const InVector<i64>& own,
+                          const Vector& x, const Vector& weight, OutVector<double> sizes) {
+    const i64 K = static_cast<i64>(counts.shape(0)), n = static_cast<i64>(counts.shape(1));
+    const i64 rows = static_cast<i64>(own.shape(0));
+    need(values, 0, n, "values");
+    need(x, 0, rows, "x"), need(weight, 0, rows, "weight"), need(sizes, 0, rows, "sizes");
+    if (n < 1) throw nb::value_error("a column has at least one cell");
+    need_counts(values.data(), n, MAX_COUNT);
+    for (i64 i = 0; i < rows; ++i) {
+        const double v = x.data()[i];
+        if (own.data()[i] < 0 || own.data()[i] >= K) throw nb::value_error("own is a class");
+        if (!(v >= 0.0 && v <= values.data()[n - 1] && v == std::floor(v)))
+            throw nb::value_error("x are counts up to the largest value");
+    }
+    nb::gil_scoped_release release;
+    const CountsColumn column({counts.data(), n}, values.data(), K);
+    for (i64 i = 0; i < rows; ++i)
+        sizes.data()[i] = column.log_size_without(own.data()[i], x.data()[i], weight.data()[i]);
 }
 
 void find_atoms(nb::list counts, nb::list values, i64 classes, double row,
@@ -192,6 +213,8 @@ void bind_choice(nb::module_& m) {
     m.def("score_counts", &score_counts, "counts"_a, "values"_a, "classes"_a, "row"_a, "alpha"_a,
           "pooled"_a, "enough"_a, "scores"_a.noconvert());
     m.def("counts_sizes", &counts_sizes, "counts"_a, "values"_a, "sizes"_a.noconvert());
+    m.def("counts_sizes_without", &counts_sizes_without, "counts"_a, "values"_a, "own"_a, "x"_a,
+          "weight"_a, "sizes"_a.noconvert());
     m.def("quantile_bins", &quantile_bins, "counts"_a, "row"_a, "n_bins"_a, "bin"_a.noconvert());
     m.def("find_atoms", &find_atoms, "counts"_a, "values"_a, "classes"_a, "row"_a,
           "found"_a.noconvert());

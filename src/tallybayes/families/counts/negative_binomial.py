@@ -21,13 +21,14 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, polygamma, psi, xlogy
+from scipy.special import gammaln, xlogy
 
-from tallybayes import _kernels
 from tallybayes.families.contract.column_family import Context, NumberCounts, NumberFamily
 from tallybayes.families.contract.density import NumberDensity
 from tallybayes.families.contract.family import less
 from tallybayes.families.counts.count_term import count_term
+from tallybayes.families.counts.distinct_rows import distinct_rows
+from tallybayes.families.counts.sizes import MAX_LOG_SIZE, MIN_LOG_SIZE, Sizes, Sums
 from tallybayes.families.priors.draws import log_gamma
 from tallybayes.families.priors.gamma import Gamma
 from tallybayes.families.priors.gamma_ratios import log_rising
@@ -42,18 +43,13 @@ from tallybayes.schema import Kind
 from tallybayes.tally import GridCounts
 from tallybayes.tally.base import RESIDUE
 
-__all__ = ["MOST_COUNT", "NegativeBinomial"]
+__all__ = ["NegativeBinomial"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-LEAST, MOST = -14.0, 14.0  # of log r; with r of a million a variance is Poisson's but for m/r
-STEPS = 60  # of Newton and bisection, at most
-EXACT = 1e-12  # change of log r that ends them
-MOST_COUNT = 4095.0  # up to which sizes are estimated by the kernel
-CELLS = 1 << 20  # numbers of an intermediate result
-TABLE = 4096  # numbers of a table of what 0, 1, … say, at most
-WIDEST = 3.0  # standard deviation of log r in draws, at most
+MAX_TABLE = 4096  # numbers of the table of log p(0), log p(1), …
+MAX_DEVIATION = 3.0  # standard deviation of log r in draws
 
 
 @dataclass(frozen=True)
@@ -109,21 +105,10 @@ class NegativeBinomial(NumberFamily):
         return NegativeBinomialDensity(self, counts.grid, alpha)
 
 
-class _Sums(NamedTuple):
-    """Rows and events: arrays of one shape."""
-
-    n: Array
-    total: Array
-
-    @property
-    def mean(self) -> Array:
-        return np.asarray(self.total / np.where(self.n > 0.0, self.n, 1.0))
-
-
 class _Learned(NamedTuple):
     """Sums, and log r, of each class and, last, of all together."""
 
-    sums: _Sums
+    sums: Sums
     log_size: Array
 
 
@@ -131,7 +116,7 @@ def table_size(grid: GridCounts) -> int:
     """How many of 0, 1, … a table of scores has: those up to the largest that was learned."""
     values = grid.values()
     most = float(values.max()) if len(values) else 0.0
-    return min(int(most), TABLE // len(grid.counts)) + 1
+    return min(int(most), MAX_TABLE // len(grid.counts)) + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,13 +141,11 @@ class NegativeBinomialDensity(NumberDensity):
 
     # ---- estimates -------------------------------------------------------------------------------
     @cached_property
-    def _values(self) -> Array:
-        return self.grid.values()
-
-    @cached_property
-    def _counts(self) -> Array:
-        """Of each class and, last, of all together, float64 (n_classes + 1, n_values)."""
-        return np.concatenate([self.grid.counts, self.grid.counts.sum(axis=0, keepdims=True)])
+    def _sizes(self) -> Sizes:
+        """Of each class and, last, of all together, as they were counted."""
+        counts = self.grid.counts
+        together = np.concatenate([counts, counts.sum(axis=0, keepdims=True)])
+        return Sizes(self.grid.values(), together, self.family.prior)
 
     @property
     def n(self) -> Array:
@@ -172,7 +155,7 @@ class NegativeBinomialDensity(NumberDensity):
     def learned(self, x: float, k: int, weight: float) -> NegativeBinomialDensity:
         """The density after a row of value x and class k is added: its mean; sizes are as they
         were read."""
-        sums = _Sums(*(part.copy() for part in self._sums))
+        sums = Sums(*(part.copy() for part in self._sums))
         size = np.where(sums.n > 0.0, self.log_size, self.log_size[-1])
         for part, more in zip(sums, (weight, weight * x), strict=True):
             part[[k, -1]] += more
@@ -187,120 +170,42 @@ class NegativeBinomialDensity(NumberDensity):
 
     def faded(self, factor: float) -> NegativeBinomialDensity:
         """The density after every row has lost weight; see :meth:`LearningDensity.faded`."""
-        sums = _Sums(*(factor * part for part in self._sums))
+        sums = Sums(*(factor * part for part in self._sums))
         return replace(self, learned_since=_Learned(sums, self.log_size))
 
     @cached_property
-    def _sums(self) -> _Sums:
+    def _sums(self) -> Sums:
         """Of each class and, last, of all together, float64 (n_classes + 1,)."""
-        if self.learned_since is not None:
-            return self.learned_since.sums
-        return _Sums(self._counts.sum(axis=1), self._counts @ self._values)
-
-    @property
-    def _small_counts(self) -> bool:
-        x = self._values
-        in_range = len(x) > 0 and x[0] >= 0.0 and x[-1] <= MOST_COUNT
-        return bool(in_range and (x == np.floor(x)).all())
-
-    @cached_property
-    def _squares(self) -> Array:
-        """Σ n_x x² of each class and, last, of all together, float64 (n_classes + 1,)."""
-        return np.asarray(self._counts @ self._values**2)
+        return self._sizes.sums if self.learned_since is None else self.learned_since.sums
 
     @cached_property
     def log_size(self) -> Array:
         """log r of each class and, last, of all together, float64 (n_classes + 1,)."""
         if self.learned_since is not None:
             return self.learned_since.log_size
-        if self.family.prior is None and self._small_counts:
-            sizes = np.empty(len(self._counts))
-            _kernels.counts_sizes(self._counts, self._values, sizes)
-            return sizes
-        none = np.zeros(len(self._counts))
-        return self._log_sizes(np.arange(len(none)), none, none, none)
+        return self._sizes.of_all
 
     @cached_property
     def mean_and_size(self) -> tuple[Array, Array]:
         """m and r of each class, float64 (n_classes,)."""
-        own = _Sums(*(part[:-1] for part in self._sums))
-        everyone = _Sums(*(part[-1] for part in self._sums))
+        own, everyone = self._sums.of(slice(-1)), self._sums.of(-1)
         size = np.where(own.n > 0.0, self.log_size[:-1], self.log_size[-1])
         return self._mean(own, everyone), np.exp(size)
 
-    def _mean(self, own: _Sums, everyone: _Sums) -> Array:
+    def _log_sizes_without(self, of: Index, x: Array, weight: Array) -> Array:
+        """log r of the rows of classes `of`, each without a row of value x and some weight."""
+        if self.learned_since is None:
+            return self._sizes.without(of, x, weight)
+        left = self._sums.of(of).without(x, weight)
+        return self._sizes.solved(of, x, weight, left, self.log_size[of])
+
+    def _mean(self, own: Sums, everyone: Sums) -> Array:
         """m of classes; a class without rows is like all classes together."""
         overall = np.where(everyone.n > 0.0, everyone.mean, 1.0)
         smoothed = own.total + self.alpha * overall
         rows = own.n + self.alpha
         mean = smoothed / np.where(rows > 0.0, rows, 1.0)
         return np.asarray(np.where(own.n > 0.0, mean, overall))
-
-    def _log_sizes(self, of: Index, x: Array, weight: Array, first: Array) -> Array:
-        """log r of the rows of classes `of`, each without a row of value x and some weight; the
-        number of classes stands for all together. All arrays are (n,).
-
-        Newton's method from a first estimate, and bisection where it would leave the bracket; an
-        entry that has converged is left as it is, so that none depends on the others.
-        """
-        left = _Sums(less(self._sums.n[of], weight), less(self._sums.total[of], weight * x))
-        low, high = np.full(len(of), LEAST), np.full(len(of), MOST)
-        finite = self._finite(of, x, left, weight)
-        at = np.where(finite, first, MOST)
-        open_ = (left.n > 0.0) & finite
-        for _ in range(STEPS):
-            some = np.flatnonzero(open_)
-            if not len(some):
-                break
-            rest = _Sums(left.n[some], left.total[some])
-            slope, bend = self._slope(at[some], of[some], x[some], rest, weight[some])
-            up = slope > 0.0
-            low[some] = np.where(up, at[some], low[some])
-            high[some] = np.where(up, high[some], at[some])
-            step = at[some] - slope / np.where(bend < 0.0, bend, -1.0)
-            fits = (bend < 0.0) & (step > low[some]) & (step < high[some])
-            new = np.where(fits, step, 0.5 * (low[some] + high[some]))
-            open_[some] = np.abs(new - at[some]) > EXACT
-            at[some] = new
-        return np.where(left.n > 0.0, at, MOST)
-
-    def _finite(self, of: Index, x: Array, left: _Sums, weight: Array) -> NDArray[np.bool_]:
-        """Whether an estimate of r is finite."""
-        if self.family.prior is not None:
-            return np.ones(len(of), dtype=bool)
-        mean = left.mean
-        return np.asarray(self._squares[of] - weight * x * x - left.total * mean > left.total)
-
-    def _slope(self, at: Array, of: Index, x: Array, left: _Sums, weight: Array) -> _Slope:
-        """How the log-likelihood, and that of the prior, change with log r."""
-        size = np.exp(at)
-        first, second = self._polygammas(size, of)
-        first -= weight * psi(size + x) + left.n * psi(size)
-        second -= weight * polygamma(1, size + x) + left.n * polygamma(1, size)
-        mean = left.mean
-        first -= left.n * np.log1p(mean / size)
-        second += left.n * mean / (size * (size + mean))
-        slope, bend = size * first, size * (first + size * second)
-        if self.family.prior is not None:
-            dispersion = self.family.prior.rate / size
-            slope += dispersion - (self.family.prior.shape - 1.0)
-            bend -= dispersion
-        return _Slope(slope, bend)
-
-    def _polygammas(self, size: Array, of: Index) -> tuple[Array, Array]:
-        """Σ_x n_x ψ(r + x) and Σ_x n_x ψ'(r + x) over the rows of a class, like `size`."""
-        first, second = np.empty(len(of)), np.empty(len(of))
-        for k in np.unique(of).tolist():
-            used = self._counts[k] > 0.0
-            values, counts = self._values[used], self._counts[k, used]
-            mine = np.flatnonzero(of == k)
-            step = max(1, CELLS // max(len(values), 1))
-            for start in range(0, len(mine), step):
-                rows = mine[start : start + step]
-                each = size[rows, None] + values
-                first[rows] = (counts * psi(each)).sum(axis=1)
-                second[rows] = (counts * polygamma(1, each)).sum(axis=1)
-        return first, second
 
     # ---- scores ----------------------------------------------------------------------------------
     def log_density(self, x: Array) -> Array:
@@ -323,16 +228,14 @@ class NegativeBinomialDensity(NumberDensity):
 
     def without(self, x: Array, own: Index, weight: Array) -> Array:
         """A class that the row was the last of is like all classes together."""
-        first, at = _distinct_rows(own, x, weight)
-        return np.asarray(self._without(x[first], own[first], weight[first])[at])
+        rows, place = distinct_rows(own, x, weight)
+        return self.without_distinct(x[rows], own[rows], weight[rows]).take(place, axis=0)
 
-    def _without(self, x: Array, own: Index, weight: Array) -> Array:
+    def without_distinct(self, x: Array, own: Index, weight: Array) -> Array:
+        """:meth:`without`, for rows of which few are equal."""
         on_grid = self.grid.value_of(x)
-        rows, n_classes = np.arange(len(x)), len(self._counts) - 1
-        pooled = np.full(len(x), n_classes)
-        everyone = _Sums(
-            less(self._sums.n[pooled], weight), less(self._sums.total[pooled], weight * on_grid)
-        )
+        rows, pooled = np.arange(len(x)), np.full(len(x), len(self.grid.counts))
+        everyone = self._sums.of(pooled).without(on_grid, weight)
         n = np.repeat(self._sums.n[None, :-1], len(x), axis=0)
         total = np.repeat(self._sums.total[None, :-1], len(x), axis=0)
         n[rows, own] = less(n[rows, own], weight)
@@ -340,13 +243,13 @@ class NegativeBinomialDensity(NumberDensity):
             n[rows, own] > 0.0, less(total[rows, own], weight * on_grid), 0.0
         )
         size = np.repeat(self.log_size[None, :-1], len(x), axis=0)
-        size[rows, own] = self._log_sizes(own, on_grid, weight, self.log_size[own])
+        size[rows, own] = self._log_sizes_without(own, on_grid, weight)
         blank = n == 0.0
         lone = np.flatnonzero(blank.any(axis=1))
-        together = np.full(len(lone), self.log_size[-1])
-        of_all = self._log_sizes(pooled[lone], on_grid[lone], weight[lone], together)
-        size[lone] = np.where(blank[lone], of_all[:, None], size[lone])
-        mean = self._mean(_Sums(n, total), _Sums(everyone.n[:, None], everyone.total[:, None]))
+        if len(lone):
+            of_all = self._log_sizes_without(pooled[lone], on_grid[lone], weight[lone])
+            size[lone] = np.where(blank[lone], of_all[:, None], size[lone])
+        mean = self._mean(Sums(n, total), Sums(everyone.n[:, None], everyone.total[:, None]))
         return _log_density(x[:, None], mean, np.exp(size))
 
     def drawn(self, x: Array, rng: Any, n: int) -> Array:
@@ -355,9 +258,11 @@ class NegativeBinomialDensity(NumberDensity):
         size = np.log(self.mean_and_size[1])
         of = np.where(self._sums.n[:-1] > 0.0, np.arange(len(size)), len(size))
         none = np.zeros(len(size))
-        bend = self._slope(size, of, none, _Sums(*(part[of] for part in self._sums)), none).bend
-        deviation = np.minimum(1.0 / np.sqrt(np.maximum(-bend, 1e-300)), WIDEST)
-        drawn = np.clip(size + deviation * rng.standard_normal((n, len(size))), LEAST, MOST)
+        bend = self._sizes.slope(size, of, none, self._sums.of(of), none).bend
+        deviation = np.minimum(1.0 / np.sqrt(np.maximum(-bend, 1e-300)), MAX_DEVIATION)
+        drawn = np.clip(
+            size + deviation * rng.standard_normal((n, len(size))), MIN_LOG_SIZE, MAX_LOG_SIZE
+        )
         overall = float(self._sums.mean[-1]) if self._sums.n[-1] > 0.0 else 1.0
         events = self._sums.total[of] + self.alpha * overall
         failures = (self._sums.n[of] + self.alpha) * np.exp(drawn)
@@ -381,25 +286,6 @@ class NegativeBinomialDensity(NumberDensity):
     def distribution(self, laws: Laws) -> Any:
         mean, size = self.mean_and_size
         return laws.scipy("nbinom", n=size, p=size / (size + mean))
-
-
-def _distinct_rows(*columns: NDArray[Any]) -> tuple[Index, Index]:
-    """One row of each content, and for each row which of them it equals."""
-    key = np.zeros(len(columns[0]), dtype=np.intp)
-    for column in columns:
-        values, codes = np.unique(column, return_inverse=True)
-        if len(values) > 1:
-            key = np.unique(key * len(values) + codes, return_inverse=True)[1]
-    first = np.empty(int(key.max(initial=-1)) + 1, dtype=np.intp)
-    first[key] = np.arange(len(key))
-    return first, key
-
-
-class _Slope(NamedTuple):
-    """The first two derivatives of a log-likelihood by log r."""
-
-    slope: Array
-    bend: Array
 
 
 def _log_density(x: Array, mean: Array, size: Array) -> Array:

@@ -160,12 +160,12 @@ class PoissonDensity(TunableDensity, LearningDensity):
         blank = n == 0.0
         if self.family.prior is not None:
             return self.family.prior.shape + total, self.family.prior.rate + n
+        if not blank.any():
+            return total + self.alpha * (events / rows), n + self.alpha
         # no rows at all: one event a row, in every class
         events, rows = np.where(rows > 0.0, events, 1.0), np.where(rows > 0.0, rows, 1.0)
         overall = events / rows
         shape, rate = total + self.alpha * overall, n + self.alpha
-        if not np.any(blank):
-            return shape, rate
         # a class without rows is like all classes together
         return (
             np.where(blank, events + self.alpha * overall, shape),

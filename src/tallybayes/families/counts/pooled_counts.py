@@ -17,6 +17,7 @@ from tallybayes.families.contract.class_statistics import TINY
 from tallybayes.families.contract.density import LearningDensity
 from tallybayes.families.contract.family import less
 from tallybayes.families.counts.count_term import Pooling, count_term
+from tallybayes.families.counts.distinct_rows import distinct_rows
 from tallybayes.families.counts.negative_binomial import (
     NegativeBinomial,
     NegativeBinomialDensity,
@@ -110,10 +111,12 @@ class PooledCounts(LearningDensity):
         return scores
 
     def without(self, x: Array, own: Index, weight: Array) -> Array:
-        rows = np.arange(len(x))
-        n = np.repeat(self.n[None, :], len(x), axis=0)
-        n[rows, own] = less(n[rows, own], weight)
-        return self._mixed(self.density.without(x, own, weight), n)
+        rows, place = distinct_rows(own, x, weight)
+        x, own, weight = x[rows], own[rows], weight[rows]
+        at = np.arange(len(rows)), own
+        n = np.repeat(self.n[None, :], len(rows), axis=0)
+        n[at] = less(n[at], weight)
+        return self._mixed(self.density.without_distinct(x, own, weight), n).take(place, axis=0)
 
     def drawn(self, x: Array, rng: Any, n: int) -> Array:
         counts = x >= 0.0

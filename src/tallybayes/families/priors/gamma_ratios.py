@@ -54,12 +54,13 @@ def log_rising(a: ArrayLike, k: ArrayLike) -> Array:
 
     For whole k the logarithm of a (a + 1) … (a + k − 1).
     """
-    base, more = np.broadcast_arrays(
-        np.asarray(a, dtype=np.float64), np.asarray(k, dtype=np.float64)
-    )
-    result = np.asarray(more * np.log(base + more) - more + _shift(base, more))
+    base, more = np.asarray(a, dtype=np.float64), np.asarray(k, dtype=np.float64)
     near = base + more < FAR
-    if near.any():  # here the plain difference loses nothing
+    if near.all():  # here the plain difference loses nothing
+        return np.asarray(gammaln(base + more) - gammaln(base))
+    base, more = np.broadcast_arrays(base, more)
+    result = np.asarray(more * np.log(base + more) - more + _shift(base, more))
+    if near.any():
         result[near] = gammaln(base[near] + more[near]) - gammaln(base[near])
     return result
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.families.counts.negative_binomial import MOST_COUNT
+from tallybayes.families.counts.sizes import MAX_COUNT
 from tallybayes.families.numeric.atoms import any_nearly_constant, atom_cells
 from tallybayes.tally import GridCounts
 
@@ -37,7 +37,7 @@ def _overdispersed(counts: Array, values: Array) -> bool:
     """Whether values are few small counts with more variance than mean."""
     if not 2 < len(values) <= CELLS // len(counts):
         return False
-    most = min(MOST_COUNT, WORK / (len(values) * len(counts)))
+    most = min(MAX_COUNT, WORK / (len(values) * len(counts)))
     if values[0] < 0.0 or values[-1] > most or (values != np.floor(values)).any():
         return False
     rows = counts.sum(axis=0)

@@ -12,6 +12,7 @@ from tallybayes.tally.base import RESIDUE
 __all__ = ["LiveCells", "Touched"]
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 
 class Touched:
@@ -113,8 +114,9 @@ class LiveCells:
     def add(self, touched: Touched, k: int, weight: float) -> None:
         """Counts a row of class k in the cells that it touches."""
         if touched.cells:
-            self.counts[touched.cells, k] += weight
-            self.rows[touched.cells] += weight
+            cells = np.array(touched.cells)
+            self.counts[cells, k] += weight
+            self.rows[cells] += weight
             self.total[touched.laws, k] += weight
         for law, cell in zip(touched.marginal_laws, touched.marginal_cells, strict=True):
             self.rows[cell] += weight
@@ -158,17 +160,18 @@ class LiveCells:
             (touched.marginal_laws, touched.marginal_cells, True),
         ):
             if cells:
-                scores += self._law(laws, cells, marginal).log_prob().sum(axis=1)
+                law = self._law(np.array(laws), np.array(cells), marginal)
+                scores += law.log_prob().sum(axis=1)
         return scores
 
-    def _law(self, laws: list[int], cells: list[int], marginal: bool) -> CellLaw:
+    def _law(self, laws: Index, cells: Index, marginal: bool) -> CellLaw:
         strength, base = self.strength[laws], None
         if not marginal:
             base = np.divide(
                 self.pseudo[cells], strength, out=np.zeros(len(cells)), where=strength > 0.0
             )
         if self.growth != 1.0:
-            grown = [self.in_effective_rows[law] for law in laws]
+            grown = [self.in_effective_rows[law] for law in laws.tolist()]
             strength = np.where(grown, self.growth * strength, strength)
         return CellLaw(
             counts=self.counts[cells].T,

@@ -196,7 +196,9 @@ class DensityPart(ComputedPart):
         if self.pooled is not None:
             self.pooled.add_without([values], own, weight, scores)
             return
-        there = np.flatnonzero(~np.isnan(values))
-        for start in range(0, len(there), CHUNK):
-            rows = there[start : start + CHUNK]
+        there = ~np.isnan(values)
+        for start in range(0, len(values), CHUNK):
+            rows: slice | Index = slice(start, start + CHUNK)
+            if not there[rows].all():
+                rows = start + np.flatnonzero(there[rows])
             scores[rows] += self.density.without(values[rows], own[rows], weight[rows])

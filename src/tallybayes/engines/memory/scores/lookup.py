@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
 from typing import Any, Self
 
 import numpy as np
@@ -213,7 +214,7 @@ class LevelsPart(LookupPart):
             return
         at = self._entry_of_level
         unseen = len(at) + 1
-        rank = np.array([*(at.get(level, unseen) for level in column.levels), 0], dtype=np.int32)
+        rank = np.array([*map(at.get, column.levels, repeat(unseen)), 0], dtype=np.int32)
         # a missing value, code −1, reads the last; without a mode, out= would cost a copy
         np.take(rank, column.codes, out=entries, mode="wrap")
         if self.unseen == "error" and len(entries) and entries.max() > len(at):
