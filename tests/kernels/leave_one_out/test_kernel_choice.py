@@ -171,3 +171,19 @@ def test_choices_are_the_same_with_every_instruction_set(kind, weight):
     finally:
         _kernels.use_instruction_set(before)
     assert all(choice == found[0] for choice in found)
+
+
+def test_counts_sizes_without_refuses_what_was_not_counted():
+    counts, values, one = np.array([[3.0, 1.0, 2.0]]), np.array([0.0, 1.0, 4.0]), np.ones(1)
+    first, sizes = np.zeros(1, dtype=np.int64), np.empty(1)
+    for x in (-1.0, 4.5, 5.0, np.nan):
+        with pytest.raises(ValueError, match="x are counts up to the largest value"):
+            _kernels.counts_sizes_without(counts, values, first, np.array([x]), one, sizes)
+    with pytest.raises(ValueError, match="own is a class"):
+        _kernels.counts_sizes_without(counts, values, first + 1, one, one, sizes)
+    with pytest.raises(ValueError, match="weight"):
+        _kernels.counts_sizes_without(counts, values, first, one, np.ones(2), sizes)
+    _kernels.counts_sizes_without(counts, values, first, 4.0 * one, 0.0 * one, sizes)
+    whole = np.empty(1)
+    _kernels.counts_sizes(counts, values, whole)
+    assert sizes == pytest.approx(whole)
