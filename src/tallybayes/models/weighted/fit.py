@@ -74,7 +74,6 @@ def learned_weighting(
     prior_is_given : bool
         Whether the class prior is not that of the counts.
     """
-    model = model.unlearned()
     counts = model.tally.classes.count
     present = np.flatnonzero(counts > 0.0)
     if len(np.unique(own)) < 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,14 +47,6 @@ class WeightedModel(TableModel):
         declared = self.reading.declared.families
         text = () if weighting.text is None else weighting.text.names
         return tuple(name for name in text if name not in declared)
-
-    def unlearned(self) -> Self:
-        """The same counts, as they are read before anything is learned on rows."""
-        if self.chosen.weighting is None:
-            return self
-        twin = self.with_tally(self.tally)
-        twin.chosen = Chosen()
-        return twin
 
     @property
     def now(self) -> WeightingNow | None:
