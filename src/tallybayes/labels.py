@@ -18,7 +18,7 @@ __all__ = ["are_among", "joined_labels", "places_among", "ranked_whole_numbers"]
 
 Labels = NDArray[Any]
 
-WIDEST_RANGE = 1 << 22  # whole-number labels are ranked by a table up to this range
+MAX_LABEL_RANGE = 1 << 22  # whole-number labels are ranked by a table up to this range
 
 
 def _comparable(a: Labels, b: Labels) -> tuple[Labels, Labels]:
@@ -48,7 +48,7 @@ def ranked_whole_numbers(y: Labels, threads: int) -> tuple[Labels, NDArray[np.in
     """The sorted distinct values of whole numbers or booleans, and each row's index among them;
     None where they lie too far apart."""
     codes = np.empty(len(y), dtype=np.int32)
-    widest = min(WIDEST_RANGE, max(4096, 4 * len(y)))
+    widest = min(MAX_LABEL_RANGE, max(4096, 4 * len(y)))
     values = _kernels.rank_labels(y, widest, codes, threads)
     return None if values is None else (values.astype(y.dtype), codes)
 

@@ -20,8 +20,8 @@ from typing import Any, Protocol
 
 __all__ = ["learning_shown", "set_progress", "without_bars"]
 
-AFTER = 2.0  # seconds without a bar
-EVERY = 0.5  # seconds between its changes
+DELAY_SECONDS = 2.0  # seconds without a bar
+INTERVAL_SECONDS = 0.5  # seconds between its changes
 
 _wanted: bool | None = None
 _busy = threading.local()
@@ -77,7 +77,7 @@ class NotebookBar:
     def __init__(self, what: str) -> None:
         self.what = what
         display = import_module("IPython.display").display  # which a notebook has
-        self._shown = display(self._html(AFTER), raw=True, display_id=True)
+        self._shown = display(self._html(DELAY_SECONDS), raw=True, display_id=True)
 
     def _html(self, seconds: float) -> dict[str, str]:
         text = f"{self.what} … {seconds:.0f} s"
@@ -164,13 +164,13 @@ def without_bars() -> Iterator[None]:
 def _show(what: str, done: Any) -> None:
     """Waits, shows the bar, and moves it until the work is done."""
     began = time.monotonic()
-    if done.wait(AFTER):
+    if done.wait(DELAY_SECONDS):
         return
     bar = opened(what)
     if bar is None:
         return
     try:
-        while not done.wait(EVERY):
+        while not done.wait(INTERVAL_SECONDS):
             bar.update(time.monotonic() - began)
     finally:
         bar.close()

@@ -9,14 +9,17 @@ from typing import Any
 
 __all__ = ["html_table", "plain", "shaded", "shaded_pieces"]
 
-LONGEST = 24  # letters of a name in a picture
-WIDEST = 60  # letters of a cell
-PASSAGE = 4_000  # letters of a passage
-FOR, AGAINST = "1,115,178", "222,143,5"  # seaborn's "colorblind" blue and orange, as in pictures
-CELL = "text-align:left;padding:2px 12px 2px 0"
+MAX_NAME_CHARACTERS = 24  # letters of a name in a picture
+MAX_CELL_CHARACTERS = 60  # letters of a cell
+MAX_PASSAGE_CHARACTERS = 4_000  # letters of a passage
+FOR_COLOUR, AGAINST_COLOUR = (
+    "1,115,178",
+    "222,143,5",
+)  # seaborn's "colorblind" blue and orange, as in pictures
+CELL_STYLE = "text-align:left;padding:2px 12px 2px 0"
 
 
-def plain(value: Any, most: int = LONGEST) -> str:
+def plain(value: Any, most: int = MAX_NAME_CHARACTERS) -> str:
     """A name or value in one line of no more than `most` letters and "…": blanks stand in quotes,
     and characters that are not printed, or turn the line around, are written as escapes."""
     text = str(value)[: most + 1]
@@ -37,17 +40,17 @@ def html_table(heads: Sequence[Any], rows: Iterable[Sequence[Any]], after: str =
     after : str
         A sentence below the table.
     """
-    top = "".join(f'<th scope="col" style="{CELL}">{_text(head)}</th>' for head in heads)
+    top = "".join(f'<th scope="col" style="{CELL_STYLE}">{_text(head)}</th>' for head in heads)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
     said = f"<p>{_text(after, 500)}</p>" if after else ""
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{said}"
 
 
 def _cell(value: Any) -> str:
-    return f'<td style="{CELL}">{_text(value)}</td>'
+    return f'<td style="{CELL_STYLE}">{_text(value)}</td>'
 
 
-def _text(value: Any, most: int = WIDEST) -> str:
+def _text(value: Any, most: int = MAX_CELL_CHARACTERS) -> str:
     """Escaped text; letters that run from right to left turn nothing around them."""
     return f"<bdi>{escape(plain(value, most))}</bdi>" if str(value) else ""
 
@@ -62,10 +65,11 @@ def shaded(passage: str, spans: Sequence[tuple[int, int, float]]) -> str:
         Its first 4,000 letters are shown.
     spans : sequence of (begin, end, value)
     """
-    pieces = shaded_pieces(passage[:PASSAGE], spans)
+    pieces = shaded_pieces(passage[:MAX_PASSAGE_CHARACTERS], spans)
     most = max((abs(value) for _, value in pieces), default=0.0)
     html = "".join(_piece(text, value, most) for text, value in pieces)
-    return f'<p style="white-space:pre-wrap">{html}{"…" if len(passage) > PASSAGE else ""}</p>'
+    more = "…" if len(passage) > MAX_PASSAGE_CHARACTERS else ""
+    return f'<p style="white-space:pre-wrap">{html}{more}</p>'
 
 
 def shaded_pieces(shown: str, spans: Sequence[tuple[int, int, float]]) -> list[tuple[str, float]]:
@@ -90,6 +94,6 @@ def _piece(text: str, value: float, most: float) -> str:
     said = "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
     if not value or not most:
         return escape(said)
-    colour, share = FOR if value > 0.0 else AGAINST, 0.15 + 0.6 * abs(value) / most
+    colour, share = FOR_COLOUR if value > 0.0 else AGAINST_COLOUR, 0.15 + 0.6 * abs(value) / most
     style = f"background:rgba({colour},{share:.2f});color:inherit"
     return f'<mark style="{style}" title="{value:+.3f} nats">{escape(said)}</mark>'

@@ -15,7 +15,7 @@ from tallybayes.readable import html_table, plain
 
 __all__ = ["Columns", "Kind", "Schema", "SomeLevels"]
 
-SHOWN = 10
+MAX_SHOWN = 10
 """Groups, columns and classes that a notebook lists."""
 
 Kind = Literal["levels", "sums", "moments", "grid", "cross", "terms"]
@@ -262,16 +262,17 @@ class Schema:
     def _repr_html_(self) -> str:
         """The groups of columns as a table."""
         lines = [
-            (g.kind, g.n_features, ", ".join((g.names or ())[:SHOWN])) for g in self.groups[:SHOWN]
+            (g.kind, g.n_features, ", ".join((g.names or ())[:MAX_SHOWN]))
+            for g in self.groups[:MAX_SHOWN]
         ]
-        more = len(self.groups) - SHOWN
-        labels = ", ".join(plain(label) for label in self.classes[:SHOWN].tolist())
+        more = len(self.groups) - MAX_SHOWN
+        labels = ", ".join(plain(label) for label in self.classes[:MAX_SHOWN].tolist())
         said = f"… and {more:,} more groups; " if more > 0 else ""
         said += f"{len(self.classes):,} classes: {labels}"
         return html_table(
             ["kind", "columns", "names"],
             lines,
-            said + (", …" if len(self.classes) > SHOWN else ""),
+            said + (", …" if len(self.classes) > MAX_SHOWN else ""),
         )
 
     @property

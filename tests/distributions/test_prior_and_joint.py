@@ -150,7 +150,7 @@ def test_rows_of_any_leading_shape_and_layout(NB):
 def test_many_rows_are_asked_about_in_blocks(monkeypatch):
     model, x, _ = fitted(GaussianNB)
     whole = model.class_conditional_.log_prob(x)
-    monkeypatch.setattr("tallybayes.distributions.arrays.CELLS", 40)
+    monkeypatch.setattr("tallybayes.distributions.arrays.MAX_INTERMEDIATE", 40)
     np.testing.assert_array_equal(model.class_conditional_.log_prob(x), whole)
 
 

@@ -14,8 +14,8 @@ from tallybayes import NaiveBayes, TextNB, progress, set_progress
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
     """Bars come without a delay, and nothing that a test asks for stays."""
-    monkeypatch.setattr(progress, "AFTER", 0.0)
-    monkeypatch.setattr(progress, "EVERY", 0.001)
+    monkeypatch.setattr(progress, "DELAY_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "INTERVAL_SECONDS", 0.001)
     monkeypatch.delenv("TALLYBAYES_PROGRESS", raising=False)
     yield
     set_progress(None)

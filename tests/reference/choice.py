@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from reference.choice_counts import likelihood_of_counts
-from tallybayes.families.lookup.binned import LEAST, best_bins
+from tallybayes.families.lookup.binned import MIN_SMOOTHING, best_bins
 from tallybayes.families.numeric.atoms import any_nearly_constant, atom_cells
 from tallybayes.families.numeric.kernel_density import best_density
 from tallybayes.families.numeric.pooled import Pooled
-from tallybayes.families.selection.choice import ROUNDING, UNPOOLED
+from tallybayes.families.selection.choice import MIN_POOLED_ROWS, TOLERANCE
 from tallybayes.families.selection.counts import is_of_counts
 from tallybayes.tally import UNIT_ROWS
 
@@ -21,19 +21,19 @@ __all__ = ["best_reading"]
 def best_reading(moments, grid, classes, alpha, plain, row_weights=UNIT_ROWS):
     """The family, its options and its L; parameters are those of `choose`."""
     gaussian, one = Pooled.read(plain, moments, grid), row_weights.overall
-    alone = replace(gaussian, rows=UNPOOLED * one)
+    alone = replace(gaussian, rows=MIN_POOLED_ROWS * one)
     best = "gaussian", (), float(alone.likelihood(grid, classes, row_weights))
     cells = atom_cells(grid, one)
     if any_nearly_constant(grid, cells, one):
         best = "gaussian", (), -np.inf
     if grid.counts.any():
-        bins = best_bins(grid, classes, one * max(alpha, LEAST), row_weights)
+        bins = best_bins(grid, classes, one * max(alpha, MIN_SMOOTHING), row_weights)
         smooth = best_density(grid, classes, row_weights)
         for found in (
             ("bins", (bins.bins,), bins.likelihood),
             ("smooth", (smooth.width, smooth.strength), smooth.likelihood),
         ):
-            least = best[2] + ROUNDING * abs(best[2]) if np.isfinite(best[2]) else best[2]
+            least = best[2] + TOLERANCE * abs(best[2]) if np.isfinite(best[2]) else best[2]
             if found[2] > least:
                 best = found
     if cells.any() and not cells.all():
@@ -42,7 +42,7 @@ def best_reading(moments, grid, classes, alpha, plain, row_weights=UNIT_ROWS):
         if likelihood - len(beside.atoms) * one * np.log(grid.counts.sum() / one) > best[2]:
             best = "atoms", (), likelihood
     if grid.counts.any() and is_of_counts(grid, one):
-        likelihood = likelihood_of_counts(grid, classes, one, UNPOOLED * one, row_weights)
-        if likelihood > best[2] + ROUNDING * abs(best[2]):
+        likelihood = likelihood_of_counts(grid, classes, one, MIN_POOLED_ROWS * one, row_weights)
+        if likelihood > best[2] + TOLERANCE * abs(best[2]):
             best = "counts", (), likelihood
     return best

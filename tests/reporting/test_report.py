@@ -338,7 +338,7 @@ def test_a_stale_model_says_so():
 
 
 def test_more_rows_than_are_read_are_sampled_and_the_page_says_so(monkeypatch):
-    monkeypatch.setattr("tallybayes.reporting.content.SAMPLE", 100)
+    monkeypatch.setattr("tallybayes.reporting.content.MAX_ROWS", 100)
     model, X, y = fitted("plain")
     data = model.report(X, y).data
     assert (data["rowsGiven"], data["rowsRead"]) == (600, 100)

@@ -83,7 +83,7 @@ def test_two_classes_and_a_page_without_room_for_all_terms(opened, monkeypatch):
     labels = ["yes" if label == "a" else "no" for label in labels]
     model = TextNB().fit(texts, labels)
     assert model.penalty_ is not None
-    monkeypatch.setattr(of_documents, "ROOM", 4_000)
+    monkeypatch.setattr(of_documents, "MAX_CHARACTERS", 4_000)
     made = model.report(texts, labels, lang="zh")
     page = opened(made.html).page
     carried = set(page.evaluate("tallybayes.textModel.names"))

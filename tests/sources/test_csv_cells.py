@@ -246,7 +246,7 @@ def test_faults_name_their_line(path):
 
 
 def test_a_record_without_end_is_refused(monkeypatch):
-    monkeypatch.setattr("tallybayes.sources.text_files.blocks.LIMIT", 1000)
+    monkeypatch.setattr("tallybayes.sources.text_files.blocks.MAX_RECORD_BYTES", 1000)
     text = b'a,b\n1,2\n3,"' + b"x" * 5000
     dialect = dialect_of("t.csv", text[:8], Layout(delimiter=","))
     parts = iter([text[i : i + 100] for i in range(0, len(text), 100)])

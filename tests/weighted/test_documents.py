@@ -100,7 +100,7 @@ def ridge_of(columns, y, k, without=()):
 @pytest.mark.parametrize("cells", [1, 1 << 18], ids=["one at a time", "all at once"])
 @pytest.mark.parametrize("k", [2, 4])
 def test_ridges_together_are_those_alone_to_the_last_bit(k, cells, monkeypatch):
-    monkeypatch.setattr(ridges, "CELLS", cells)
+    monkeypatch.setattr(ridges, "MAX_INTERMEDIATE", cells)
     columns, y = tfidf_of_topics(k)
     held_out = [range(f * 100, f * 100 + 100) for f in range(3)]
     together = [ridge_of(columns, y, k, out) for out in held_out]

@@ -25,7 +25,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-FAR = 4096  # powers of 2 beyond which a float64 is 0
+MAX_EXPONENT = 4096  # powers of 2 beyond which a float64 is 0
 
 
 def numbers(values: Any, name: str) -> Array:
@@ -106,4 +106,6 @@ def product(*factors: Array) -> tuple[Array, NDArray[np.int64]]:
 
 def scaled(mantissa: Array, exponent: Any) -> Array:
     """mantissa · 2^exponent."""
-    return np.asarray(np.ldexp(mantissa, np.clip(exponent, -FAR, FAR).astype(np.int32)))
+    return np.asarray(
+        np.ldexp(mantissa, np.clip(exponent, -MAX_EXPONENT, MAX_EXPONENT).astype(np.int32))
+    )

@@ -15,7 +15,7 @@ __all__ = ["ArrayConditional"]
 
 Array = NDArray[np.float64]
 
-CELLS = 1 << 20  # of the intermediate results of a block of rows
+MAX_INTERMEDIATE = 1 << 20  # of the intermediate results of a block of rows
 
 
 class ArrayConditional(ClassConditional):
@@ -72,7 +72,7 @@ class ArrayConditional(ClassConditional):
         lead = rows.shape[:-1]
         rows = rows if sparse else rows.reshape(-1, d)
         out = np.empty((rows.shape[0], len(self.classes)))
-        step = max(1, CELLS // max(1, self._cells_a_row(sparse)))
+        step = max(1, MAX_INTERMEDIATE // max(1, self._cells_a_row(sparse)))
         for start in range(0, len(out), step):
             out[start : start + step] = log_prob(rows[start : start + step], **more)
         return out.reshape(*lead, len(self.classes))

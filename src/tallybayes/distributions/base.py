@@ -29,7 +29,7 @@ __all__ = [
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-SHOWN = 6  # names that a repr lists
+SHOWN_NAMES = 6  # names that a repr lists
 
 
 def stats() -> Any:
@@ -68,8 +68,8 @@ def size_of(n: Any) -> int | None:
 
 def shown(values: Sequence[Any]) -> str:
     """A list for a repr, cut where it is long."""
-    strings = [repr(v) for v in values[:SHOWN]]
-    return f"[{', '.join([*strings, '…'] if len(values) > SHOWN else strings)}]"
+    strings = [repr(v) for v in values[:SHOWN_NAMES]]
+    return f"[{', '.join([*strings, '…'] if len(values) > SHOWN_NAMES else strings)}]"
 
 
 class Levels(NamedTuple):

@@ -20,8 +20,8 @@ __all__ = ["BinsLaw", "Law", "MixtureLaw", "ScipyLaw", "TransformedLaw", "law_of
 Array = NDArray[np.float64]
 
 DISCRETE = {"poisson", "nbinom"}
-MOST_COUNTS = 1 << 20  # that an entropy sums over
-TAIL = 1e-15  # probability that a numerical integral leaves out on either side
+MAX_COUNTS = 1 << 20  # that an entropy sums over
+TAIL_PROBABILITY = 1e-15  # probability that a numerical integral leaves out on either side
 
 
 class Law(ABC):
@@ -135,8 +135,8 @@ class TransformedLaw(Law):
         found = []
         for one in self._each():
             mass = one.cdf(above) - one.cdf(below)
-            low = max(one.ppf(TAIL), np.nextafter(below, np.inf))
-            high = min(one.isf(TAIL), np.nextafter(above, -np.inf))
+            low = max(one.ppf(TAIL_PROBABILITY), np.nextafter(below, np.inf))
+            high = min(one.isf(TAIL_PROBABILITY), np.nextafter(above, -np.inf))
 
             def weighed(g: float, one: Any = one, mass: float = mass) -> float:
                 x = self.transform.backward(np.asarray(g))
@@ -216,7 +216,7 @@ class MixtureLaw(Law):
         of the classes' densities; of counts the sum over them, but for their tails."""
         frozen = self.law.frozen
         if self.whole:
-            most = min(float(np.max(frozen.isf(TAIL))), MOST_COUNTS)
+            most = min(float(np.max(frozen.isf(TAIL_PROBABILITY))), MAX_COUNTS)
             probs = np.asarray(frozen.pmf(np.arange(most + 1.0)[:, None])) @ self.weights.T
             return np.asarray(entr(self.atoms).sum(axis=1) + entr(probs).sum(axis=0))
         tails = np.array([10.0**-k for k in range(1, 16)])

@@ -20,7 +20,7 @@ __all__ = [
 
 FACTORS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 SHIFTS = (30, 27, 31)
-STEP = 1 << 22  # row numbers that are hashed at once
+CHUNK_ROWS = 1 << 22  # row numbers that are hashed at once
 
 
 def finalized(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -59,8 +59,8 @@ def sampled_marks(parts: Sequence[tuple[int, int]], n: int) -> NDArray[np.int64]
     """
     sampler: Sampler[NDArray[np.int64]] = Sampler(n)
     for first, size in parts:
-        for start in range(first, first + size, STEP):
-            marks = np.arange(start, min(first + size, start + STEP), dtype=np.int64)
+        for start in range(first, first + size, CHUNK_ROWS):
+            marks = np.arange(start, min(first + size, start + CHUNK_ROWS), dtype=np.int64)
             sampler.add(marks, len(marks))
     return np.concatenate([*sampler.parts(), np.empty(0, dtype=np.int64)])
 

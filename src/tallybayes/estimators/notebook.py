@@ -15,7 +15,7 @@ from tallybayes.readable import html_table
 
 __all__ = ["ShownInNotebooks"]
 
-SHOWN = 10
+MAX_SHOWN = 10
 """Classes, and columns, that are listed."""
 
 
@@ -64,7 +64,7 @@ def _classes(model: Any) -> str:
     """The classes with their rows, the largest first."""
     counted = model.class_count_ if hasattr(model, "class_count_") else model.tally_.documents
     rows = np.asarray(counted, dtype=np.float64)
-    order = np.argsort(-rows, kind="stable")[:SHOWN].tolist()
+    order = np.argsort(-rows, kind="stable")[:MAX_SHOWN].tolist()
     labels, total = np.asarray(model.classes_).tolist(), max(float(rows.sum()), 1e-300)
     lines = [(labels[k], f"{rows[k]:,.10g}", f"{100.0 * rows[k] / total:.1f} %") for k in order]
     return html_table(["class", "rows", "share"], lines, _more(len(rows), "classes"))
@@ -81,7 +81,7 @@ def _columns(model: Any, held: Any) -> tuple[str, str]:
     read = held.columns_read
     table = html_table(
         ["column", "holds", "family"],
-        [(r.name, r.holds, r.family) for r in read[:SHOWN]],
+        [(r.name, r.holds, r.family) for r in read[:MAX_SHOWN]],
         _more(len(read), "columns"),
     )
     said = f"<details><summary>Columns</summary>{table}</details>"
@@ -89,4 +89,4 @@ def _columns(model: Any, held: Any) -> tuple[str, str]:
 
 
 def _more(n: int, what: str) -> str:
-    return f"… and {n - SHOWN:,} more {what}" if n > SHOWN else ""
+    return f"… and {n - MAX_SHOWN:,} more {what}" if n > MAX_SHOWN else ""

@@ -27,7 +27,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-SHOWN = 10
+MAX_SHOWN_TERMS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,19 +120,20 @@ class DocumentExplanation:
         label, proba = self.label, self.probabilities[self._best]
         values = self.for_label.tolist()
         lines = [(term, f"{value:+.3f}") for term, value in zip(self.terms, values, strict=True)]
-        hidden = len(lines) - SHOWN
+        hidden = len(lines) - MAX_SHOWN_TERMS
         more = f"… and {hidden:,} more terms" if hidden > 0 else ""
-        table = html_table(["term", "nats"], lines[:SHOWN], more)
+        table = html_table(["term", "nats"], lines[:MAX_SHOWN_TERMS], more)
         head = html_table([label, f"{100.0 * proba:.1f} %"], [])
         return head + shaded(self.document, self.spans()) + table
 
     def __str__(self) -> str:
         lines = [f"{self.label}: {100.0 * self.probabilities[self._best]:.1f} %"]
         values = self.for_label.tolist()
-        shown = zip(self.terms[:SHOWN], values[:SHOWN], strict=True)
+        shown = zip(self.terms[:MAX_SHOWN_TERMS], values[:MAX_SHOWN_TERMS], strict=True)
         lines += [f"{value:+8.3f}  {term}" for term, value in shown]
-        if len(self.terms) > SHOWN:
-            lines.append(f"{sum(values[SHOWN:]):+8.3f}  {len(self.terms) - SHOWN} more terms")
+        if len(self.terms) > MAX_SHOWN_TERMS:
+            rest = values[MAX_SHOWN_TERMS:]
+            lines.append(f"{sum(rest):+8.3f}  {len(rest)} more terms")
         return "\n".join(lines)
 
 

@@ -23,16 +23,16 @@ __all__ = ["Explanation", "explanation_of"]
 Array = NDArray[np.float64]
 
 
-SHOWN = 10
+MAX_SHOWN_COLUMNS = 10
 """Columns that are printed; those that separate the classes most."""
 
-SHOWN_CLASSES = 5
+MAX_SHOWN_CLASSES = 5
 """Classes that are printed; the most probable ones."""
 
-SHOWN_TERMS = 5
+MAX_SHOWN_TERMS = 5
 """Terms of a text that are printed; those that separate the classes most."""
 
-WIDEST = 40
+MAX_CHARACTERS = 40
 """Characters of a name, value or label that are printed."""
 
 
@@ -136,8 +136,8 @@ class Explanation:
         return {n: values_of(c)[0] for n, c in first.columns.items()} if first.n_rows else {}
 
     def __str__(self) -> str:
-        """A readable table of the first row, at most :data:`SHOWN` columns and
-        :data:`SHOWN_CLASSES` classes: the columns that separate the classes most, and the most
+        """A readable table of the first row, at most :data:`MAX_SHOWN_COLUMNS` columns and
+        :data:`MAX_SHOWN_CLASSES` classes: the columns that separate the classes most, and the most
         probable classes, first."""
         names, lines, hidden = self._table_of_first()
         text = _laid_out(names, lines)
@@ -158,15 +158,15 @@ class Explanation:
         share = self.contributions[0] if len(self.contributions) else np.zeros((n_classes, 0))
         proba = self.probabilities[0] if len(self.probabilities) else np.exp(self.base)
         row = self.row
-        shown = np.sort(np.argsort(-proba, kind="stable")[:SHOWN_CLASSES])
+        shown = np.sort(np.argsort(-proba, kind="stable")[:MAX_SHOWN_CLASSES])
         with np.errstate(invalid="ignore"):  # ruled out by every class
             # what a column says is how far apart it sets the classes
             apart = np.ptp(share, axis=0)
         order = np.argsort(-np.nan_to_num(apart, nan=np.inf), kind="stable")
-        rest = order[SHOWN:]
+        rest = order[MAX_SHOWN_COLUMNS:]
         lines = [("(prior)", self.base)]
         names = [_named(name, row) for name in self.columns]
-        for j in order[:SHOWN].tolist():
+        for j in order[:MAX_SHOWN_COLUMNS].tolist():
             lines.append((names[j], share[:, j]))
             if self.columns[j] in self.text_terms and len(self.contributions):
                 lines += self._terms_shown(self.columns[j])
@@ -186,8 +186,8 @@ class Explanation:
         document = self.document(column)
         said = document.contributions
         order = np.argsort(-np.ptp(said, axis=1), kind="stable")
-        found = [(f"  {_cut(str(document.terms[i]))}", said[i]) for i in order[:SHOWN_TERMS]]
-        rest = order[SHOWN_TERMS:]
+        found = [(f"  {_cut(str(document.terms[i]))}", said[i]) for i in order[:MAX_SHOWN_TERMS]]
+        rest = order[MAX_SHOWN_TERMS:]
         if rest.size:
             found.append((f"  … and {rest.size} more terms", said[rest].sum(axis=0)))
         return found
@@ -255,7 +255,7 @@ def _named(name: str, row: dict[str, Any]) -> str:
 def _cut(text: str) -> str:
     """A string of one line, cut where it is long."""
     text = " ".join(text.split())
-    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
+    return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1] + "…"
 
 
 def _laid_out(names: list[str], cells: list[list[str]]) -> str:

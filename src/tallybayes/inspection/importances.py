@@ -23,13 +23,13 @@ __all__ = ["column_importances", "column_tables"]
 
 Array = NDArray[np.float64]
 
-LARGEST = 700.0  # nats: what a class that is ruled out counts for
-QUANTILES = 21  # values at which a density is shown
+MAX_NATS = 700.0  # nats: what a class that is ruled out counts for
+N_QUANTILES = 21  # values at which a density is shown
 
 
 def _apart(scores: Array) -> Array:
     """The difference between the largest and the smallest score of each row, in nats, (n_rows,)."""
-    return np.asarray(np.ptp(np.clip(scores, -LARGEST, LARGEST), axis=1))
+    return np.asarray(np.ptp(np.clip(scores, -MAX_NATS, MAX_NATS), axis=1))
 
 
 def _cells(model: TableModel, name: str) -> tuple[Column, Array] | None:
@@ -135,7 +135,7 @@ def _shown_values(model: TableModel, name: str) -> Array:
     values = column.numbers.values if isinstance(column, Mixed) else column.values
     values, rows = values[~np.isnan(values)], rows[: np.count_nonzero(~np.isnan(values))]
     share = (np.cumsum(rows) - 0.5 * rows) / max(float(rows.sum()), 1e-300)
-    at = np.searchsorted(share, np.linspace(0.0, 1.0, QUANTILES)).clip(0, len(rows) - 1)
+    at = np.searchsorted(share, np.linspace(0.0, 1.0, N_QUANTILES)).clip(0, len(rows) - 1)
     return np.asarray(values[np.unique(at)]) if len(rows) else np.empty(0)
 
 

@@ -13,10 +13,10 @@ from tallybayes.models.weighted.terms import cells_in_words, copy_of
 from tallybayes.models.weighting import Figures, Weighting, WeightingNow
 from tallybayes.weighted.terms.scorer import WeightedScore
 
-__all__ = ["NOTHING", "summary_of", "term_frame"]
+__all__ = ["UNINFORMATIVE", "summary_of", "term_frame"]
 
-NOTHING = "No column predicts the class better than chance"
-LEAST = 0.005  # nats below which a term is not worth reporting
+UNINFORMATIVE = "No column predicts the class better than chance"
+MIN_NATS = 0.005  # nats below which a term is not worth reporting
 
 
 def term_frame(score: WeightedScore, t: int, names: tuple[str, ...], labels: list[str]) -> Any:
@@ -34,7 +34,7 @@ def summary_of(
     figures, names = weighting.figures, weighting.names
     n_columns, labels = len(now.columns), [str(label) for label in classes.tolist()]
     order = np.argsort(-weighting.apart, kind="stable").tolist()
-    speaking = [t for t in order if weighting.apart[t] >= LEAST]
+    speaking = [t for t in order if weighting.apart[t] >= MIN_NATS]
     n_pairs = sum(t >= n_columns for t in speaking)
     lines = [
         f"{len(labels)} classes ({listed(labels, 6)}), predicted from {len(speaking) - n_pairs} of "
@@ -42,7 +42,7 @@ def summary_of(
         _quality(figures),
     ]
     if not speaking and not now.score.text_parts:
-        lines.append(f"{NOTHING}: every prediction is the most frequent class.")
+        lines.append(f"{UNINFORMATIVE}: every prediction is the most frequent class.")
     smooth = weighting.learned.smooth
     if speaking and smooth is not None:
         of_pairs = " and pairs" if smooth.pairs else ""
@@ -71,7 +71,7 @@ def summary_of(
         lines.append(f"Text, by the same measure: {listed(each, most)}.")
     silent = []
     for t in order:
-        if t < n_columns and weighting.apart[t] < LEAST:
+        if t < n_columns and weighting.apart[t] < MIN_NATS:
             copy = copy_of(weighting, t)
             silent.append(f"{names[t]} ({copy})" if copy else names[t])
     if silent:

@@ -21,10 +21,10 @@ __all__ = ["warn_of_rows"]
 
 Array = NDArray[np.float64]
 
-ENOUGH = 50  # rows: with fewer, nobody expects much
-RARE = 5  # rows of a class
-ALONE = 0.95  # of the rows share their cell with another row
-MOST = 5  # names in a warning
+MIN_ROWS = 50  # rows: with fewer, nobody expects much
+MIN_CLASS_ROWS = 5  # rows of a class
+MIN_SHARED_CELLS = 0.95  # of the rows share their cell with another row
+MAX_NAMES = 5  # names in a warning
 
 
 def warn_of_rows(now: WeightingNow, classes: NDArray[Any], rows: Array, n_columns: int) -> None:
@@ -41,20 +41,23 @@ def warn_of_rows(now: WeightingNow, classes: NDArray[Any], rows: Array, n_column
         The columns of the table, including those that are left out.
     """
     total = rows.sum()
-    if total < ENOUGH:
+    if total < MIN_ROWS:
         return
-    rare = [f"{classes[k]} ({rows[k]:g})" for k in np.flatnonzero((rows > 0.0) & (rows < RARE))]
+    rare = [
+        f"{classes[k]} ({rows[k]:g})"
+        for k in np.flatnonzero((rows > 0.0) & (rows < MIN_CLASS_ROWS))
+    ]
     if rare:
         warn_user(
-            f"classes with fewer than {RARE} rows: {listed(rare, MOST)}. Predictions of "
-            "these classes are unreliable: add rows, or join them to other classes",
+            f"classes with fewer than {MIN_CLASS_ROWS} rows: {listed(rare, MAX_NAMES)}. "
+            "Predictions of these classes are unreliable: add rows, or join them to other classes",
             RareClassWarning,
         )
     deciding = [column.name for column in now.columns if _decides_alone(column)]
     if deciding:
         each = "each of the columns" if len(deciding) > 1 else "the column"
         warn_user(
-            f"{each} {listed(map(repr, deciding), MOST)} alone determines the class of all "
+            f"{each} {listed(map(repr, deciding), MAX_NAMES)} alone determines the class of all "
             f"{total:g} rows without error. Is it the class by another name, or only known "
             f"afterwards? Then leave it out: columns={{{deciding[0]!r}: None}}, or --column "
             f"{deciding[0]}=none",
@@ -72,4 +75,4 @@ def _decides_alone(column: ColumnCells) -> bool:
     """Whether each cell holds rows of one class, and hardly a row is alone in its cell."""
     held = column.counts.sum(axis=1)
     apart = (column.counts > 0.0).sum(axis=1) <= 1
-    return bool(apart.all() and held[held >= 2.0].sum() > ALONE * held.sum())
+    return bool(apart.all() and held[held >= 2.0].sum() > MIN_SHARED_CELLS * held.sum())

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 T = TypeVar("T")
 
 UNREAD = object()
-FEW = 1 << 16  # numbers, which are counted in some 50 microseconds
+MAX_NUMBERS_COUNTED_HERE = 1 << 16  # numbers, which are counted in some 50 microseconds
 
 
 def joined_declared(a: NDArray[Any] | None, b: NDArray[Any] | None) -> NDArray[Any] | None:
@@ -123,7 +123,7 @@ class Model(ABC):
         it for the first time since it last changed wait for the batch.
         """
         mine = not self.shared and self.tally.classes.count.flags.writeable
-        if mine and (for_numbers < FEW or for_numbers <= self.tally.size):
+        if mine and (for_numbers < MAX_NUMBERS_COUNTED_HERE or for_numbers <= self.tally.size):
             return self
         return self.with_tally(self.tally.copy())
 

@@ -37,13 +37,13 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Method = Literal["temperature", "isotonic"]
 
-FLOOR = -1e5  # of log-probabilities, in nats
-TINY = 1e-200  # times the most probable class: what is less may have lost digits
+MIN_LOG_PROBABILITY = -1e5  # of log-probabilities, in nats
+MIN_SHARE = 1e-200  # times the most probable class: what is less may have lost digits
 
-RANGE = (-4.0, 3.0)  # of log β
-BELOW, ABOVE = 1.0, 16.0  # in nats of effective rows
-ROWS = 2000.0  # effective rows with which isotonic regression and temperature weigh the same
-STEPS = 60
+LOG_TEMPERATURES = (-4.0, 3.0)  # of log β
+PENALTY_BELOW, PENALTY_ABOVE = 1.0, 16.0  # in nats of effective rows
+EVEN_ROWS = 2000.0  # effective rows with which isotonic regression and temperature weigh the same
+MAX_STEPS = 60
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Temperature:
 
 def log_odds(log_proba: Array) -> Array:
     """log p(c) − log Σ of the others, within ±1e4, (n_rows, n_classes), in nats."""
-    s = np.maximum(log_proba, FLOOR)
+    s = np.maximum(log_proba, MIN_LOG_PROBABILITY)
     if s.shape[1] == 2:
         rest = s[:, ::-1]
     else:
@@ -82,7 +82,7 @@ def log_odds(log_proba: Array) -> Array:
         each[at] = 0.0
         total = each.sum(axis=1)
         rest = top[:, None] + np.log((1.0 + total)[:, None] - each)
-        far = total < TINY
+        far = total < MIN_SHARE
         rest[at] = top + np.log(np.where(far, 1.0, total))
         if far.any():
             others = s[far]
@@ -164,12 +164,12 @@ def _temperature(log_proba: Array, own: Index, weight: Array) -> Temperature:
         return slope, slope + beta**2 * float((weight * (square - mean**2)).sum())
 
     slope, bend = slope_and_bend(0.0)
-    if -ABOVE <= slope <= 0.0:
+    if -PENALTY_ABOVE <= slope <= 0.0:
         return Temperature(1.0)
-    low, high = (0.0, RANGE[1]) if slope < 0.0 else (RANGE[0], 0.0)
-    push, ridge = (ABOVE, 0.0) if slope < 0.0 else (0.0, BELOW)
+    low, high = (0.0, LOG_TEMPERATURES[1]) if slope < 0.0 else (LOG_TEMPERATURES[0], 0.0)
+    push, ridge = (PENALTY_ABOVE, 0.0) if slope < 0.0 else (0.0, PENALTY_BELOW)
     power = 0.0
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         slope, bend = slope + push + ridge * power, bend + ridge
         low, high = (power, high) if slope < 0.0 else (low, power)
         step = power - slope / bend if bend > 0.0 else high
@@ -188,7 +188,7 @@ def _isotonic(log_proba: Array, own: Index, weight: Array) -> Isotonic:
     n = float(weight.sum())
     beta = _temperature(log_proba, own, weight).beta
     knots, values = zip(*steps, strict=True)
-    return Isotonic(knots, values, n / (n + ROWS), beta)
+    return Isotonic(knots, values, n / (n + EVEN_ROWS), beta)
 
 
 def _rising(x: Array, right: NDArray[np.bool_], weight: Array) -> tuple[Array, Array]:

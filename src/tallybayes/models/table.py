@@ -33,11 +33,11 @@ from tallybayes.parameters.formula import Correction
 from tallybayes.tables import Table
 from tallybayes.tally import TableTally
 
-__all__ = ["RARE", "Chosen", "Contributions", "TableModel"]
+__all__ = ["MIN_KEY_SHARE", "Chosen", "Contributions", "TableModel"]
 
 Array = NDArray[np.float64]
 
-RARE = 0.01
+MIN_KEY_SHARE = 0.01
 """The share of the rows that a key of dicts has to have a value in, at least, to be a column."""
 
 
@@ -141,8 +141,8 @@ class TableModel(Model):
 
     @property
     def names(self) -> list[str]:
-        """The model's columns: those that are declared or that a frame had, and of the keys of
-        dicts those with a value in more than :data:`RARE` of the rows, or with none so far."""
+        """The model's columns: those that are declared or that a frame had, and the keys of dicts
+        that have a value in more than :data:`MIN_KEY_SHARE` of the rows, or in none so far."""
         return self.once("names", lambda: self._names(nothing_yet=True))
 
     @property
@@ -155,7 +155,7 @@ class TableModel(Model):
         if len(firm) == len(seen):
             return seen
         rows = values_of_columns(self.tally)
-        bound = RARE * float(self.tally.classes.count.sum())
+        bound = MIN_KEY_SHARE * float(self.tally.classes.count.sum())
         return [
             name
             for name in seen

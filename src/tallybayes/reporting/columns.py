@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from tallybayes.reporting.form.form import Form
 from tallybayes.tables.columns import text_of_days
 
-__all__ = ["BINS", "Bin", "ColumnFacts", "Values", "added", "against_others", "bins_of"]
+__all__ = ["MAX_CELLS", "Bin", "ColumnFacts", "Values", "added", "against_others", "bins_of"]
 
 Array = NDArray[np.float64]
 
-BINS = 24
+MAX_CELLS = 24
 """Bins of numbers, and levels, that are shown of a column."""
-LARGEST = 50.0  # nats: what a class that is ruled out is shown as
+MAX_NATS = 50.0  # nats: what a class that is ruled out is shown as
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class ColumnFacts:
 def against_others(scores: Array) -> Array:
     """Scores (n, n_classes) less the mean score of the other classes; of two classes, log-odds."""
     k = scores.shape[1]
-    held = np.clip(np.nan_to_num(scores, nan=0.0, neginf=-LARGEST), -LARGEST, LARGEST)
+    held = np.clip(np.nan_to_num(scores, nan=0.0, neginf=-MAX_NATS), -MAX_NATS, MAX_NATS)
     if k < 2:
         return np.zeros_like(held)
     return np.asarray(held - (held.sum(axis=1, keepdims=True) - held) / (k - 1))
@@ -129,7 +129,7 @@ def _text_of(value: float, dates: bool) -> str:
 def bins_of(values: Values) -> tuple[list[Bin], int]:
     """The bins of a column, and how many levels the last one joins."""
     found = _number_bins(values.numbers, values.of_numbers, values.dates)
-    room = BINS - 1 if len(values.levels) > BINS else BINS
+    room = MAX_CELLS - 1 if len(values.levels) > MAX_CELLS else MAX_CELLS
     order = np.argsort(-values.of_levels.sum(axis=0), kind="stable")
     for j in order[:room].tolist():
         level = values.levels[j]
@@ -145,7 +145,7 @@ def bins_of(values: Values) -> tuple[list[Bin], int]:
 def _number_bins(numbers: Array, counts: Array, dates: bool) -> list[Bin]:
     if not len(numbers):
         return []
-    if len(numbers) <= BINS:
+    if len(numbers) <= MAX_CELLS:
         return [
             Bin(_text_of(x, dates), counts[:, j], x, x, x) for j, x in enumerate(numbers.tolist())
         ]
@@ -178,7 +178,7 @@ def _number_bins(numbers: Array, counts: Array, dates: bool) -> list[Bin]:
 
 def _round_edges(low: float, high: float) -> Array:
     """Even edges at round numbers."""
-    step = (high - low) / (BINS - 4)
+    step = (high - low) / (MAX_CELLS - 4)
     if not np.isfinite(step) or step <= 0.0:
         return np.array([low])
     magnitude = 10.0 ** np.floor(np.log10(step))

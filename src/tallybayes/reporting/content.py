@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tallybayes.estimators.rows import labels_of_rows, places_of_labels, rows_of
 from tallybayes.reporting.columns import ColumnFacts
-from tallybayes.reporting.copies import ROWS, near_copies
+from tallybayes.reporting.copies import MAX_COMPARED_ROWS, near_copies
 from tallybayes.reporting.doubts import Doubt, doubts_of
 from tallybayes.reporting.measures.curves import Ranking, Reliability, ranking, reliability
 from tallybayes.reporting.measures.figures import (
@@ -28,18 +28,18 @@ __all__ = ["Content", "Headline", "content_of"]
 
 Array = NDArray[np.float64]
 
-SAMPLE = 50_000
+MAX_ROWS = 50_000
 """Rows that are predicted, at most."""
-PROBABILITIES = 20_000_000
+MAX_PROBABILITIES = 20_000_000
 """Rows times classes, at most."""
-LEARNING_ROWS, REFIT_ROWS, REFIT_VALUES = 20_000, 3_000, 200_000
+MAX_CURVE_ROWS, MAX_REFIT_ROWS, MAX_REFIT_VALUES = 20_000, 3_000, 200_000
 """Rows of the learning curve, at most; and, where the model is fitted again on each prefix, fewer,
 and not more than so many values."""
-WORTH = 20_000_000
+MAX_IMPORTANCE_WORK = 20_000_000
 """Rows times classes times terms that are looked at for what terms are worth, at most."""
-COMPARED = 500
+MAX_COMPARED_DOCUMENTS = 500
 """Documents on which the page's and the model's predictions are compared, at most."""
-CURVES = 12
+MAX_CURVE_CLASSES = 12
 """Classes that have curves: those with the most rows."""
 
 
@@ -145,8 +145,8 @@ def content_of(
         copies = _copies(subject, X, len(own), columns)
         learning = _learning(subject, X, labels, len(columns)) if weight is None else None
         worth = _worth(subject, X, predictions, learned, len(columns) + len(subject.pairs))
-        text = subject.text(_some(X, len(own), 4, COMPARED))
-    largest = np.argsort(-predictions.shares, kind="stable")[:CURVES].tolist()
+        text = subject.text(_some(X, len(own), 4, MAX_COMPARED_DOCUMENTS))
+    largest = np.argsort(-predictions.shares, kind="stable")[:MAX_CURVE_CLASSES].tolist()
     largest = [k for k in sorted(largest) if predictions.shares[k] > 0.0]
     return Content(
         subject=subject,
@@ -168,7 +168,7 @@ def content_of(
 
 
 def _sample(n: int, n_classes: int) -> NDArray[np.intp]:
-    most = max(1, min(SAMPLE, PROBABILITIES // max(n_classes, 1)))
+    most = max(1, min(MAX_ROWS, MAX_PROBABILITIES // max(n_classes, 1)))
     if n <= most:
         return np.arange(n)
     return np.sort(np.random.default_rng(0).choice(n, most, replace=False))
@@ -192,7 +192,7 @@ def _copies(subject: Subject, X: Any, n: int, columns: list[ColumnFacts]) -> lis
     if len(columns) < 2:
         return []
     used = sorted((c for c in columns if c.used), key=lambda c: -c.importance)
-    return near_copies(subject.values(_some(X, n, 3, ROWS)), [c.name for c in used])
+    return near_copies(subject.values(_some(X, n, 3, MAX_COMPARED_ROWS)), [c.name for c in used])
 
 
 def _some(X: Any, n: int, seed: int, most: int) -> Any:
@@ -204,7 +204,7 @@ def _learning(
     subject: Subject, X: Any, labels: NDArray[Any], n_columns: int
 ) -> LearningCurve | None:
     refit = not subject.learns_in_parts
-    most = min(REFIT_ROWS, REFIT_VALUES // max(n_columns, 1)) if refit else LEARNING_ROWS
+    most = min(MAX_REFIT_ROWS, MAX_REFIT_VALUES // max(n_columns, 1)) if refit else MAX_CURVE_ROWS
     rows = np.random.default_rng(1).permutation(len(labels))[:most]
     if len(rows) < len(labels):
         X, labels = rows_of(X, rows), labels[rows]
@@ -216,7 +216,7 @@ def _learning(
 def _worth(
     subject: Subject, X: Any, predictions: Predictions, learned: bool, n_terms: int
 ) -> dict[str, float] | None:
-    most = WORTH // max(1, n_terms * predictions.n_classes)
+    most = MAX_IMPORTANCE_WORK // max(1, n_terms * predictions.n_classes)
     if most < 200:
         return None
     n = len(predictions.own)

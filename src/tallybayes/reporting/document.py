@@ -17,17 +17,17 @@ from tallybayes.reporting.subjects.tables import shown_value
 
 __all__ = ["document_of"]
 
-FORM = 120_000
+MAX_FORM_NUMBERS = 120_000
 """Numbers of a model that the page holds, at most."""
-COLUMNS = 250
+MAX_COLUMNS = 250
 """Columns that are drawn, at most: those that separate the classes most."""
-CLASSES = 12
+MAX_CLASSES = 12
 """Classes whose values are drawn, at most: those with the most rows."""
-CONFUSIONS = 12
+MAX_CONFUSION_CLASSES = 12
 """Classes of a whole confusion matrix, at most; of more, the most frequent confusions."""
-LONGEST = 300
+MAX_CHARACTERS = 300
 """Characters of a name or value that the page holds."""
-DOCUMENT = 4_000
+MAX_DOCUMENT_CHARACTERS = 4_000
 """Characters of a text that the page holds."""
 
 
@@ -35,7 +35,7 @@ def document_of(content: Content) -> dict[str, Any]:
     """The data of the page."""
     subject = content.subject
     n_classes = len(subject.classes)
-    largest = np.argsort(-subject.class_rows, kind="stable")[:CLASSES].tolist()
+    largest = np.argsort(-subject.class_rows, kind="stable")[:MAX_CLASSES].tolist()
     drawn = sorted(largest)
     return {
         "model": type(subject.model).__name__,
@@ -63,7 +63,7 @@ def document_of(content: Content) -> dict[str, Any]:
     }
 
 
-def cut(text: str, most: int = LONGEST) -> str:
+def cut(text: str, most: int = MAX_CHARACTERS) -> str:
     """A text of bounded length."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
@@ -83,7 +83,7 @@ def _headline(content: Content) -> dict[str, Any]:
 
 def _columns(columns: list[ColumnFacts], drawn: list[int]) -> list[dict[str, Any]]:
     order = sorted(range(len(columns)), key=lambda j: (-columns[j].importance, j))
-    detailed = set(order[:COLUMNS])
+    detailed = set(order[:MAX_COLUMNS])
     found = []
     for j in order:
         c = columns[j]
@@ -138,8 +138,8 @@ def _row(row: ShownRow) -> dict[str, Any]:
         "probability": rounded(row.probability),
         "ofOwn": rounded(row.of_own),
         "values": [
-            [cut(name), None if value is None else cut(shown_value(value), DOCUMENT)]
-            for name, value in list(row.values.items())[:COLUMNS]
+            [cut(name), None if value is None else cut(shown_value(value), MAX_DOCUMENT_CHARACTERS)]
+            for name, value in list(row.values.items())[:MAX_COLUMNS]
         ],
         "base": rounded(row.base),
         "steps": [[cut(s.name), cut(s.value), rounded(s.nats)] for s in row.steps],
@@ -150,7 +150,7 @@ def _row(row: ShownRow) -> dict[str, Any]:
 
 def _confusion(content: Content, n_classes: int) -> dict[str, Any]:
     confused = content.confused
-    if n_classes <= CONFUSIONS:
+    if n_classes <= MAX_CONFUSION_CLASSES:
         return {"matrix": rounded(confused)}
     off = confused - np.diag(np.diag(confused))
     most = np.argsort(-off, axis=None, kind="stable")[:30]
@@ -195,7 +195,7 @@ def _worth(content: Content) -> list[Any] | None:
     if content.worth is None:
         return None
     order = sorted(content.worth.items(), key=lambda item: -item[1])
-    return [[cut(name), rounded(value)] for name, value in order[:COLUMNS]]
+    return [[cut(name), rounded(value)] for name, value in order[:MAX_COLUMNS]]
 
 
 def _form(subject: Subject) -> dict[str, Any]:
@@ -205,7 +205,7 @@ def _form(subject: Subject) -> dict[str, Any]:
         return {"form": None, "noForm": "none" if subject.unit == "row" else None}
     if form.unsaid:
         return {"form": None, "noForm": "text"}
-    if form.size > FORM:
+    if form.size > MAX_FORM_NUMBERS:
         return {"form": None, "noForm": "size"}
     return {"form": form.document(), "noForm": None}
 

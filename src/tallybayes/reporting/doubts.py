@@ -14,10 +14,10 @@ __all__ = ["Doubt", "doubts_of"]
 
 Array = NDArray[np.float64]
 
-FEW = 10  # rows of a rare class
-MANY_MISSING = 0.4
-LEAK = 0.98  # of the rows a single column classifies right
-ENOUGH = 2.0  # rows a cell that may tell a class
+MIN_CLASS_ROWS = 10  # rows of a rare class
+MAX_MISSING_SHARE = 0.4
+MIN_LEAK_ACCURACY = 0.98  # of the rows a single column classifies right
+MIN_ROWS_PER_CELL = 2.0  # rows a cell that may tell a class
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,17 @@ def doubts_of(
     found = [Doubt("stale")] if subject.stale else []
     rows = subject.class_rows
     for label, count in zip(subject.classes.tolist(), rows.tolist(), strict=True):
-        if count < FEW:
+        if count < MIN_CLASS_ROWS:
             found.append(Doubt("rare", str(label), count))
     largest = float(rows.max(initial=0.0)) / max(float(rows.sum()), 1e-300)
     for column in columns:
         if not column.used:
             found.append(Doubt("left_out", column.name, column.why))
             continue
-        if column.missing >= MANY_MISSING:
+        if column.missing >= MAX_MISSING_SHARE:
             found.append(Doubt("missing", column.name, column.missing))
         right = _classified(column)
-        if right >= LEAK and largest <= 1.0 - 2.5 * (1.0 - LEAK):
+        if right >= MIN_LEAK_ACCURACY and largest <= 1.0 - 2.5 * (1.0 - MIN_LEAK_ACCURACY):
             found.append(Doubt("leak", column.name, right))
     return found + [Doubt("copy", a, b) for a, b in copies]
 
@@ -75,5 +75,5 @@ def _classified(column: ColumnFacts) -> float:
         return 0.0
     counts = np.stack([b.counts for b in column.bins])
     total = float(counts.sum())
-    enough = counts.sum(axis=1) > ENOUGH
+    enough = counts.sum(axis=1) > MIN_ROWS_PER_CELL
     return float(counts[enough].max(axis=1, initial=0.0).sum()) / max(total, 1e-300)

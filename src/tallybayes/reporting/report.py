@@ -16,7 +16,7 @@ __all__ = ["Language", "Report", "report_of"]
 
 Language = Literal["en", "zh"]
 
-HEIGHT = 800  # pixels of the frame in a notebook
+FRAME_HEIGHT = 800  # pixels of the frame in a notebook
 
 
 class Report:
@@ -68,7 +68,7 @@ class Report:
         """The page in a frame of its own, whose scripts see nothing of the notebook."""
         page = html.escape(self._html, quote=True)
         return (
-            f'<iframe srcdoc="{page}" sandbox="allow-scripts" width="100%" height="{HEIGHT}" '
+            f'<iframe srcdoc="{page}" sandbox="allow-scripts" width="100%" height="{FRAME_HEIGHT}" '
             'style="border: 1px solid #8884; border-radius: 6px" title="tallybayes report">'
             "</iframe>"
         )

@@ -17,10 +17,10 @@ __all__ = ["Chosen", "ShownRow", "Step", "chosen_rows", "shown_rows", "steps_of"
 
 Array = NDArray[np.float64]
 
-EACH = 6
+ROWS_OF_EACH_KIND = 6
 """Rows of each kind."""
 TYPICAL_CLASSES = 6
-STEPS = 14
+MAX_TERMS = 14
 """Terms that a waterfall shows by themselves."""
 
 
@@ -89,13 +89,13 @@ def chosen_rows(predictions: Predictions) -> list[Chosen]:
     log_proba, own, best = predictions.log_proba, predictions.own, predictions.best
     there = np.flatnonzero(predictions.weight > 0.0)
     wrong = there[best[there] != own[there]]
-    worst = wrong[np.argsort(predictions.of_own[wrong], kind="stable")][:EACH]
+    worst = wrong[np.argsort(predictions.of_own[wrong], kind="stable")][:ROWS_OF_EACH_KIND]
     found = [Chosen("mistake", row) for row in worst.tolist()]
     if log_proba.shape[1] > 1:
         two = np.sort(log_proba, axis=1)[:, -2:]
         margin = two[there, 1] - two[there, 0]
         close = there[np.argsort(margin, kind="stable")]
-        close = close[~np.isin(close, worst)][:EACH]
+        close = close[~np.isin(close, worst)][:ROWS_OF_EACH_KIND]
         found += [Chosen("uncertain", row) for row in close.tolist()]
     largest = np.argsort(-predictions.shares, kind="stable")[:TYPICAL_CLASSES]
     for k in largest.tolist():
@@ -153,7 +153,7 @@ def _compared(proba: Array, own: int) -> tuple[int, int]:
 
 
 def steps_of(
-    said: Array, words: list[tuple[str, str]], most: int = STEPS
+    said: Array, words: list[tuple[str, str]], most: int = MAX_TERMS
 ) -> tuple[list[Step], float, int]:
     """The terms that add most, the largest first, what the others add together, and how many these
     are; terms that add nothing are in neither.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallybayes.tables import Table
 
 __all__ = [
-    "CELLS",
+    "MAX_PART_VALUES",
     "Distributed",
     "Folded",
     "Part",
@@ -25,7 +25,7 @@ __all__ = [
 
 R = TypeVar("R")
 
-CELLS = 1 << 23
+MAX_PART_VALUES = 1 << 23
 """Values that a part holds at most, where the source leaves a choice: some 64 MB of numbers."""
 
 

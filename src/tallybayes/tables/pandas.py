@@ -13,7 +13,7 @@ from tallybayes.tables.values import as_text, read_array, read_objects, read_str
 
 __all__ = ["read"]
 
-FEW = 4096  # rows that are copied in less time than pandas takes to make a series
+MAX_COPIED_ROWS = 4096  # rows that are copied in less time than pandas takes to make a series
 
 
 def _holds_arrow_strings(dtype: Any) -> bool:
@@ -73,7 +73,7 @@ def read(frame: Any, threads: int = 1, left_out: Collection[str] = ()) -> Table:
         if str(name) in names:
             raise ValueError(f"two columns are named {name!s} as text: rename one")
         names[str(name)] = None
-    if len(frame) <= FEW and _all_numbers(frame.dtypes):
+    if len(frame) <= MAX_COPIED_ROWS and _all_numbers(frame.dtypes):
         values = frame.to_numpy()
         return Table(
             {n: read_array(values[:, j], n) for j, n in enumerate(names)}, len(frame), True

@@ -30,7 +30,7 @@ RESIDUE = 2.0**-40
 cell after a subtraction counts as zero when it is below this share of what the cell held before and
 below one half: whole weights never leave such a rest, rounded ones may."""
 
-NOTHING = 2.0**-30
+MAX_RESIDUE_ROWS = 2.0**-30
 """What many subtractions leave of a cell, in rows, is zero below this, if the last one took 1,000
 times as much."""
 
@@ -44,7 +44,7 @@ def is_residue(rest: Array, before: Array) -> NDArray[np.bool_]:
 def is_nothing(rest: Array, before: Array) -> NDArray[np.bool_]:
     """Where `rest` is what the rounding of many subtractions has left, on either side of zero."""
     size = np.abs(rest)
-    return (size < NOTHING) & (np.abs(before - rest) >= 1000.0 * size)
+    return (size < MAX_RESIDUE_ROWS) & (np.abs(before - rest) >= 1000.0 * size)
 
 
 class Tally:

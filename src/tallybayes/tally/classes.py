@@ -14,7 +14,7 @@ __all__ = ["ClassCounts"]
 
 Array = NDArray[np.float64]
 
-LOST = 2.0**-48
+ROUNDING = 2.0**-48
 """The share of squared weights below which a difference of them is rounding."""
 
 
@@ -85,7 +85,7 @@ class ClassCounts(Tally):
         rest, count = self.squared_weights, self.count
         possible = (rest > 0.0) & (rest <= count * count * (1.0 + RESIDUE))
         possible &= ~is_residue(rest, before.squared_weights)
-        unknown = np.abs(rest) <= LOST * before.squared_weights
+        unknown = np.abs(rest) <= ROUNDING * before.squared_weights
         row_weight = np.where(unknown, np.minimum(before.row_weight, 1.0), before.row_weight)
         as_before = np.minimum(row_weight, count) * count
         self.squared_weights = np.where(possible & ~unknown, rest, as_before)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes import _kernels
-from tallybayes.tally.base import ALL, NOTHING, Rows, Tally, is_nothing, is_residue
+from tallybayes.tally.base import ALL, MAX_RESIDUE_ROWS, Rows, Tally, is_nothing, is_residue
 
 __all__ = ["ROUNDING", "VANISHING", "Moments", "origin_of"]
 
@@ -277,7 +277,9 @@ class Moments(Tally):
         taken = before.copy()
         taken.accumulate(self, -1.0)
         squares_taken = np.abs(taken._about(mean).s2_hi).reshape(mean.shape)
-        slack = FRACTIONAL_SLACK * (np.abs(held) + squares_taken + most) + NOTHING * (1.0 + mean**2)
+        slack = FRACTIONAL_SLACK * (np.abs(held) + squares_taken + most) + MAX_RESIDUE_ROWS * (
+            1.0 + mean**2
+        )
         return slack + WHOLE_SLACK * np.abs(before.s2_hi)
 
     def deficit(self) -> tuple[int, int, str] | None:

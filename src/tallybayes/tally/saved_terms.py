@@ -14,12 +14,22 @@ from tallybayes.tally.term_arrays import terms_ascend
 from tallybayes.tally.terms import TermCounts
 from tallybayes.tally.text import TextCounts
 
-__all__ = ["FEWEST", "MOST", "plain_terms", "restored_terms", "restored_text", "term_counts"]
+__all__ = [
+    "MAX_TERM_WEIGHT",
+    "MIN_TERM_WEIGHT",
+    "plain_terms",
+    "restored_terms",
+    "restored_text",
+    "term_counts",
+]
 
 Arrays = dict[str, NDArray[Any]]
 
-FEWEST, MOST = 1e-30, 1e30  # that are counted: bins are of the binary logarithm in a byte
-AT_ONCE = 1 << 16  # terms that are decoded
+MIN_TERM_WEIGHT, MAX_TERM_WEIGHT = (
+    1e-30,
+    1e30,
+)  # that are counted: bins are of the binary logarithm in a byte
+CHUNK_TERMS = 1 << 16  # terms that are decoded
 ROUNDING = 1e-6  # by which more documents may hold a term than there are
 TEXT, END, BUCKETS = "terms.text", "terms.end", "terms.buckets"
 
@@ -55,10 +65,10 @@ def restored_terms(held: Arrays, n_features: int | None) -> NDArray[Any]:
 def _decoded(content: bytes, ends: NDArray[np.int64]) -> NDArray[Any]:
     """Terms from a text, some at a time: Python's strings take several times their room."""
     terms = np.empty(len(ends) - 1, dtype=np.dtypes.StringDType())
-    for first in range(0, len(terms), AT_ONCE):
-        here = ends[first : first + AT_ONCE + 1].tolist()
+    for first in range(0, len(terms), CHUNK_TERMS):
+        here = ends[first : first + CHUNK_TERMS + 1].tolist()
         try:
-            terms[first : first + AT_ONCE] = [content[a:b].decode() for a, b in pairwise(here)]
+            terms[first : first + CHUNK_TERMS] = [content[a:b].decode() for a, b in pairwise(here)]
         except UnicodeDecodeError:
             raise Unfit(f"{TEXT} is UTF-8") from None
     return terms
@@ -81,7 +91,7 @@ def term_counts(terms: NDArray[Any], classes: NDArray[Any], held: Arrays, where:
     for name in names:
         need(name in held, f"the file lacks {where}.{name}")
     documents, start, of_pair, counts = (held[name] for name in names)
-    array("f8", len(classes), least=0.0, most=MOST)(documents, f"{where}.documents")
+    array("f8", len(classes), least=0.0, most=MAX_TERM_WEIGHT)(documents, f"{where}.documents")
     array("i8", len(terms) + 1, least=0)(start, f"{where}.start")
     array("i4", -1, least=0, most=len(classes) - 1)(of_pair, f"{where}.classes")
     n_pairs = len(of_pair)
@@ -93,7 +103,7 @@ def term_counts(terms: NDArray[Any], classes: NDArray[Any], held: Arrays, where:
     rising = of_pair[1:] > of_pair[:-1]
     rising[start[1:-1] - 1] = True  # where another term begins
     need(bool(rising.all()), f"{where}.classes ascend within a term")
-    array("f8", n_pairs, least=FEWEST, most=MOST)(counts, f"{where}.counts")
+    array("f8", n_pairs, least=MIN_TERM_WEIGHT, most=MAX_TERM_WEIGHT)(counts, f"{where}.counts")
     return TermCounts(terms, classes, documents, start, of_pair, counts)
 
 

@@ -16,7 +16,7 @@ from tallybayes.labels import places_among
 from tallybayes.persistence.checks import Unfit, need
 from tallybayes.readable import html_table
 from tallybayes.schema import Columns, Schema
-from tallybayes.tally.base import NOTHING, RESIDUE, Tally
+from tallybayes.tally.base import MAX_RESIDUE_ROWS, RESIDUE, Tally
 from tallybayes.tally.classes import ClassCounts
 from tallybayes.tally.cross import CrossMoments
 from tallybayes.tally.grid import GridCounts
@@ -29,7 +29,7 @@ from tallybayes.tally.text import TextCounts
 
 __all__ = ["TableTally", "zero_tally"]
 
-SHOWN = 10  # classes that a notebook lists
+MAX_SHOWN = 10  # classes that a notebook lists
 
 
 def zero_tally(columns: Columns, n_classes: int) -> Tally:
@@ -114,9 +114,9 @@ class TableTally:
     def _repr_html_(self) -> str:
         """The classes with their rows as a table, and what was counted in a line."""
         rows = self.classes.count
-        order = np.argsort(-rows, kind="stable")[:SHOWN].tolist()
+        order = np.argsort(-rows, kind="stable")[:MAX_SHOWN].tolist()
         labels = self.schema.classes.tolist()
-        more = len(rows) - SHOWN
+        more = len(rows) - MAX_SHOWN
         said = f"… and {more:,} more classes; " if more > 0 else ""
         lines = [(labels[k], f"{rows[k]:,.10g}") for k in order]
         return html_table(["class", "rows"], lines, said + repr(self))
@@ -243,7 +243,7 @@ class TableTally:
         if columns is None or columns.threshold is None or not isinstance(part, FeatureSums):
             return None
         count = self.classes.count[:, None]
-        over = np.argwhere(part.sums > count * (1.0 + RESIDUE) + NOTHING)
+        over = np.argwhere(part.sums > count * (1.0 + RESIDUE) + MAX_RESIDUE_ROWS)
         if not len(over):
             return None
         k, j = over[0].tolist()

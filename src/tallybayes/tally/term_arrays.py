@@ -18,8 +18,10 @@ __all__ = ["places_of_terms", "term_array", "terms_ascend", "union_of_terms"]
 
 Index = NDArray[np.intp]
 
-AT_ONCE = 1 << 16  # terms that are compared: Python's strings take several times their room
-FEW = 64  # terms held for each that is looked up, from which on a search beats a dict of all
+CHUNK_TERMS = 1 << 16  # terms that are compared: Python's strings take several times their room
+MIN_RATIO_FOR_SEARCH = (
+    64  # terms held for each that is looked up, from which on a search beats a dict of all
+)
 
 
 def term_array(terms: Any) -> NDArray[Any]:
@@ -60,7 +62,7 @@ def places_of_terms(held: NDArray[Any], terms: NDArray[Any]) -> Index:
     if held.dtype.kind == "i":
         at = np.minimum(np.searchsorted(held, terms), len(held) - 1)
         return np.where(held[at] == terms, at, -1)
-    if len(terms) * FEW < len(held):
+    if len(terms) * MIN_RATIO_FOR_SEARCH < len(held):
         return np.array([_place(held, term) for term in terms.tolist()], dtype=np.intp)
     places = dict(zip(held.tolist(), range(len(held)), strict=True))
     return np.fromiter((places.get(term, -1) for term in terms.tolist()), np.intp, len(terms))
@@ -70,7 +72,7 @@ def terms_ascend(terms: NDArray[Any]) -> bool:
     """Whether terms are distinct and sorted."""
     if terms.dtype.kind == "i":
         return bool((terms[1:] > terms[:-1]).all())
-    parts = (terms[i : i + AT_ONCE + 1].tolist() for i in range(0, len(terms), AT_ONCE))
+    parts = (terms[i : i + CHUNK_TERMS + 1].tolist() for i in range(0, len(terms), CHUNK_TERMS))
     return all(a < b for part in parts for a, b in pairwise(part))
 
 

@@ -12,7 +12,7 @@ from tallybayes.errors import InvalidDocument
 
 __all__ = ["all_at_once", "document_batches", "refuse"]
 
-BATCH = 4096  # documents that an iterator is asked for at a time
+BATCH_DOCUMENTS = 4096  # documents that an iterator is asked for at a time
 
 
 def _column(documents: Any) -> Any:
@@ -83,7 +83,7 @@ def all_at_once(documents: list[Any]) -> _kernels.TextDocuments:
 
 def _some(documents: Iterable[Any]) -> Iterator[list[Any]]:
     iterator = iter(documents)
-    while batch := list(islice(iterator, BATCH)):
+    while batch := list(islice(iterator, BATCH_DOCUMENTS)):
         yield batch
 
 

@@ -37,26 +37,26 @@ ADDRESS = re.compile(
 )
 FIRM = re.compile(r"(?:公司|会社|會社|企业|集团|集團|회사)\W*$")
 
-LEAST_WORDS = 6
-LEAST_CHARACTERS = 10
-SENTENCES = 0.5  # of the strings, more than
-SHARED = 1.0 / 3.0  # of running words, at least
-EVERYWHERE = 0.9  # of the sentences, in which the words of a form are
-FORM = 0.5  # of running words, which are those of a form at most
-SAMPLE = 1_000
-START = 2_000
+MIN_WORDS = 6
+MIN_CHARACTERS = 10
+MIN_SENTENCE_SHARE = 0.5  # of the strings, more than
+MIN_RECURRING_SHARE = 1.0 / 3.0  # of running words
+MIN_FORM_FREQUENCY = 0.9  # of the sentences, in which the words of a form are
+MAX_FORM_SHARE = 0.5  # of running words, which are those of a form at most
+MAX_STRINGS = 1_000
+MAX_CHARACTERS = 2_000
 
 
 def _words(string: str) -> list[str]:
     """The words of a sentence, or its characters; empty for another string."""
     characters: list[str] = UNSPACED.findall(string)
-    if len(characters) >= LEAST_CHARACTERS:
+    if len(characters) >= MIN_CHARACTERS:
         return [] if ADDRESS.search(string) or FIRM.search(string) else characters
     pieces = string.split()
-    if len(pieces) < LEAST_WORDS:
+    if len(pieces) < MIN_WORDS:
         return []
     words = [found[1] for piece in pieces if (found := WORD.fullmatch(piece))]
-    if len(words) < max(LEAST_WORDS, len(pieces) / 2):
+    if len(words) < max(MIN_WORDS, len(pieces) / 2):
         return []
     small, large = sum(w[0].islower() for w in words), sum(w[0].isupper() for w in words)
     return [word.lower() for word in words] if small >= large else []
@@ -70,18 +70,18 @@ def are_prose(strings: Sequence[str]) -> bool:
     strings : sequence of str
         Each once; their order does not matter.
     """
-    found = [_words(string[:START]) for string in _sampled(strings)]
+    found = [_words(string[:MAX_CHARACTERS]) for string in _sampled(strings)]
     sentences = [words for words in found if words]
-    if len(sentences) <= SENTENCES * len(found):
+    if len(sentences) <= MIN_SENTENCE_SHARE * len(found):
         return False
     in_strings = Counter(word for words in sentences for word in set(words))
     often = Counter(in_strings[word] for words in sentences for word in words)
     running = often.total()
-    form = sum(n for many, n in often.items() if many >= EVERYWHERE * len(sentences))
-    return running - often[1] >= SHARED * running and form <= FORM * running
+    form = sum(n for many, n in often.items() if many >= MIN_FORM_FREQUENCY * len(sentences))
+    return running - often[1] >= MIN_RECURRING_SHARE * running and form <= MAX_FORM_SHARE * running
 
 
 def _sampled(strings: Sequence[str]) -> Iterable[str]:
-    if len(strings) <= SAMPLE:
+    if len(strings) <= MAX_STRINGS:
         return strings
-    return nsmallest(SAMPLE, strings, key=lambda s: (crc32(s.encode("utf-8", "replace")), s))
+    return nsmallest(MAX_STRINGS, strings, key=lambda s: (crc32(s.encode("utf-8", "replace")), s))

@@ -18,7 +18,7 @@ from tallybayes.engines.sampling import FACTORS, finalized
 from tallybayes.weighted.cells.columns import ColumnCells
 
 __all__ = [
-    "LEAST",
+    "MIN_COUNT",
     "LearningRows",
     "by_class",
     "canonical",
@@ -39,13 +39,13 @@ Keys = NDArray[np.uint64]
 
 CHUNK = 1 << 16  # rows whose keys are made at a time
 GOLDEN = FACTORS[0]
-LABEL = 1 << 32  # the salt of labels, which no column has
-NONE = 1 << 33  # the cell of a value that is in no cell
-OF_A_CLASS = 50  # rows that a class keeps, if it has so many
-SMALL = 1 << 16  # numbers below it are sorted without comparisons
-LOOKED = 1000  # rows that distinguish most columns
-BY_CHANCE = 0.05  # rows of a content
-LEAST = 1e-9  # of a smoothed count that rounding has left at or below zero
+LABEL_SALT = 1 << 32  # the salt of labels, which no column has
+NO_CELL = 1 << 33  # the cell of a value that is in no cell
+MIN_CLASS_ROWS = 50  # rows that a class keeps, if it has so many
+MAX_RADIX_VALUE = 1 << 16  # numbers below it are sorted without comparisons
+COMPARED_ROWS = 1000  # rows that distinguish most columns
+MAX_CHANCE_SHARE = 0.05  # rows of a content
+MIN_COUNT = 1e-9  # of a smoothed count that rounding has left at or below zero
 
 
 # ---- hashes --------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ def salted(keys: Keys, salt: int) -> Keys:
 def _hashes(column: Cells, salt: int) -> Keys:
     """A random number for each cell of a column, and, at the end, for −1."""
     cells = np.arange(int(column.max(initial=-1)) + 2, dtype=np.uint64)
-    cells[-1] = NONE
+    cells[-1] = NO_CELL
     return salted(cells, salt)
 
 
@@ -75,7 +75,7 @@ def row_keys(cells: Sequence[Cells], y: Cells) -> Keys:
     y : int32 array (n_rows,)
     """
     tables = [_hashes(column, j + 1) for j, column in enumerate(cells)]
-    labels = _hashes(y, LABEL)
+    labels = _hashes(y, LABEL_SALT)
     keys = np.empty(len(y), dtype=np.uint64)
     for begin in range(0, len(y), CHUNK):
         part = slice(begin, begin + CHUNK)
@@ -89,7 +89,7 @@ def row_keys(cells: Sequence[Cells], y: Cells) -> Keys:
 # ---- samples and folds ---------------------------------------------------------------------------
 def by_class(y: NDArray[np.int32], n_classes: int) -> Index:
     """The rows of each class, one class after the other, in their order."""
-    return np.argsort(y.astype(np.uint16) if n_classes <= SMALL else y, kind="stable")
+    return np.argsort(y.astype(np.uint16) if n_classes <= MAX_RADIX_VALUE else y, kind="stable")
 
 
 def sampled(y: NDArray[np.int32], weight: Array, n_classes: int, most: int) -> tuple[Index, Array]:
@@ -115,7 +115,7 @@ def sampled(y: NDArray[np.int32], weight: Array, n_classes: int, most: int) -> t
         return some, weight[some]
     of_class = np.bincount(y[some], minlength=n_classes)
     share = most / len(some)
-    least = max(1, min(OF_A_CLASS, most // (2 * n_classes)))
+    least = max(1, min(MIN_CLASS_ROWS, most // (2 * n_classes)))
     quota = np.minimum(of_class, np.maximum(np.round(share * of_class).astype(np.intp), least))
     rows = some[_spread(y[some], of_class, quota)]
     stands = share * of_class / np.maximum(quota, 1)
@@ -180,7 +180,10 @@ def twin_folds(
     rows = np.arange(len(keys)) + np.repeat(starts[group] - first, twins[group])
     begins = size == 1
     begins[first] = True
-    by_size = np.argsort((SMALL - 1 - np.minimum(size, SMALL - 1)).astype(np.uint16), kind="stable")
+    by_size = np.argsort(
+        (MAX_RADIX_VALUE - 1 - np.minimum(size, MAX_RADIX_VALUE - 1)).astype(np.uint16),
+        kind="stable",
+    )
     dealt = by_size[by_class(y[rows[by_size]], n_classes)]  # the largest first, single rows last
     fold = np.empty(len(keys), dtype=np.intp)
     fold[by_key[rows[dealt]]] = (np.cumsum(begins[dealt]) - 1) % folds
@@ -207,7 +210,7 @@ def distinct(cells: Cells, names: list[str]) -> tuple[list[int], dict[int, int]]
     names : list of str
         Of the columns.
     """
-    step = max(1, cells.shape[1] // LOOKED)
+    step = max(1, cells.shape[1] // COMPARED_ROWS)
     alike: dict[bytes, list[int]] = {}
     kept, duplicates = [], {}
     for j, column in enumerate(cells):
@@ -292,7 +295,7 @@ class LearningRows:
         Were those of one label left out together, the others would say that the label never comes
         with this content: rows without any value, say, would be predicted wrongly for certain.
         """
-        content, found = keys - _hashes(self.y, LABEL)[self.y], np.zeros(self.n, dtype=bool)
+        content, found = keys - _hashes(self.y, LABEL_SALT)[self.y], np.zeros(self.n, dtype=bool)
         in_order = np.sort(content)
         if not (in_order[1:] == in_order[:-1]).any():
             return found
@@ -309,7 +312,7 @@ class LearningRows:
         columns had nothing to do with each other, n / exp(Σ H) would have a given content, H the
         entropy of a column. In few columns that is more than one in twenty, and to hold all rows
         of a content out would leave other rows in than there are."""
-        room = np.log(self.n / BY_CHANCE)
+        room = np.log(self.n / MAX_CHANCE_SHARE)
         for cells in self.cells:
             share = np.bincount(cells[cells >= 0]) / self.n
             share = share[share > 0.0]

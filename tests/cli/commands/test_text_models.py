@@ -98,7 +98,7 @@ def test_a_column_of_documents_is_the_model_that_python_fits(run, corpus):
 
 def test_more_letters_than_memory_should_hold_are_counted_in_batches(run, corpus, monkeypatch):
     run("fit", "mail", "-o", "whole.tally")
-    monkeypatch.setattr(text_learning, "BATCH", 100)
+    monkeypatch.setattr(text_learning, "BATCH_CHARACTERS", 100)
     monkeypatch.setattr(text_learning.DocumentSample.__init__, "__defaults__", (400,))
     run("fit", "mail", "-o", "parts.tally")
     whole, parts = (tallybayes.load(corpus / f"{n}.tally") for n in ("whole", "parts"))

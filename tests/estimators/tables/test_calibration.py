@@ -19,9 +19,9 @@ from tallybayes import NaiveBayes, cross_validate, leave_one_out
 from tallybayes.errors import RuledOutWarning
 from tallybayes.families import Categorical, Gaussian, Multinomial
 from tallybayes.models.calibration import (
-    ABOVE,
-    BELOW,
-    ROWS,
+    EVEN_ROWS,
+    PENALTY_ABOVE,
+    PENALTY_BELOW,
     Isotonic,
     Temperature,
     fitted_calibration,
@@ -59,7 +59,7 @@ def test_the_temperature_has_the_least_log_loss_with_its_prior(sure, k, weighted
 
     def penalised(power):
         lost = n * loss(Temperature(float(np.exp(power))).apply(log_proba), own, weight)
-        return lost + (ABOVE * power if power > 0.0 else 0.5 * BELOW * power**2)
+        return lost + (PENALTY_ABOVE * power if power > 0.0 else 0.5 * PENALTY_BELOW * power**2)
 
     best = minimize_scalar(
         penalised, bounds=(-4.0, 3.0), method="bounded", options={"xatol": 1e-10}
@@ -190,7 +190,7 @@ def test_isotonic_is_that_of_scikit_learn(k, weighted):
         shares /= shares.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(np.exp(found._regressed(log_proba)), shares, atol=1e-6)
     n = weight.sum() ** 2 / (weight @ weight)
-    assert found.share == pytest.approx(n / (n + ROWS))
+    assert found.share == pytest.approx(n / (n + EVEN_ROWS))
     sharp = fitted_calibration("temperature", log_proba, own, weight)
     mixed = found.share * shares + (1.0 - found.share) * np.exp(sharp.apply(log_proba))
     np.testing.assert_allclose(np.exp(found.apply(log_proba)), mixed, atol=1e-6)
@@ -381,7 +381,7 @@ def test_many_rows_are_calibrated_on_a_sample(method, monkeypatch):
     X = pd.DataFrame({"x": y + rng.normal(size=3000)})
     X["again"] = X["x"]
     whole = NaiveBayes(Gauss, calibrate=method).fit(X, y).predict_proba(X)
-    monkeypatch.setattr(row_choices, "ROWS_FOR_CALIBRATION", 1500)
+    monkeypatch.setattr(row_choices, "MAX_ROWS_FOR_CALIBRATION", 1500)
     sampled = NaiveBayes(Gauss, calibrate=method).fit(X, y).predict_proba(X)
     again = NaiveBayes(Gauss, calibrate=method).fit(X, y).predict_proba(X)
     np.testing.assert_array_equal(sampled, again)

@@ -16,7 +16,7 @@ from tallybayes import NaiveBayes
 from tallybayes.errors import NegativeTally, StaleWarning, UnseenLevel
 from tallybayes.estimators.locked_learning import LIVE
 from tallybayes.families import Bernoulli, Binned, Categorical, Dirichlet, Gaussian, Poisson
-from tallybayes.models.live.score import GROWTH, UNASKED
+from tallybayes.models.live.score import MAX_GROWTH, MAX_UNASKED_ROWS
 
 SETTLED = {  # nothing is chosen when the tally is read
     "levels": {"n": Categorical(), "m": Categorical(), "k": Categorical()},
@@ -110,7 +110,7 @@ def test_after_a_quarter_more_rows_everything_is_chosen_again():
     stream = Stream(NaiveBayes(), 100)
     for i, (row, label) in enumerate(rows(26, seed=3)):
         stream.learn(row, label)
-        if i < GROWTH * 100:
+        if i < MAX_GROWTH * 100:
             stream.model.predict_one(row)
             assert LIVE in vars(stream.model)
     assert LIVE not in vars(stream.model)
@@ -216,7 +216,7 @@ def test_a_shallow_copy_does_not_share_rows_that_wait():
 
 def test_a_stream_that_nobody_asks_is_not_followed():
     model = started(NaiveBayes(), 600)
-    for row, label in rows(UNASKED + 2, seed=9):
+    for row, label in rows(MAX_UNASKED_ROWS + 2, seed=9):
         model.learn_one(row, label)
     assert LIVE not in vars(model)
 

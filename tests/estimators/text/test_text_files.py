@@ -111,7 +111,7 @@ def test_a_model_with_other_orders_and_classes_than_it_learned_comes_back():
 
 @pytest.mark.parametrize("at_once", [1, 2, 7])
 def test_terms_are_decoded_some_at_a_time(at_once, monkeypatch):
-    monkeypatch.setattr("tallybayes.tally.saved_terms.AT_ONCE", at_once)
+    monkeypatch.setattr("tallybayes.tally.saved_terms.CHUNK_TERMS", at_once)
     model = TextNB().fit(DOCUMENTS, LABELS)
     assert loaded(file_of(model)).tally_ == model.tally_
 

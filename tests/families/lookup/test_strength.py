@@ -142,7 +142,7 @@ def test_scores_of_many_alphas_are_scores_of_each(criterion, monkeypatch):
         own = [law_of(rows, a).own_without(np.minimum(rows, 1.0)) for a in alpha]
         expected = [(rows[rows > 0.0] * o[rows > 0.0]).sum() for o in own]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
-    monkeypatch.setattr(strength, "CELLS", 7)
+    monkeypatch.setattr(strength, "MAX_INTERMEDIATE", 7)
     np.testing.assert_allclose(law_score(criterion, rows, law_of(rows), alpha), found, rtol=1e-12)
 
 

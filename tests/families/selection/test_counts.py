@@ -14,8 +14,8 @@ import tallybayes
 from reference.choice_counts import likelihood_of_counts
 from tallybayes import NaiveBayes, _kernels
 from tallybayes.families.counts.pooled_counts import PooledCounts
-from tallybayes.families.selection.choice import UNPOOLED
-from tallybayes.families.selection.counts import CELLS, is_of_counts
+from tallybayes.families.selection.choice import MIN_POOLED_ROWS
+from tallybayes.families.selection.counts import MAX_CELLS, is_of_counts
 from tallybayes.tally import GridCounts
 
 NAME = "negative binomial"
@@ -90,7 +90,7 @@ def test_poisson_counts_say_the_same_within_the_noise(monkeypatch):
 
 
 def test_many_values_or_classes_are_not():
-    n = CELLS // 2 + 1
+    n = MAX_CELLS // 2 + 1
     y = np.tile([0, 1], n)
     x = np.repeat(np.arange(n), 2)
     assert not is_of_counts(grid_of(x, y), 1.0)
@@ -173,9 +173,16 @@ def test_the_kernel_is_the_formula_in_numpy(seed):
     grid = grid_of(x, y, n_classes)
     classes, row, scores = grid.counts.sum(axis=1) + 1.0, np.ones(n_classes), np.empty(1)
     _kernels.score_counts(
-        [grid.counts], [grid.values()], classes, row, 1.0, UNPOOLED, np.array([-np.inf]), scores
+        [grid.counts],
+        [grid.values()],
+        classes,
+        row,
+        1.0,
+        MIN_POOLED_ROWS,
+        np.array([-np.inf]),
+        scores,
     )
-    expected = likelihood_of_counts(grid, classes, 1.0, UNPOOLED)
+    expected = likelihood_of_counts(grid, classes, 1.0, MIN_POOLED_ROWS)
     np.testing.assert_allclose(scores[0], expected, rtol=1e-9)
 
 

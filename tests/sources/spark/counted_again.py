@@ -101,7 +101,7 @@ def main(master: str, folder: str) -> None:
         ),
         "files": spark.read.parquet(path),
     }
-    parquet_scan.LEAST_BYTES = Path(path).stat().st_size // PARTITIONS  # a piece for each task
+    parquet_scan.MIN_PIECE_BYTES = Path(path).stat().st_size // PARTITIONS  # a piece for each task
     fold = SparkFrame.fold
     first = {}
     for how in ("undisturbed", "repeated", "killed"):

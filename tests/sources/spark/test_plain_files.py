@@ -60,7 +60,7 @@ def session(monkeypatch):
     """Tasks of some 4 kB each, so that files are cut."""
     from servers.spark import session
 
-    monkeypatch.setattr(parquet_scan, "LEAST_BYTES", 4096)
+    monkeypatch.setattr(parquet_scan, "MIN_PIECE_BYTES", 4096)
     return session()
 
 
@@ -163,7 +163,7 @@ def test_each_row_group_belongs_to_one_piece_whatever_their_size(folder):
         for least in (64, 4096, 1 << 23):
             whole = [parquet_scan.Piece(p, 0, n, n, 0) for p, n in sizes.items()]
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(parquet_scan, "LEAST_BYTES", least)
+                patch.setattr(parquet_scan, "MIN_PIECE_BYTES", least)
                 tasks = parquet_scan._shared(whole, cores)
             pieces = [piece for task in tasks for piece in task]
             assert all(tasks)

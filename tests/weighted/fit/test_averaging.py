@@ -81,7 +81,7 @@ def test_within_one_thread_there_is_one():
 
 
 def test_threads_change_nothing(monkeypatch):
-    monkeypatch.setattr(learning, "SMALL", 0)
+    monkeypatch.setattr(learning, "MAX_ONE_THREAD_WORK", 0)
     found, before = [], get_num_threads()
     try:
         for threads in (1, 2, 3):

@@ -63,7 +63,7 @@ def test_boosting_learns_a_rule_that_no_ridge_does(games, monkeypatch):
 
 
 def test_threads_change_nothing_of_boosted_cells(games, monkeypatch):
-    monkeypatch.setattr(learning, "SMALL", 0)
+    monkeypatch.setattr(learning, "MAX_ONE_THREAD_WORK", 0)
     monkeypatch.setattr(ways, "CYCLES", (5,))
     (table, y), _ = games
     found, before = [], get_num_threads()

@@ -80,7 +80,7 @@ def test_scores_of_a_sample_and_of_the_other_rows_are_those_of_all(monkeypatch):
     columns, rows, classes = cells_of(*mixed(3000))
     share = classes / classes.sum()
     tables = [column_table(column, share) for column in columns]
-    monkeypatch.setattr(rounds, "MOST_ROWS", 1000)
+    monkeypatch.setattr(rounds, "MAX_ROWS", 1000)
     learning = rounds.Rounds(columns, tables, rows, share, FitOptions())
     learning.add_pairs()
     assert learning.rest.pairs

@@ -156,10 +156,10 @@ def test_of_many_rows_no_copies_are_looked_for(monkeypatch):
     table, y = many_columns()
     table = table.assign(t2=other_rows(table["t"], 0.01))
     assert groups_of(table, y)
-    monkeypatch.setattr(copies, "FEW", 599)
+    monkeypatch.setattr(copies, "MAX_ROWS", 599)
     assert groups_of(table, y) == []
-    monkeypatch.setattr(copies, "FEW", 600)
-    monkeypatch.setattr(copies, "MOST_WORK", 600 * 2 * 5 - 1)
+    monkeypatch.setattr(copies, "MAX_ROWS", 600)
+    monkeypatch.setattr(copies, "MAX_WORK", 600 * 2 * 5 - 1)
     assert groups_of(table, y) == []
 
 
@@ -248,7 +248,7 @@ def test_a_square_and_its_near_copy_together_would_be_worse(monkeypatch):
     """Where the class is a rule of three squares, a row with a wrong one is dear."""
     found = []
     for most in (copies.FEW, 0):
-        monkeypatch.setattr(copies, "FEW", most)
+        monkeypatch.setattr(copies, "MAX_ROWS", most)
         losses = []
         for seed in range(3):
             some, others = half_and_half(other_rows(squares()[0]["e"], 0.01, seed))

@@ -109,8 +109,8 @@ def test_a_hessian_of_some_rows_leads_to_the_same_weights(seed, n, d, n_classes,
     loss, start = loss_of(seed, n, d, n_classes, scale)
     whole = shared_weights(loss, start, steps=100, worth=1e-6)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shared, "ENOUGH", 5)
-        patch.setattr(shared, "OF_A_WEIGHT", 0)
+        patch.setattr(shared, "MIN_HESSIAN_ROWS", 5)
+        patch.setattr(shared, "HESSIAN_ROWS_PER_WEIGHT", 0)
         found = shared_weights(loss, start, steps=100, worth=1e-6)
         near = shared_weights(loss, start, steps=200, worth=0.1)
     losses = [loss.shared(np.concatenate([f.terms, f.offsets]))[0] for f in (whole, found, near)]
@@ -165,7 +165,7 @@ def test_blocks_of_the_hessian_lead_to_the_same_weights(seed, n, d, n_classes, s
     loss, start = loss_of(seed, n, d, n_classes + 1, scale)
     whole = class_weights(loss, start, steps=200, worth=1e-9)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(by_class, "WHOLE", 0)
+        patch.setattr(by_class, "MAX_WHOLE_PARAMETERS", 0)
         found = class_weights(loss, start, steps=200, worth=1e-9)
     losses = [
         loss.by_class(np.column_stack([f.by_class(), f.offsets]).ravel())[0] for f in (whole, found)

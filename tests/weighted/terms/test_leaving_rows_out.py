@@ -118,7 +118,7 @@ def test_a_sample_is_fair(most):
 def test_many_rows_are_learned_on_a_sample(monkeypatch):
     columns, rows, classes = cells_of(*mixed(6000))
     whole = learn(columns, rows, classes)
-    monkeypatch.setattr("tallybayes.weighted.fit.stagewise.MOST_ROWS", 1500)
+    monkeypatch.setattr("tallybayes.weighted.fit.stagewise.MAX_ROWS", 1500)
     part = learn(columns, rows, classes)
     own = np.arange(6000), rows.y
     assert part.log_proba.shape == whole.log_proba.shape
@@ -128,7 +128,7 @@ def test_many_rows_are_learned_on_a_sample(monkeypatch):
 def test_where_classes_are_many_an_equal_share_of_each_is_looked_at(monkeypatch):
     columns, rows, classes = cells_of(*mixed(6000))
     whole = learn(columns, rows, classes)
-    monkeypatch.setattr("tallybayes.weighted.fit.learning.MOST_VALUES", 2 * 2000)
+    monkeypatch.setattr("tallybayes.weighted.fit.learning.MAX_VALUES", 2 * 2000)
     part = learn(columns, rows, classes)
     assert len(part.tested) == len(set(part.tested.tolist())) <= 2000
     shares = np.bincount(rows.y[part.tested], minlength=2) / len(part.tested)

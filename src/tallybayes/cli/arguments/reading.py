@@ -51,8 +51,8 @@ __all__ = ["TEXT_FORMATS", "Reading", "reads", "reads_labels", "reads_training"]
 NO_DATES = ("number", "number or text")  # kinds of columns whose cells are never dates
 FORMATS = ("csv", "jsonl", "parquet", "arrow")
 TEXT_FORMATS = ("mbox", "text")
-OF_LABELS = ("skip_unlabelled", "label")  # options for where labels are read
-OF_MODELS = ("text", "label")  # and for where a model says what is expected
+LABEL_OPTIONS = ("skip_unlabelled", "label")  # options for where labels are read
+EXPECTED_OPTIONS = ("text", "label")  # and for where a model says what is expected
 
 
 class Reading:
@@ -300,10 +300,12 @@ def reads_labels(run: Callable[..., None]) -> Callable[..., None]:
 
 def reads_training(run: Callable[..., None]) -> Callable[..., None]:
     """A command that reads rows or documents with labels, without a model."""
-    return reads(run, without=OF_MODELS)
+    return reads(run, without=EXPECTED_OPTIONS)
 
 
-def reads(run: Callable[..., None], *, without: tuple[str, ...] = OF_LABELS) -> Callable[..., None]:
+def reads(
+    run: Callable[..., None], *, without: tuple[str, ...] = LABEL_OPTIONS
+) -> Callable[..., None]:
     """A command that reads data: its parameter `reading` becomes the options of Reading."""
     hints = get_type_hints(run, include_extras=True)
     more = get_type_hints(Reading.__init__, include_extras=True)

@@ -113,7 +113,7 @@ def _sampled(file: Any, source: Any, bar: Bar, target: str | None) -> tuple[Any,
             documents.add(batch)
         labels = np.array(documents.labels, dtype=np.str_)
         return documents.strings, file.own_labels(labels)
-    from tallybayes.cli.commands.training.counting import SAMPLE
+    from tallybayes.cli.commands.training.counting import MAX_SAMPLE_ROWS
 
-    sampled: tuple[Any, Any] = file.sampled(source, bar, target, SAMPLE)
+    sampled: tuple[Any, Any] = file.sampled(source, bar, target, MAX_SAMPLE_ROWS)
     return sampled

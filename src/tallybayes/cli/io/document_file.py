@@ -27,11 +27,13 @@ __all__ = ["DocumentFile"]
 
 Array = NDArray[np.float64]
 
-OWN = record({"target": optional(text), "column": optional(text)}, {"target": None, "column": None})
+METADATA = record(
+    {"target": optional(text), "column": optional(text)}, {"target": None, "column": None}
+)
 """What the command line keeps beside a model."""
 
-LETTERS = 1 << 20  # of a batch to predict: few, so that predictions come soon
-COUNTED = 1 << 24  # letters of a batch to count
+PREDICTED_CHARACTERS = 1 << 20  # of a batch to predict: few, so that predictions come soon
+COUNTED_CHARACTERS = 1 << 24  # letters of a batch to count
 
 
 @dataclass(eq=False)
@@ -63,7 +65,7 @@ class DocumentFile(KnownClasses):
         ModelFileError
         """
         try:
-            own = OWN(extra.get("cli", {}), "the command line's part")
+            own = METADATA(extra.get("cli", {}), "the command line's part")
         except Unfit as error:
             raise ModelFileError(f"{path} is whole, but no model file: {error}") from error
         return cls(model, own["target"], own["column"])
@@ -136,13 +138,13 @@ class DocumentFile(KnownClasses):
 
     def batches(self, source: DocumentSource, bar: Bar, what: str) -> Iterator[DocumentBatch]:
         """The documents without labels."""
-        return bar.over(source.batches(LETTERS), what, self.unit)
+        return bar.over(source.batches(PREDICTED_CHARACTERS), what, self.unit)
 
     def labelled(
         self, source: DocumentSource, bar: Bar, what: str, target: str | None
     ) -> Iterator[DocumentBatch]:
         """The documents that have labels."""
-        batches = source.batches(COUNTED, labelled=True, target=target)
+        batches = source.batches(COUNTED_CHARACTERS, labelled=True, target=target)
         return bar.over(batches, what, self.unit)
 
 

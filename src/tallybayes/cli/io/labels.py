@@ -10,13 +10,13 @@ from tallybayes.tables import Column, Numbers, Strings
 
 __all__ = ["as_own", "need_few"]
 
-MANY = 100  # rows of a first part from which on labels must repeat
+MIN_ROWS_TO_JUDGE = 100  # rows of a first part from which on labels must repeat
 
 
 def need_few(labels: Strings, target: str) -> None:
     """Raises where the labels of the first rows are nearly all different."""
     different, rows = len(np.unique(labels.codes)), labels.n_rows
-    if rows >= MANY and 2 * different > rows:
+    if rows >= MIN_ROWS_TO_JUDGE and 2 * different > rows:
         raise Failure(
             f"{target!r} has {different:,} different values in the first "
             f"{rows:,} rows: a target has few labels. Choose another column, or group "

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = ["note_doubts", "note_new_classes", "note_stale", "note_unlabelled"]
 
-MOST = 10_000  # levels of a column that are looked at
-ENOUGH = 10  # numbers, for so many strays
-MANY = 20  # numbers as classes, from which on they may be a quantity
+MAX_LEVELS = 10_000  # levels of a column that are looked at
+MIN_NUMBERS_PER_STRAY = 10  # numbers, for so many strays
+MIN_NUMBER_CLASSES = 20  # numbers as classes, from which on they may be a quantity
 
-POINTED = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-COMMAED = re.compile(r"[+-]?\d*,\d+")
+DECIMAL_POINT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 MONEY = r"[$€£¥]"
 SIGNED = re.compile(rf"[+-]?{MONEY}?\s?[+-]?\d{{1,3}}([,' ]?\d{{3}})*(\.\d+)?\s?(%|{MONEY})?")
 GROUPED = {
@@ -67,8 +67,8 @@ def note_doubts(file: ModelFile, source: Rows) -> None:
                 f"all of them are one level. To keep each, add --column "
                 f"{quoted(name + '=categorical')}"
             )
-    numbers = [c for c in file.classes if POINTED.fullmatch(c)]
-    if len(numbers) == len(file.classes) > MANY:
+    numbers = [c for c in file.classes if DECIMAL_POINT.fullmatch(c)]
+    if len(numbers) == len(file.classes) > MIN_NUMBER_CLASSES:
         note(
             f"note: {file.target!r} has {len(numbers)} different numbers, each of them a class: if "
             "they are a quantity, group them into a few classes first"
@@ -113,7 +113,7 @@ def _strings(file: ModelFile) -> dict[str, list[str]]:
     """Strings of each column that is not declared as levels."""
     declared = file.table.reading.declared
     return {
-        group.names[0]: [str(level) for level in islice(group.levels[0], MOST)]
+        group.names[0]: [str(level) for level in islice(group.levels[0], MAX_LEVELS)]
         for group in file.table.schema.groups
         if group.names is not None
         and group.levels is not None
@@ -140,18 +140,23 @@ def _doubt(name: str, levels: list[str], decimal: str, n_numbers: int | None) ->
     """
     if not levels:
         return ""
-    if decimal == "." and all(map(COMMAED.fullmatch, levels)):
+    if decimal == "." and all(map(DECIMAL_COMMA.fullmatch, levels)):
         return "and looks like numbers with a decimal comma: add --decimal ,"
-    number = COMMAED if decimal == "," else POINTED
-    strays = [v for v in levels if not POINTED.fullmatch(v) and not number.fullmatch(v)]
-    enough = n_numbers is not None and len(levels) - len(strays) + n_numbers >= ENOUGH
+    number = DECIMAL_COMMA if decimal == "," else DECIMAL_POINT
+    strays = [v for v in levels if not DECIMAL_POINT.fullmatch(v) and not number.fullmatch(v)]
+    enough = (
+        n_numbers is not None and len(levels) - len(strays) + n_numbers >= MIN_NUMBERS_PER_STRAY
+    )
     if enough and 0 < len(strays) <= MAX_STRAYS:
         return (
             f"because of {listed(map(repr, strays))} among numbers: if that means missing, "
             f"add {null_options(name, strays)}"
         )
     for sign, pattern in GROUPED.items():
-        if all(POINTED.fullmatch(v) or number.fullmatch(v) or pattern.fullmatch(v) for v in levels):
+        if all(
+            DECIMAL_POINT.fullmatch(v) or number.fullmatch(v) or pattern.fullmatch(v)
+            for v in levels
+        ):
             example = next(v for v in levels if pattern.fullmatch(v))
             other = "." if sign == "," or (sign != "." and "," not in example) else ","
             decimals = "" if other == decimal else f" --decimal {other}"

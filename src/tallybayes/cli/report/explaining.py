@@ -16,8 +16,8 @@ from tallybayes.tables.columns import values_of
 
 __all__ = ["explain"]
 
-MOST = 25  # columns that are shown
-WIDEST = 30  # letters of a value
+MAX_COLUMNS = 25  # columns that are shown
+MAX_VALUE_CHARACTERS = 30  # letters of a value
 
 
 def explain(file: ModelFile, source: Rows, row: int, json: bool) -> None:
@@ -116,13 +116,13 @@ def _say(
     best, other = names[order[0]], names[order[min(1, len(order) - 1)]]
     widest = max((abs(nats) for _, _, nats in rows if np.isfinite(nats)), default=0.0) or 1.0
     lines = []
-    for name, value, nats in rows[: MOST + 1]:
+    for name, value, nats in rows[: MAX_COLUMNS + 1]:
         size = round(12 * min(abs(nats), widest) / widest)
         bar = " " * 12 + "│" + "█" * size if nats > 0 else " " * (12 - size) + "█" * size + "│"
         values = value if isinstance(value, list) else [value]
         cell = " × ".join("(missing)" if v is None else str(v) for v in values)
         style = "green" if nats > 0 else "red"
-        lines.append([name, cut(cell, WIDEST), f"{nats:+.3f}", line(bar, style)])
+        lines.append([name, cut(cell, MAX_VALUE_CHARACTERS), f"{nats:+.3f}", line(bar, style)])
     lines.append(["sum", "", f"{total:+.3f}", ""])
     prediction = f"{file.target} = {best}" if file.target else best
     say(line(f"{place}: predicted {prediction}, probability {proba[order[0]]:.1%}", "bold"))
@@ -132,6 +132,6 @@ def _say(
         say(line(f"Other classes: {shown}{more}"))
     heads = ["column", "value", ">nats", f"{'← ' + cut(other, 9):>11}   {cut(best, 9)} →"]
     say(line(), table(f"Evidence for {best} over {other}", heads, lines, chart=True))
-    hidden = len(rows) - 1 - MOST
+    hidden = len(rows) - 1 - MAX_COLUMNS
     if hidden > 0:
         say(line(f"{hidden:,} columns with less influence are not shown (--json has all)", "dim"))

@@ -13,7 +13,7 @@ from tallybayes.models.weighting import Figures as Measured
 
 __all__ = ["Figures", "FiguresOfFit"]
 
-WIDEST = 8  # classes that a confusion table shows; of more, the most frequent confusions
+MAX_TABLE_CLASSES = 8  # classes that a confusion table shows; of more, the most frequent confusions
 UNKNOWN = "(unknown)"
 
 
@@ -127,7 +127,7 @@ class Figures:
         return [numbers, *dim, line(), self._confusion_table()]
 
     def _confusion_table(self) -> Any:
-        if len(self.classes) > WIDEST:
+        if len(self.classes) > MAX_TABLE_CLASSES:
             wrong = [c for c in self._confusions() if c[0] != c[1]]
             wrong.sort(key=lambda c: -c[2])
             found = [(a, p, f"{n:,}") for a, p, n in wrong[:10]]

@@ -37,7 +37,7 @@ APART = (
     "rows; a difference of 1 nat multiplies the odds of two classes by 2.7"
 )
 SIZES = (2, 4, 8, 16, 32, 64)
-TERMS, TAU = 100, 0.1  # of a text, that are looked at, and how these are chosen
+MAX_TERMS, TAU = 100, 0.1  # of a text, that are looked at, and how these are chosen
 
 Array = NDArray[np.float64]
 
@@ -60,7 +60,7 @@ def _with_and_without(text: TextCounts) -> list[Array]:
     """The documents of each class without each of the most telling terms, and with it, float64
     (n_classes, 2)."""
     ratios = TermRatios(text, TAU)
-    held = ratios.counts_of(ratios.telling(TERMS))
+    held = ratios.counts_of(ratios.telling(MAX_TERMS))
     return [np.stack([text.documents - n, n], axis=1) for n in held]
 
 

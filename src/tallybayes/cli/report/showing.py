@@ -17,8 +17,8 @@ from tallybayes.cli.terminal.console import document, line, number_of, say, tabl
 
 __all__ = ["show"]
 
-MOST = 20  # levels or bins of a table that is shown
-WIDEST = 6  # classes
+MAX_CELLS = 20  # levels or bins of a table that is shown
+MAX_CLASSES = 6  # classes
 
 
 def show(file: ModelFile, model: str, tables: bool, show_all: bool, json: bool) -> None:
@@ -77,13 +77,14 @@ def _parameters(part: Any, classes: list[str]) -> dict[str, Any]:
 
 
 def _table(found: dict[str, Any], classes: list[str]) -> Any:
-    shown = classes[:WIDEST]
+    shown = classes[:MAX_CLASSES]
     columns = [found["values"][c] for c in shown]
     names = found["rows"]
     rows = [
-        [name, *(f"{column[i]:.4g}" for column in columns)] for i, name in enumerate(names[:MOST])
+        [name, *(f"{column[i]:.4g}" for column in columns)]
+        for i, name in enumerate(names[:MAX_CELLS])
     ]
-    if len(names) > MOST:
-        rows.append([f"… {len(names) - MOST} more", *("" for _ in shown)])
-    more = f", {WIDEST} of {len(classes)} classes" if len(classes) > WIDEST else ""
+    if len(names) > MAX_CELLS:
+        rows.append([f"… {len(names) - MAX_CELLS} more", *("" for _ in shown)])
+    more = f", {MAX_CLASSES} of {len(classes)} classes" if len(classes) > MAX_CLASSES else ""
     return table(f"{found['column']}: {found['what']}{more}", ["", *(f">{c}" for c in shown)], rows)

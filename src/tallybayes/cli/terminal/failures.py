@@ -28,7 +28,7 @@ __all__ = [
 
 DATA, USAGE, INTERRUPTED = 1, 2, 130
 EXTRA = {"typer", "rich", "pyarrow"}  # what the extra "cli" installs
-CLOSE = 0.65  # from 0 to 1, from which on a name may be another one mistyped
+MIN_SIMILARITY = 0.65  # from 0 to 1, from which on a name may be another one mistyped
 DEBUG = "TALLYBAYES_DEBUG"  # set to 1 for tracebacks
 
 
@@ -58,7 +58,7 @@ class Failure(Exception):
 def suggestion(name: str, names: Iterable[str]) -> str:
     """ " Did you mean …?" where a name is close to one of `names`, else nothing."""
     by_folded = {known.casefold(): known for known in names}
-    close = difflib.get_close_matches(name.casefold(), by_folded, 1, CLOSE)
+    close = difflib.get_close_matches(name.casefold(), by_folded, 1, MIN_SIMILARITY)
     return f" Did you mean {by_folded[close[0]]!r}?" if close else ""
 
 

@@ -11,9 +11,9 @@ from typer.core import TyperCommand, TyperGroup
 
 __all__ = ["PlainCommand", "PlainGroup"]
 
-WIDEST, NARROWEST = 100, 30  # letters of a line
-LEFT = 28  # letters of an option's names, beside its description
-BESIDE = 70  # letters of a terminal from which on there is room for that
+MAX_WIDTH, MIN_WIDTH = 100, 30  # letters of a line
+NAMES_WIDTH = 28  # letters of an option's names, beside its description
+MIN_TWO_COLUMN_WIDTH = 70  # letters of a terminal from which on there is room for that
 
 
 class PlainCommand(TyperCommand):
@@ -38,7 +38,7 @@ def _first(text: str | None) -> str:
 
 
 def _page(command: Any, ctx: Any, commands: list[tuple[str, str]]) -> str:
-    width = min(WIDEST, max(NARROWEST, shutil.get_terminal_size().columns))
+    width = min(MAX_WIDTH, max(MIN_WIDTH, shutil.get_terminal_size().columns))
     arguments, panels = _parameters(command, ctx)
     needed = [_typed(p).split(", ")[-1] for p in command.get_params(ctx) if p.required]
     needed = [typed for typed in needed if typed.startswith("-")]
@@ -91,9 +91,9 @@ def _remark(option: Any) -> str:
 
 def _section(title: str, rows: Iterable[tuple[str, str]], width: int) -> str:
     rows, lines = list(rows), []
-    left = min(LEFT, 2 + max((len(name) for name, _ in rows), default=0))
+    left = min(NAMES_WIDTH, 2 + max((len(name) for name, _ in rows), default=0))
     for name, text in rows:
-        if width < BESIDE:
+        if width < MIN_TWO_COLUMN_WIDTH:
             lines += [f"  {name}", *_wrapped(text, width, 6)]
         elif len(name) > left - 2:
             lines += [f"  {name}", *_wrapped(text, width, left + 2)]

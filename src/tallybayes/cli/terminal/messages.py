@@ -10,7 +10,7 @@ from tallybayes.cli.terminal.escapes import one_line
 
 __all__ = ["tell"]
 
-NARROWEST = 20  # characters that a line may have on any terminal
+MIN_WIDTH = 20  # characters that a line may have on any terminal
 
 
 def tell(message: str) -> None:
@@ -25,6 +25,6 @@ def tell(message: str) -> None:
         with contextlib.suppress(OSError, ValueError):  # that of standard error, not of output
             width = os.get_terminal_size(sys.stderr.fileno()).columns or width
         text = textwrap.fill(
-            text, max(width, NARROWEST), break_long_words=False, break_on_hyphens=False
+            text, max(width, MIN_WIDTH), break_long_words=False, break_on_hyphens=False
         )
     print(text, file=sys.stderr)

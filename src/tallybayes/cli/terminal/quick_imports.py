@@ -18,9 +18,9 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-__all__ = ["STOOD_IN", "allow", "import_arrow", "import_estimators", "stood_in"]
+__all__ = ["DEFERRED", "allow", "import_arrow", "import_estimators", "stood_in"]
 
-STOOD_IN = ("numpy.f2py", "numpy.testing", "scipy.stats", "pandas")
+DEFERRED = ("numpy.f2py", "numpy.testing", "scipy.stats", "pandas")
 """Modules that scikit-learn and SciPy import, and use in functions that nobody calls here."""
 
 _allowed = False
@@ -87,7 +87,7 @@ def import_estimators() -> None:
     """Imports the classifiers of tables, and scikit-learn with them."""
     if not _allowed or gc.isenabled():  # collection is on again once they are imported
         return
-    with stood_in(*STOOD_IN):
+    with stood_in(*DEFERRED):
         import_module("tallybayes.estimators.tables.base")
     gc.freeze()
     gc.enable()

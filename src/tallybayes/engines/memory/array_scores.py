@@ -19,8 +19,10 @@ __all__ = ["CompiledScore", "compiled"]
 
 Array = NDArray[np.float64]
 
-DENSE_CELLS = 1 << 22  # cells of a sparse chunk that is scored as dense
-CANCELLATION = 1e6  # Σ (μ/σ)² beyond which x² and x terms would cancel: rows are scored as dense
+MAX_DENSE_CELLS = 1 << 22  # cells of a sparse chunk that is scored as dense
+MAX_SQUARED_MEANS = (
+    1e6  # Σ (μ/σ)² beyond which x² and x terms would cancel: rows are scored as dense
+)
 
 
 class CompiledScore:
@@ -60,7 +62,7 @@ class CompiledScore:
         """Sparse rows scored as dense ones, a chunk at a time."""
         if not np.isfinite(x.data).all():  # said here, where the row numbers are right
             raise_fault(_kernels.NOT_FINITE, x, self.columns, self.whose)
-        step = max(1, DENSE_CELLS // max(1, x.shape[1]))
+        step = max(1, MAX_DENSE_CELLS // max(1, x.shape[1]))
         ruled_out = 0
         for i in range(0, x.shape[0], step):
             rows = slice(i, i + step)
@@ -141,7 +143,7 @@ class _Products(CompiledScore):
             self.fallback,
             self.whose,
         )
-        step = max(1, DENSE_CELLS // max(1, self.n_classes))
+        step = max(1, MAX_DENSE_CELLS // max(1, self.n_classes))
         if sparse.issparse(x):
             x = canonical(within(x, self.columns, self.whose), self.columns, self.whose)
         ruled_out = 0
@@ -176,7 +178,7 @@ class _Squares(CompiledScore):
         if self._lanes is None:
             # −((x−μ)s)² = −(μs)² + x·2μs² − x²s²: absent entries cost nothing
             at_zero = ((p.mean * p.scale) ** 2).sum(axis=1)
-            if not at_zero.max(initial=0.0) < CANCELLATION:
+            if not at_zero.max(initial=0.0) < MAX_SQUARED_MEANS:
                 return self._as_dense(x, joint, best)
             squares = p.scale**2
             self._lanes = _kernels.LaneScorer(

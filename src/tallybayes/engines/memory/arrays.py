@@ -25,7 +25,7 @@ __all__ = ["ArrayEngine"]
 Array = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
-SMALL = (8192, 256)  # rows and columns that one kernel task counts: nothing is added on a fault
+ONE_TASK = (8192, 256)  # rows and columns that one kernel task counts: nothing is added on a fault
 
 
 def _overflows(tally: FeatureSums, x: Any, weights: Array | None) -> bool:
@@ -110,7 +110,7 @@ class ArrayEngine:
 
         Raises ValueError, leaving the tally as it was, for values that the columns do not admit.
         """
-        if sparse.issparse(x) or x.shape[0] > SMALL[0] or x.shape[1] > SMALL[1]:
+        if sparse.issparse(x) or x.shape[0] > ONE_TASK[0] or x.shape[1] > ONE_TASK[1]:
             return False
         if isinstance(tally, FeatureSums):
             if not float(x.max()) < 1e290:  # sums may overflow: not for the short way
@@ -274,7 +274,7 @@ class ArrayEngine:
     ) -> Counted | None:
         """Counts as if the first rows had every level; None where they have not, or something is
         wrong. It spares large tables a pass over the data."""
-        first = x[: SMALL[0]]
+        first = x[: ONE_TASK[0]]
         if len(first) == len(x):
             return None
         highest = np.empty(x.shape[1], dtype=np.int64)

@@ -40,7 +40,7 @@ __all__ = ["CompiledWithout", "compile_without"]
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-CELLS = 1 << 20  # of a chunk of sparse rows that are read as dense, or scored by NumPy
+MAX_DENSE_CELLS = 1 << 20  # of a chunk of sparse rows that are read as dense, or scored by NumPy
 
 
 class CompiledWithout(Protocol):
@@ -106,7 +106,7 @@ def _entries(x: Any, threshold: float | None) -> _kernels.RowEntries:
 
 def _dense_chunks(x: Any, width: int) -> Iterator[tuple[slice, Any]]:
     """Some rows of x at a time, as an array."""
-    step = max(1, CELLS // max(1, width))
+    step = max(1, MAX_DENSE_CELLS // max(1, width))
     for start in range(0, x.shape[0], step):
         rows = slice(start, min(start + step, x.shape[0]))
         yield rows, x[rows].toarray() if sparse.issparse(x) else x[rows]

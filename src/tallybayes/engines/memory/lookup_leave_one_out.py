@@ -18,7 +18,7 @@ __all__ = ["CellTables", "cells_without", "raise_unlearned", "weight_groups"]
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-FEW = 16  # different weights for each of which tables of all cells are made
+MAX_WEIGHT_TABLES = 16  # different weights for each of which tables of all cells are made
 
 
 def weight_groups(weight: Array) -> Iterator[tuple[float | None, slice | NDArray[np.intp]]]:
@@ -29,7 +29,7 @@ def weight_groups(weight: Array) -> Iterator[tuple[float | None, slice | NDArray
         yield float(weight[0]), slice(None)
         return
     several, which = np.unique(weight, return_inverse=True)
-    if len(several) > FEW:
+    if len(several) > MAX_WEIGHT_TABLES:
         yield None, slice(None)
         return
     for i, w in enumerate(several.tolist()):

@@ -42,8 +42,10 @@ Codes = NDArray[np.int32]
 Weights = NDArray[np.float64] | None
 Shifts = dict[str, int] | None
 
-MIN_ROWS = 20_000  # from which threads pay for columns of numbers
-TOGETHER = 16  # columns of numbers that are converted at a time, and whose moments are summed
+MIN_ROWS_FOR_THREADS = 20_000  # from which threads pay for columns of numbers
+MAX_COLUMNS_AT_ONCE = (
+    16  # columns of numbers that are converted at a time, and whose moments are summed
+)
 
 
 def _class_weights(codes: Codes, n_classes: int, weights: Weights) -> tuple[Array, Array]:
@@ -72,8 +74,8 @@ def _numbers(
     n, moments = len(everyone[0]), dict[str, Moments]()
     whole = [name for name, column in columns.items() if not _missing(column).any()]
     used = slice(3) if weights is None else np.flatnonzero(weights)[:3]
-    for start in range(0, len(whole), TOGETHER):
-        names = whole[start : start + TOGETHER]
+    for start in range(0, len(whole), MAX_COLUMNS_AT_ONCE):
+        names = whole[start : start + MAX_COLUMNS_AT_ONCE]
         values = [np.ascontiguousarray(columns[name].values, dtype=np.float64) for name in names]
         some = Moments.zeros(n, origin_of(np.stack([v[used] for v in values], axis=1)))
         some.n[:], some.n_lo[:] = everyone[0][:, None], everyone[1][:, None]
@@ -90,7 +92,7 @@ def _numbers(
         values, least = np.ascontiguousarray(columns[name].values), shifts.get(name, 0)
         return _kernels.grid_counts(values, codes, weights, n, BUDGET, least)
 
-    each: Callable[..., Iterable[Any]] = in_threads if len(codes) >= MIN_ROWS else map
+    each: Callable[..., Iterable[Any]] = in_threads if len(codes) >= MIN_ROWS_FOR_THREADS else map
     groups: dict[str, list[Group]] = {}
     for name, (_, shift, keys, counts) in zip(columns, each(grid, columns), strict=True):
         if len(keys):

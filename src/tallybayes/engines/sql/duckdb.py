@@ -19,9 +19,9 @@ from tallybayes.sources.find import is_in_duckdb
 
 __all__ = ["DuckDBSource"]
 
-BATCH = 1 << 17  # rows that are scored at once
+BATCH_ROWS = 1 << 17  # rows that are scored at once
 
-NAME = "tallybayes_source"  # what a frame or a relation is called in a statement
+SOURCE_NAME = "tallybayes_source"  # what a frame or a relation is called in a statement
 QUERY = re.compile(r'\s*(\(|(select|from|with|values|table|pivot|unpivot)[\s("*])', re.IGNORECASE)
 READERS = {".parquet": "read_parquet", ".pq": "read_parquet", ".csv": "read_csv"}
 READERS |= {".tsv": "read_csv", ".csv.gz": "read_csv", ".tsv.gz": "read_csv"}
@@ -32,7 +32,7 @@ OPTIONS = {
     "read_parquet": "",
 }
 
-PARTS = "source= and where= have to be parts of"
+MUST_BE_PARTS = "source= and where= have to be parts of"
 
 RENAMED = re.compile(r"(.+)_\d+", re.DOTALL)  # what DuckDB calls a column whose name is taken
 
@@ -193,22 +193,22 @@ class DuckDBSource:
             if (held := getattr(self._held, "opened", None)) is not None:
                 yield held
             elif isinstance(self._source, self._library.DuckDBPyRelation):
-                yield _Opened(None, self._source, NAME, self._once)
+                yield _Opened(None, self._source, SOURCE_NAME, self._once)
             elif is_in_duckdb(self._source):
                 with self._source.database.connected() as connection:
                     rows = f"SELECT * FROM {self._text}"
-                    need_one_select(rows, PARTS)
+                    need_one_select(rows, MUST_BE_PARTS)
                     yield _Opened(connection, connection.sql(rows), str(self._text), self._once)
             elif self._connection is not None and self._text is not None:
                 rows = f"SELECT * FROM {self._text}"
-                need_one_select(rows, PARTS)
+                need_one_select(rows, MUST_BE_PARTS)
                 relation = self._connection.sql(rows)
                 yield _Opened(self._connection, relation, self._text, self._once)
             else:
                 with self._library.connect() as own:
                     if self._text is None:
-                        own.register(NAME, self._source)
-                    text = self._text or NAME
+                        own.register(SOURCE_NAME, self._source)
+                    text = self._text or SOURCE_NAME
                     relation = own.sql(f"SELECT * FROM {text}")
                     yield _Opened(own, relation, text, self._once)
         except self._library.Error as error:
@@ -290,7 +290,7 @@ class DuckDBSource:
             return self._relation(opened, write, where).fetchall()  # type: ignore[no-any-return]
 
     def batches(
-        self, write: Callable[[str, bool, Values], str] | None = None, rows: int = BATCH
+        self, write: Callable[[str, bool, Values], str] | None = None, rows: int = BATCH_ROWS
     ) -> Iterator[Any]:
         """The rows as Arrow record batches, of a statement or all of them; one at least."""
         with self._opened() as opened:
@@ -319,7 +319,7 @@ class DuckDBSource:
         bound = Bound(given)
         values: Values = Written() if opened.connection is None else bound
         self.statement = text = write(opened.text, opened.once, values)
-        need_one_select(text, PARTS)
+        need_one_select(text, MUST_BE_PARTS)
         if opened.connection is None:
-            return opened.relation.query(NAME, text)
+            return opened.relation.query(SOURCE_NAME, text)
         return opened.connection.sql(text, params=bound.values)

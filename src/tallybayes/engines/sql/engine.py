@@ -45,8 +45,8 @@ Shifts = Sequence[tuple[SQLColumn, int]]
 
 LEVELS = ("text", "category", "boolean")
 """Kinds of columns that are levels where nothing is said of them; others are numbers."""
-MOST_BITS = 63
-GREATEST = 8  # where a row of the counting statement has the greatest number
+MAX_BITS = 63
+GREATEST_FIELD = 8  # where a row of the counting statement has the greatest number
 
 
 class DuckDBEngine:
@@ -124,7 +124,7 @@ class DuckDBEngine:
         columns = [column for column in columns if (column.name,) in there]
         if not columns:
             return {}
-        first, last = [0] * len(columns), [MOST_BITS] * len(columns)  # the shift is between them
+        first, last = [0] * len(columns), [MAX_BITS] * len(columns)  # the shift is between them
         shifts = first  # most columns have few enough values as they are
         while True:
             asked = list(zip(columns, shifts, strict=True))
@@ -217,7 +217,9 @@ def _counted(
         )
 
     rows = ask(nan=False)
-    return ask(nan=True) if any(row[GREATEST] != row[GREATEST] for row in rows) else rows
+    return (
+        ask(nan=True) if any(row[GREATEST_FIELD] != row[GREATEST_FIELD] for row in rows) else rows
+    )
 
 
 def _rows(text: str, once: bool, target: str, what: Counting) -> Rows:

@@ -17,7 +17,7 @@ __all__ = ["DiscreteClassifier", "shares_parameters"]
 
 Array = NDArray[np.float64]
 
-SMALLEST = 1e-10  # what alpha is raised to with force_alpha=False
+MIN_ALPHA = 1e-10  # what alpha is raised to with force_alpha=False
 
 
 PARAMETERS = {
@@ -88,13 +88,13 @@ class DiscreteClassifier(ArrayClassifier):
                 )
         elif not np.isfinite(float(alpha)):
             raise ValueError(f"alpha must be finite, got {alpha!r}")
-        if not self.force_alpha and np.min(alpha) < SMALLEST:
+        if not self.force_alpha and np.min(alpha) < MIN_ALPHA:
             warn_user(
-                f"alpha too small will result in numeric errors, setting alpha = {SMALLEST:.1e}. "
+                f"alpha too small will result in numeric errors, setting alpha = {MIN_ALPHA:.1e}. "
                 "Use `force_alpha=True` to keep alpha unchanged.",
                 SmoothingWarning,
             )
-            alpha = np.maximum(alpha, SMALLEST)
+            alpha = np.maximum(alpha, MIN_ALPHA)
         return alpha if isinstance(alpha, np.ndarray) and alpha.ndim else float(alpha)
 
     def _declared_smoothing(self) -> float:

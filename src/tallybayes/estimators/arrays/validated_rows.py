@@ -15,7 +15,7 @@ from tallybayes.estimators.array_api import as_numpy
 
 __all__ = ["read_rows"]
 
-PLAIN = frozenset("dfbhilqBHILQ?")
+PLAIN_DTYPES = frozenset("dfbhilqBHILQ?")
 
 
 def read_rows(estimator: Any, x: Any, *, reset: bool, dtype: Any = "numeric") -> Any:
@@ -40,7 +40,7 @@ def read_rows(estimator: Any, x: Any, *, reset: bool, dtype: Any = "numeric") ->
     if (
         type(x) is np.ndarray
         and x.ndim == 2
-        and x.dtype.char in PLAIN
+        and x.dtype.char in PLAIN_DTYPES
         and x.dtype.isnative
         and x.flags.c_contiguous
         and x.flags.aligned

@@ -34,8 +34,8 @@ from tallybayes.persistence.checks import (
 from tallybayes.tally import TermCounts
 from tallybayes.tally.saved import labels
 from tallybayes.tally.saved_terms import (
-    FEWEST,
-    MOST,
+    MAX_TERM_WEIGHT,
+    MIN_TERM_WEIGHT,
     plain_terms,
     restored_terms,
     term_counts,
@@ -51,10 +51,10 @@ __all__ = ["plain_text_model", "restored_text_model"]
 
 Arrays = dict[str, NDArray[Any]]
 
-LARGEST = 1e100
+MAX_WEIGHT = 1e100
 """Weights beyond this are damage; products stay finite."""
-IDF = 1e4  # logarithms of counts are far below
-ORDERS = 12  # of n-grams that have bins of their own
+MAX_IDF = 1e4  # logarithms of counts are far below
+MAX_ORDERS = 12  # of n-grams that have bins of their own
 ROOM = (1 << 24, 64)
 """Numbers that a score may have beside the file's: so many, and so many for each pair."""
 
@@ -246,19 +246,21 @@ def _plain_model(
     header: dict[str, Any], held: _Held, tally: TermCounts, options: dict[str, Any]
 ) -> PlainDocuments:
     """A model that nothing is learned for."""
-    need(header["alpha"] >= FEWEST, f"alpha is from {FEWEST:g} on")
+    need(header["alpha"] >= MIN_TERM_WEIGHT, f"alpha is from {MIN_TERM_WEIGHT:g} on")
     transforms = Transforms(header["tf"], header["idf"], header["length_normalize"])
     learner = PlainLearner(header["event"], header["alpha"], transforms)
     need(learner.summed is not None or not any(transforms), "Bernoulli takes no transform")
     fixed = None
     need(transforms.fixes_idf == (header["other_idf"] is not None), "other_idf is of a fixed idf")
     if learner.summed is not None:
-        sums = held.take("tally.sums", array("f8", len(tally.counts), least=0.0, most=MOST))
+        sums = held.take(
+            "tally.sums", array("f8", len(tally.counts), least=0.0, most=MAX_TERM_WEIGHT)
+        )
         tally = replace(tally, sums=sums)
     if header["other_idf"] is not None:
-        need(header["other_idf"] <= IDF, f"other_idf is at most {IDF:g}")
+        need(header["other_idf"] <= MAX_IDF, f"other_idf is at most {MAX_IDF:g}")
         terms = _terms(held, options["n_features"], "fixed.")
-        idf = held.take("fixed.idf", array("f8", len(terms), least=0.0, most=IDF))
+        idf = held.take("fixed.idf", array("f8", len(terms), least=0.0, most=MAX_IDF))
         fixed = FixedIdf(terms, idf, header["other_idf"])
     return PlainDocuments(tally, learner, fixed, _figures(header["figures"]))
 
@@ -273,8 +275,10 @@ def _weighted_model(
     need(reading.power <= 1.0, "reading.power is from 0 to 1")
     need(1e-3 <= reading.mean_length <= 1e15, "reading.mean_length is from 1e-3 to 1e15")
     weights = BinWeights(
-        held.take("weights.bins", array("f8", -1, least=0.0, most=LARGEST)),
-        held.take("weights.intercept", array("f8", tally.n_classes, least=-LARGEST, most=LARGEST)),
+        held.take("weights.bins", array("f8", -1, least=0.0, most=MAX_WEIGHT)),
+        held.take(
+            "weights.intercept", array("f8", tally.n_classes, least=-MAX_WEIGHT, most=MAX_WEIGHT)
+        ),
     )
     learned = LearnedDocuments(reading, weights, ridge, _figures(header["figures"]))
     spelling = spelling_of(options["analyzer"], options["n_features"])
@@ -314,7 +318,7 @@ def _tally(held: _Held, classes: NDArray[Any], n_features: int | None, pruned: f
     arrays = {name: held.take(f"tally.{name}", anything) for name in fields}
     tally = term_counts(terms, classes, arrays, "tally")
     need(not len(classes) or tally.documents.sum() > 0.0, "tally.documents holds a document")
-    need(pruned <= MOST, f"pruned is at most {MOST:g}")
+    need(pruned <= MAX_TERM_WEIGHT, f"pruned is at most {MAX_TERM_WEIGHT:g}")
     return replace(tally, pruned=pruned)
 
 
@@ -330,7 +334,7 @@ def _ridge(held: _Held, penalty: float | None, tally: TermCounts) -> Ridge | Non
     coefficients = held.take("ridge.coefficients", array("f4", -1, n_scores))
     most = len(coefficients) - 1
     column = held.take("ridge.column", array("i4", tally.n_terms, least=-1, most=most))
-    idf = held.take("ridge.idf", array("f8", tally.n_terms, least=-IDF, most=IDF))
+    idf = held.take("ridge.idf", array("f8", tally.n_terms, least=-MAX_IDF, most=MAX_IDF))
     return Ridge(penalty, Features(column, idf), coefficients)
 
 
@@ -338,7 +342,7 @@ def _need_score(model: DocumentModel) -> None:
     """Raises where weights are not of the bins of the terms, or a score would be far larger than
     the file."""
     table, n_bins = model.table, len(model.learned.weights.weights)
-    fits = n_bins % BINS == 0 and table.n_bins <= n_bins <= BINS * ORDERS
+    fits = n_bins % BINS == 0 and table.n_bins <= n_bins <= BINS * MAX_ORDERS
     need(fits, "weights.bins has one for each bin")
     rows = min(table.n_terms, (int(table.row.max(initial=-1)) + 1) * (n_bins // BINS))
     free, of_a_pair = ROOM

@@ -27,8 +27,8 @@ from tallybayes.tables import Table
 
 __all__ = ["Calibrated", "Criterion"]
 
-DRAWN = 1 << 22  # probabilities that are drawn at once
-LEAST = 1e-290  # the logarithm of a smaller probability is lost in the probability
+MAX_DRAWN = 1 << 22  # probabilities that are drawn at once
+MIN_PROBABILITY = 1e-290  # the logarithm of a smaller probability is lost in the probability
 
 Array = NDArray[np.float64]
 Criterion = Literal["evidence", "loo_likelihood", "loo_log_loss"]
@@ -224,7 +224,7 @@ class Calibrated(TableClassifier):
         draws = draws_of(model, check_random_state(random_state))
         n_classes = len(model.schema.classes)
         lower, upper = np.empty((2, x.n_rows, n_classes))
-        step = max(1, DRAWN // (n_draws * n_classes))
+        step = max(1, MAX_DRAWN // (n_draws * n_classes))
         for start in range(0, x.n_rows, step):
             rows = slice(start, start + step)
             drawn = drawn_posteriors(model, x.take(rows), draws, n_draws)
@@ -264,7 +264,7 @@ class Calibrated(TableClassifier):
             return super().predict_proba_one(x)
         calibration = self._for_a_row().chosen.calibration
         shares = self._shares_of_row(as_row(x))
-        if shares is None or (calibration is not None and min(shares) < LEAST):
+        if shares is None or (calibration is not None and min(shares) < MIN_PROBABILITY):
             with warnings.catch_warnings():  # given above
                 warnings.simplefilter("ignore", StaleWarning)
                 return self._proba_by_label(x)

@@ -22,9 +22,9 @@ __all__ = ["alpha_on_rows", "calibration_on_rows", "weights_to_choose_on"]
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-LEAST, MOST = -4.0, 2.0  # of log10 alpha
-ROWS_FOR_ALPHA = 2048
-ROWS_FOR_CALIBRATION = 1 << 17
+MIN_LOG_ALPHA, MAX_LOG_ALPHA = -4.0, 2.0  # of log10 alpha
+MAX_ROWS_FOR_ALPHA = 2048
+MAX_ROWS_FOR_CALIBRATION = 1 << 17
 MIN_GAIN = 0.5  # nats of effective rows that a tenfold change of alpha has to gain
 
 
@@ -82,7 +82,7 @@ def alpha_on_rows(model: TableModel, x: Table, own: Index, weight: Array) -> flo
     weight : float64 array (n_rows,)
 
     """
-    rows = some_rows(x.n_rows, ROWS_FOR_ALPHA)
+    rows = some_rows(x.n_rows, MAX_ROWS_FOR_ALPHA)
     x, own, weight = x.take(rows), own[rows], weight[rows]
     unit = model.tally.classes.pooled_row_weight
     fixed = model.log_prior_without(own, weight).matrix(own)
@@ -150,7 +150,7 @@ def _summit(score: Callable[[float], float]) -> float:
     known: dict[float, float] = {}
 
     def at(power: float) -> float:
-        if not LEAST <= power <= MOST:
+        if not MIN_LOG_ALPHA <= power <= MAX_LOG_ALPHA:
             return -np.inf
         if power not in known:
             known[power] = score(power)
@@ -177,7 +177,7 @@ def calibration_on_rows(
 
     A row is left out whole, whatever its weight.
     """
-    rows = some_rows(x.n_rows, ROWS_FOR_CALIBRATION)
+    rows = some_rows(x.n_rows, MAX_ROWS_FOR_CALIBRATION)
     x, own, weight = x.take(rows), own[rows], weight[rows]
     prior = model.log_prior_without(own, weight)
     log_proba = posterior_without(model.likelihood_without(x, own, weight), own, prior)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["DocumentCounter", "chosen_analyzer"]
 
 WITHOUT_SPACES = re.compile("[\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-LOOKED_AT, CHARACTERS, SHARE = 200, 10_000, 0.3
+SAMPLED_DOCUMENTS, SAMPLED_CHARACTERS, MIN_SHARE = 200, 10_000, 0.3
 
 
 def chosen_analyzer(documents: Any) -> str:
@@ -37,18 +37,18 @@ def chosen_analyzer(documents: Any) -> str:
     ----------
     documents : sequence of str
     """
-    step = max(1, len(documents) // LOOKED_AT)
+    step = max(1, len(documents) // SAMPLED_DOCUMENTS)
     found = characters = 0
     for i in range(0, len(documents), step):
         document = documents[i]
         document = document.as_py() if hasattr(document, "as_py") else document
         if isinstance(document, bytes):
-            document = document[:CHARACTERS].decode("utf-8", "ignore")
+            document = document[:SAMPLED_CHARACTERS].decode("utf-8", "ignore")
         if isinstance(document, str):
-            document = document[:CHARACTERS]
+            document = document[:SAMPLED_CHARACTERS]
             found += len(WITHOUT_SPACES.findall(document))
             characters += len(re.sub(r"\s", "", document))
-    return "char" if found > SHARE * max(1, characters) else "word"
+    return "char" if found > MIN_SHARE * max(1, characters) else "word"
 
 
 class DocumentCounter:

@@ -18,10 +18,10 @@ Array = NDArray[np.float64]
 Said = list[tuple[str, list[str]]]
 """Expressions, and the names in each."""
 
-MOST = 64  # classes of an isotonic calibration, which looks at each pair of them
-FARTHEST = 1e5  # as in models/calibration: a log-probability below −1e5 is none,
-LARGEST = 1e4  # and log-odds are within ±1e4
-SMALLEST = 1e-300
+MAX_CLASSES = 64  # classes of an isotonic calibration, which looks at each pair of them
+MAX_LOG_PROBABILITY = 1e5  # as in models/calibration: a log-probability below −1e5 is none,
+MAX_LOG_ODDS = 1e4  # and log-odds are within ±1e4
+MIN_PROBABILITY = 1e-300
 
 
 def corrected(formula: Formula, columns: Columns, apart: list[str], sharp: Said) -> Said:
@@ -70,10 +70,10 @@ def _mixed(columns: Columns, correction: Correction, proba: Said) -> Said:
 def _isotonic(columns: Columns, correction: Correction, apart: list[str], sharp: Said) -> Said:
     """share·f_c(log-odds of c) / Σ f + (1 − share)·p_c, where p_c is `sharp`."""
     stages, dialect = columns.stages, columns.dialect
-    if len(apart) > MOST:
+    if len(apart) > MAX_CLASSES:
         raise Inexpressible(
             f"the probabilities of {len(apart)} classes are calibrated by isotonic regression, "
-            f"which to_sql says of {MOST} at most: use calibrate='temperature'"
+            f"which to_sql says of {MAX_CLASSES} at most: use calibrate='temperature'"
         )
     log_p = _log_proba(columns, apart)
     if len(correction.knots) == 1 and len(apart) == 2:
@@ -102,7 +102,9 @@ def _log_proba(columns: Columns, apart: list[str]) -> list[str]:
     total = stages.name("w", " + ".join(shares), shares)
     log_total = stages.name("w", dialect.log(total), [total])
     return [
-        stages.name("l", _at_least(columns, f"({d} - {log_total})", -FARTHEST), [d, log_total])
+        stages.name(
+            "l", _at_least(columns, f"({d} - {log_total})", -MAX_LOG_PROBABILITY), [d, log_total]
+        )
         for d in apart
     ]
 
@@ -113,10 +115,10 @@ def _log_odds(columns: Columns, log_p: list[str], c: int) -> str:
     others = [name for k, name in enumerate(log_p) if k != c]
     top = stages.name("t", dialect.greatest(others), others)
     shares = " + ".join(f"({dialect.exp(f'({name} - {top})')})" for name in others)
-    total = stages.name("w", _at_least(columns, f"({shares})", SMALLEST), [*others, top])
+    total = stages.name("w", _at_least(columns, f"({shares})", MIN_PROBABILITY), [*others, top])
     odds = stages.name("z", f"{log_p[c]} - ({top} + {dialect.log(total)})", [log_p[c], top, total])
-    low = _at_least(columns, odds, -LARGEST)
-    most = dialect.number(LARGEST)
+    low = _at_least(columns, odds, -MAX_LOG_ODDS)
+    most = dialect.number(MAX_LOG_ODDS)
     return stages.name("z", f"CASE WHEN {odds} > {most} THEN {most} ELSE {low} END", [odds])
 
 

@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 ZERO_VARIANCE = 1e-9  # share of the column's variance that stands for a variance of 0
 TINY = float(np.finfo(np.float64).tiny)
 
-FEWER_DIGITS = 2.0**16
+MAX_CANCELLATION = 2.0**16
 """By this factor a difference may be less precise than what it is taken of; beyond it the rows that
 are left are read from the tally again."""
 
@@ -71,12 +71,12 @@ class Statistics(NamedTuple):
         digits of the others are left. Otherwise nothing has changed."""
         n, mean, squares = (part[at] for part in self)
         total = n - weight
-        if not np.all(n < FEWER_DIGITS * total):
+        if not np.all(n < MAX_CANCELLATION * total):
             return False
         apart = x - mean
         taken = apart * apart * weight * n / total
         left = squares - taken
-        if not np.all((taken <= FEWER_DIGITS * left) | (taken == 0.0)):
+        if not np.all((taken <= MAX_CANCELLATION * left) | (taken == 0.0)):
             return False
         self.n[at], self.mean[at], self.squares[at] = total, mean - apart * weight / total, left
         return True
@@ -110,7 +110,7 @@ class Statistics(NamedTuple):
         squares = np.where(left > 0.0, self.squares - taken, 0.0)
         far = np.abs(apart)  # known to as many places as the mean is
         digits = far / np.maximum(far + np.abs(self.mean), TINY)
-        lost = (taken > FEWER_DIGITS * squares * digits) | (self.n > FEWER_DIGITS * left)
+        lost = (taken > MAX_CANCELLATION * squares * digits) | (self.n > MAX_CANCELLATION * left)
         return Statistics(left, mean, squares), lost & (left > 0.0) & (weight != 0.0)
 
 

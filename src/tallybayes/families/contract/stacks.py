@@ -6,12 +6,12 @@ from collections.abc import Hashable, Iterator, Sequence
 
 __all__ = ["alike"]
 
-AT_ONCE = 1 << 16
+MAX_CELLS = 1 << 16
 """Numbers of the tables that are computed together: few enough to stay in the cache."""
 
 
 def alike(
-    keys: Sequence[Hashable], sizes: Sequence[int], at_once: int = AT_ONCE
+    keys: Sequence[Hashable], sizes: Sequence[int], at_once: int = MAX_CELLS
 ) -> Iterator[list[int]]:
     """The places of equal keys, in parts of at most so many numbers, or of one table.
 

@@ -17,9 +17,9 @@ __all__ = ["Pooling", "count_term"]
 
 Array = NDArray[np.float64]
 
-MOST_CELLS = 4096
-LEAST_CELLS = 256  # from here on three terms of Stirling's series are exact
-MOST = 2.0**20  # up to it the tail is exact to 1e-9 nats
+MAX_CELLS = 4096
+MIN_CELLS = 256  # from here on three terms of Stirling's series are exact
+MAX_COUNT = 2.0**20  # up to it the tail is exact to 1e-9 nats
 
 
 class OfCounts(Protocol):
@@ -70,12 +70,13 @@ def count_term(
         Where counts were learned that are beyond what SQL computes exactly.
     """
     most = float(grid.values().max(initial=0.0))
-    if most > MOST:
+    if most > MAX_COUNT:
         raise Inexpressible(
             f"column {column!r} is read as counts by a formula, which SQL computes exactly up to "
-            f"{MOST:,.0f}, and holds {most:,.0f}: declare another family for it, such as Binned()"
+            f"{MAX_COUNT:,.0f}, and holds {most:,.0f}: declare another family for it, such as "
+            "Binned()"
         )
-    n = int(min(MOST_CELLS, max(LEAST_CELLS, most + 1.0)))
+    n = int(min(MAX_CELLS, max(MIN_CELLS, most + 1.0)))
     scores = density.log_density(np.arange(n, dtype=np.float64)).T
     scores = np.concatenate([np.zeros((len(scores), 1)), scores], axis=1)
     constant = -size * np.log1p(mean / size) - correction(size) - 0.5 * np.log(2.0 * np.pi)
@@ -84,4 +85,4 @@ def count_term(
     else:
         of_rows = constant + pooling.log_rows
         tail = CountTail(of_rows, mean, size, pooling.share, pooling.shift)
-    return CountTerm(CountCells(column, n + 1), scores, tail, MOST)
+    return CountTerm(CountCells(column, n + 1), scores, tail, MAX_COUNT)

@@ -18,18 +18,18 @@ from tallybayes.families.contract.column_family import (
     NumberCounts,
     NumberFamily,
 )
-from tallybayes.families.lookup.bins import MOST_BINS, Bins, quantile_bins, supervised_bins
+from tallybayes.families.lookup.bins import MAX_BINS, Bins, quantile_bins, supervised_bins
 from tallybayes.families.lookup.leave_one_out import law_likelihood
 from tallybayes.families.priors.hyperparameters import hold_choice, smoothing_number, whole_number
 from tallybayes.schema import Kind
 from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 
-__all__ = ["CANDIDATES", "LEAST", "Binned", "best_bins"]
+__all__ = ["CANDIDATES", "MIN_SMOOTHING", "Binned", "best_bins"]
 
 Array = NDArray[np.float64]
 
 CANDIDATES = (2, 4, 8, 16, 32, 64, 128)
-LEAST = 1e-10  # smoothing with which bins are compared, at least
+MIN_SMOOTHING = 1e-10  # smoothing with which bins are compared
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Binned(NumberFamily):
     def __post_init__(self) -> None:
         if self.bins != "auto":
             rule = "Binned takes bins='auto' or a whole number of bins, from 1 to 2²⁰"
-            object.__setattr__(self, "bins", whole_number(rule, self.bins, 1, MOST_BINS))
+            object.__setattr__(self, "bins", whole_number(rule, self.bins, 1, MAX_BINS))
         hold_choice(self, "cuts", Literal["quantile", "supervised"])
         if self.alpha is not None:
             object.__setattr__(self, "alpha", smoothing_number("Binned", self.alpha))
@@ -88,7 +88,9 @@ class Binned(NumberFamily):
             Bins are compared with alpha in effective rows, so that a common factor on all weights
             chooses the same ones.
         """
-        compared = row_weights.overall * max(alpha if self.alpha is None else self.alpha, LEAST)
+        compared = row_weights.overall * max(
+            alpha if self.alpha is None else self.alpha, MIN_SMOOTHING
+        )
         if self.cuts == "supervised":
             finest = 128 if self.bins == "auto" else self.bins
             bins = supervised_bins(grid, compared, classes, finest, row_weights)

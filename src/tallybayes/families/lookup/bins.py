@@ -12,11 +12,11 @@ from tallybayes import _kernels
 from tallybayes.tally import UNIT_ROWS, GridCounts, RowWeights
 from tallybayes.tally.grid import lower_edges_of
 
-__all__ = ["MOST_BINS", "Bins", "quantile_bins", "quantile_bins_of_each", "supervised_bins"]
+__all__ = ["MAX_BINS", "Bins", "quantile_bins", "quantile_bins_of_each", "supervised_bins"]
 
 Array = NDArray[np.float64]
 
-MOST_BINS = 2**20  # that may be asked for
+MAX_BINS = 2**20  # that may be asked for
 
 
 class Bins(NamedTuple):

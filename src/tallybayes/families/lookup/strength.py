@@ -38,9 +38,12 @@ Array = NDArray[np.float64]
 Criterion = Literal["evidence", "loo_likelihood"]
 CRITERIA: tuple[Criterion, ...] = ("evidence", "loo_likelihood")
 
-LEAST, MOST, STEPS = -6.0, 3.0, 19  # of log10 α
-FINER, POINTS = 2, 5  # grids about the best point, with so many points on either side of the middle
-CELLS = 1 << 20  # that are scored at once
+MIN_LOG_ALPHA, MAX_LOG_ALPHA, GRID_POINTS = -6.0, 3.0, 19  # of log10 α
+REFINEMENTS, POINTS_EACH_SIDE = (
+    2,
+    5,
+)  # grids about the best point, with so many points on either side of the middle
+MAX_INTERMEDIATE = 1 << 20  # that are scored at once
 
 
 def law_score(
@@ -71,7 +74,7 @@ def law_score(
     used = rows > 0.0  # other cells add nothing
     unit = row_weights.overall
     k, strength = rows[used], law.strength * alpha[:, None]
-    step = max(1, CELLS // max(len(k), 1))
+    step = max(1, MAX_INTERMEDIATE // max(len(k), 1))
     blocks = [strength[start : start + step] for start in range(0, len(strength), step)]
     if criterion == "evidence":
         base = np.broadcast_to(law.base_with_all(), rows.shape)[used]
@@ -156,15 +159,15 @@ def best_alpha(score: Callable[[Array], Array]) -> float:
         found = score(10.0**power)
         return np.where(np.isfinite(found), found, -np.inf)
 
-    power = np.linspace(LEAST, MOST, STEPS)
+    power = np.linspace(MIN_LOG_ALPHA, MAX_LOG_ALPHA, GRID_POINTS)
     values = at(power)
     finite = values[np.isfinite(values)]
     if not len(finite) or np.ptp(finite) < 1e-9:
         return 1.0
-    for _ in range(FINER):
+    for _ in range(REFINEMENTS):
         best = int(values.argmax())
         low, high = power[max(best - 1, 0)], power[min(best + 1, len(power) - 1)]
-        power = np.linspace(low, high, 2 * POINTS + 1)
+        power = np.linspace(low, high, 2 * POINTS_EACH_SIDE + 1)
         values = at(power)
     best = int(values.argmax())
     if not 0 < best < len(power) - 1:

@@ -32,10 +32,12 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-WELL = 1e-4  # smallest eigenvalue of correlations with which an inverse is precise enough
-FIRST_ORDER = 1e-6  # relative change of a covariance of which the square is neglected
-REST = 1e-3  # share of a class's spread that has to be left by a row that is taken out
-CELLS = 1 << 20  # numbers of the intermediate results of rows that are read again
+MIN_EIGENVALUE = 1e-4  # smallest eigenvalue of correlations with which an inverse is precise enough
+MAX_FIRST_ORDER_CHANGE = 1e-6  # relative change of a covariance of which the square is neglected
+MIN_REMAINING_SHARE = (
+    1e-3  # share of a class's spread that has to be left by a row that is taken out
+)
+MAX_INTERMEDIATE = 1 << 20  # numbers of the intermediate results of rows that are read again
 
 
 class LeftOut:
@@ -66,7 +68,7 @@ class LeftOut:
         terms = self.group.terms(tuple(range(self.group.d)))
         inverse = np.swapaxes(terms.rotation, -1, -2) @ terms.rotation
         few = self.group.scales(self.group.own.n, self.group.everyone.n)[2]
-        fine = (shape.least > WELL) & ~few & (self.group.own.n > 0.0)
+        fine = (shape.least > MIN_EIGENVALUE) & ~few & (self.group.own.n > 0.0)
         return inverse, shape.log_det, fine & (self.group.family.min_variance == 0.0)
 
     def scores(self, x: Array, own: Index, weight: Array) -> Array:
@@ -89,7 +91,7 @@ class LeftOut:
                 x[mine], k, weight[mine], ridge[mine], left.n[mine, 0]
             )
         rows, classes = np.nonzero(again)
-        step = max(1, CELLS // (self.group.d * self.group.d))
+        step = max(1, MAX_INTERMEDIATE // (self.group.d * self.group.d))
         for start in range(0, len(rows), step):
             i, of = rows[start : start + step], classes[start : start + step]
             taken = np.where(own[i] == of, weight[i], 0.0)
@@ -107,7 +109,7 @@ class LeftOut:
         distance = (apart * u).sum(axis=1) - (moved * u**2).sum(axis=1)
         freedom = None if self.group.shape.freedom is None else self.group.shape.freedom[k]
         log = log_of_distance(distance, log_det[k] + moved @ diagonal, self.group.d, freedom)
-        return log, (np.abs(moved) @ diagonal > FIRST_ORDER) | ~fine[k]
+        return log, (np.abs(moved) @ diagonal > MAX_FIRST_ORDER_CHANGE) | ~fine[k]
 
     def _downdated(
         self, x: Array, k: int, weight: Array, ridge: Array, everyone: Array
@@ -131,7 +133,7 @@ class LeftOut:
         distance = (apart * u).sum(axis=1)
         share = was * strength * weight / rest
         shrunk = 1.0 - share * distance
-        again = ~some | few | (shrunk < REST) | (left < REST * n)
+        again = ~some | few | (shrunk < MIN_REMAINING_SHARE) | (left < MIN_REMAINING_SHARE * n)
         shrunk = np.where(again, 1.0, shrunk)
         moved = ridge / grown[:, None] - self.group.ridge(self.group.everyone.variance)
         diagonal = np.einsum("jj->j", inverse[k]) + (share / shrunk)[:, None] * u**2
@@ -143,7 +145,7 @@ class LeftOut:
         )
         distance = distance / shrunk - (moved * (u / shrunk[:, None]) ** 2).sum(axis=1)
         distance = distance / grown * (strength / rest) ** 2  # from the mean of the others
-        again |= (np.abs(moved) * diagonal).sum(axis=1) > FIRST_ORDER
+        again |= (np.abs(moved) * diagonal).sum(axis=1) > MAX_FIRST_ORDER_CHANGE
         return log_of_distance(distance, log, self.group.d, freedom), again
 
     def _again(self, x: Array, k: Index, taken: Array, weight: Array) -> Array:

@@ -24,9 +24,9 @@ __all__ = ["Atoms", "any_nearly_constant", "atom_cells"]
 
 Array = NDArray[np.float64]
 
-REACH = 4  # different values on either side
-FEWEST = 5.0  # effective rows
-TIMES = 5.0
+NEIGHBOURS = 4  # different values on either side
+MIN_ATOM_ROWS = 5.0  # effective rows
+MIN_DENSITY_RATIO = 5.0
 
 
 def atom_cells(grid: GridCounts, row: float = 1.0) -> NDArray[np.bool_]:
@@ -36,10 +36,10 @@ def atom_cells(grid: GridCounts, row: float = 1.0) -> NDArray[np.bool_]:
     if n < 3:
         return np.zeros(n, dtype=bool)
     at = np.arange(n)
-    low, high = np.maximum(at - REACH, 0), np.minimum(at + REACH, n - 1)
-    gaps = np.full((n, 2 * REACH), np.nan)
+    low, high = np.maximum(at - NEIGHBOURS, 0), np.minimum(at + NEIGHBOURS, n - 1)
+    gaps = np.full((n, 2 * NEIGHBOURS), np.nan)
     apart = np.diff(values)
-    for k in range(2 * REACH):
+    for k in range(2 * NEIGHBOURS):
         j = low + k
         there = j < high
         gaps[there, k] = apart[j[there]]
@@ -53,7 +53,7 @@ def atom_cells(grid: GridCounts, row: float = 1.0) -> NDArray[np.bool_]:
             places = np.round(np.abs(values - values[side]) / pitch)
         places = np.maximum(places, np.maximum(np.abs(at - side), 1))
         np.maximum(expected, held / places, out=expected)
-    return np.asarray((rows >= FEWEST * row) & (rows >= TIMES * expected))
+    return np.asarray((rows >= MIN_ATOM_ROWS * row) & (rows >= MIN_DENSITY_RATIO * expected))
 
 
 def any_nearly_constant(grid: GridCounts, cells: NDArray[np.bool_], row: float = 1.0) -> bool:
@@ -63,8 +63,8 @@ def any_nearly_constant(grid: GridCounts, cells: NDArray[np.bool_], row: float =
         return False
     at_atom = np.where(cells, grid.counts, 0.0).max(axis=1)
     others = grid.counts.sum(axis=1) - at_atom
-    few = (others > 0.0) & (others < FEWEST * row) & (at_atom >= TIMES * others)
-    return bool((few & (at_atom >= FEWEST * row)).any())
+    few = (others > 0.0) & (others < MIN_ATOM_ROWS * row) & (at_atom >= MIN_DENSITY_RATIO * others)
+    return bool((few & (at_atom >= MIN_ATOM_ROWS * row)).any())
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,12 +38,12 @@ __all__ = ["GaussianDensity"]
 
 Array = NDArray[np.float64]
 
-LEAST = 1e-300
+MIN_VARIANCE = 1e-300
 """A variance below this is none: a part of it would be 0 in float64."""
 Index = NDArray[np.intp]
 Counts = tuple[Array, Array, Array]
 
-UNMOVED = 1e-14  # of a variance: a change that no log-density shows
+MAX_UNSEEN_CHANGE = 1e-14  # of a variance: a change that no log-density shows
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ class GaussianDensity(TunableDensity, LearningDensity):
 
     @property
     def tunable(self) -> GaussianDensity | None:
-        free = self.family.prior is None and float(self.everyone.variance[0]) > LEAST
+        free = self.family.prior is None and float(self.everyone.variance[0]) > MIN_VARIANCE
         return self if free else None
 
     def under(self, strength: float) -> GaussianDensity:
@@ -387,7 +387,7 @@ class GaussianDensity(TunableDensity, LearningDensity):
         moved = np.abs(epsilon - self._epsilon(self.everyone)).max(initial=0.0)
         rows = np.arange(len(x))
         # what a class without spread borrows changes with every row
-        if self.all_have_spread and moved <= UNMOVED * self.predictive.variance.min():
+        if self.all_have_spread and moved <= MAX_UNSEEN_CHANGE * self.predictive.variance.min():
             scores = self.log_density(x)
             scores[rows, own] = self.own_without(x, own, weight)
             return np.asarray(scores)

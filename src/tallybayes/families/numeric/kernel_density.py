@@ -25,7 +25,7 @@ from tallybayes.families.contract.column_family import (
     NumberFamily,
 )
 from tallybayes.families.contract.stacks import alike
-from tallybayes.families.lookup.bins import MOST_BINS, Bins, quantile_bins
+from tallybayes.families.lookup.bins import MAX_BINS, Bins, quantile_bins
 from tallybayes.families.lookup.leave_one_out import law_likelihood
 from tallybayes.families.priors.hyperparameters import hold, whole_number
 from tallybayes.schema import Kind
@@ -48,7 +48,7 @@ WIDTHS = (0, 1, 2, 4, 8, 16)
 FINE_BINS = 128
 STRENGTHS = (1.0, 4.0, 16.0, 64.0)  # in effective rows
 
-AT_ONCE = 1 << 14
+MAX_CELLS = 1 << 14
 """Numbers of the tables that are spread together."""
 
 
@@ -89,10 +89,10 @@ class Smooth(NumberFamily):
 
     def __post_init__(self) -> None:
         rule = "Smooth takes a whole number of bins, from 1 to 2²⁰"
-        object.__setattr__(self, "bins", whole_number(rule, self.bins, 1, MOST_BINS))
+        object.__setattr__(self, "bins", whole_number(rule, self.bins, 1, MAX_BINS))
         if self.width is not None:
             rule = "Smooth takes a width that is a whole number, from 0 to 2²⁰"
-            object.__setattr__(self, "width", whole_number(rule, self.width, 0, MOST_BINS))
+            object.__setattr__(self, "width", whole_number(rule, self.width, 0, MAX_BINS))
         if self.strength is not None:
             hold(self, "from 0 on, in rows", None, "strength")
             if self.strength < 0.0:
@@ -186,7 +186,7 @@ def smooth_laws(
     shapes = [of.counts.shape for of in bins]
     laws: list[CellLaw | None] = [None] * len(bins)
     keys = list(zip(shapes, widths, strict=True))
-    for places in alike(keys, [math.prod(shape) for shape in shapes], AT_ONCE):
+    for places in alike(keys, [math.prod(shape) for shape in shapes], MAX_CELLS):
         (_, n), width = keys[places[0]]
         kernel = _kernel(n, width)
         tables = [bins[i].counts for i in places]

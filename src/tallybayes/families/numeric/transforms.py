@@ -20,9 +20,9 @@ from tallybayes.tally import GridCounts
 __all__ = ["Transform", "class_moments", "transform_of"]
 
 Array = NDArray[np.float64]
-LEAST = 1e-300
+MIN_POSITIVE = 1e-300
 IMPOSSIBLE = -1e300
-EQUAL = 2.0**-50
+MAX_ROUNDING = 2.0**-50
 """Deviations of less than this share of the values are rounding of their mean."""
 
 
@@ -105,7 +105,7 @@ def class_moments(
     some = np.where(n > 0.0, n, 1.0)
     mean = np.where(weight > 0.0, weight * g, 0.0).sum(axis=1) / some
     apart = np.abs(g[None, :] - mean[:, None])
-    apart[apart <= EQUAL * np.abs(g)] = 0.0
+    apart[apart <= MAX_ROUNDING * np.abs(g)] = 0.0
     return n, mean, np.where(weight > 0.0, weight * apart**2, 0.0).sum(axis=1)
 
 
@@ -115,7 +115,7 @@ def _log_likelihood(grid: GridCounts, exponent: float) -> float:
     transform = Transform("yeo-johnson", exponent)
     with np.errstate(over="ignore", invalid="ignore"):
         n, _, squares = class_moments(grid, transform)
-    used = (n > 1.0) & (squares > LEAST)
+    used = (n > 1.0) & (squares > MIN_POSITIVE)
     if not np.isfinite(squares).all() or not used.any():
         return IMPOSSIBLE
     slope = transform.log_slope(grid.values())

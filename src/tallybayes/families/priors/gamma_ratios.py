@@ -19,20 +19,20 @@ __all__ = ["correction", "log_counts_evidence", "log_rising"]
 
 Array = NDArray[np.float64]
 
-FAR = 16.0  # from here on five terms of Stirling's series are exact to 1e-15
-FAST = 1e16
+MIN_FOR_SERIES = 16.0  # from here on five terms of Stirling's series are exact to 1e-15
+MAX_RATIO = 1e16
 SERIES = (1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0)
 
 
 def correction(x: Array) -> Array:
     """c(x), for x > 0."""
-    inverse = 1.0 / np.maximum(x, FAR)
+    inverse = 1.0 / np.maximum(x, MIN_FOR_SERIES)
     square = inverse * inverse
     total = np.zeros_like(inverse)
     for term in reversed(SERIES):
         total = term + square * total
     total = np.asarray(total * inverse)
-    near = np.asarray(x < FAR)
+    near = np.asarray(x < MIN_FOR_SERIES)
     if near.any():
         small = x[near]
         stirling = (small - 0.5) * np.log(small) - small + 0.5 * np.log(2.0 * np.pi)
@@ -44,7 +44,7 @@ def _shift(a: Array, k: Array) -> Array:
     """(a − ½) log(1 + k/a) + c(a + k) − c(a): what is left of the difference without k log(a + k)
     and k."""
     ratio = np.where(
-        k < FAST * a, np.log1p(k / np.maximum(a, k / FAST)), np.log(a + k) - np.log(a)
+        k < MAX_RATIO * a, np.log1p(k / np.maximum(a, k / MAX_RATIO)), np.log(a + k) - np.log(a)
     )  # k / a might overflow
     return np.asarray((a - 0.5) * ratio + correction(a + k) - correction(a))
 
@@ -55,7 +55,7 @@ def log_rising(a: ArrayLike, k: ArrayLike) -> Array:
     For whole k the logarithm of a (a + 1) … (a + k − 1).
     """
     base, more = np.asarray(a, dtype=np.float64), np.asarray(k, dtype=np.float64)
-    near = base + more < FAR
+    near = base + more < MIN_FOR_SERIES
     if near.all():  # here the plain difference loses nothing
         return np.asarray(gammaln(base + more) - gammaln(base))
     base, more = np.broadcast_arrays(base, more)

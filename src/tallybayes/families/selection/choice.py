@@ -22,7 +22,7 @@ from tallybayes.families.contract.class_statistics import Statistics
 from tallybayes.families.contract.column_family import BinnedReading, NumberCounts
 from tallybayes.families.contract.family import log
 from tallybayes.families.counts.pooled_counts import PooledCounts
-from tallybayes.families.lookup.binned import CANDIDATES, LEAST, Binned
+from tallybayes.families.lookup.binned import CANDIDATES, MIN_SMOOTHING, Binned
 from tallybayes.families.lookup.bins import quantile_bins_of_each
 from tallybayes.families.numeric.atoms import any_nearly_constant, atom_cells
 from tallybayes.families.numeric.gaussian import Gaussian
@@ -47,12 +47,12 @@ UNDECLARED = Gaussian(var_smoothing=0.0, ddof=1.0, pooled_rows=1.0)
 """A column of numbers whose family nobody declared, as a Gaussian: a class of one row has no
 variance of its own, and none outvotes its rows."""
 
-UNPOOLED = 1e-9  # effective rows of all classes that only a class without rows shows
+MIN_POOLED_ROWS = 1e-9  # effective rows of all classes that only a class without rows shows
 
-ROUNDING = 1e-9
+TOLERANCE = 1e-9
 """Share of L within which two readings are equals, whatever the order of its sums was."""
 
-BELOW = 1.0 + 1e-8
+CLEARLY_WORSE = 1.0 + 1e-8
 """L times this is so far below L that no rounding makes them equal."""
 
 
@@ -118,7 +118,7 @@ class _Candidates:
         self.columns, self.classes, self.plain = columns, classes, plain
         self.row_weights = row_weights
         self.one = row_weights.overall
-        self.pseudo = self.one * max(alpha, LEAST)
+        self.pseudo = self.one * max(alpha, MIN_SMOOTHING)
         self.filled = [j for j, column in enumerate(columns) if column.grid.counts.any()]
         grids = [columns[j].grid for j in self.filled]
         self.counts = [np.ascontiguousarray(grid.counts) for grid in grids]
@@ -151,10 +151,10 @@ class _Candidates:
         have some."""
         has_atoms = dict(zip(self.filled, atoms, strict=True))
         columns = {
-            j: (counts, values, BELOW * found[j].likelihood)
+            j: (counts, values, CLEARLY_WORSE * found[j].likelihood)
             for j, counts, values in zip(self.filled, self.counts, self.values, strict=True)
         }
-        pooled = UNPOOLED * self.one
+        pooled = MIN_POOLED_ROWS * self.one
         scores = score_counts(columns, self.classes, self.row, self.one, pooled)
         for j, likelihood in scores.items():
             best = _better(found[j], ReadAs("counts", likelihood))
@@ -203,7 +203,7 @@ class _Candidates:
         plain, columns = self.plain, [self.columns[j] for j in self.filled]
         # the rows of all classes bound the loss of what a density does not explain: they are no
         # excuse for one that does not fit
-        rows = UNPOOLED * self.one
+        rows = MIN_POOLED_ROWS * self.one
 
         def one_by_one(column: NumberCounts) -> float:
             alone = replace(Pooled.read(plain, *column), rows=rows)
@@ -234,7 +234,7 @@ class _Candidates:
             plain.divisor_less,
             plain.min_variance,
             np.array([column.grid.shift == 0 for column in columns], dtype=np.uint8),
-            np.array([BELOW * other.likelihood for other in others]),
+            np.array([CLEARLY_WORSE * other.likelihood for other in others]),
             scores,
         )
         # NaN where float64 sums are left with too few digits of the other rows
@@ -256,7 +256,7 @@ def _better(first: ReadAs, second: ReadAs) -> ReadAs:
     """The better of two readings; the first if they are equal."""
     least = first.likelihood
     if np.isfinite(least):
-        least += ROUNDING * abs(least)
+        least += TOLERANCE * abs(least)
     return second if second.likelihood > least else first
 
 

@@ -21,9 +21,9 @@ __all__ = ["is_of_counts", "score_counts"]
 
 Array = NDArray[np.float64]
 
-CELLS = 512
+MAX_CELLS = 512
 """Different values times classes, at most."""
-WORK = float(1 << 20)
+MAX_WORK = float(1 << 20)
 """Different values times classes times the largest value, at most: a few milliseconds."""
 
 
@@ -35,9 +35,9 @@ def is_of_counts(grid: GridCounts, row: float) -> bool:
 
 def _overdispersed(counts: Array, values: Array) -> bool:
     """Whether values are few small counts with more variance than mean."""
-    if not 2 < len(values) <= CELLS // len(counts):
+    if not 2 < len(values) <= MAX_CELLS // len(counts):
         return False
-    most = min(MAX_COUNT, WORK / (len(values) * len(counts)))
+    most = min(MAX_COUNT, MAX_WORK / (len(values) * len(counts)))
     if values[0] < 0.0 or values[-1] > most or (values != np.floor(values)).any():
         return False
     rows = counts.sum(axis=0)

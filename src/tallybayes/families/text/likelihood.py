@@ -31,8 +31,8 @@ __all__ = ["TermRatios", "term_table"]
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-CELLS = 1 << 20  # entries times classes that are looked at together
-MOST_SHOWN = 100  # terms
+MAX_INTERMEDIATE = 1 << 20  # entries times classes that are looked at together
+MAX_SHOWN_TERMS = 100  # terms
 
 
 def term_table(counts: TextCounts) -> TermTable:
@@ -73,7 +73,7 @@ class TermRatios(DocumentLikelihood):
         return f"text, {self.counts.held.n_terms} terms"
 
     def described(self) -> Description:
-        terms = self.telling(MOST_SHOWN)
+        terms = self.telling(MAX_SHOWN_TERMS)
         what = "what the most telling terms add in a text of one term, in nats"
         names = [str(term) for term in self.counts.held.terms[terms].tolist()]
         return Description(what, names, np.log(2.0) * self.ratios_of(terms).T)
@@ -87,7 +87,7 @@ class TermRatios(DocumentLikelihood):
         most : int
             How many.
         """
-        step = max(1, CELLS // max(self.counts.n_classes, 1))
+        step = max(1, MAX_INTERMEDIATE // max(self.counts.n_classes, 1))
         apart = np.zeros(self.table.n_terms)
         for start in range(0, len(apart), step):
             terms = np.arange(start, min(start + step, len(apart)))
@@ -135,7 +135,7 @@ class TermRatios(DocumentLikelihood):
     def without(self, documents: Documents, own: Index, weight: Array) -> Array:
         n, k = len(documents), self.counts.n_classes
         found, size = np.zeros((n, k)), np.diff(documents.indptr)
-        step = max(1, CELLS // max(k * int(size.max(initial=1)), 1))
+        step = max(1, MAX_INTERMEDIATE // max(k * int(size.max(initial=1)), 1))
         for start in range(0, n, step):
             rows = np.arange(start, min(start + step, n))
             found[rows] = self._without(documents.take(rows), own[rows], weight[rows])
@@ -171,7 +171,7 @@ class TermRatios(DocumentLikelihood):
         table, k = self.table, self.counts.n_classes
         found, length = np.zeros((k, k)), np.zeros(k)
         pair_term, rows = self.counts.held.pair_terms, np.maximum(self.counts.documents, 1e-300)
-        tf, step = np.log(2.0), max(1, CELLS // max(k, 1))
+        tf, step = np.log(2.0), max(1, MAX_INTERMEDIATE // max(k, 1))
         for start in range(0, len(pair_term), step):
             pair = np.arange(start, min(start + step, len(pair_term)))
             terms, mine = pair_term[pair], table.classes[pair]

@@ -41,13 +41,13 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-COLUMNS = 128
+MAX_COLUMNS_AT_ONCE = 128
 """Columns that are looked at together, so that what is computed of them stays small."""
 
 
 def _parts(n: int, least: int = 1) -> list[slice]:
     """Parts of n columns, of at least so many, that are looked at together, each by one thread."""
-    step = max(least, min(COLUMNS, -(-n // get_num_threads())))
+    step = max(least, min(MAX_COLUMNS_AT_ONCE, -(-n // get_num_threads())))
     return [slice(start, start + step) for start in range(0, n, step)]
 
 
@@ -231,7 +231,7 @@ class _Reader:
         alpha, weights, plain = self.alpha_of_bins, self.row_weights, self.plain
         found = in_threads(
             lambda some: read_each_as(choices[some], columns[some], alpha, plain, weights),
-            _parts(len(columns), COLUMNS),
+            _parts(len(columns), MAX_COLUMNS_AT_ONCE),
         )
         self.readings = dict(zip(names, [one for part in found for one in part], strict=True))
 

@@ -25,8 +25,8 @@ __all__ = ["PROSE", "prose_as_terms", "prose_columns"]
 PROSE = Text()
 """What a column of prose is read as."""
 
-LEAST_ROWS = IDENTIFIER_ROWS
-DIFFERENT = 0.75  # strings of each row, at least
+MIN_ROWS = IDENTIFIER_ROWS
+MIN_DISTINCT_SHARE = 0.75  # strings of each row
 
 
 def prose_columns(tally: TableTally, declared: Container[str]) -> tuple[str, ...]:
@@ -46,7 +46,7 @@ def prose_columns(tally: TableTally, declared: Container[str]) -> tuple[str, ...
         assert columns.levels is not None
         rows = group.counts.sum(axis=0)
         held = np.flatnonzero(rows > 0.0)
-        if len(held) >= max(LEAST_ROWS, DIFFERENT * float(rows.sum()) / row_weight):
+        if len(held) >= max(MIN_ROWS, MIN_DISTINCT_SHARE * float(rows.sum()) / row_weight):
             strings = [str(level) for level in columns.levels[0][held].tolist()]
             if are_prose(strings):
                 found.append(name)

@@ -13,8 +13,8 @@ from tallybayes.tables import Strings, Table
 
 __all__ = ["warn_of_unknown_keys", "warn_of_unseen"]
 
-ENOUGH = 20  # rows, of which some should have a level that was seen
-MOST_LEVELS = 50  # of a column whose levels should be known
+MIN_ROWS = 20  # rows, of which some should have a level that was seen
+MAX_LEVELS = 50  # of a column whose levels should be known
 
 
 def warn_of_unknown_keys(
@@ -48,15 +48,15 @@ def warn_of_unseen(table: Table, schema: Schema, learned: float, warned: set[Has
     warned : set
         What the model has warned of already; see :func:`~tallybayes.errors.warn_user`.
     """
-    if table.n_rows < ENOUGH:
+    if table.n_rows < MIN_ROWS:
         return
-    most = min(MOST_LEVELS, learned / 2)  # of more, new ones are not a surprise
+    most = min(MAX_LEVELS, learned / 2)  # of more, new ones are not a surprise
     for group in schema.groups:
         for name, seen in zip(group.names or [], group.levels or [], strict=False):
             column = table.columns.get(name)
             if not isinstance(column, Strings) or not 0 < len(seen) <= most:
                 continue
-            first = {column.levels[code] for code in column.codes[:ENOUGH] if code >= 0}
+            first = {column.levels[code] for code in column.codes[:MIN_ROWS] if code >= 0}
             given = _levels_of(column) if first.isdisjoint(seen) else first
             if len(given) and given.isdisjoint(seen):
                 warn_user(

@@ -28,8 +28,8 @@ __all__ = ["LeftOut", "left_out_blocks", "prior_without"]
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-NOTHING = 1e-11
-AT_ONCE = 1 << 21  # pairs of an entry and a class
+RESIDUE = 1e-11
+MAX_INTERMEDIATE = 1 << 21  # pairs of an entry and a class
 
 
 def prior_without(documents: Array, own: NDArray[np.int32], weight: Array) -> Array:
@@ -79,7 +79,10 @@ def left_out_blocks(
     width = np.append(0, np.cumsum(np.diff(tally.start)[documents.terms]))[documents.indptr]
     begin, n = 0, len(documents)
     while begin < n:
-        end = max(begin + 1, int(np.searchsorted(width, width[begin] + AT_ONCE, side="right")) - 1)
+        end = max(
+            begin + 1,
+            int(np.searchsorted(width, width[begin] + MAX_INTERMEDIATE, side="right")) - 1,
+        )
         rows = slice(begin, min(end, n))
         some = documents.take(np.arange(rows.start, rows.stop))
         yield rows, LeftOut(common, some, own[rows], weight[rows])
@@ -248,7 +251,7 @@ class LeftOut:
     def nothing(self) -> Array:
         """What rounding may leave of the sums of a class that holds nothing, float64
         (n_classes,)."""
-        return NOTHING * self.common.of_classes
+        return RESIDUE * self.common.of_classes
 
     @property
     def _terms_of_pairs(self) -> Index:

@@ -38,7 +38,10 @@ EVENTS: dict[str, type[Multinomial] | type[Complement] | type[Bernoulli]] = {
     "complement": Complement,
     "bernoulli": Bernoulli,
 }
-JUDGED_ON, ENTRIES = 12_000, 2_500_000  # documents that are left out for figures, their entries
+MAX_TEST_DOCUMENTS, MAX_TEST_ENTRIES = (
+    12_000,
+    2_500_000,
+)  # documents that are left out for figures, their entries
 
 
 class LinearScorer:
@@ -127,7 +130,7 @@ class LeftOutDocuments:
         documents, y, weights = self.documents, self.y, self.weights
         order = np.argsort(document_keys(documents, y), kind="stable")
         weight = np.ones(len(y)) if weights is None else weights
-        most = min(JUDGED_ON, len(y) * ENTRIES // (len(documents.terms) + 1))
+        most = min(MAX_TEST_DOCUMENTS, len(y) * MAX_TEST_ENTRIES // (len(documents.terms) + 1))
         some, stands = sampled(y[order], weight[order], n_classes, max(1, most))
         rows = order[some]
         of_rows = None if weights is None else weights[rows]
@@ -215,7 +218,7 @@ class PlainLearner:
         """
         fixed = FixedIdf.of_tally(tally) if self.transforms.fixes_idf else None
         left_out = LeftOutDocuments(documents, y, weights)
-        if len(y) > JUDGED_ON or len(documents.terms) > ENTRIES:
+        if len(y) > MAX_TEST_DOCUMENTS or len(documents.terms) > MAX_TEST_ENTRIES:
             left_out = left_out.sampled(tally.n_classes)
         return PlainDocuments(tally, self, fixed, left_out)
 

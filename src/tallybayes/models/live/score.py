@@ -32,9 +32,9 @@ __all__ = ["LiveScore", "Outgrown", "live_score"]
 
 Array = NDArray[np.float64]
 
-GROWTH = 0.25
+MAX_GROWTH = 0.25
 """Rows learned since the tally was read, as a share of those it held, until it is read again."""
-UNASKED = 64
+MAX_UNASKED_ROWS = 64
 """Rows learned without a question in between after which following them no longer pays."""
 
 
@@ -60,7 +60,7 @@ class LiveScore:
         self.rank = {label: k for k, label in enumerate(model.schema.classes.tolist())}
         self.fallback = int(np.argmax(model.log_prior))
         self.lock = threading.Lock()
-        self.room = GROWTH * float(classes.effective_rows.sum())
+        self.room = MAX_GROWTH * float(classes.effective_rows.sum())
         self.unasked = 0
         self.found = 0
         self.cells = LiveCells(len(self.rank))
@@ -80,7 +80,7 @@ class LiveScore:
         self.room -= 1.0
         self.unasked += 1
         k = self.rank.get(label)
-        if k is None or self.room < 0.0 or self.unasked > UNASKED:
+        if k is None or self.room < 0.0 or self.unasked > MAX_UNASKED_ROWS:
             raise Outgrown
         row = _with_text_keys(row)
         with self.lock:

@@ -38,8 +38,8 @@ __all__ = ["learned_weighting", "simplified_weighting"]
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-MOST_APART = 4_000
-SIMPLIFIED = 25_000  # rows that a simplification looks at, at most
+MAX_SAMPLE_ROWS = 4_000
+MAX_PRUNING_ROWS = 25_000  # rows that a simplification looks at
 
 
 def _log_prior(model: WeightedModel, prior_is_given: bool, present: Index) -> Array:
@@ -167,7 +167,7 @@ def simplified_weighting(
     cells, codes = now.score.cells(x), np.searchsorted(now.present, own).astype(np.int32)
     effective = in_effective_rows(weight, before.unit)
     rows, was = canonical(LearningRows(cells, codes, effective, len(now.present)), now.columns)
-    some = thinned(rows.y, rows.n_classes, SIMPLIFIED)
+    some = thinned(rows.y, rows.n_classes, MAX_PRUNING_ROWS)
     rows, was = rows.take(some), was[some]
     classes = in_effective_rows(model.tally.classes.count[now.present], before.unit)
     x, own, weight = x.take(was), own[was], weight[was]
@@ -202,7 +202,7 @@ def _measured(
     """The weighting with how far each of its terms separates the classes, on average over the rows
     or a sample, in nats; and what it says under the model's counts."""
     now = model.under_counts(weighting)
-    some, weight = sampled(rows.y, rows.weight, rows.n_classes, MOST_APART)
+    some, weight = sampled(rows.y, rows.weight, rows.n_classes, MAX_SAMPLE_ROWS)
     cells = rows.cells if len(some) == rows.n else np.ascontiguousarray(rows.cells[:, some])
     total, apart = weight.sum(), np.zeros(len(now.score.tables))
     for t in now.score.speaking:

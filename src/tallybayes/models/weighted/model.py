@@ -22,8 +22,8 @@ from tallybayes.tables import Table
 from tallybayes.tally import ClassCounts, TextCounts
 from tallybayes.weighted.cells.columns import in_effective_rows
 from tallybayes.weighted.cells.neighbours import neighbours_moved
-from tallybayes.weighted.fit.shrinkage import MOST, mixed
-from tallybayes.weighted.rows import LEAST, LearningRows
+from tallybayes.weighted.fit.shrinkage import MAX_PROBABILITY, mixed
+from tallybayes.weighted.rows import MIN_COUNT, LearningRows
 from tallybayes.weighted.terms.scorer import WeightedScore
 from tallybayes.weighted.terms.term_scores import Weights, rows_taken_out
 
@@ -32,8 +32,8 @@ __all__ = ["WeightedModel"]
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
 
-LEFT = 1.0 - 1e-9  # of a class, which a row takes away at most
-CHUNK = 1 << 17  # rows times classes whose change is found at once
+MAX_TAKEN_SHARE = 1.0 - 1e-9  # of a class, which a row takes away at most
+CHUNK_VALUES = 1 << 17  # rows times classes whose change is found at once
 
 
 class WeightedModel(TableModel):
@@ -86,7 +86,9 @@ class WeightedModel(TableModel):
     def _correction(self) -> Correction:
         if not self.prior_share:
             return Correction()
-        return Correction(prior_share=self.prior_share, prior=self.mixed_prior, most=MOST)
+        return Correction(
+            prior_share=self.prior_share, prior=self.mixed_prior, most=MAX_PROBABILITY
+        )
 
     def log_prior_without(self, own: NDArray[np.int64], weight: Array) -> PriorWithout:
         """log P(c) after each row is taken out, as it enters the score."""
@@ -212,7 +214,7 @@ def _change(now: WeightingNow, cells: Cells, own: NDArray[np.int64], weight: Arr
     y = np.searchsorted(now.present, own).astype(np.int32)
     out = LearningRows(cells, y, weight, len(now.present))
     change = np.zeros((len(y), len(now.present)))
-    step = max(1, CHUNK // len(now.present))
+    step = max(1, CHUNK_VALUES // len(now.present))
     for part in now.parts:
         change += part.share * _change_of_counts(now, part, out)
         for start in range(0, len(y), step):
@@ -247,8 +249,8 @@ def _change_of_shares(now: WeightingNow, part: PartNow, out: LearningRows, rows:
     """
     cells, y, weight = out.cells[:, rows], out.y[rows], out.weight[rows]
     mine, n = (np.arange(len(y)), y), float(now.rows.sum())
-    ratio = np.repeat((n / np.maximum(n - weight, LEAST))[:, None], len(now.rows), axis=1)
-    ratio[mine] *= 1.0 - np.minimum(weight / now.rows[y], LEFT)  # p' / p
+    ratio = np.repeat((n / np.maximum(n - weight, MIN_COUNT))[:, None], len(now.rows), axis=1)
+    ratio[mine] *= 1.0 - np.minimum(weight / now.rows[y], MAX_TAKEN_SHARE)  # p' / p
     log_ratio = np.log(ratio)
     change = np.zeros(ratio.shape)
     for t, (table, choice) in enumerate(zip(part.tables, part.learned.choices, strict=True)):
@@ -262,7 +264,7 @@ def _change_of_shares(now: WeightingNow, part: PartNow, out: LearningRows, rows:
             )
         left = table.smoothed[cells[t]]
         left[mine] -= weight
-        pull = np.maximum(moved / np.maximum(left, LEAST), -LEFT)
+        pull = np.maximum(moved / np.maximum(left, MIN_COUNT), -MAX_TAKEN_SHARE)
         more = np.where(said[:, None], np.log1p(pull) - log_ratio, 0.0)
         change += part.by_class[now.present, t] * (more - more.mean(axis=1, keepdims=True))
     return change

@@ -14,11 +14,11 @@ __all__ = ["LevelView", "NumberView", "View", "region_view", "view_of"]
 
 Array = NDArray[np.float64]
 
-DRAWN = 1000  # draws of each class that say where its values lie
+N_DRAWS = 1000  # draws of each class that say where its values lie
 TAILS = (0.0, 0.05, 0.95, 1.0)
-BEYOND = 0.45  # of the middle 90 %, on either side: a Gaussian to three standard deviations
+EXTENSION = 0.45  # of the middle 90 %, on either side: a Gaussian to three standard deviations
 MARGIN = 0.08  # of the range, on either side
-POINTS = 400
+N_POINTS = 400
 
 
 class NumberView:
@@ -62,7 +62,7 @@ class NumberView:
         if self.conditional is not None:
             drawn = self._drawn(self.conditional).astype(np.float64)
             first, low, high, last = np.nanquantile(drawn, TAILS, axis=0)
-            more = BEYOND * (high - low)
+            more = EXTENSION * (high - low)
             ends += np.maximum(first, low - more).tolist() + np.minimum(last, high + more).tolist()
         if rows is not None:
             values = rows.numbers(self.name)
@@ -83,10 +83,10 @@ class NumberView:
     def _drawn(self, conditional: Any) -> NDArray[Any]:
         """Draws of the column, (n, n_classes)."""
         column = conditional.column(self.name)
-        drawn: NDArray[Any] = column.sample(DRAWN, random_state=0)
+        drawn: NDArray[Any] = column.sample(N_DRAWS, random_state=0)
         return drawn if drawn.ndim == 2 else drawn[..., column.features.index(self.name)]
 
-    def grid(self, span: tuple[float, float], points: int = POINTS) -> Array:
+    def grid(self, span: tuple[float, float], points: int = N_POINTS) -> Array:
         """Values to ask about, ascending."""
         if self.whole:
             step = max(1.0, np.ceil((span[1] - span[0]) / points))
@@ -147,7 +147,7 @@ class LevelView:
         """From where to where the column is drawn."""
         return -0.5, len(self.levels) - 0.5
 
-    def grid(self, span: tuple[float, float], points: int = POINTS) -> Array:
+    def grid(self, span: tuple[float, float], points: int = N_POINTS) -> Array:
         """Places of the levels."""
         return np.arange(float(len(self.levels)))
 

@@ -37,7 +37,7 @@ __all__ = ["SHARES", "ClassConditionalDisplay"]
 
 SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Of the largest density: of two independent Gaussians, the line at a share s encloses 1 − s."""
-POINTS = 120  # of a grid of contours, each way
+N_POINTS = 120  # of a grid of contours, each way
 
 
 class ClassConditionalDisplay:
@@ -191,7 +191,7 @@ def _contours(
             )
     if not all(0.0 < share < 1.0 for share in shares):
         raise ValueError(f"shares of the largest density are between 0 and 1, got {shares!r}")
-    x, y = (view.grid(view.span(rows), POINTS) for view in views)
+    x, y = (view.grid(view.span(rows), N_POINTS) for view in views)
     across, up = np.meshgrid(x, y)
     values = {views[0].name: across.ravel(), views[1].name: up.ravel()}
     heights = conditional.prob(conditional.events(values)).T.reshape(-1, len(y), len(x))

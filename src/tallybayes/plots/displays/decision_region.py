@@ -34,8 +34,8 @@ __all__ = ["DecisionRegionDisplay"]
 
 Array = NDArray[np.float64]
 
-POINTS = 200  # of a grid, each way
-PALE = 0.62  # how much of a region's colour is white
+N_POINTS = 200  # of a grid, each way
+WHITE_SHARE = 0.62  # how much of a region's colour is white
 
 
 class DecisionRegionDisplay:
@@ -105,7 +105,7 @@ class DecisionRegionDisplay:
         """
         ax = need_axes(ax)
         looks = looks_of(len(self.classes))
-        pale = [tuple(PALE + (1.0 - PALE) * c for c in look.colour) for look in looks]
+        pale = [tuple(WHITE_SHARE + (1.0 - WHITE_SHARE) * c for c in look.colour) for look in looks]
         colours = library("matplotlib.colors")
         self.mesh_ = ax.pcolormesh(
             self.x,
@@ -151,7 +151,7 @@ class DecisionRegionDisplay:
         y: Any = None,
         *,
         held: Mapping[Any, Any] | None = None,
-        points: int = POINTS,
+        points: int = N_POINTS,
         ax: Any = None,
     ) -> Self:
         """What a fitted classifier predicts over two columns.

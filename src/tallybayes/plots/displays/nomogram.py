@@ -22,17 +22,19 @@ __all__ = ["NomogramDisplay"]
 
 Array = NDArray[np.float64]
 
-LARGEST = 100.0  # points: of the value that adds most
-BEYOND = 1.15  # where a value that rules a class out stands, as a multiple of the largest points
+MAX_POINTS = 100.0  # points: of the value that adds most
+RULED_OUT_POSITION = (
+    1.15  # where a value that rules a class out stands, as a multiple of the largest points
+)
 WIDTH, TERM, RULERS = 8.2, 0.6, 1.5  # inches: the picture, a term, the rulers of the sum
 SMALL = 7.5  # font size of values
-LETTER = 0.075  # inches of a letter of that size
-NAME = 0.09  # inches of a letter of a name on the left
-LEAST = 2.0  # inches of the axes
+CHARACTER_WIDTH = 0.075  # inches of a letter of that size
+NAME_CHARACTER_WIDTH = 0.09  # inches of a letter of a name on the left
+MIN_AXES_WIDTH = 2.0  # inches of the axes
 PROBABILITIES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.001, 0.999, 0.2, 0.8, 0.3, 0.7, 0.05, 0.95, 0.4, 0.6)
 """Those that have a tick where there is room, the first ones first."""
-CERTAIN = 0.0005  # the ruler ends where a class has less
-GRID = 4001  # totals at which the probability is evaluated
+MIN_PROBABILITY = 0.0005  # the ruler ends where a class has less
+N_TOTALS = 4001  # totals at which the probability is evaluated
 
 
 class NomogramDisplay:
@@ -118,7 +120,7 @@ class NomogramDisplay:
         need_count("most", most)
         finite = [np.abs(t.nats[np.isfinite(t.nats)]).max(initial=0.0) for t in self.terms]
         reach = max(finite, default=0.0)
-        self.points_a_nat_ = LARGEST / reach if reach > 0.0 else 1.0
+        self.points_a_nat_ = MAX_POINTS / reach if reach > 0.0 else 1.0
         extent = [np.abs(t.nats).max(initial=0.0) for t in self.terms]
         order = np.argsort(-np.array(extent), kind="stable")[:most]
         self.shown_ = [self.terms[t] for t in order.tolist() if extent[t] > 0.0]
@@ -149,7 +151,7 @@ class NomogramDisplay:
         """
         with np.errstate(invalid="ignore"):
             points = term.nats * self.points_a_nat_
-        beyond = np.copysign(BEYOND * LARGEST, points)
+        beyond = np.copysign(RULED_OUT_POSITION * MAX_POINTS, points)
         return np.where(np.isinf(points), beyond, points)
 
     def _said_of_probability(self) -> str:
@@ -188,9 +190,9 @@ class NomogramDisplay:
         low, high = ends.sum(axis=0).tolist()
         if high <= low:
             low, high = low - 1.0, high + 1.0
-        totals = np.linspace(low, high, GRID)
+        totals = np.linspace(low, high, N_TOTALS)
         p = self.probability(self.base + totals / self.points_a_nat_)
-        inside = totals[(p > CERTAIN) & (p < 1.0 - CERTAIN)]
+        inside = totals[(p > MIN_PROBABILITY) & (p < 1.0 - MIN_PROBABILITY)]
         if len(inside) > 1:  # what lies beyond is certain
             low, high = float(inside[0]), float(inside[-1])
         room = 0.06 * (high - low)
@@ -300,7 +302,7 @@ def _inches(ax: Any, names: Sequence[str]) -> float:
     share -= library("matplotlib").rcParams["figure.subplot.left"]
     whole = ax.get_position().width / share * ax.figure.get_figwidth()
     longest = max(_letters(line) for name in names for line in name.split("\n"))
-    return max(LEAST, float(whole) - 0.3 - NAME * longest)
+    return max(MIN_AXES_WIDTH, float(whole) - 0.3 - NAME_CHARACTER_WIDTH * longest)
 
 
 def _letters(text: str) -> int:
@@ -310,7 +312,7 @@ def _letters(text: str) -> int:
 
 def _width(text: str) -> float:
     """Inches of a small text, about."""
-    return LETTER * (_letters(text) + 1)
+    return CHARACTER_WIDTH * (_letters(text) + 1)
 
 
 def _sides(

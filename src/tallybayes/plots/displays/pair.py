@@ -11,8 +11,8 @@ from tallybayes.plots.drawing.style import RIGHT, axes_grid, legend, looks_of, n
 
 __all__ = ["PairPlot"]
 
-MOST = 10  # columns
-INCHES = 2.2  # of a panel
+MAX_COLUMNS = 10  # columns
+PANEL_SIZE = 2.2  # of a panel
 
 
 class PairPlot(PanelDisplay):
@@ -38,7 +38,7 @@ class PairPlot(PanelDisplay):
     legend_ : Legend
     """
 
-    _max_columns = MOST
+    _max_columns = MAX_COLUMNS
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the display.
@@ -55,7 +55,7 @@ class PairPlot(PanelDisplay):
         """
         panels, n = self.panels, len(self.panels.views)
         looks = looks_of(len(panels.classes))
-        side = INCHES * n
+        side = PANEL_SIZE * n
         self.axes_ = axes_grid(ax, [1.0] * n, [1.0] * n, (side + 1.0, side))
         self.points_: dict[tuple[int, int], list[Any]] = {}
         self.margins_: list[list[Any]] = []

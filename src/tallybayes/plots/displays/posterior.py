@@ -20,8 +20,8 @@ __all__ = ["PosteriorDisplay"]
 
 Array = NDArray[np.float64]
 
-POINTS = 801
-WIDE = 4.5  # standard deviations, or scales, on either side of a mean
+N_POINTS = 801
+N_DEVIATIONS = 4.5  # standard deviations, or scales, on either side of a mean
 GREY = "0.45"
 
 
@@ -238,17 +238,17 @@ def _density(belief: ParameterPrior, x: Array) -> Array:
 
 def _ends(belief: ParameterPrior) -> tuple[float, float]:
     if isinstance(belief, NormalInverseGamma):
-        wide = WIDE * float(np.sqrt(belief.scale / (belief.shape * belief.strength)))
+        wide = N_DEVIATIONS * float(np.sqrt(belief.scale / (belief.shape * belief.strength)))
         return belief.mean - wide, belief.mean + wide
     assert isinstance(belief, Gamma)
-    return 0.0, belief.mean + WIDE * float(np.sqrt(belief.shape)) / belief.rate
+    return 0.0, belief.mean + N_DEVIATIONS * float(np.sqrt(belief.shape)) / belief.rate
 
 
 def _grid(prior: ParameterPrior, posteriors: Sequence[ParameterPrior]) -> Array:
     """Where the posteriors are, with the prior's mean; from 0 to 1 for probabilities."""
     if isinstance(prior, Beta):
-        return np.linspace(0.0, 1.0, POINTS)
+        return np.linspace(0.0, 1.0, N_POINTS)
     ends = [_ends(one) for one in posteriors or [prior]]
     low = min([prior.mean, *(low for low, _ in ends)])
     high = max([prior.mean, *(high for _, high in ends)])
-    return np.linspace(low, high, POINTS)
+    return np.linspace(low, high, N_POINTS)

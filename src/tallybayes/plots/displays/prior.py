@@ -15,7 +15,7 @@ from tallybayes.tally import ClassCounts
 
 __all__ = ["PriorDisplay"]
 
-WIDE = 8  # bars over which numbers stand side by side
+MAX_HORIZONTAL_LABELS = 8  # bars over which numbers stand side by side
 
 
 class PriorDisplay:
@@ -67,7 +67,7 @@ class PriorDisplay:
         self.bars_ = ax.bar(
             places, self.probabilities, **{"color": [look.colour for look in looks], **bar_kw}
         )
-        many = len(self.classes) > WIDE
+        many = len(self.classes) > MAX_HORIZONTAL_LABELS
         said = [f"{p:.3f}" for p in self.probabilities]
         ax.bar_label(self.bars_, said, padding=2, rotation=90 if many else 0)
         ax.margins(y=0.2 if many else 0.12)

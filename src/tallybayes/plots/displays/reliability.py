@@ -22,7 +22,7 @@ __all__ = ["ReliabilityDisplay"]
 Array = NDArray[np.float64]
 
 AFTER, BEFORE, ONLY = "calibrated", "before calibration", "as predicted"
-BAND = 0.18  # opacity
+BAND_OPACITY = 0.18  # opacity
 
 
 class ReliabilityDisplay:
@@ -81,7 +81,7 @@ class ReliabilityDisplay:
         for curve, look in zip(self.curves.values(), looks, strict=True):
             p, style = curve.predicted, {"color": look.colour, "linestyle": look.line}
             band = ax.fill_between(
-                p, curve.low, curve.high, color=look.colour, alpha=BAND, linewidth=0
+                p, curve.low, curve.high, color=look.colour, alpha=BAND_OPACITY, linewidth=0
             )
             self.bands_.append(band)
             self.lines_.append(

@@ -21,7 +21,7 @@ from tallybayes.plots.drawing.style import (
     put_title,
 )
 from tallybayes.readable import plain
-from tallybayes.reporting.columns import LARGEST, against_others
+from tallybayes.reporting.columns import MAX_NATS, against_others
 from tallybayes.reporting.form.of_weighted import form_of_weighted
 from tallybayes.reporting.form.terms import CellTerm, PairTerm
 
@@ -29,11 +29,11 @@ __all__ = ["TermDisplay"]
 
 Array = NDArray[np.float64]
 
-MOST = 60  # cells of a column that have bars
-FEW = 16  # cells of numbers that have bars; more are drawn as steps
-LINES = 6  # cells of no numbers beside steps
-WRITTEN = 150  # cells of a pair that have their number in them
-CELL = 0.55  # inches
+MAX_BARS = 60  # cells of a column that have bars
+MAX_NUMBER_BARS = 16  # cells of numbers that have bars; more are drawn as steps
+MAX_LINES = 6  # cells of no numbers beside steps
+MAX_WRITTEN_CELLS = 150  # cells of a pair that have their number in them
+CELL_SIZE = 0.55  # inches
 
 
 class TermDisplay:
@@ -103,7 +103,7 @@ class TermDisplay:
             The display, with ``figure_`` and ``ax_``.
         """
         adds = f"added to {plain(self.label)} against the others, in nats"
-        if len(self.columns) == 1 and len(self.starts) < FEW:
+        if len(self.columns) == 1 and len(self.starts) < MAX_NUMBER_BARS:
             ax = self._bars(ax)
             name_axis(ax, "x", adds)
         elif len(self.columns) == 1:
@@ -119,8 +119,8 @@ class TermDisplay:
     def _bars(self, ax: Any) -> Any:
         favour, against = (look.colour for look in looks_of(2))
         order = np.arange(len(self.nats))
-        if len(order) > MOST:  # those that add most, in their order
-            order = np.sort(np.argsort(-np.abs(self.nats), kind="stable")[:MOST])
+        if len(order) > MAX_BARS:  # those that add most, in their order
+            order = np.sort(np.argsort(-np.abs(self.nats), kind="stable")[:MAX_BARS])
         values = self.nats[order]
         self.shown_ = [self.cells[0][i] for i in order.tolist()]
         colours = [favour if value >= 0.0 else against for value in values]
@@ -136,7 +136,7 @@ class TermDisplay:
         room = 0.06 * (last - first)
         n = len(self.starts) + 1
         edges = [first - room, *self.starts, last + room]
-        main, *others = looks_of(1 + min(LINES, len(self.nats) - n))
+        main, *others = looks_of(1 + min(MAX_LINES, len(self.nats) - n))
         self.steps_ = ax.stairs(
             self.nats[:n], edges, baseline=None, color=main.colour, linewidth=1.8
         )
@@ -148,14 +148,18 @@ class TermDisplay:
         ax.set_xlim(edges[0], edges[-1])
         ax.spines[["top", "right"]].set_visible(False)
         names = [f"{plain(c)} {_signed(v)}" for c, v in zip(self.cells[0], self.nats, strict=True)]
-        self.legend_ = legend(ax, self.lines_, names[n : n + LINES]) if self.lines_ else None
+        self.legend_ = legend(ax, self.lines_, names[n : n + MAX_LINES]) if self.lines_ else None
         return ax
 
     def _image(self, ax: Any, adds: str) -> Any:
         down, across = self.nats.shape
         if ax is None:
             ax = need_axes(
-                None, (3.4 + CELL * min(across, 24), max(3.6, 1.9 + 0.6 * CELL * min(down, 40)))
+                None,
+                (
+                    3.4 + CELL_SIZE * min(across, 24),
+                    max(3.6, 1.9 + 0.6 * CELL_SIZE * min(down, 40)),
+                ),
             )
         reach = float(np.abs(self.nats).max()) or 1.0
         self.image_ = ax.imshow(self.nats, cmap="RdBu", vmin=-reach, vmax=reach, aspect="auto")
@@ -167,7 +171,7 @@ class TermDisplay:
         bar = ax.figure.colorbar(self.image_, ax=ax)
         name_axis(bar.ax, "y", adds)
         self.numbers_ = []
-        if self.nats.size <= WRITTEN:
+        if self.nats.size <= MAX_WRITTEN_CELLS:
             for (i, j), value in np.ndenumerate(self.nats):
                 colour = "white" if abs(value) > 0.6 * reach else "black"
                 text = ax.text(j, i, _signed(value), ha="center", va="center", fontsize=7)
@@ -248,6 +252,6 @@ def _cells_of(
 
 
 def _signed(value: float) -> str:
-    if abs(value) >= LARGEST:
+    if abs(value) >= MAX_NATS:
         return "∞" if value > 0.0 else "−∞"
     return f"{value:+.2f}".replace("-", "−")

@@ -15,8 +15,8 @@ from tallybayes.readable import plain
 
 __all__ = ["TopTermsDisplay"]
 
-ACROSS = 4  # classes side by side
-MOST = 12  # classes of one picture
+CLASSES_PER_ROW = 4  # classes side by side
+MAX_CLASSES = 12  # classes of one picture
 SIZE = (3.2, 0.26)  # inches: the width of a class, the height of a term
 
 
@@ -40,9 +40,10 @@ class TopTermsDisplay:
     """
 
     def __init__(self, *, terms: Mapping[Any, Sequence[tuple[Any, float]]]) -> None:
-        if not 0 < len(terms) <= MOST:
+        if not 0 < len(terms) <= MAX_CLASSES:
             raise ValueError(
-                f"a picture has from 1 to {MOST} classes, got {len(terms)}: name them with labels="
+                f"a picture has from 1 to {MAX_CLASSES} classes, got {len(terms)}: name them with "
+                "labels="
             )
         self.terms = {label: list(found) for label, found in terms.items()}
 
@@ -60,7 +61,7 @@ class TopTermsDisplay:
             The display, with ``figure_`` and ``axes_``.
         """
         n = len(self.terms)
-        across = min(n, ACROSS)
+        across = min(n, CLASSES_PER_ROW)
         down = -(-n // across)
         longest = max(2, *(len(found) for found in self.terms.values()), 2)
         size = (SIZE[0] * across, down * (1.0 + SIZE[1] * longest))
@@ -134,9 +135,10 @@ class TopTermsDisplay:
             raise TypeError(f"{type(estimator).__name__} {said}, got column={column!r}")
         need_count("n", n)
         wanted = estimator.classes_.tolist() if labels is None else list(labels)
-        if len(wanted) > MOST:
+        if len(wanted) > MAX_CLASSES:
             raise ValueError(
-                f"a picture has from 1 to {MOST} classes, got {len(wanted)}: name them with labels="
+                f"a picture has from 1 to {MAX_CLASSES} classes, got {len(wanted)}: name them with "
+                "labels="
             )
         before = () if column is None else (column,)
         found = {label: estimator.top_terms(*before, label, n) for label in wanted}

@@ -24,9 +24,9 @@ __all__ = ["WaterfallDisplay"]
 
 Array = NDArray[np.float64]
 
-LARGEST = 50.0  # nats: the length of a bar that has no end
-LINE = 0.32  # inches
-ROOM = 0.14  # for numbers, on either side, as a share of what is drawn
+MAX_NATS = 50.0  # nats: the length of a bar that has no end
+LINE_HEIGHT = 0.32  # inches
+NUMBER_MARGIN = 0.14  # for numbers, on either side, as a share of what is drawn
 GREY = "0.35"
 
 
@@ -136,7 +136,7 @@ class WaterfallDisplay:
             names.append(f"{n_rest} other terms" if n_rest > 1 else "1 other term")
             nats.append(self.rest_)
         self.total_ = float(np.sum(nats))
-        height = 1.3 + LINE * (len(nats) + 1) + passage_height(self.passage)
+        height = 1.3 + LINE_HEIGHT * (len(nats) + 1) + passage_height(self.passage)
         ax = need_axes(ax, (7.2, height))
         self._bars(ax, np.array(nats))
         self.words_ = []
@@ -153,7 +153,7 @@ class WaterfallDisplay:
 
     def _bars(self, ax: Any, nats: Array) -> None:
         favour, against = (look.colour for look in looks_of(2))
-        drawn = np.where(np.isinf(nats), np.copysign(LARGEST, nats), nats)
+        drawn = np.where(np.isinf(nats), np.copysign(MAX_NATS, nats), nats)
         ends = np.cumsum(drawn)
         starts = np.append(ends - drawn, 0.0)
         lengths = np.append(drawn, ends[-1])
@@ -177,7 +177,7 @@ class WaterfallDisplay:
             for text, start, length, place in zip(said, starts, lengths, places, strict=True)
         ]
         low, high = min(0.0, *ends.tolist()), max(0.0, *ends.tolist())
-        room = ROOM * (high - low) or 1.0
+        room = NUMBER_MARGIN * (high - low) or 1.0
         ax.set_xlim(low - room, high + room)
         ax.tick_params(axis="y", length=0)
         for side in ("top", "right", "left"):

@@ -12,9 +12,9 @@ from tallybayes.plots.drawing.style import drawable_ticks, need_axes
 
 __all__ = ["bars_from_above", "need_count"]
 
-LINE = 0.28  # inches
+LINE_HEIGHT = 0.28  # inches
 WIDTH = 6.4
-ROOM = 0.16  # for numbers, as a share of what is drawn
+NUMBER_MARGIN = 0.16  # for numbers, as a share of what is drawn
 
 
 def need_count(name: str, value: Any) -> int:
@@ -33,12 +33,12 @@ def bars_from_above(
 ) -> tuple[Any, list[Any]]:
     """The axes, and a bar for each value with its number at its end; new axes if there are none."""
     if ax is None:
-        ax = need_axes(None, (WIDTH, 1.0 + LINE * max(2, len(names))))
+        ax = need_axes(None, (WIDTH, 1.0 + LINE_HEIGHT * max(2, len(names))))
     bars = ax.barh(np.arange(len(names)), values, height=0.7, color=colours)
     ax.bar_label(bars, words, padding=3, fontsize="small")
     drawable_ticks(ax, "y", names)
     low, high = min(0.0, *values.tolist(), 0.0), max(0.0, *values.tolist(), 0.0)
-    room = ROOM * (high - low) or 1.0
+    room = NUMBER_MARGIN * (high - low) or 1.0
     ax.set_xlim(low - (room if low < 0.0 else 0.0), high + (room if high > 0.0 else 0.0))
     ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)

@@ -11,18 +11,21 @@ from tallybayes.readable import plain, shaded_pieces
 
 __all__ = ["draw_passage", "passage_height"]
 
-LETTERS, WORD = 700, 40  # of the passage, and of a word, that are shown
-LINES, LETTERS_IN_LINE = 12, 70
-LINE, BELOW = 0.21, 0.75  # inches: the height of a line, and from the axes to the first one
+MAX_CHARACTERS, MAX_WORD_CHARACTERS = 700, 40  # of the passage, and of a word, that are shown
+MAX_LINES, LINE_CHARACTERS = 12, 70
+LINE_HEIGHT, TOP_MARGIN = (
+    0.21,
+    0.75,
+)  # inches: the height of a line, and from the axes to the first one
 WITHOUT_BLANKS = "\u2e80"  # from here on characters are words by themselves
 
 
 def passage_height(passage: str) -> float:
     """About how much room a passage takes below axes, in inches."""
-    shown = passage[:LETTERS].strip()
+    shown = passage[:MAX_CHARACTERS].strip()
     wide = sum(1 + (c >= WITHOUT_BLANKS) for c in shown)
-    lines = min(LINES, shown.count("\n") + wide // LETTERS_IN_LINE + 1)
-    return 0.3 + LINE * lines if shown else 0.0
+    lines = min(MAX_LINES, shown.count("\n") + wide // LINE_CHARACTERS + 1)
+    return 0.3 + LINE_HEIGHT * lines if shown else 0.0
 
 
 def draw_passage(
@@ -43,9 +46,9 @@ def draw_passage(
     list of Text
         The words in their order; a word without shade has no box.
     """
-    words = _words(passage[:LETTERS], spans)
+    words = _words(passage[:MAX_CHARACTERS], spans)
     most = max((abs(value) for _, value in words), default=0.0)
-    _, families = drawable([passage[:LETTERS]])
+    _, families = drawable([passage[:MAX_CHARACTERS]])
     figure, box = ax.figure, ax.get_window_extent()
     inch, renderer = figure.dpi, figure.canvas.get_renderer()
     translation = library("matplotlib.transforms").ScaledTranslation
@@ -63,10 +66,10 @@ def draw_passage(
         width = text.get_window_extent(renderer).width
         if x and x + width > box.width:
             x, line = 0.0, line + 1
-        if line >= LINES:
+        if line >= MAX_LINES:
             text.remove()
             break
-        moved = translation(x / inch, -(BELOW + LINE * line), figure.dpi_scale_trans)
+        moved = translation(x / inch, -(TOP_MARGIN + LINE_HEIGHT * line), figure.dpi_scale_trans)
         text.set_transform(ax.transAxes + moved)  # inches from the corner, whatever the size
         if value and most:
             shade = {"alpha": 0.15 + 0.5 * abs(value) / most, "pad": 1.0, "linewidth": 0.0}
@@ -86,7 +89,7 @@ def _words(passage: str, spans: Sequence[tuple[int, int, float]]) -> list[tuple[
                 word += c
                 continue
             if word:
-                found.append((plain(word, WORD), value))
+                found.append((plain(word, MAX_WORD_CHARACTERS), value))
             if c.isspace():
                 found.append(("\n" if c == "\n" else " ", 0.0))
             elif c != "\0":

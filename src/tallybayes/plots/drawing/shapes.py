@@ -31,9 +31,9 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-WIDTH = 0.8  # of the bars of one level together
-SPREAD = 0.3  # of points of one level, on either side
-FILL = 0.12  # opacity below a curve
+BAR_WIDTH = 0.8  # of the bars of one level together
+MAX_JITTER = 0.3  # of points of one level, on either side
+FILL_OPACITY = 0.12  # opacity below a curve
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +62,12 @@ class Curves:
             style = {"color": look.colour, "linestyle": look.line, "linewidth": 1.6}
             if along == "x":
                 lines += ax.plot(self.x, heights, **style)
-                ax.fill_between(self.x, heights, color=look.colour, alpha=FILL, linewidth=0)
+                ax.fill_between(self.x, heights, color=look.colour, alpha=FILL_OPACITY, linewidth=0)
             else:
                 lines += ax.plot(heights, self.x, **style)
-                ax.fill_betweenx(self.x, heights, color=look.colour, alpha=FILL, linewidth=0)
+                ax.fill_betweenx(
+                    self.x, heights, color=look.colour, alpha=FILL_OPACITY, linewidth=0
+                )
         _from_zero(ax, along)
         return lines
 
@@ -118,9 +120,9 @@ class Bars:
     def draw(self, ax: Any, looks: Sequence[Look], along: str = "x") -> list[Any]:
         """A BarContainer a class."""
         n_classes, n_levels = self.heights.shape
-        thick = WIDTH / n_classes
+        thick = BAR_WIDTH / n_classes
         bar = ax.bar if along == "x" else ax.barh
-        places = np.arange(n_levels) - 0.5 * WIDTH + 0.5 * thick
+        places = np.arange(n_levels) - 0.5 * BAR_WIDTH + 0.5 * thick
         return [
             bar(places + k * thick, heights, thick, color=look.colour, edgecolor="white")
             for k, (heights, look) in enumerate(zip(self.heights, looks, strict=True))
@@ -189,7 +191,7 @@ def _placed(view: View, rows: Rows, seed: int) -> Array:
     at = view.place(rows)
     if isinstance(view, NumberView):
         return at
-    return np.asarray(at + np.random.default_rng(seed).uniform(-SPREAD, SPREAD, len(at)))
+    return np.asarray(at + np.random.default_rng(seed).uniform(-MAX_JITTER, MAX_JITTER, len(at)))
 
 
 def draw_points(

@@ -29,19 +29,19 @@ __all__ = [
 
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*", "<", ">")
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
-DISTINCT = 10
+MAX_DISTINCT_COLOURS = 10
 """Colours of seaborn's "colorblind" palette; more classes take steps of cividis."""
-LETTERS = 12  # of tick labels, that an inch holds
-UPRIGHT = 7  # tick labels that an inch holds when they are turned
-LONGEST = 24  # letters of a tick label, or in a legend
-MOST = 5  # classes whose legend leaves room in the axes
+CHARACTERS_PER_INCH = 12  # of tick labels, that an inch holds
+LABELS_PER_INCH = 7  # tick labels that an inch holds when they are turned
+MAX_CHARACTERS = 24  # letters of a tick label, or in a legend
+MAX_LEGEND_CLASSES = 5  # classes whose legend leaves room in the axes
 RIGHT: dict[str, Any] = {
     "loc": "upper left",
     "bbox_to_anchor": (1.02, 1.0),
     "borderaxespad": 0.0,
 }
 """The place of a legend right of axes."""
-GAP = 0.06  # between the axes of a grid, as a share of one
+PANEL_SPACING = 0.06  # between the axes of a grid, as a share of one
 
 
 class Look(NamedTuple):
@@ -61,7 +61,7 @@ class Look(NamedTuple):
 
 def looks_of(n_classes: int) -> list[Look]:
     """A look for each class."""
-    palette = "colorblind" if n_classes <= DISTINCT else "cividis"
+    palette = "colorblind" if n_classes <= MAX_DISTINCT_COLOURS else "cividis"
     colours = library("seaborn").color_palette(palette, n_classes)
     return [
         Look(tuple(colour), MARKERS[k % len(MARKERS)], LINES[k % len(LINES)])
@@ -91,7 +91,12 @@ def axes_grid(
     size : (float, float)
         Of the new figure, in inches.
     """
-    shape = {"width_ratios": widths, "height_ratios": heights, "wspace": GAP, "hspace": GAP}
+    shape = {
+        "width_ratios": widths,
+        "height_ratios": heights,
+        "wspace": PANEL_SPACING,
+        "hspace": PANEL_SPACING,
+    }
     if ax is None:
         figure = library("matplotlib.pyplot").figure(figsize=size, layout="constrained")
         grid = figure.add_gridspec(len(heights), len(widths), **shape)
@@ -136,9 +141,9 @@ def _show_dates(ax: Any, along: str) -> None:
 def shortened(names: Sequence[Any]) -> list[str]:
     """Names as strings of no more than so many letters, the end of which distinguishes them."""
     strings = [str(name) for name in names]
-    short = [_cut(text, LONGEST, 0) for text in strings]
+    short = [_cut(text, MAX_CHARACTERS, 0) for text in strings]
     if len(set(short)) < len(set(strings)):
-        short = [_cut(text, LONGEST // 2, LONGEST // 2) for text in strings]
+        short = [_cut(text, MAX_CHARACTERS // 2, MAX_CHARACTERS // 2) for text in strings]
     return short
 
 
@@ -155,9 +160,9 @@ def name_ticks(ax: Any, along: str, names: Sequence[Any]) -> None:
         ax.set_yticks(range(len(said)), said, fontfamily=families)
         return
     inches = ax.get_position().width * ax.figure.get_figwidth()
-    every = max(1, round(len(said) / (UPRIGHT * inches)))
+    every = max(1, round(len(said) / (LABELS_PER_INCH * inches)))
     turned: dict[str, Any] = {}
-    if sum(len(one) + 2 for one in said) > LETTERS * inches:
+    if sum(len(one) + 2 for one in said) > CHARACTERS_PER_INCH * inches:
         steep = len(said) > 2 * inches
         turned = {"rotation": 90} if steep else {"rotation": 30, "ha": "right"}
         turned["rotation_mode"] = "default" if steep else "anchor"
@@ -188,5 +193,7 @@ def legend(where: Any, handles: Sequence[Any], names: Sequence[Any], **more: Any
 
 def right_if_wide(names: Sequence[Any]) -> dict[str, Any]:
     """Where a legend goes: right of the axes where it would cover much of what is in them."""
-    wide = len(names) > MOST or any(len(name) >= LONGEST for name in shortened(names))
+    wide = len(names) > MAX_LEGEND_CLASSES or any(
+        len(name) >= MAX_CHARACTERS for name in shortened(names)
+    )
     return RIGHT if wide else {}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 __all__ = ["exact", "exact_single", "front_coded", "rounded", "whole"]
 
-DIGITS = 7  # significant, of a number that is shown
+SIGNIFICANT_DIGITS = 7  # significant, of a number that is shown
 
 
 def exact(values: NDArray[Any]) -> dict[str, Any]:
@@ -69,4 +69,4 @@ def rounded(value: Any) -> Any:
         return value
     if not math.isfinite(value):
         return None
-    return float(f"{value:.{DIGITS}g}")
+    return float(f"{value:.{SIGNIFICANT_DIGITS}g}")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tallybayes.models.array import ArrayModel
 from tallybayes.parameters import Lookup, Parameters, Quadratic
 from tallybayes.reporting.form.form import Form, Link
-from tallybayes.reporting.form.readers import REFUSED, ColumnReader
+from tallybayes.reporting.form.readers import REFUSED_ENTRY, ColumnReader
 from tallybayes.reporting.form.terms import CellTerm, QuadraticTerm, Term
 
 __all__ = ["form_of_array", "names_of_array"]
@@ -69,4 +69,4 @@ def _column(parameters: Parameters, j: int, name: str) -> tuple[ColumnReader, Te
 
 
 def _codes(name: str, starts: Array) -> ColumnReader:
-    return ColumnReader(name=name, missing=REFUSED, starts=starts, other=REFUSED)
+    return ColumnReader(name=name, missing=REFUSED_ENTRY, starts=starts, other=REFUSED_ENTRY)

@@ -24,9 +24,9 @@ __all__ = ["TextForm", "text_form"]
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-ROOM = 1_400_000
+MAX_CHARACTERS = 1_400_000
 """Characters of the page that terms may take."""
-SURE = 512
+MAX_EXACT_COUNT = 512
 """Counts whose log(1 + count) in single precision travels, for NumPy's rounding of it."""
 
 
@@ -113,7 +113,7 @@ def _carried(tally: TermCounts, numbers: _Numbers) -> NDArray[np.bool_]:
     worth = tally.frequency * (strength + numbers.more()) / room
     order = np.argsort(-worth, kind="stable")
     kept = np.zeros(tally.n_terms, dtype=bool)
-    kept[order[np.cumsum(room[order]) <= ROOM]] = True
+    kept[order[np.cumsum(room[order]) <= MAX_CHARACTERS]] = True
     return kept
 
 
@@ -214,7 +214,7 @@ class _WeightedNumbers(_Numbers):
             "share": exact(table.share(reading.share)),
             "meanLength": float(reading.mean_length),
             "power": float(reading.power),
-            "tf": exact_single(np.log1p(np.arange(SURE), dtype=np.float32)),
+            "tf": exact_single(np.log1p(np.arange(MAX_EXACT_COUNT), dtype=np.float32)),
             "ridge": None,
         }
         if self.has_ridge:

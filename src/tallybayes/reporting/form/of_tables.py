@@ -16,7 +16,7 @@ from tallybayes.models.table import TableModel
 from tallybayes.parameters import PooledTerms, TriangularTerms
 from tallybayes.reporting.form.form import Form, Link
 from tallybayes.reporting.form.laws import LawTerm
-from tallybayes.reporting.form.readers import REFUSED, ColumnReader
+from tallybayes.reporting.form.readers import REFUSED_ENTRY, ColumnReader
 from tallybayes.reporting.form.terms import (
     CellTerm,
     CurveTerm,
@@ -31,7 +31,7 @@ __all__ = ["form_of_table"]
 
 Array = NDArray[np.float64]
 
-POINTS = 400  # of a density that is interpolated
+N_POINTS = 400  # of a density that is interpolated
 
 
 def form_of_table(model: TableModel) -> Form:
@@ -65,7 +65,7 @@ class _NotedParts:
 
     def _number(self, name: str, strings: dict[str, int], beside: Array, least: int) -> tuple[int]:
         """A column of numbers: a missing value has entry 0, a number 1, strings those given."""
-        other = len(beside) - 1 if len(beside) > 2 + len(strings) else REFUSED
+        other = len(beside) - 1 if len(beside) > 2 + len(strings) else REFUSED_ENTRY
         reader = ColumnReader(
             name=name,
             missing=0,
@@ -79,14 +79,14 @@ class _NotedParts:
 
     def add_levels(self, name: str, entry: dict[str, int], unseen: int, table: Array) -> None:
         """A column of levels; an `unseen` of −1 refuses others."""
-        other = REFUSED if unseen < 0 else unseen
+        other = REFUSED_ENTRY if unseen < 0 else unseen
         place = self._place(ColumnReader(name=name, missing=0, levels=entry, other=other))
         self.terms.append(CellTerm(place, _with_entry(table, other)))
 
     def add_bins(self, name: str, edges: Array, table: Array, strings: dict[str, int]) -> None:
         """A column of bins, and strings beside the numbers."""
         last = len(edges) + 2 + len(strings)
-        other = last if len(table) > last else REFUSED
+        other = last if len(table) > last else REFUSED_ENTRY
         reader = ColumnReader(
             name=name,
             missing=0,
@@ -155,7 +155,9 @@ class _NotedParts:
         """Correlated columns, which lack something without one of them."""
         nothing = np.zeros(0)
         places = tuple(
-            self._place(ColumnReader(name=n, missing=REFUSED, starts=nothing, other=REFUSED))[0]
+            self._place(
+                ColumnReader(name=n, missing=REFUSED_ENTRY, starts=nothing, other=REFUSED_ENTRY)
+            )[0]
             for n in names
         )
         self.terms.append(GroupTerm(places, TriangularTerms(mean, rotation, constant, freedom)))
@@ -180,6 +182,8 @@ def _points(model: TableModel, name: str) -> Array:
     for columns, group in pairs:
         if columns.names == (name,) and isinstance(group, GridCounts) and len(group.values()):
             values = np.unique(group.values())
-            some = values[np.linspace(0, len(values) - 1, min(POINTS, len(values))).astype(np.intp)]
-            return np.union1d(some, np.linspace(values[0], values[-1], POINTS))
+            some = values[
+                np.linspace(0, len(values) - 1, min(N_POINTS, len(values))).astype(np.intp)
+            ]
+            return np.union1d(some, np.linspace(values[0], values[-1], N_POINTS))
     return np.linspace(-1.0, 1.0, 3)

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from tallybayes.reporting.form.encoding import exact
 
-__all__ = ["NOTHING", "REFUSED", "ColumnReader"]
+__all__ = ["NO_ENTRY", "REFUSED_ENTRY", "ColumnReader"]
 
 Array = NDArray[np.float64]
 
-NOTHING = -1
+NO_ENTRY = -1
 """The entry of a value that adds nothing."""
-REFUSED = -2
+REFUSED_ENTRY = -2
 """The entry of a value that the model does not accept."""
 
 
@@ -47,7 +47,7 @@ class ColumnReader:
     starts: Array | None = None
     first_number: int = 0
     levels: Mapping[str, int] = field(default_factory=dict)
-    other: int = NOTHING
+    other: int = NO_ENTRY
     least: int = 0
 
     @property

@@ -14,8 +14,8 @@ __all__ = ["Ranking", "Reliability", "ranking", "reliability"]
 
 Array = NDArray[np.float64]
 
-POINTS = 120  # of a curve
-ROUND = 200  # steps of the threshold slider, at each of which the curve is exact
+N_POINTS = 120  # of a curve
+THRESHOLD_STEPS = 200  # steps of the threshold slider, at each of which the curve is exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,14 +102,14 @@ def ranking(predictions: Predictions, k: int) -> Ranking:
 
 def _at_round_thresholds(falling: Array) -> NDArray[np.intp]:
     """The last points whose threshold is at least 0, 1/200, …, 1."""
-    found = np.searchsorted(-falling, -np.linspace(0.0, 1.0, ROUND + 1), side="right") - 1
+    found = np.searchsorted(-falling, -np.linspace(0.0, 1.0, THRESHOLD_STEPS + 1), side="right") - 1
     return np.unique(found[found >= 0])
 
 
 def _spread(recall: Array, fall_out: Array) -> NDArray[np.intp]:
     """Points of a curve, at most about POINTS, evenly along its length."""
-    if len(recall) <= POINTS:
+    if len(recall) <= N_POINTS:
         return np.arange(len(recall))
     along = recall + fall_out
-    wanted = np.linspace(along[0], along[-1], POINTS)
+    wanted = np.linspace(along[0], along[-1], N_POINTS)
     return np.unique(np.append(np.searchsorted(along, wanted).clip(0, len(along) - 1), [0]))

@@ -21,7 +21,7 @@ __all__ = ["LearningCurve", "learning_curve"]
 
 Array = NDArray[np.float64]
 
-PARTS, REFITS = 12, 6
+N_POINTS, N_REFITS = 12, 6
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def learning_curve(
         firsts = np.sort(np.unique(own[order], return_index=True)[1])
         order = np.concatenate([order[firsts], np.delete(order, firsts)])
         least = max(2 * len(classes), 20, n // 64)
-    ends = np.unique(np.geomspace(least, n, (REFITS if refit else PARTS) + 1).astype(np.intp))
+    ends = np.unique(np.geomspace(least, n, (N_REFITS if refit else N_POINTS) + 1).astype(np.intp))
     predictions = _refitted if refit else _in_one_pass
     rows, losses, rates = [], [], []
     with warnings.catch_warnings():

@@ -28,7 +28,7 @@ __all__ = ["ArraySubject"]
 
 Array = NDArray[np.float64]
 
-WIDEST = 2_000  # columns whose values are shown
+MAX_COLUMNS = 2_000  # columns whose values are shown
 HOLDS = {"levels": "level codes", "sums": "counts", "moments": "numbers", "cross": "numbers"}
 
 
@@ -60,7 +60,7 @@ class ArraySubject(Subject):
         form, model = self.form, self.model._fitted()
         assert form is not None
         holds, family = HOLDS.get(model.columns.kind, "numbers"), type(model.family).__name__
-        x = _dense(X, slice(None)) if len(form.columns) <= WIDEST else None
+        x = _dense(X, slice(None)) if len(form.columns) <= MAX_COLUMNS else None
         why = f"{type(self.model).__name__} reads all columns alike"
         found = []
         for j, reader in enumerate(form.columns):

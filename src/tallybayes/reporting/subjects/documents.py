@@ -16,8 +16,8 @@ __all__ = ["DocumentSubject"]
 
 Array = NDArray[np.float64]
 
-TOP_TERMS = 12  # of each class
-CLASSES = 40  # that terms are shown of
+N_TOP_TERMS = 12  # of each class
+MAX_CLASSES = 40  # that terms are shown of
 
 
 class DocumentSubject(Subject):
@@ -57,9 +57,9 @@ class DocumentSubject(Subject):
             self.unit, "text", f"{tally.n_terms:,} terms", str(self.model.analyzer_), True
         )
         rows = self.class_rows
-        for k in np.argsort(-rows, kind="stable")[:CLASSES].tolist():
+        for k in np.argsort(-rows, kind="stable")[:MAX_CLASSES].tolist():
             label = self.classes[k]
-            for term, value in self.model.top_terms(label, TOP_TERMS):
+            for term, value in self.model.top_terms(label, N_TOP_TERMS):
                 facts.terms.append((str(label), str(term), float(value)))
         return [facts]
 

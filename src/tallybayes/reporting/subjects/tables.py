@@ -27,7 +27,7 @@ __all__ = ["TableSubject", "contributions_of"]
 
 Array = NDArray[np.float64]
 
-TOP_TERMS = 8  # of each class, of a column of text
+N_TOP_TERMS = 8  # of each class, of a column of text
 
 
 class TableSubject(Subject):
@@ -114,7 +114,7 @@ class TableSubject(Subject):
     def _top_terms(self, name: str) -> list[tuple[str, str, float]]:
         found = []
         for label in self.classes.tolist()[:12]:
-            for term, value in self.model.top_terms(name, label, TOP_TERMS):
+            for term, value in self.model.top_terms(name, label, N_TOP_TERMS):
                 found.append((str(label), str(term), float(value)))
         return found
 

@@ -11,7 +11,7 @@ from polars.exceptions import PolarsError
 
 from tallybayes.errors import SourceError
 from tallybayes.sources.arrow_types import columns_of, names_read
-from tallybayes.sources.contract import CELLS, Part, SourceColumn
+from tallybayes.sources.contract import MAX_PART_VALUES, Part, SourceColumn
 from tallybayes.tables import polars
 
 __all__ = ["LazyFrame"]
@@ -65,7 +65,7 @@ class LazyFrame:
             yield from frame.to_arrow().to_batches()
 
     def _frames(self, names: Sequence[str]) -> Iterator[Any]:
-        rows = max(1, (CELLS >> 3) // max(1, len(names)))
+        rows = max(1, (MAX_PART_VALUES >> 3) // max(1, len(names)))
         with self._explained():
             yield from self._frame.select(names).collect_batches(
                 chunk_size=rows,

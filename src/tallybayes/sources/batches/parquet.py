@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from tallybayes.errors import SourceError
 from tallybayes.sources.arrow_types import columns_of, is_text, names_read
-from tallybayes.sources.contract import CELLS, Part, SourceColumn
+from tallybayes.sources.contract import MAX_PART_VALUES, Part, SourceColumn
 from tallybayes.sources.opening.faults import explained
 from tallybayes.sources.opening.places import arrow_place
 from tallybayes.tables import Strings, Table, arrow
@@ -66,7 +66,7 @@ class ParquetFile:
     def record_batches(self, names: Sequence[str] | None = None) -> Iterator[Any]:
         """The rows as Arrow record batches, with these columns or all, as the file has them."""
         wanted = list(self.schema.names if names is None else names)
-        rows = max(1, (CELLS >> 3) // max(1, len(wanted)))
+        rows = max(1, (MAX_PART_VALUES >> 3) // max(1, len(wanted)))
         with self._explained(), self._opened(metadata=self._metadata) as file:
             for batch in file.iter_batches(rows, columns=wanted, use_threads=False):
                 yield batch.select(wanted)
@@ -84,7 +84,7 @@ class ParquetFile:
 
     def parts_of_group(self, group: int, names: list[str], read: int) -> Iterator[Part]:
         """The parts of a row group, before which `read` rows of the file come."""
-        most, n_rows = max(1, CELLS // max(1, len(names))), self.rows_of(group)
+        most, n_rows = max(1, MAX_PART_VALUES // max(1, len(names))), self.rows_of(group)
         if n_rows <= most:
             done = (read + n_rows) / max(1, self.n_rows)
             yield Part(partial(self._group, group, names), self.name, done=done)

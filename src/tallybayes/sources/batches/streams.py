@@ -13,20 +13,22 @@ import pyarrow as pa
 from tallybayes.errors import SourceError
 from tallybayes.sources.arrow_types import columns_of, names_read
 from tallybayes.sources.batches.grouped import grouped
-from tallybayes.sources.contract import CELLS, Part, SourceColumn
+from tallybayes.sources.contract import MAX_PART_VALUES, Part, SourceColumn
 from tallybayes.sources.opening.faults import explained
 from tallybayes.sources.opening.places import arrow_place
 from tallybayes.tables import arrow
 
 __all__ = ["ArrowFile", "Batches", "parts_of"]
 
-ROWS = 1 << 17  # of a batch that a database gives
-LEAST = CELLS >> 3  # values of a part, but for the last: each costs something by itself
+BATCH_ROWS = 1 << 17  # of a batch that a database gives
+MIN_PART_VALUES = (
+    MAX_PART_VALUES >> 3
+)  # values of a part, but for the last: each costs something by itself
 
 
 def parts_of(batches: Iterable[Any], where: str) -> Iterator[Part]:
     """Record batches as parts that are large enough."""
-    for group in grouped(batches, lambda batch: batch, LEAST):
+    for group in grouped(batches, lambda batch: batch, MIN_PART_VALUES):
         yield Part(partial(arrow.read, pa.Table.from_batches(group)), where)
 
 
@@ -84,7 +86,7 @@ class Batches:
     def of_relation(cls, relation: Any) -> Batches:
         """A relation of DuckDB, evaluated each time that it is read."""
         schema = relation.limit(0).to_arrow_reader(1).schema
-        return cls(schema, lambda: relation.to_arrow_reader(ROWS), "the relation", False)
+        return cls(schema, lambda: relation.to_arrow_reader(BATCH_ROWS), "the relation", False)
 
     def columns(self) -> dict[str, SourceColumn]:
         return columns_of(self.schema)

@@ -13,7 +13,7 @@ from tallybayes.sources.databases.names import quoted
 
 __all__ = ["DuckDB", "is_file", "library", "need_one_select", "relation_of"]
 
-ROWS = 1 << 17  # of a batch
+BATCH_ROWS = 1 << 17  # of a batch
 MAGIC = b"DUCK"  # after a checksum of 8 bytes
 
 
@@ -103,7 +103,7 @@ class DuckDB:
         """The rows as Arrow record batches, with these columns."""
         chosen = ", ".join(map(quoted, schema.names))
         with self.connected() as connection:
-            yield from connection.sql(f"SELECT {chosen} FROM {rows}").to_arrow_reader(ROWS)
+            yield from connection.sql(f"SELECT {chosen} FROM {rows}").to_arrow_reader(BATCH_ROWS)
 
     def tables(self) -> list[str]:
         """The names of its tables and views."""

@@ -15,9 +15,9 @@ from tallybayes.errors import SourceError
 from tallybayes.sources.opening.places import is_remote, opened
 from tallybayes.sources.opening.unpacking import DAMAGE, ZIP, packing_of, unpacked, unzipped
 
-__all__ = ["HEAD", "Stream", "beginning", "read_once"]
+__all__ = ["HEAD_BYTES", "Stream", "beginning", "read_once"]
 
-HEAD = 1 << 16  # bytes that are looked at to find format and delimiter
+HEAD_BYTES = 1 << 16  # bytes that are looked at to find format and delimiter
 
 
 def read_once(path: str) -> bool:
@@ -52,7 +52,7 @@ class Stream(io.RawIOBase):
             self._raw = open(path, "rb")  # noqa: SIM115  # closed by close()
             self.size = os.fstat(self._raw.fileno()).st_size or None
         self._file = self._raw  # which may become packed
-        self._pending = self._raw.read(HEAD)
+        self._pending = self._raw.read(HEAD_BYTES)
         self._read = len(self._pending)
         self._packing = packing_of(self._pending)
         self._name = "standard input" if path == "-" else path
@@ -63,7 +63,7 @@ class Stream(io.RawIOBase):
         if self._packing is not None:
             self._pending = b""
             try:
-                self._pending = self.read(HEAD)
+                self._pending = self.read(HEAD_BYTES)
             except BaseException:
                 self.close()
                 raise
@@ -139,7 +139,7 @@ class _Pipe(io.RawIOBase):
             ready, _, _ = select.select([self._descriptor, self._woken], [], [])
             if self._woken in ready:
                 return b""
-            data = os.read(self._descriptor, HEAD if size < 0 else min(size - have, 1 << 20))
+            data = os.read(self._descriptor, HEAD_BYTES if size < 0 else min(size - have, 1 << 20))
             if not data:
                 break
             found.append(data)

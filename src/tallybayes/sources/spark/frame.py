@@ -53,7 +53,7 @@ TYPES: dict[type, Callable[[], Any]] = {
     float: types.DoubleType,
     str: types.StringType,
 }
-FOUND = 0.9  # of the rows of a sample, how many a second reading has to find
+MIN_FOUND_SHARE = 0.9  # of the rows of a sample, how many a second reading has to find
 
 
 def _column(field: Any) -> SourceColumn:
@@ -155,7 +155,7 @@ class SparkFrame:
                 frame = marked.join(sql.broadcast(these), "mark", "left_semi").drop("mark")
             found = frame.toArrow().rename_columns(wanted)
         expected = 0 if marks is None else len(marks)
-        if found.num_rows < FOUND * expected:
+        if found.num_rows < MIN_FOUND_SHARE * expected:
             raise SourceError(
                 f"{self.name} changes from one reading to the next: of {expected:,} rows that were "
                 f"counted, a second reading found {found.num_rows:,}. Call persist() on it, or "

@@ -33,9 +33,9 @@ TYPES_READ = {  # of Spark's, and what they are in Arrow where nothing is conver
     "float": "float",
     "double": "double",
 }
-MOST_FILES = 10_000  # whose names the driver asks for one by one
-LEAST_BYTES, MOST_BYTES = 1 << 23, 1 << 27  # of the pieces that one task reads
-TASKS = 3  # for each core, where there is so much to read
+MAX_FILES = 10_000  # whose names the driver asks for one by one
+MIN_PIECE_BYTES, MAX_PIECE_BYTES = 1 << 23, 1 << 27  # of the pieces that one task reads
+TASKS_PER_CORE = 3  # for each core, where there is so much to read
 
 
 class Piece(NamedTuple):
@@ -101,7 +101,7 @@ def _files(plan: Any) -> list[Piece] | None:
     if not plain:
         return None
     listed = relation.location().allFiles()
-    if not 0 < listed.size() <= MOST_FILES:
+    if not 0 < listed.size() <= MAX_FILES:
         return None
     files: list[Piece] = []
     for i in range(listed.size()):
@@ -127,7 +127,7 @@ def _only(options: Any) -> bool:
 def _shared(files: list[Piece], cores: int) -> list[list[Piece]]:
     """Files in pieces of about equal size, those of a task together."""
     total = sum(file.size for file in files)
-    step = min(MOST_BYTES, max(LEAST_BYTES, total // (TASKS * max(1, cores))))
+    step = min(MAX_PIECE_BYTES, max(MIN_PIECE_BYTES, total // (TASKS_PER_CORE * max(1, cores))))
     tasks: list[list[Piece]] = [[]]
     room = step
     for file in files:

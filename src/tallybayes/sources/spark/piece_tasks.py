@@ -23,9 +23,9 @@ from tallybayes.sources.spark.parquet_scan import TYPES_READ, Piece
 from tallybayes.sources.spark.tasks import Answer, Each, Merge, answer_row
 from tallybayes.tables import Table
 
-__all__ = ["PARTITION", "NotPlain", "counted_pieces", "taken_from_pieces"]
+__all__ = ["PARTITION_STRIDE", "NotPlain", "counted_pieces", "taken_from_pieces"]
 
-PARTITION = 1 << 33  # marks of a partition, as monotonically_increasing_id has them
+PARTITION_STRIDE = 1 << 33  # marks of a partition, as monotonically_increasing_id has them
 
 
 class NotPlain(ValueError):
@@ -88,7 +88,7 @@ def counted_pieces(
     """Answers for the pieces whose numbers come: what `each` returns for their rows, merged."""
     for batch in batches:
         for number in batch.column(0).to_pylist():
-            answer = _counted(tasks[number], types, each, merge, number * PARTITION)
+            answer = _counted(tasks[number], types, each, merge, number * PARTITION_STRIDE)
             if answer is not None:
                 yield answer_row(number, answer)
 
@@ -118,8 +118,10 @@ def taken_from_pieces(
     """Answers with the rows of these marks."""
     for batch in batches:
         for number in batch.column(0).to_pylist():
-            low, high = np.searchsorted(marks, [number * PARTITION, (number + 1) * PARTITION])
-            mine = marks[low:high] - number * PARTITION
+            low, high = np.searchsorted(
+                marks, [number * PARTITION_STRIDE, (number + 1) * PARTITION_STRIDE]
+            )
+            mine = marks[low:high] - number * PARTITION_STRIDE
             if len(mine):
                 yield answer_row(number, _taken(tasks[number], types, mine))
 

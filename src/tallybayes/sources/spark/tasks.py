@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tallybayes.errors import SourceError
 from tallybayes.sources.batches.grouped import grouped
-from tallybayes.sources.contract import CELLS
+from tallybayes.sources.contract import MAX_PART_VALUES
 from tallybayes.sources.locating import located
 from tallybayes.tables import Table, arrow
 
@@ -39,7 +39,9 @@ ANSWERS = "part bigint, answer binary"
 FAN_IN = 16
 """How many answers one task of the tree merges; the last one merges what those leave."""
 
-LEAST = CELLS >> 1  # values that are counted at once, but for the last: each tally is merged
+MIN_VALUES = (
+    MAX_PART_VALUES >> 1
+)  # values that are counted at once, but for the last: each tally is merged
 
 Each = Callable[[Table], Any]
 Merge = Callable[[Any, Any], Any]
@@ -78,7 +80,7 @@ def _read(rows: Any, names: Sequence[str]) -> Table:
 
 def _together(batches: Iterator[Any]) -> Iterator[Any]:
     """The batches of a partition that has rows as tables that are worth a call."""
-    for group in grouped(batches, lambda batch: batch, LEAST):
+    for group in grouped(batches, lambda batch: batch, MIN_VALUES):
         rows = pa.Table.from_batches(group)
         if rows.num_rows:
             yield rows

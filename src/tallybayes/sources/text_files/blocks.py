@@ -13,8 +13,10 @@ from tallybayes.sources.text_files.delimited import Dialect, wrong_encoding
 
 __all__ = ["Block", "blocks"]
 
-FIRST = 1 << 20  # bytes of the first block: what columns hold is looked up there on one thread
-LIMIT = 1 << 26  # bytes that a record may have
+FIRST_BLOCK_BYTES = (
+    1 << 20
+)  # bytes of the first block: what columns hold is looked up there on one thread
+MAX_RECORD_BYTES = 1 << 26  # bytes that a record may have
 UTF8 = ("utf-8", "utf8")
 
 
@@ -73,10 +75,10 @@ def blocks(name: str, read: Callable[[int], bytes], dialect: Dialect, size: int)
             rest, begins = text[end:], False
             continue
         rest = data
-        if len(data) > LIMIT:
+        if len(data) > MAX_RECORD_BYTES:
             raise SourceError(
                 f"{name}, line {line:,}: a quoted field does not end, or a row is longer than "
-                f"{LIMIT >> 20} MB: is a quote not closed?"
+                f"{MAX_RECORD_BYTES >> 20} MB: is a quote not closed?"
             )
     skipped = _before_header(rest, dialect.skip) if begins else 0
     if rest[skipped:]:
@@ -89,7 +91,7 @@ def _utf8(name: str, read: Callable[[int], bytes], encoding: str, size: int) -> 
     decoder = None
     if encoding.lower() not in UTF8:
         decoder = codecs.getincrementaldecoder(encoding)()
-    data = read(min(FIRST, size))
+    data = read(min(FIRST_BLOCK_BYTES, size))
     while data:
         if decoder is None:
             yield data

@@ -47,7 +47,7 @@ BOTH = pa.struct([("number", NUMBER), ("text", LEVELS)])
 both."""
 
 TEXT = pa.string()
-LOOK = 64  # cells that are parsed first: Arrow takes long to fail on many
+TRIED_CELLS = 64  # cells that are parsed first: Arrow takes long to fail on many
 ZONED = r":\d\d[0-9.]*(Z|[+-]\d\d(:?\d\d)?)$"  # a time of day with a zone
 TRUTH = {"true": "True", "TRUE": "True", "false": "False", "FALSE": "False"}
 
@@ -178,7 +178,7 @@ def _split(column: Any, spelling: Spelling) -> Any:
     """Strings as numbers, as levels, or as both where some cells are finite numbers."""
     strings = _stripped(column, spelling)
     try:
-        _cast(strings.slice(0, LOOK), "number", spelling)
+        _cast(strings.slice(0, TRIED_CELLS), "number", spelling)
         numbers = _cast(strings, "number", spelling)
         if strings.null_count == len(strings) or pc.all(pc.is_finite(numbers)).as_py():
             return numbers

@@ -22,7 +22,7 @@ from tallybayes.tables import Table, arrow
 
 __all__ = ["CsvFile"]
 
-BLOCK = 1 << 23  # bytes of a block: enough that what a part costs by itself does not matter
+BLOCK_BYTES = 1 << 23  # bytes of a block: enough that what a part costs by itself does not matter
 
 
 class _Found(NamedTuple):
@@ -65,7 +65,7 @@ class CsvFile(TextFile):
         *,
         layout: Layout = Layout(),  # noqa: B008  # frozen
         spelling: Spelling = Spelling(),  # noqa: B008  # frozen
-        block: int = BLOCK,
+        block: int = BLOCK_BYTES,
         mixed: Collection[str] = (),
         left_out: Collection[str] = (),
     ) -> None:

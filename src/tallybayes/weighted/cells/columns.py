@@ -39,10 +39,10 @@ __all__ = [
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
 
-FINEST = 128
+MAX_CELLS = 128
 Counted = TypeVar("Counted", GridCounts, LevelCounts)
 
-DIGITS = 30  # binary digits that are kept of a weight
+WEIGHT_BITS = 30  # binary digits that are kept of a weight
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -166,7 +166,7 @@ def number_cells(
         Rows without a value.
     """
     weight = grid.counts.sum(axis=0)
-    most = int(min(FINEST, max(2.0, weight.sum() // 2)))
+    most = int(min(MAX_CELLS, max(2.0, weight.sum() // 2)))
     label = equal_frequency(weight, most)
     first = np.flatnonzero(np.diff(label, prepend=-1) != 0)
     counts = (
@@ -232,7 +232,7 @@ def in_effective_rows(weight: Array, unit: float) -> Array:
         The weight of an effective row, above 0.
     """
     digits, exponent = np.frexp(weight / unit)
-    rounded: Array = np.ldexp(np.round(np.ldexp(digits, DIGITS)), exponent - DIGITS)
+    rounded: Array = np.ldexp(np.round(np.ldexp(digits, WEIGHT_BITS)), exponent - WEIGHT_BITS)
     return rounded
 
 

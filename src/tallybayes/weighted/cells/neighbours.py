@@ -17,12 +17,12 @@ __all__ = ["into_neighbours", "neighbours_moved", "over_neighbours", "position",
 
 Array = NDArray[np.float64]
 
-LEAST = 1e-12  # of a width, and of rows that are a share of
+MIN_WIDTH = 1e-12  # of a width, and of rows that are a share of
 
 
 def spread(position: Array, width: float) -> Array:
     """Triangular weights between cells at these positions, 1 for a cell itself, (n, n)."""
-    apart = np.abs(position[:, None] - position[None, :]) / max(width, LEAST)
+    apart = np.abs(position[:, None] - position[None, :]) / max(width, MIN_WIDTH)
     return np.maximum(0.0, 1.0 - apart)
 
 
@@ -30,7 +30,7 @@ def position(weight: Array, kind: str) -> Array:
     """Where cells that hold these rows lie, ascending; `kind` is "cells" or "rank"."""
     if kind == "cells":
         return np.arange(len(weight), dtype=np.float64)
-    share = weight / max(weight.sum(), LEAST)
+    share = weight / max(weight.sum(), MIN_WIDTH)
     middle: Array = np.cumsum(share) - 0.5 * share
     return middle
 
@@ -60,7 +60,7 @@ def into_neighbours(
 ) -> None:
     """Writes what :func:`over_neighbours` returns into an array."""
     at = position(counts[:n_numbers].sum(axis=1), kind)
-    width = np.maximum(np.asarray(widths, dtype=np.float64), LEAST)
+    width = np.maximum(np.asarray(widths, dtype=np.float64), MIN_WIDTH)
     _kernels.neighbour_sums(np.ascontiguousarray(counts), at, width, into)
 
 
@@ -90,11 +90,11 @@ def neighbours_moved(
         every = np.arange(len(counts))
         of_cell = neighbours_moved(counts, width, every, weight[: len(counts)])
         return np.asarray(of_cell[cells])
-    rows, width = counts.sum(axis=1), max(width, LEAST)
-    at, n = position(rows, "rank"), max(float(rows.sum()), LEAST)
+    rows, width = counts.sum(axis=1), max(width, MIN_WIDTH)
+    at, n = position(rows, "rank"), max(float(rows.sum()), MIN_WIDTH)
     w = weight[:, None]
     apart = np.abs(at - at[cells][:, None])
-    without = np.maximum(apart * n - 0.5 * w, 0.0) / np.maximum(n - w, LEAST * n)
+    without = np.maximum(apart * n - 0.5 * w, 0.0) / np.maximum(n - w, MIN_WIDTH * n)
     without[np.arange(len(cells)), cells] = 0.0
     moved = np.maximum(0.0, 1.0 - without / width) - np.maximum(0.0, 1.0 - apart / width)
     return np.asarray(moved @ counts)

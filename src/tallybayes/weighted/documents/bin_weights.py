@@ -25,8 +25,8 @@ Array = NDArray[np.float64]
 
 PENALTY = 0.1
 OFFSET = 0.01
-START = 0.3  # of a weight
-STEPS, HALVINGS = 40, 30
+INITIAL_WEIGHT = 0.3  # of a weight
+MAX_STEPS, MAX_HALVINGS = 40, 30
 
 
 class BinWeights(NamedTuple):
@@ -44,7 +44,7 @@ class BinWeights(NamedTuple):
     @classmethod
     def start(cls, n_bins: int, n_classes: int) -> BinWeights:
         """Where learning starts."""
-        return cls(np.full(n_bins, START), np.zeros(n_classes))
+        return cls(np.full(n_bins, INITIAL_WEIGHT), np.zeros(n_classes))
 
     def filled(self, sums: Array, of_an_order: int) -> BinWeights:
         """The same weights, but a bin that no document has gets that of the next one of its order
@@ -101,7 +101,7 @@ class _Loss:
         """The loss at a step that lowers it enough, with weights of at least 0; None where no
         length does."""
         n_bins, length = len(self.at.weights), 1.0
-        for _ in range(HALVINGS):
+        for _ in range(MAX_HALVINGS):
             weights = np.maximum(self.at.weights + length * step[:n_bins], 0.0)
             intercept = self.at.intercept + length * step[n_bins:]
             moved = np.concatenate([weights - self.at.weights, intercept - self.at.intercept])
@@ -184,7 +184,7 @@ def learn_bin_weights(
     ridge = penalty * scale**2
     at = _Loss(sums, sums.astype(np.float32), y, weight, ridge, start)
     hessian: Array | None = None
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         gradient = at.gradient()
         if hessian is not None:  # of the step before, which says nearly as well when to stop
             step = at.newton_step(hessian, gradient)

@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-AT_ONCE = 1 << 22  # posteriors that are dense
+MAX_POSTERIORS = 1 << 22  # posteriors that are dense
 
 
 def matrix_of(documents: Documents, values: NDArray[np.floating]) -> csr_array:
@@ -119,7 +119,7 @@ class DenseRatios:
         """R of documents, csr_array (n_documents, n_classes)."""
         values = self.ratios * weights.weights[self.bins].astype(np.float32)[:, None]
         n, k = tf.shape[0], values.shape[1]
-        step = max(1, AT_ONCE // k)
+        step = max(1, MAX_POSTERIORS // k)
         parts = [
             rounded(softmax(tf[begin : begin + step] @ values + weights.intercept, axis=1))
             for begin in range(0, n, step)

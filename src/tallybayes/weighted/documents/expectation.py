@@ -30,9 +30,9 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 PENALTY = 5.0  # of the weights of bins, which few labelled documents have to carry
-ITERATIONS = 5
-CHANGE = 0.05  # of the posteriors of a document, summed over the classes: below it, it stops
-RISE = 1.1  # times the least log-loss so far: it stops above
+MAX_ITERATIONS = 5
+TOLERANCE = 0.05  # of the posteriors of a document, summed over the classes: below it, it stops
+STOP_RATIO = 1.1  # times the least log-loss so far: it stops above
 
 
 class Step(NamedTuple):
@@ -159,13 +159,13 @@ def expectation_maximisation(fit: CrossFit, weights: tuple[float, ...]) -> list[
     for weight in weights:
         at, soft = zero, first
         losses = [float(fit.weight @ zero.step.loss)]
-        for iteration in range(1, ITERATIONS + 1):
+        for iteration in range(1, MAX_ITERATIONS + 1):
             at = _counted(fit, matrices, Step(weight, iteration, soft, np.zeros(0)), at.weights)
             steps.append(at.step)
             losses.append(float(fit.weight @ at.step.loss))
-            if iteration == ITERATIONS or losses[-1] > RISE * min(losses):
+            if iteration == MAX_ITERATIONS or losses[-1] > STOP_RATIO * min(losses):
                 break
             before, soft = soft, at.soft_labels(matrices)
-            if abs(soft[-1] - before[-1]).sum() < CHANGE * len(fit.part.unlabelled):
+            if abs(soft[-1] - before[-1]).sum() < TOLERANCE * len(fit.part.unlabelled):
                 break
     return steps

@@ -40,10 +40,10 @@ Values = NDArray[np.float32]
 
 PENALTIES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 FOLDS = 5
-WORK = 40_000_000  # entries times classes of the folds that are held out, one at least
-ENOUGH = 6_000  # held-out documents: folds beyond them tell little more
+MAX_WORK = 40_000_000  # entries times classes of the folds that are held out, one at least
+MAX_HELD_OUT = 6_000  # held-out documents: folds beyond them tell little more
 SALT = 11  # of the folds
-RISE = 1.01  # times the least Brier score so far: lower penalties are not tried
+STOP_RATIO = 1.01  # times the least Brier score so far: lower penalties are not tried
 
 
 class DocumentFigures(NamedTuple):
@@ -210,8 +210,8 @@ def _folds(
 ) -> list[_Fold]:
     """As many folds as hold out enough documents, and as there is work for."""
     width = 1 if learning.n_classes == 2 else learning.n_classes
-    enough = -(-ENOUGH * FOLDS // len(learning.y))
-    n = min(FOLDS, enough, max(1, WORK // max(1, len(columns.values) * width)))
+    enough = -(-MAX_HELD_OUT * FOLDS // len(learning.y))
+    n = min(FOLDS, enough, max(1, MAX_WORK // max(1, len(columns.values) * width)))
     folds = []
     for f in range(n):
         out = tenth // 2 == f
@@ -250,7 +250,7 @@ def follow_path(
         steps += found
         ends += [(penalty, folds[0].problem.a)] * len(found)
         least = min(least, found[0].brier)
-        if found[0].brier > RISE * least:
+        if found[0].brier > STOP_RATIO * least:
             break
     best = int(np.argmin([step.brier for step in steps]))
     penalty, a = ends[best]

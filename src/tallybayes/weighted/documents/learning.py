@@ -33,11 +33,14 @@ __all__ = ["LearnedDocuments", "Ridge", "finished", "learn_documents", "some_doc
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-CHOSEN_ON, ENTRIES = 8_000, 1_600_000  # documents that the reading is chosen on, and their entries
-MOST_SUMS = 1 << 27  # numbers in the sums that weights are learned on
-HEAVIEST = 1e3  # mean weight: beyond it penalties are nothing, and Hessians ill-conditioned
-PATH = 24_000  # documents of the path of penalties
-MOST_COEFFICIENTS = 1 << 26  # of the ridge
+MAX_CHOICE_DOCUMENTS, MAX_CHOICE_ENTRIES = (
+    8_000,
+    1_600_000,
+)  # documents that the reading is chosen on, and their entries
+MAX_SUMS = 1 << 27  # numbers in the sums that weights are learned on
+MAX_MEAN_WEIGHT = 1e3  # mean weight: beyond it penalties are nothing, and Hessians ill-conditioned
+MAX_PATH_DOCUMENTS = 24_000  # documents of the path of penalties
+MAX_COEFFICIENTS = 1 << 26  # of the ridge
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +116,9 @@ def some_documents(
     weights: Array | None = None,
 ) -> tuple[Index, Array]:
     """About so many documents, and what each stands for."""
-    held = np.ones(len(y)) if weights is None else weights * min(1.0, HEAVIEST / weights.mean())
+    held = (
+        np.ones(len(y)) if weights is None else weights * min(1.0, MAX_MEAN_WEIGHT / weights.mean())
+    )
     return sampled(y, held, n_classes, max(1, most))
 
 
@@ -126,13 +131,13 @@ def _learn(
     ridge: bool,
 ) -> LearnedDocuments:
     n, k = len(y), table.n_classes
-    most = min(CHOSEN_ON, n * ENTRIES // (len(documents.terms) + 1))
+    most = min(MAX_CHOICE_DOCUMENTS, n * MAX_CHOICE_ENTRIES // (len(documents.terms) + 1))
     rows, weight = some_documents(documents, y, k, most, counted)
     own = None if counted is None else counted[rows]
     length = documents.length(documents.tf)
     few, reduced = (table, documents) if counted is not None else table.of_several(documents)
     reading, start = choose_reading(few, reduced.take(rows), y[rows], weight, own, length[rows])
-    rows, weight = some_documents(documents, y, k, MOST_SUMS // (k * table.n_bins), counted)
+    rows, weight = some_documents(documents, y, k, MAX_SUMS // (k * table.n_bins), counted)
     if len(rows) < n:
         documents, reduced = documents.take(rows), reduced.take(rows)
         y, keys, length = y[rows], keys[rows], length[rows]
@@ -173,8 +178,8 @@ def finished(
     if not ridge or len(y) < 2 * FOLDS or k < 2:
         return LearnedDocuments(reading, weights, None, weights_only(learning, weights))
     total = float(table.documents.sum())
-    features = Features.of(table.frequency, total, MOST_COEFFICIENTS // k)
-    rows, _ = some_documents(documents, y, k, PATH)
+    features = Features.of(table.frequency, total, MAX_COEFFICIENTS // k)
+    rows, _ = some_documents(documents, y, k, MAX_PATH_DOCUMENTS)
     path = follow_path(learning.take(rows), features, weights, sample=len(rows) < len(y))
     penalty, scale, a, figures = path
     if penalty is None:

@@ -27,7 +27,7 @@ Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 SoftLabels = Any  # csr_array (n_documents, n_classes)
 
-GRID, LEAST = 32.0, 2.0  # of posteriors: 21 classes of a document at most
+POSTERIOR_STEPS, MIN_POSTERIOR_STEPS = 32.0, 2.0  # of posteriors: 21 classes of a document at most
 
 
 class Expanded(NamedTuple):
@@ -137,5 +137,7 @@ def _with_places(documents: Documents, place: NDArray[np.int32], n_terms: int) -
 
 def rounded(proba: NDArray[np.floating]) -> SoftLabels:
     """R: posteriors (n_documents, n_classes) in 32nds, csr_array, without single ones."""
-    steps = np.round(GRID * proba)
-    return csr_array(np.where(steps >= LEAST, steps / GRID, 0.0).astype(np.float64))
+    steps = np.round(POSTERIOR_STEPS * proba)
+    return csr_array(
+        np.where(steps >= MIN_POSTERIOR_STEPS, steps / POSTERIOR_STEPS, 0.0).astype(np.float64)
+    )

@@ -30,8 +30,10 @@ Array = NDArray[np.float64]
 Values = NDArray[np.float32]
 _Descent = Generator[Values, Values, None]
 
-STEPS, MEMORY, HALVINGS = 50, 8, 12
-CELLS = 1 << 18  # numbers of documents that are multiplied with X Xᵀ at once: a cache holds them
+MAX_STEPS, MEMORY, MAX_HALVINGS = 50, 8, 12
+MAX_INTERMEDIATE = (
+    1 << 18
+)  # numbers of documents that are multiplied with X Xᵀ at once: a cache holds them
 TOLERANCE = 1e-5  # nats a document that a step is expected to gain, below which it stops
 
 
@@ -217,7 +219,7 @@ class RidgeProblem:
             gradient_scores = self._end.gradient_scores + more * self.scores
             pairs = [p for pair in self._end.pairs if (p := pair.under(more)).curvature > 0.0]
         enough = TOLERANCE * float(self.weight.sum())
-        for _ in range(STEPS):
+        for _ in range(MAX_STEPS):
             d, d_scores = self._direction(at.gradient, gradient_scores, pairs, penalty)
             slope = _dot(at.gradient, d_scores)
             if -0.5 * slope <= enough:
@@ -244,7 +246,7 @@ class RidgeProblem:
         """The point of a step that lowers the loss enough, and its length; None where none does."""
         along, squares = _dot(at.a, d_scores), _dot(d, d_scores)
         length = 1.0
-        for _ in range(HALVINGS):
+        for _ in range(MAX_HALVINGS):
             by = np.float32(length)
             size = at.squares + 2.0 * length * along + length**2 * squares
             there = self._point(at.a + by * d, at.scores + by * d_scores, penalty, size)
@@ -285,7 +287,7 @@ def solve_together(problems: Sequence[RidgeProblem], penalty: float) -> None:
     """
     asked = [step for problem in problems if (step := _next(problem.descent(penalty)))]
     while asked:
-        some = max(1, CELLS // asked[0][1].size)
+        some = max(1, MAX_INTERMEDIATE // asked[0][1].size)
         steps = []
         for first in range(0, len(asked), some):
             descents, gradients = zip(*asked[first : first + some], strict=True)

@@ -10,8 +10,8 @@ from tallybayes.weighted.rows import salted
 
 __all__ = ["document_keys"]
 
-LABEL = 1 << 32  # the salt of labels
-WORD = np.uint64(1 << 40)  # terms are below it, counts times it are distinct
+LABEL_SALT = 1 << 32  # the salt of labels
+COUNT_STRIDE = np.uint64(1 << 40)  # terms are below it, counts times it are distinct
 
 
 def document_keys(documents: Documents, y: NDArray[np.int32]) -> NDArray[np.uint64]:
@@ -23,9 +23,9 @@ def document_keys(documents: Documents, y: NDArray[np.int32]) -> NDArray[np.uint
     y : int32 array (n_documents,)
         Labels.
     """
-    cell = documents.terms.astype(np.uint64) + WORD * documents.counts.astype(np.uint64)
+    cell = documents.terms.astype(np.uint64) + COUNT_STRIDE * documents.counts.astype(np.uint64)
     hashed = np.append(salted(cell, 1), np.uint64(0))
     keys = np.add.reduceat(hashed, documents.indptr[:-1])
     keys[np.diff(documents.indptr) == 0] = 0
-    found: NDArray[np.uint64] = salted(keys + salted(y.astype(np.uint64), LABEL), 2)
+    found: NDArray[np.uint64] = salted(keys + salted(y.astype(np.uint64), LABEL_SALT), 2)
     return found

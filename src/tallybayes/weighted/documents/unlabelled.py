@@ -36,10 +36,10 @@ Index = NDArray[np.intp]
 
 WEIGHTS = (1.0, 0.125)  # λ that are tried
 SALT = 11  # of the folds: those that weights are learned in
-JUDGED, ENTRIES = 12_000, 2_500_000  # labelled documents, and their entries
-ERRORS = 2.0  # standard errors by which a gain exceeds chance, of the best of some ten
-OFTEN = 2  # documents that have a term by which soft labels are found
-MOST_RATIOS = 1 << 24
+MAX_TEST_DOCUMENTS, MAX_TEST_ENTRIES = 12_000, 2_500_000  # labelled documents, and their entries
+MIN_STANDARD_ERRORS = 2.0  # standard errors by which a gain exceeds chance, of the best of some ten
+MIN_DOCUMENTS = 2  # documents that have a term by which soft labels are found
+MAX_RATIOS = 1 << 24
 
 
 class Unlabelled(NamedTuple):
@@ -154,8 +154,8 @@ def _for_soft_labels(part: PartLabelled, orders: int) -> PartLabelled:
     for documents in (part.labelled, part.unlabelled):
         found += np.bincount(documents.terms, minlength=len(part.order))
     found[part.order >= part.order.min(initial=11) + orders] = 0
-    least = OFTEN
-    while (found >= least).sum() * part.n_classes > MOST_RATIOS:
+    least = MIN_DOCUMENTS
+    while (found >= least).sum() * part.n_classes > MAX_RATIOS:
         least += 1
     return part.with_terms(found >= least)
 
@@ -205,7 +205,7 @@ def _cross_fit(part: PartLabelled, orders: int) -> CrossFit:
     few = _for_soft_labels(part, orders)
     y, k, n = part.y, part.n_classes, len(part.y)
     every = np.ones(n, dtype=bool)
-    most = min(JUDGED, n * ENTRIES // (len(few.labelled.terms) + 1))
+    most = min(MAX_TEST_DOCUMENTS, n * MAX_TEST_ENTRIES // (len(few.labelled.terms) + 1))
     rows, weight = some_documents(few.labelled, y, k, most)
     table = few.table(every, None, 0.0)
     reading, _ = choose_reading(table, few.labelled.take(rows), y[rows], weight)
@@ -227,4 +227,4 @@ def _chosen(steps: list[Step], weight: Array, of: NDArray[np.bool_], forced: boo
     gain = steps[0].loss[of] - best.loss[of]
     mean = float(w @ gain)
     error = float((w**2 @ (gain - mean) ** 2) ** 0.5)
-    return best if mean > ERRORS * error else steps[0]
+    return best if mean > MIN_STANDARD_ERRORS * error else steps[0]

@@ -32,9 +32,11 @@ __all__ = ["learn"]
 Array = NDArray[np.float64]
 
 DEFAULTS = FitOptions()
-LEAST = 4  # rows a part at least
-SMALL = 300_000  # columns times rows times classes up to which threads wait for the interpreter
-MOST_VALUES = 40_000_000  # rows times classes that are looked at
+MIN_ROWS_PER_PART = 4  # rows a part at least
+MAX_ONE_THREAD_WORK = (
+    300_000  # columns times rows times classes up to which threads wait for the interpreter
+)
+MAX_VALUES = 40_000_000  # rows times classes that are looked at
 
 
 def learn(
@@ -63,7 +65,7 @@ def learn(
     """
     if options.parts is not None:
         options = replace(options, parts=min(options.parts, rows.n))
-    elif rows.n < LEAST * PARTS:
+    elif rows.n < MIN_ROWS_PER_PART * PARTS:
         options = replace(options, parts=1)
     p = classes / classes.sum()
     if rows.n_classes == 1 or not columns:
@@ -86,7 +88,7 @@ def _of_any_columns(
     columns: list[ColumnCells], rows: LearningRows, p: Array, options: FitOptions
 ) -> Averaged:
     """What is learned of canonical rows, of columns some of which may be equal."""
-    some = thinned(rows.y, rows.n_classes, MOST_VALUES // rows.n_classes)
+    some = thinned(rows.y, rows.n_classes, MAX_VALUES // rows.n_classes)
     thin = rows if len(some) == rows.n else rows.take(some)
     kept, duplicates = distinct(thin.cells, [column.name for column in columns])
     if kept != list(range(len(columns))):  # the keys are of these already
@@ -101,7 +103,7 @@ def _of_any_columns(
             nearly = represented(different, thin, p, options) if few else {}
             unlike = [j for j in range(len(kept)) if j not in nearly]
             used = [kept[j] for j in unlike]
-            small = len(used) * thin.n * thin.n_classes < SMALL
+            small = len(used) * thin.n * thin.n_classes < MAX_ONE_THREAD_WORK
             with on_one_thread() if small else nullcontext():
                 of_used = [columns[j] for j in used], thin.among(unlike)
                 found = averaged(*of_used, p, options, options.parts)

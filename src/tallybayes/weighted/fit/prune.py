@@ -24,7 +24,7 @@ __all__ = ["simplified"]
 
 Array = NDArray[np.float64]
 
-AT_ONCE = 0.3  # of the terms too many, left out before weights are learned again
+PRUNED_SHARE = 0.3  # of the terms too many, left out before weights are learned again
 
 
 def _losses_without(
@@ -88,7 +88,7 @@ def simplified(
             if len(kept) <= most:
                 break
             worth = np.argsort(_losses_without(terms, rows, weights, log_share), kind="stable")
-            leaving = max(1, int(AT_ONCE * (len(kept) - most)))
+            leaving = max(1, int(PRUNED_SHARE * (len(kept) - most)))
             out = {kept[i] for i in worth[:leaving].tolist()}
             kept = [t for t in kept if t not in out]
         scores = scores_of(terms.values, weights.by_class(), log_share + weights.offsets).T

@@ -29,17 +29,17 @@ __all__ = ["best_of_copies", "fit_representatives", "near_copies", "represented"
 Array = NDArray[np.float64]
 Cells = NDArray[np.int32]
 
-OPEN = 0.1  # of a column's entropy, that a near-copy of it may leave open
-NOISE = 0.02  # of a number's variance
-CONSTANT = 1e-9  # of the greatest edge: rounding makes less
-CELLS = 8  # of a number beside strings
-AMONG = 100  # columns that are compared, those that gain most
-LOOKED = 4000  # rows that they are compared on
-ALIKE = 3  # columns of a group, at most
-FEW = 20_000  # rows up to which it matters
-TRIES = 8  # additional fits, at most
-MOST_WORK = 10_000_000  # those times rows, columns and classes
-WORTH = 5.0  # nats that another choice has to gain
+MAX_OPEN_ENTROPY = 0.1  # of a column's entropy, that a near-copy of it may leave open
+MAX_OPEN_VARIANCE = 0.02  # of a number's variance
+MIN_RELATIVE_RANGE = 1e-9  # of the greatest edge: rounding makes less
+N_CELLS = 8  # of a number beside strings
+MAX_COMPARED_COLUMNS = 100  # columns that are compared, those that gain most
+MAX_COMPARED_ROWS = 4000  # rows that they are compared on
+MAX_GROUP_COLUMNS = 3  # columns of a group
+MAX_ROWS = 20_000  # rows up to which it matters
+MAX_ADDITIONAL_FITS = 8  # additional fits
+MAX_WORK = 10_000_000  # those times rows, columns and classes
+MIN_GAIN = 5.0  # nats that another choice has to gain
 
 
 def near_copies(
@@ -67,16 +67,18 @@ def near_copies(
         Theirs.
     rows : LearningRows
     """
-    if rows.n > FEW or not _tries(rows):
+    if rows.n > MAX_ROWS or not _tries(rows):
         return []
-    order = sorted(range(len(columns)), key=lambda j: (-tables[j].gain, columns[j].name))[:AMONG]
+    order = sorted(range(len(columns)), key=lambda j: (-tables[j].gain, columns[j].name))[
+        :MAX_COMPARED_COLUMNS
+    ]
     seen = _Seen(columns, rows, order)
     near = np.zeros((len(order), len(order)), dtype=bool)
     for (a, i), (b, j) in combinations(enumerate(order), 2):
         near[a, b] = seen.near(i, j)
     n_groups, group = connected_components(near, directed=False)
     members = [[order[a] for a in np.flatnonzero(group == g)] for g in range(n_groups)]
-    found = [some for some in members if 1 < len(some) <= ALIKE]
+    found = [some for some in members if 1 < len(some) <= MAX_GROUP_COLUMNS]
     return sorted(found, key=lambda some: order.index(some[0]))
 
 
@@ -85,11 +87,11 @@ class _Seen:
     cells."""
 
     def __init__(self, columns: list[ColumnCells], rows: LearningRows, among: list[int]) -> None:
-        step = max(1, -(-rows.n // LOOKED))
+        step = max(1, -(-rows.n // MAX_COMPARED_ROWS))
         weight = rows.weight[::step]
         self.share = weight / max(float(weight.sum()), 1e-300)
         cells = {j: rows.cells[j, ::step] for j in among}
-        self.codes = {j: coarse(columns[j], CELLS)[cells[j]] for j in among}
+        self.codes = {j: coarse(columns[j], N_CELLS)[cells[j]] for j in among}
         self.entropy = {j: self._entropy(codes) for j, codes in self.codes.items()}
         numbers = [j for j in among if columns[j].is_number]
         self.values = {j: _values(columns[j], cells[j], self.share) for j in numbers}
@@ -97,12 +99,12 @@ class _Seen:
     def near(self, i: int, j: int) -> bool:
         """Whether each column determines the other nearly."""
         if i in self.values and j in self.values:
-            return float(self.values[i] @ self.values[j]) ** 2 > 1.0 - NOISE
+            return float(self.values[i] @ self.values[j]) ** 2 > 1.0 - MAX_OPEN_VARIANCE
         low, high = sorted((self.entropy[i], self.entropy[j]))
-        if low <= (1.0 - OPEN) * high:
+        if low <= (1.0 - MAX_OPEN_ENTROPY) * high:
             return False
         width = int(self.codes[j].max()) + 1
-        return self._entropy(self.codes[i] * width + self.codes[j]) - low < OPEN * high
+        return self._entropy(self.codes[i] * width + self.codes[j]) - low < MAX_OPEN_ENTROPY * high
 
     def _entropy(self, codes: Cells) -> float:
         """In nats."""
@@ -128,12 +130,12 @@ def _values(column: ColumnCells, cells: Cells, share: Array) -> Array:
     mean = float(held @ middle[cells]) / max(float(held.sum()), 1e-300)
     values: Array = np.sqrt(held) * (middle[cells] - mean)
     length = float(np.linalg.norm(values))
-    return values / length if length > CONSTANT else np.zeros(len(cells))
+    return values / length if length > MIN_RELATIVE_RANGE else np.zeros(len(cells))
 
 
 def _tries(rows: LearningRows) -> int:
     """How many additional fits there may be."""
-    return min(TRIES, MOST_WORK // max(len(rows.cells) * rows.n * rows.n_classes, 1))
+    return min(MAX_ADDITIONAL_FITS, MAX_WORK // max(len(rows.cells) * rows.n * rows.n_classes, 1))
 
 
 def best_of_copies(
@@ -157,7 +159,7 @@ def best_of_copies(
     best = learn(selection.columns())
     for choice in selection.others():
         other = learn(selection.columns(choice))
-        if _gained(best, other, rows) > WORTH:
+        if _gained(best, other, rows) > MIN_GAIN:
             best = other
             selection.kept.update(choice)
     return replace(best, nearly=selection.nearly())

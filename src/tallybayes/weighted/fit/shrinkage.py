@@ -43,16 +43,20 @@ __all__ = [
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-NOISY = 30  # a column that gains less than log(30·columns / rows) is not used
-FEW = 10  # at least so many rows a column, where the gain of noise is estimated
-MANY = 2  # at least so many rows a column; else the fit is repeated without each fold
+COLUMNS_PER_ROW_FACTOR = 30  # a column that gains less than log(30·columns / rows) is not used
+MIN_ROWS_PER_COLUMN_NOISE = (
+    10  # at least so many rows a column, where the gain of noise is estimated
+)
+MIN_ROWS_PER_COLUMN = (
+    2  # at least so many rows a column; else the fit is repeated without each fold
+)
 FOLDS = 5
 SALT = 3  # of the folds
 STRICTER = (0.0, 2.0, 4.0, 6.0)  # nats that a column has to gain beyond the minimum
 FACTORS = np.linspace(0.0, 1.0, 21)
 MIN_GAIN = 3.0  # nats that the shrunk model has to gain on rows held out
-UNSEEN = 0.5  # rows
-MOST = float(np.nextafter(1.0, 0.0))  # 1 − ε·(1 − p) may round to 1
+PRIOR_ROWS = 0.5  # rows
+MAX_PROBABILITY = float(np.nextafter(1.0, 0.0))  # 1 − ε·(1 − p) may round to 1
 
 
 def min_column_gain(n_columns: int, n_rows: float) -> float:
@@ -60,13 +64,13 @@ def min_column_gain(n_columns: int, n_rows: float) -> float:
 
     With many columns for the rows, some gain a little by chance.
     """
-    gain = float(np.log(max(NOISY * n_columns / max(n_rows, 1.0), 1e-9)))
+    gain = float(np.log(max(COLUMNS_PER_ROW_FACTOR * n_columns / max(n_rows, 1.0), 1e-9)))
     return gain if gain > 0.0 else -np.inf
 
 
 def too_many_columns(n_columns: int, n_rows: float) -> bool:
     """Whether there are too many columns for the rows to rely on leave-one-out alone."""
-    return FOLDS <= n_rows < MANY * n_columns
+    return FOLDS <= n_rows < MIN_ROWS_PER_COLUMN * n_columns
 
 
 def shrinkage_factor(
@@ -93,7 +97,7 @@ def shrinkage_factor(
     total = float(rows.weight.sum())
     own = log_proba[np.arange(len(tested)), y] - np.log(p)[y]
     gain = float(weight @ own) * total / max(float(weight.sum()), 1e-300)
-    chance = min(n_columns, total / FEW) * np.log2(rows.n_classes)
+    chance = min(n_columns, total / MIN_ROWS_PER_COLUMN_NOISE) * np.log2(rows.n_classes)
     if chance <= 0.0:  # no column
         return 1.0
     return float(np.clip(2.0 * (gain / chance - 1.0), 0.0, 1.0))
@@ -180,7 +184,7 @@ def _loss(scores: Array, rows: LearningRows) -> float:
 
 def prior_share(n_rows: float) -> float:
     """ε, of so many effective rows."""
-    return UNSEEN / (n_rows + UNSEEN)
+    return PRIOR_ROWS / (n_rows + PRIOR_ROWS)
 
 
 def mixed(proba: Array, prior: Array, share: float) -> Array:
@@ -197,4 +201,4 @@ def mixed(proba: Array, prior: Array, share: float) -> Array:
     """
     proba *= 1.0 - share
     proba += share * prior
-    return np.minimum(proba, MOST, out=proba)
+    return np.minimum(proba, MAX_PROBABILITY, out=proba)

@@ -39,15 +39,15 @@ __all__ = ["Rounds"]
 Array = NDArray[np.float64]
 Values = NDArray[np.float32]
 
-ROUNDS = 8
-GROWN = 2  # times as many terms: the γ of weights that classes share is chosen again
-MOST_PAIRS = 100  # of a round
-HARDLY = 0.25  # of those that find a place: fewer mean that there are hardly more
-MOST_PAIRED = 400  # columns among which pairs are looked for
-MOST_ROWS = 25_000  # that weights are learned on
-MOST_VALUES = 100_000_000  # of terms, rows and classes
-MOST_DEVIATIONS = 4_000
-CHANCE = 5.0  # nats that a column has to gain by itself for its cells to be corrected
+MAX_ROUNDS = 8
+GROWTH_FACTOR = 2  # times as many terms: the γ of weights that classes share is chosen again
+MAX_PAIRS = 100  # of a round
+MIN_FILLED_SHARE = 0.25  # of those that find a place: fewer mean that there are hardly more
+MAX_PAIRED_COLUMNS = 400  # columns among which pairs are looked for
+MAX_ROWS = 25_000  # that weights are learned on
+MAX_VALUES = 100_000_000  # of terms, rows and classes
+MAX_DEVIATIONS = 4_000
+MIN_COLUMN_GAIN = 5.0  # nats that a column has to gain by itself for its cells to be corrected
 
 
 class Rounds:
@@ -81,11 +81,11 @@ class Rounds:
     ) -> None:
         d, n_classes = len(columns), rows.n_classes
         self.columns, self.rows, self.p, self.options, self.among = columns, rows, p, options, among
-        self.by_class = options.by_class and n_classes * (d + 1) <= MOST_DEVIATIONS
-        self.most = max(4, min(d, MOST_PAIRS))
-        terms = d + ROUNDS * self.most
-        room = MOST_VALUES // (terms * (1 if n_classes == 2 else n_classes))
-        self.index, stands = sampled(rows.y, rows.weight, n_classes, max(1, min(MOST_ROWS, room)))
+        self.by_class = options.by_class and n_classes * (d + 1) <= MAX_DEVIATIONS
+        self.most = max(4, min(d, MAX_PAIRS))
+        terms = d + MAX_ROUNDS * self.most
+        room = MAX_VALUES // (terms * (1 if n_classes == 2 else n_classes))
+        self.index, stands = sampled(rows.y, rows.weight, n_classes, max(1, min(MAX_ROWS, room)))
         self.counted = rows.take(self.index)
         self.sample = replace(self.counted, weight=stands)
         self.is_null = np.array([table.choice == NULL_TERM for table in tables], dtype=bool)
@@ -133,7 +133,9 @@ class Rounds:
         """
         final, chosen = penalty is not None, self._validated > 0
         once = self.by_class and self.rows.n_classes > 2
-        due = not (final or (once and chosen)) and len(self.terms) >= GROWN * self._validated
+        due = (
+            not (final or (once and chosen)) and len(self.terms) >= GROWTH_FACTOR * self._validated
+        )
         if due:
             self._validated = len(self.terms)
         return learn_weights(
@@ -183,11 +185,11 @@ class Rounds:
         """
         if self._pairs is None:
             self._pairs = Pairs(
-                self.columns, self.sample, self.p, self.top_columns_by_effect(MOST_PAIRED)
+                self.columns, self.sample, self.p, self.top_columns_by_effect(MAX_PAIRED_COLUMNS)
             )
             if self.among is not None:
                 self._pairs.only(self.among)
-        for _ in range(ROUNDS):
+        for _ in range(MAX_ROUNDS):
             places = min(self.most, self._places)
             if places <= 0:
                 return
@@ -197,17 +199,17 @@ class Rounds:
                 return
             self._add_round(found, proba)
             self.weights = self.learn_weights(self.weights)
-            if len(found) < HARDLY * self.most:
+            if len(found) < MIN_FILLED_SHARE * self.most:
                 return
 
     @property
     def _places(self) -> int:
         """Of pairs that are not taken."""
-        d, most = len(self.columns), ROUNDS * self.most
+        d, most = len(self.columns), MAX_ROUNDS * self.most
         if self.options.interactions is not None:
             most = min(most, self.options.interactions)
         if self.by_class and self.rows.n_classes > 2:
-            most = min(most, max(d, MOST_DEVIATIONS // self.rows.n_classes - d - 1))
+            most = min(most, max(d, MAX_DEVIATIONS // self.rows.n_classes - d - 1))
         return most - len(self.rest.pairs)
 
     def _proba_of_sample(self) -> Values:
@@ -283,7 +285,9 @@ class Rounds:
     def corrected(self, sizes: list[int], scores: Array) -> tuple[list[Array], Correction] | None:
         """Offsets of the cells of informative columns and of pairs, of terms of these sizes."""
         rows, tables = self.rows, self.rest.tables
-        informative = [t for t in range(len(sizes)) if t >= len(tables) or tables[t].gain > CHANCE]
+        informative = [
+            t for t in range(len(sizes)) if t >= len(tables) or tables[t].gain > MIN_COLUMN_GAIN
+        ]
         maps = [(t, np.arange(sizes[t], dtype=np.int32)) for t in informative]
         cells = CorrectedCells(maps, rows.n_classes)
         if not cells.feasible:

@@ -23,7 +23,7 @@ __all__ = ["TextWeights", "learn_text_weights"]
 Array = NDArray[np.float64]
 
 FOLDS = 5
-LEAST = -700.0  # of a log-probability
+MIN_LOG_PROBABILITY = -700.0  # of a log-probability
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,7 +64,7 @@ def learn_text_weights(
     y : int32 array (n_rows,)
     weight : float64 array (n_rows,)
     """
-    cells = np.maximum(log_proba, LEAST)
+    cells = np.maximum(log_proba, MIN_LOG_PROBABILITY)
     cells -= cells.mean(axis=1, keepdims=True)
     sums = np.concatenate([said, cells[:, :, None]], axis=2)
     start = BinWeights(np.ones(sums.shape[2]), np.zeros(sums.shape[1]))

@@ -14,10 +14,10 @@ __all__ = ["Curvature", "class_weights"]
 
 Array = NDArray[np.float64]
 
-MOST = 4000  # parameters, of a Hessian
-WHOLE = 400  # parameters up to which it is whole, and not made of blocks
-REFRESH = 25  # steps after which it is made again, at most
-CURVED = 4000  # rows that it is made of, at least
+MAX_PARAMETERS = 4000  # parameters, of a Hessian
+MAX_WHOLE_PARAMETERS = 400  # parameters up to which it is whole, and not made of blocks
+MAX_HESSIAN_AGE = 25  # steps after which it is made again
+MIN_HESSIAN_ROWS = 4000  # rows that it is made of
 
 
 class Curvature:
@@ -48,7 +48,7 @@ class Curvature:
 
 def _whole(loss: Loss) -> bool:
     """Whether a Hessian is whole, and not made of blocks."""
-    return bool(loss.n_classes * (loss.d + 1) <= WHOLE)
+    return bool(loss.n_classes * (loss.d + 1) <= MAX_WHOLE_PARAMETERS)
 
 
 def class_weights(
@@ -68,13 +68,13 @@ def class_weights(
         As another descent has left it; this one starts with it and leaves what it has seen later.
     """
     size = loss.n_classes * (loss.d + 1)
-    some = loss.some(max(CURVED, 2 * size))
+    some = loss.some(max(MIN_HESSIAN_ROWS, 2 * size))
     seen = curvature or Curvature()
     at_once = seen.known
 
     def preconditioner(q: Array) -> Inverse:
         nonlocal at_once
-        if size <= MOST:
+        if size <= MAX_PARAMETERS:
             try:
                 if not at_once:
                     seen.look(some, q)
@@ -86,7 +86,7 @@ def class_weights(
         return lambda gradient: gradient / diagonal
 
     q = np.column_stack([start.by_class(), start.offsets]).ravel()
-    refresh = min(max(size // 40, 3), REFRESH)  # a Hessian costs as many gradients, or less
+    refresh = min(max(size // 40, 3), MAX_HESSIAN_AGE)  # a Hessian costs as many gradients, or less
     found = descend(loss.by_class, q, preconditioner, refresh=refresh, steps=steps, worth=worth)
     return loss.weights(found)
 

@@ -17,8 +17,8 @@ from scipy.linalg.blas import daxpy
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 __all__ = [
+    "FLOAT32_NOISE",
     "HALVINGS",
-    "NOISE",
     "Cholesky",
     "descend",
 ]
@@ -27,9 +27,9 @@ Array = NDArray[np.float64]
 Objective = Callable[[Array], tuple[float, Array]]
 Inverse = Callable[[Array], Array]
 
-MEMORY = 12  # steps that are remembered
+HISTORY = 12  # steps that are remembered
 HALVINGS = 30
-NOISE = 1e-7  # of a value summed of float32 terms: lower steps than this are not seen
+FLOAT32_NOISE = 1e-7  # of a value summed of float32 terms: lower steps than this are not seen
 
 
 def _direction(gradient: Array, pairs: list[tuple[Array, Array, float]], inverse: Inverse) -> Array:
@@ -83,20 +83,20 @@ def descend(
             inverse = preconditioner(at)
         d = _direction(gradient, pairs, inverse)
         slope = float(gradient @ d)
-        if -0.5 * slope <= max(worth, NOISE * abs(value)):
+        if -0.5 * slope <= max(worth, FLOAT32_NOISE * abs(value)):
             break
         length = 1.0
         for _ in range(HALVINGS):
             there = at + length * d
             lower, steeper = objective(there)
-            if lower <= value + 1e-4 * length * slope + 0.1 * NOISE * abs(value):
+            if lower <= value + 1e-4 * length * slope + 0.1 * FLOAT32_NOISE * abs(value):
                 break
             length *= 0.5
         else:
             break
         s, y = there - at, steeper - gradient
         if (curvature := float(s @ y)) > 0.0:
-            pairs = [*pairs[1 - MEMORY :], (s, y, curvature)]
+            pairs = [*pairs[1 - HISTORY :], (s, y, curvature)]
         at, value, gradient = there, lower, steeper
     return at
 

@@ -33,7 +33,9 @@ PAIR = 0.3
 DEVIATION = 3.0
 OFFSET = 0.01
 CHUNK = 2048  # rows that are multiplied at a time
-FLAT = 0.01  # of the mean curvature of rows: what has less is left out, at most so much in all
+MIN_CURVATURE = (
+    0.01  # of the mean curvature of rows: what has less is left out, at most so much in all
+)
 ROUNDING = 1e-5  # of the diagonal of a Hessian in float32
 
 
@@ -207,7 +209,7 @@ class Loss:
         for c, z in enumerate(self.values):
             curved = p[c] * (1.0 - p[c]) * self.weight
             # rows with sure predictions have hardly any curvature
-            some = np.flatnonzero(curved > FLAT * curved.mean())
+            some = np.flatnonzero(curved > MIN_CURVATURE * curved.mean())
             rows = np.empty((self.d + 1, len(some)), dtype=np.float32)
             rows[-1] = np.sqrt(curved[some])
             _kernels.scaled_rows(z, some, rows[-1], rows[:-1])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
 from tallybayes.weighted.optim.class_weights import Curvature, class_weights
-from tallybayes.weighted.optim.descent import HALVINGS, NOISE, Cholesky
+from tallybayes.weighted.optim.descent import FLOAT32_NOISE, HALVINGS, Cholesky
 from tallybayes.weighted.optim.loss import CENTRE, Loss
 from tallybayes.weighted.rows import LearningRows, thinned
 from tallybayes.weighted.terms.term_scores import Terms, Weights, scores_of
@@ -33,31 +33,36 @@ Array = NDArray[np.float64]
 Values = NDArray[np.float32]
 
 SCALES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
-HOPELESS = 1.02  # times the least loss: a lower scale is not tried
-VALIDATED = 12_000  # rows of cross-validation
+STOP_RATIO = 1.02  # times the least loss: a lower scale is not tried
+MAX_VALIDATION_ROWS = 12_000  # rows of cross-validation
 SALT = 1  # of its folds
-THOROUGH = 5_000_000  # values up to which each fold of few rows is left out once
-FEWEST = 1000  # rows from which the scale is chosen
-MATTERS = 0.5  # nats: a penalty that takes less from the likelihood is not chosen
-STEPS = 200
-WORTH = 1e-6  # nats: what the last step may gain
-NEARLY = 1e-1  # the same where only losses are compared
-OF_A_ROW = 1e-5  # the same, a row, where other terms come
-MANY = 5000  # and rows are so many
-MANY_WEIGHTS = 400  # deviations, of which the last steps say little
-OF_MANY = 1e-1  # nats: what the last step may gain of so many
-MOST = 1500  # parameters, of Newton's method
-ENOUGH, OF_A_WEIGHT = 4096, 16  # rows of a Hessian, in all or a parameter, while the end is far
-CLOSE = 1.0  # nats that a step gains, from which on all rows are worth it if the end is to be exact
-SURE = 0.5  # of what a step may gain that is not taken, by an older Hessian
+MAX_WORK_ALL_FOLDS = 5_000_000  # values up to which each fold of few rows is left out once
+MIN_ROWS_TO_CHOOSE = 1000  # rows from which the scale is chosen
+MIN_PENALTY_LOSS = 0.5  # nats: a penalty that takes less from the likelihood is not chosen
+MAX_STEPS = 200
+TOLERANCE = 1e-6  # nats: what the last step may gain
+COMPARED_TOLERANCE = 1e-1  # the same where only losses are compared
+TOLERANCE_PER_ROW = 1e-5  # the same, a row, where other terms come
+MIN_MANY_ROWS = 5000  # and rows are so many
+MIN_MANY_WEIGHTS = 400  # deviations, of which the last steps say little
+TOLERANCE_OF_MANY = 1e-1  # nats: what the last step may gain of so many
+MAX_NEWTON_PARAMETERS = 1500  # parameters, of Newton's method
+MIN_HESSIAN_ROWS, HESSIAN_ROWS_PER_WEIGHT = (
+    4096,
+    16,
+)  # rows of a Hessian, in all or a parameter, while the end is far
+NEAR_OPTIMUM = (
+    1.0  # nats that a step gains, from which on all rows are worth it if the end is to be exact
+)
+SKIPPED_STEP_SHARE = 0.5  # of what a step may gain that is not taken, by an older Hessian
 
 
 def _solved(
     loss: Loss, start: Weights, deviating: bool, worth: float, curvature: Curvature | None = None
 ) -> Weights:
     if deviating:
-        return class_weights(loss, start, steps=STEPS, worth=worth, curvature=curvature)
-    return shared_weights(loss, start, steps=STEPS, worth=worth)
+        return class_weights(loss, start, steps=MAX_STEPS, worth=worth, curvature=curvature)
+    return shared_weights(loss, start, steps=MAX_STEPS, worth=worth)
 
 
 def _of_rows(values: Values, index: NDArray[np.intp]) -> Values:
@@ -78,8 +83,8 @@ def _validated(
     scales: tuple[float, ...],
 ) -> Weights:
     """Weights under the γ of cross-validation, as some of the rows have them."""
-    index = thinned(rows.y, rows.n_classes, VALIDATED)
-    thorough = len(index) < 1500 and values.size < THOROUGH
+    index = thinned(rows.y, rows.n_classes, MAX_VALIDATION_ROWS)
+    thorough = len(index) < 1500 and values.size < MAX_WORK_ALL_FOLDS
     folds = 5 if thorough else 3
     fold = rows.take(index).folds(folds, SALT)
     parts = [(index[fold != f], index[fold == f]) for f in range(folds if thorough else 1)]
@@ -91,7 +96,7 @@ def _validated(
         for f, (train, test) in enumerate(parts):
             y, weight = rows.y[train], rows.weight[train]
             within = Loss(inside[f], y, weight, pair, log_share, scale)
-            now[f] = _solved(within, now[f], deviating, NEARLY, curvature)
+            now[f] = _solved(within, now[f], deviating, COMPARED_TOLERANCE, curvature)
             scores = scores_of(outside[f], now[f].by_class(), log_share + now[f].offsets)
             scratch = np.empty(scores.shape, dtype=np.float32)
             loss += _kernels.softmax_residuals(
@@ -100,7 +105,7 @@ def _validated(
         if loss < min(losses):
             found = now[0]
         losses.append(loss)
-        if loss > HOPELESS * min(losses):
+        if loss > STOP_RATIO * min(losses):
             break
     return found
 
@@ -147,10 +152,10 @@ def learn_weights(
     scale = start.scale if penalty is None else penalty
     worth = _tolerance(terms, rows.n, by_class=by_class, nearly=nearly)
     loss = Loss(values, rows.y, rows.weight, pair, log_share, scale)
-    if penalty is None and validated and rows.n >= FEWEST:
+    if penalty is None and validated and rows.n >= MIN_ROWS_TO_CHOOSE:
         if not deviating:
             start = _solved(loss, start, deviating, worth)
-            if penalty_takes(loss, start) < MATTERS:
+            if penalty_takes(loss, start) < MIN_PENALTY_LOSS:
                 return start
         at = SCALES.index(scale)
         tried = SCALES if first else SCALES[max(at - 1, 0) : at + 2]
@@ -161,9 +166,9 @@ def learn_weights(
 
 def _tolerance(terms: Terms, n_rows: int, *, by_class: bool, nearly: bool) -> float:
     """What the last step may gain, in nats."""
-    worth = OF_A_ROW * n_rows if nearly and n_rows > MANY else WORTH
-    if by_class and terms.n_classes > 2 and len(terms) * terms.n_classes > MANY_WEIGHTS:
-        worth = max(worth, OF_MANY)
+    worth = TOLERANCE_PER_ROW * n_rows if nearly and n_rows > MIN_MANY_ROWS else TOLERANCE
+    if by_class and terms.n_classes > 2 and len(terms) * terms.n_classes > MIN_MANY_WEIGHTS:
+        worth = max(worth, TOLERANCE_OF_MANY)
     return worth
 
 
@@ -189,7 +194,11 @@ def shared_weights(loss: Loss, start: Weights, *, steps: int, worth: float) -> W
     """
     d = len(start.terms)
     q = np.concatenate([start.terms, start.offsets])
-    found = _newton(loss, q, d, steps, worth) if len(q) <= MOST else _limited(loss, q, d, worth)
+    found = (
+        _newton(loss, q, d, steps, worth)
+        if len(q) <= MAX_NEWTON_PARAMETERS
+        else _limited(loss, q, d, worth)
+    )
     return Weights(found[:d], np.zeros_like(start.deviations), found[d:], loss.scale)
 
 
@@ -197,12 +206,12 @@ def penalty_takes(loss: Loss, found: Weights) -> float:
     """About how much a penalty of γ = 1 takes from the log-likelihood at weights that were found
     without deviations, in nats: ½ g'H⁻¹g, g its gradient; infinite of too many weights."""
     q = np.concatenate([found.terms, found.offsets])
-    if len(q) > MOST:
+    if len(q) > MAX_NEWTON_PARAMETERS:
         return np.inf
     free = np.append(found.terms > 0.0, np.ones(len(found.offsets), dtype=bool))
     of_terms = 2.0 * loss.ridge / loss.scale * (found.terms - CENTRE)
     g = np.append(of_terms, np.zeros_like(found.offsets))[free]
-    curved = loss.some(max(ENOUGH, OF_A_WEIGHT * len(q)))
+    curved = loss.some(max(MIN_HESSIAN_ROWS, HESSIAN_ROWS_PER_WEIGHT * len(q)))
     factor = Cholesky(_among(curved.shared_curvature(q), free))
     return 0.5 * float(g @ factor.solve(g))
 
@@ -214,22 +223,28 @@ def _among(matrix: Array, some: NDArray[np.bool_]) -> Array:
 
 def _newton(loss: Loss, q: Array, d: int, steps: int, worth: float) -> Array:
     value, gradient = loss.shared(q)
-    curved = loss.some(max(ENOUGH, OF_A_WEIGHT * len(q)))
+    curved = loss.some(max(MIN_HESSIAN_ROWS, HESSIAN_ROWS_PER_WEIGHT * len(q)))
     factor, before = None, np.empty(0, dtype=bool)
     for _ in range(steps):
         free = np.ones(len(q), dtype=bool)
         free[:d] = (q[:d] > 0.0) | (gradient[:d] < 0.0)
-        enough = max(worth, NOISE * abs(value))
+        enough = max(worth, FLOAT32_NOISE * abs(value))
         if factor is not None and np.array_equal(free, before):
             g = gradient[free]
             left = 0.5 * float(g @ factor.solve(g))
-            if left <= SURE * enough:  # by the Hessian of the step before, about the same by now
+            if (
+                left <= SKIPPED_STEP_SHARE * enough
+            ):  # by the Hessian of the step before, about the same by now
                 break
         factor, before = Cholesky(_among(curved.shared_curvature(q), free)), free
         step = np.zeros(len(q))
         step[free] = -factor.solve(gradient[free])
         slope = float(gradient @ step)
-        if curved is not loss and enough < -0.5 * slope <= CLOSE and worth < CLOSE / 100.0:
+        if (
+            curved is not loss
+            and enough < -0.5 * slope <= NEAR_OPTIMUM
+            and worth < NEAR_OPTIMUM / 100.0
+        ):
             curved, factor = loss, None
             continue
         if -0.5 * slope <= enough:
@@ -239,7 +254,9 @@ def _newton(loss: Loss, q: Array, d: int, steps: int, worth: float) -> Array:
             there = q + length * step
             np.maximum(there[:d], 0.0, out=there[:d])
             lower, steeper = loss.shared(there)
-            if lower <= value + 1e-4 * float(gradient @ (there - q)) + 0.1 * NOISE * abs(value):
+            if lower <= value + 1e-4 * float(gradient @ (there - q)) + 0.1 * FLOAT32_NOISE * abs(
+                value
+            ):
                 break
             length *= 0.5
         else:

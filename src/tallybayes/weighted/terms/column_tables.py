@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tallybayes.weighted.cells.columns import ColumnCells
 from tallybayes.weighted.cells.neighbours import into_neighbours, over_neighbours
-from tallybayes.weighted.rows import LEAST, LearningRows
+from tallybayes.weighted.rows import MIN_COUNT, LearningRows
 
 __all__ = [
     "NULL_TERM",
@@ -38,8 +38,8 @@ STRENGTHS = 0.25 * 2.0 ** np.arange(12)
 WIDTHS = (2.0, 4.0, 8.0, 16.0)  # in cells
 RANK_WIDTHS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)  # in shares of the rows
 KINDS = (("none", 1.0), *(("cells", w) for w in WIDTHS), *(("rank", w) for w in RANK_WIDTHS))
-SMALLEST = 1e-300
-AT_ONCE = 1_000_000  # log-ratios that are compared at once
+MIN_POSITIVE = 1e-300
+MAX_INTERMEDIATE = 1_000_000  # log-ratios that are compared at once
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _best(cells: ColumnCells, p: Array, row_weight: Array) -> tuple[float, Table
     whole = (counts.sum(axis=2)[:, v] - one) * of_class
     prior = of_class[:, None] * STRENGTHS
     gains = np.empty((len(kinds), len(STRENGTHS)))
-    step = max(1, AT_ONCE // max(prior.size, 1))
+    step = max(1, MAX_INTERMEDIATE // max(prior.size, 1))
     for some_kinds in (slice(i, i + step) for i in range(0, len(kinds), step)):
         ratio = _at_least(part[some_kinds], prior)
         ratio /= _at_least(whole[some_kinds], prior)
@@ -143,7 +143,7 @@ def _best(cells: ColumnCells, p: Array, row_weight: Array) -> tuple[float, Table
 def _at_least(counts: Array, prior: Array) -> Array:
     """Counts (n_kinds, n) with each prior (n, n_strengths), above 0: (n, n_strengths, n_kinds)."""
     found = counts.T[:, None] + prior[:, :, None]
-    return np.maximum(found, SMALLEST, out=found)
+    return np.maximum(found, MIN_POSITIVE, out=found)
 
 
 def _summed(logs: Array, weight: Array) -> Array:
@@ -267,18 +267,18 @@ def column_values(
         p.
     """
     n_classes = len(share)
-    full = np.log(np.maximum(table.smoothed, LEAST) / share)
+    full = np.log(np.maximum(table.smoothed, MIN_COUNT) / share)
     if full.size * n_classes <= len(y) and (removed == 1.0).all() and (cells >= 0).all():
         said = np.repeat(full[:, None], n_classes, axis=1)  # by cell and class of the row
         every = np.arange(n_classes)
-        said[:, every, every] = np.log(np.maximum(table.smoothed - 1.0, LEAST) / share)
+        said[:, every, every] = np.log(np.maximum(table.smoothed - 1.0, MIN_COUNT) / share)
         said -= said.mean(axis=2, keepdims=True)
         by_class = said.reshape(-1, n_classes).T.astype(np.float32)
         return np.take(by_class, cells * n_classes + y, axis=1)
     index = np.arange(len(y))
     values = full[cells]
     own = table.smoothed[cells, y] - removed
-    values[index, y] = np.log(np.maximum(own, LEAST) / share[y])
+    values[index, y] = np.log(np.maximum(own, MIN_COUNT) / share[y])
     values -= values.mean(axis=1, keepdims=True)
     values[cells < 0] = 0.0
     return np.ascontiguousarray(values.T.astype(np.float32))

@@ -33,18 +33,18 @@ Cells = NDArray[np.int32]
 Values = NDArray[np.float32]
 
 STRENGTHS = (1.0, 4.0, 16.0)
-MIDDLE = 1  # of the strengths, which pairs are screened with
+SCREENING_STRENGTH = 1  # of the strengths, which pairs are screened with
 WIDTHS = (1.0, 2.0, 4.0)
-MOST_CELLS = 1500
-MOST_ENTRIES = 300_000  # cells times classes
-TRIED = 2  # pairs for each place
-MOST_OPEN = 1000  # pairs that are screened more than once
-MOST_WORK = 1_000_000_000  # pairs times rows times classes
-THOROUGH = 20_000  # rows times classes up to which every way is tried under every strength
-DOUBT = 300  # rows for which one pair may be taken by chance
-WORTH = 1.0  # nats that a pair has to gain at least
-COARSE, FINE = 4, 16  # 8 × 8 cells have too few rows of each of ten classes
-NONE = 255  # the code of no cell
+MAX_CELLS = 1500
+MAX_ENTRIES = 300_000  # cells times classes
+CANDIDATES_PER_PLACE = 2  # pairs for each place
+MAX_RESCREENED = 1000  # pairs that are screened more than once
+MAX_WORK = 1_000_000_000  # pairs times rows times classes
+MAX_THOROUGH_WORK = 20_000  # rows times classes up to which every way is tried under every strength
+ROWS_PER_CHANCE_PAIR = 300  # rows for which one pair may be taken by chance
+MIN_GAIN = 1.0  # nats that a pair has to gain at least
+COARSE_CELLS, FINE_CELLS = 4, 16  # 8 × 8 cells have too few rows of each of ten classes
+NO_CODE = 255  # the code of no cell
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Pairs:
         self.coarse = CoarseColumns(columns, rows, among)
         self.strengths = np.outer(STRENGTHS, share * rows.n_classes)
         size = self.coarse.size[False]
-        self.most_cells = max(100, min(MOST_CELLS, MOST_ENTRIES // rows.n_classes))
+        self.most_cells = max(100, min(MAX_CELLS, MAX_ENTRIES // rows.n_classes))
         first, second = (np.sort(among)[index] for index in np.triu_indices(len(among), 1))
         fits = (size[first] > 1) & (size[second] > 1)
         fits &= size[first] * size[second] <= self.most_cells
@@ -112,13 +112,13 @@ class Pairs:
             Whether a pair is worth its place where it gains at all.
         """
         work = len(self.open) * self.rows.n * self.rows.n_classes
-        step = int(-(-work // MOST_WORK))
+        step = int(-(-work // MAX_WORK))
         gains = self._screened(proba, step)
-        if len(self.open) > MOST_OPEN:
-            top = np.sort(np.argsort(-gains, kind="stable")[:MOST_OPEN])
+        if len(self.open) > MAX_RESCREENED:
+            top = np.sort(np.argsort(-gains, kind="stable")[:MAX_RESCREENED])
             self.open = self.open[top]
             gains = self._screened(proba, 1) if step > 1 else gains[top]
-        tried = most if all_that_gain else TRIED * most
+        tried = most if all_that_gain else CANDIDATES_PER_PLACE * most
         order = np.argsort(-gains, kind="stable")[:tried]
         found = self._all_tried(self.open[order], proba)
         best = sorted(found, key=lambda f: -f.gain)[:most]
@@ -133,7 +133,10 @@ class Pairs:
         300 rows gains that by chance."""
         number = self.coarse.is_number[[f.first, f.second]].any()
         ways = self.count * (1 + len(WIDTHS) if number else 1)
-        return max(WORTH, float(np.log(max(DOUBT * ways, 1) / max(self.rows.weight.sum(), 1.0))))
+        return max(
+            MIN_GAIN,
+            float(np.log(max(ROWS_PER_CHANCE_PAIR * ways, 1) / max(self.rows.weight.sum(), 1.0))),
+        )
 
     def _screened(self, proba: Values, step: int) -> Array:
         """About what each open pair gains, by every so many rows."""
@@ -147,7 +150,7 @@ class Pairs:
                 np.ascontiguousarray(self.rows.y[some]),
                 self.rows.weight[some].astype(np.float32),
                 np.ascontiguousarray(proba[some]),
-                self.strengths[MIDDLE : MIDDLE + 1],
+                self.strengths[SCREENING_STRENGTH : SCREENING_STRENGTH + 1],
                 gains,
                 get_num_threads(),
             )
@@ -159,7 +162,7 @@ class Pairs:
         under the middle one; of two classes the sums of the cells then give the gain well enough.
         """
         rows, coarse = self.rows, self.coarse
-        many = rows.n * rows.n_classes > THOROUGH
+        many = rows.n * rows.n_classes > MAX_THOROUGH_WORK
         gains = np.full((len(pairs), 1 + len(WIDTHS), len(STRENGTHS)), -np.inf)
         arguments = (
             coarse.codes_or_none(False),
@@ -180,7 +183,7 @@ class Pairs:
         if many and rows.n_classes == 2 and coarse.complete:
             _kernels.try_pairs(*arguments)
         else:
-            _kernels.exact_pair_gains(*arguments, MIDDLE, not many)
+            _kernels.exact_pair_gains(*arguments, SCREENING_STRENGTH, not many)
         found = []
         for (i, j), gain in zip(pairs.tolist(), gains, strict=True):
             way, s = divmod(int(np.argmax(gain)), len(STRENGTHS))
@@ -232,7 +235,8 @@ class CoarseColumns:
         self.rows = rows
         self.is_number = np.array([column.is_number for column in columns], dtype=bool)
         self.maps = {
-            fine: [coarse(c, FINE if fine else COARSE) for c in columns] for fine in (False, True)
+            fine: [coarse(c, FINE_CELLS if fine else COARSE_CELLS) for c in columns]
+            for fine in (False, True)
         }
         self.numbers = {  # how many of the cells are of numbers
             fine: np.array(
@@ -263,7 +267,7 @@ class CoarseColumns:
         """The coarser cell of each of the rows, (n_columns, n_rows); 255 where there is none."""
         if self.complete:
             return self.codes[fine]
-        return np.where(self.rows.cells < 0, np.uint8(NONE), self.codes[fine])
+        return np.where(self.rows.cells < 0, np.uint8(NO_CODE), self.codes[fine])
 
     @property
     def sizes_of_all(self) -> NDArray[np.int64]:

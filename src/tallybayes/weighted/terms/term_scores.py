@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tallybayes import _kernels
 from tallybayes.engines.threads import get_num_threads
-from tallybayes.weighted.rows import LEAST, LearningRows
+from tallybayes.weighted.rows import MIN_COUNT, LearningRows
 from tallybayes.weighted.terms.column_tables import ColumnTable
 from tallybayes.weighted.terms.pair_terms import CountedPair, PairTerm
 
@@ -29,8 +29,8 @@ __all__ = [
 Array = NDArray[np.float64]
 Values = NDArray[np.float32]
 
-CHUNK = 1 << 17  # rows times classes that are scored at a time
-FEWEST = 8192  # rows, as logarithms of tables are made each time
+CHUNK_VALUES = 1 << 17  # rows times classes that are scored at a time
+MIN_ROWS = 8192  # rows, as logarithms of tables are made each time
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +172,7 @@ class RowScores:
         """Some rows and their scores, so many at a time that these stay at hand."""
         offset, n_classes = np.log(self.share) + weights.offsets, self.rows.n_classes
         by_class = np.ascontiguousarray(weights.by_class().T)
-        step = max(FEWEST, CHUNK // n_classes)
+        step = max(MIN_ROWS, CHUNK_VALUES // n_classes)
         for begin in range(0, self.rows.n, step):
             part = slice(begin, min(begin + step, self.rows.n))
             scores = np.tile(offset, (part.stop - begin, 1))
@@ -189,7 +189,7 @@ class RowScores:
             if t < d:
                 smoothed = self.tables[t].smoothed
                 _kernels.add_column(
-                    cells[t], y, removed, smoothed, self.share, LEAST, w, into, threads
+                    cells[t], y, removed, smoothed, self.share, MIN_COUNT, w, into, threads
                 )
             else:
                 pair = self.pairs[t - d]

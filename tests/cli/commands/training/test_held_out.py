@@ -121,7 +121,7 @@ def test_of_many_rows_a_sample_is_held_out(run, monkeypatch, words):
     """Origin: above 20,000 rows leave-one-out was printed, 25.5 % and 1.962; truth 17.8 %, 2.084:
     10 classes, 2 informative columns and 118 of noise. Here with fewer rows and columns."""
     for place in (counting, held_out):
-        monkeypatch.setattr(place, "SAMPLE", 1_000)
+        monkeypatch.setattr(place, "MAX_SAMPLE_ROWS", 1_000)
     monkeypatch.setattr(WeightedNaiveBayes, "sample_size", 1_000)
     monkeypatch.setattr(held_out, "FOLDS", ((100, 10), (200, 5)))
     rng = np.random.default_rng(0)

@@ -16,7 +16,7 @@ from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
 
 __all__ = ["TableModels"]
 
-OPEN = {None, "number or date"}  # kinds of columns without a value so far
+UNDECIDED_KINDS = {None, "number or date"}  # kinds of columns without a value so far
 
 
 class TableModels(Kind):
@@ -64,7 +64,7 @@ class TableModels(Kind):
             )
         for name in whole.kinds.keys() & part.kinds.keys():
             kinds = {whole.kinds[name], part.kinds[name]}
-            if "date" in kinds and len(kinds) > 1 and not kinds & OPEN:
+            if "date" in kinds and len(kinds) > 1 and not kinds & UNDECIDED_KINDS:
                 raise Failure(
                     f"column {name!r} holds {whole.holds(name)} in {first} and {part.holds(name)} "
                     f"in {path}: train both with --column {name}=categorical"
@@ -76,8 +76,8 @@ class TableModels(Kind):
         whole.target = whole.target or part.target
         for name, kind in part.kinds.items():
             mine = whole.kinds.get(name)
-            if mine in OPEN or (mine != kind and kind not in OPEN):
-                whole.kinds[name] = kind if mine in OPEN else "number or text"
+            if mine in UNDECIDED_KINDS or (mine != kind and kind not in UNDECIDED_KINDS):
+                whole.kinds[name] = kind if mine in UNDECIDED_KINDS else "number or text"
 
     def before_learning(self, file: ModelFile) -> Any:
         return strings_beside_numbers(file.model)

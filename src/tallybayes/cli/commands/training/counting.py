@@ -20,9 +20,9 @@ from tallybayes.estimators.tables.sources.counted_rows import Counted, Sample
 from tallybayes.estimators.tables.weighted import WeightedNaiveBayes
 from tallybayes.sources.text_files.cells import Kind
 
-__all__ = ["SAMPLE", "Counting", "count"]
+__all__ = ["MAX_SAMPLE_ROWS", "Counting", "count"]
 
-SAMPLE = 1 << 15  # rows that a plain model is measured on, at most
+MAX_SAMPLE_ROWS = 1 << 15  # rows that a plain model is measured on
 
 
 @dataclass(eq=False)
@@ -71,7 +71,9 @@ class Counting:
             then="" if self.plain else "learning weights",
         )
         with self.rows.reading(plan):
-            self._counted = model._fit_source(self.rows, self.target, None, at_least=SAMPLE)
+            self._counted = model._fit_source(
+                self.rows, self.target, None, at_least=MAX_SAMPLE_ROWS
+            )
         need_finite(model, self.rows)
         if self.class_weight is not None:  # later rows have the weights that these have
             model.set_params(class_weight=dict(model.class_weight_))

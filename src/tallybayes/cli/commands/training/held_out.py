@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from tallybayes.cli.commands.training.counting import SAMPLE, Counting
+from tallybayes.cli.commands.training.counting import MAX_SAMPLE_ROWS, Counting
 from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.report.figures import Figures
 from tallybayes.cli.terminal.console import Bar
@@ -23,15 +23,15 @@ from tallybayes.weighted.rows import fold_of
 
 __all__ = ["held_out_figures"]
 
-FEW_ROWS = 20  # up to here every row is a fold
+MAX_ROWS_ONE_FOLD_EACH = 20  # up to here every row is a fold
 FOLDS = ((2_000, 10), (20_000, 5))  # up to so many rows, so many folds
-MANY_FOLDS = 5
+FOLDS_OF_MANY_ROWS = 5
 
 
 def held_out_figures(file: ModelFile, counting: Counting, bar: Bar) -> Figures:
     """The figures of rows of the sample, each predicted by a model that has not seen it."""
     sample = counting.sample
-    chosen = sampled_rows(len(sample.labels), SAMPLE)
+    chosen = sampled_rows(len(sample.labels), MAX_SAMPLE_ROWS)
     table, labels = sample.x.take(chosen), sample.labels[chosen]
     fold, how = _folds(labels)
     if not counting.whole or len(chosen) < len(sample.labels):
@@ -51,7 +51,7 @@ def held_out_figures(file: ModelFile, counting: Counting, bar: Bar) -> Figures:
 def _folds(labels: NDArray[np.object_]) -> tuple[NDArray[np.intp], str]:
     """The fold of each row, and what that is called."""
     n = len(labels)
-    if n < FEW_ROWS:
+    if n < MAX_ROWS_ONE_FOLD_EACH:
         return np.arange(n), "leave-one-out"
-    n_folds = next((k for most, k in FOLDS if n <= most), MANY_FOLDS)
+    n_folds = next((k for most, k in FOLDS if n <= most), FOLDS_OF_MANY_ROWS)
     return fold_of(labels, n_folds, seed=0), f"{n_folds}-fold cross-validation"

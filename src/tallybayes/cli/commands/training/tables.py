@@ -23,7 +23,7 @@ from tallybayes.cli.report.schema_view import (
     informative_table,
 )
 from tallybayes.cli.terminal.console import document, line, note, number_of, progress, say
-from tallybayes.inspection.weighted_summary import NOTHING
+from tallybayes.inspection.weighted_summary import UNINFORMATIVE
 
 __all__ = ["FitRequest", "fit"]
 
@@ -133,7 +133,8 @@ def _say_model(file: ModelFile, informative: list[Informative], target: str, pat
     weighting = file.table.chosen.weighting
     if weighting is not None and not file.table.parts:
         note(
-            f"warning: {NOTHING}, so every prediction is the most frequent class; --plain uses all"
+            f"warning: {UNINFORMATIVE}, so every prediction is the most frequent class; "
+            "--plain uses all"
         )
     if len(file.classes) == 1:
         note(f"warning: {target!r} has only one value, so every prediction will be that value")

@@ -16,10 +16,10 @@ from tallybayes.engines.sampling import row_hashes
 from tallybayes.errors import StaleWarning
 from tallybayes.estimators.text.text_nb import TextNB
 
-__all__ = ["WHOLE", "DocumentSample", "learned"]
+__all__ = ["MAX_SAMPLE_CHARACTERS", "DocumentSample", "learned"]
 
-BATCH = 1 << 24  # letters that are counted at a time
-WHOLE = 1 << 28  # letters of the documents that weights are learned on, at most
+BATCH_CHARACTERS = 1 << 24  # letters that are counted at a time
+MAX_SAMPLE_CHARACTERS = 1 << 28  # of the documents that weights are learned on
 
 
 class DocumentSample:
@@ -32,7 +32,7 @@ class DocumentSample:
         Letters.
     """
 
-    def __init__(self, most: int = WHOLE) -> None:
+    def __init__(self, most: int = MAX_SAMPLE_CHARACTERS) -> None:
         self.most = most
         self.strings: list[str] = []
         self.labels: list[str] = []
@@ -73,11 +73,14 @@ def learned(
 ) -> TextNB:
     """A model of all documents of a source.
 
-    Up to :data:`WHOLE` letters it is what ``TextNB(**settings).fit`` makes of them. Of more, all
-    are counted, batch by batch, and weights and ridge are learned on a fair sample.
+    Up to :data:`MAX_SAMPLE_CHARACTERS` it is what ``TextNB(**settings).fit`` makes of them. If
+    there are more, all are counted, batch by batch, and weights and ridge are learned on a fair
+    sample.
     """
     sample = DocumentSample()
-    batches = bar.over(source.batches(BATCH, labelled=True, target=target), "reading", "document")
+    batches = bar.over(
+        source.batches(BATCH_CHARACTERS, labelled=True, target=target), "reading", "document"
+    )
     before: list[DocumentBatch] = []
     for batch in batches:
         before.append(batch)

@@ -22,8 +22,10 @@ OTHERS = {
     b"PAR1": "a Parquet file: give it by itself, not in a folder",
 }
 CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-MOST = 0.02  # of the letters of a text may be control characters, where one of them is NUL
-WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+MAX_CONTROL_SHARE = (
+    0.02  # of the letters of a text may be control characters, where one of them is NUL
+)
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def decoded(place: str, data: bytes, encoding: str) -> str:
@@ -46,7 +48,7 @@ def decoded(place: str, data: bytes, encoding: str) -> str:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         raise Failure(_not_text(place, data, encoding, error)) from None
-    if "\0" in text and len(CONTROLS.findall(text)) > MOST * len(text):
+    if "\0" in text and len(CONTROLS.findall(text)) > MAX_CONTROL_SHARE * len(text):
         raise Failure(
             f"{place} is a binary file, with NUL bytes and other control characters: documents are "
             "text. Remove it, or name its encoding, such as --encoding utf-16"
@@ -56,7 +58,7 @@ def decoded(place: str, data: bytes, encoding: str) -> str:
 
 def _not_text(place: str, data: bytes, encoding: str, error: UnicodeDecodeError) -> str:
     """What to do about bytes that an encoding does not have."""
-    if data.startswith(WIDE):
+    if data.startswith(UTF16_MARKS):
         return f"{place} is UTF-16 text: add --encoding utf-16"
     if b"\0" in data:
         return f"{place} is a binary file: documents are text. Remove it from the documents"

@@ -20,7 +20,7 @@ from tallybayes.sources.opening.stream import Stream
 __all__ = ["Mailboxes", "messages", "stem_of"]
 
 QUOTED = re.compile(rb">+From ")
-BUFFER = 1 << 20
+BUFFER_BYTES = 1 << 20
 
 
 def stem_of(path: str) -> str:
@@ -92,7 +92,7 @@ class Mailboxes(DocumentSource):
                 raise Failure(
                     f'{name} is not a mailbox of the format mbox: it does not begin with "From "'
                 )
-            lines = io.BufferedReader(stream, BUFFER)
+            lines = io.BufferedReader(stream, BUFFER_BYTES)
             for number, data in enumerate(messages(lines)):
                 message = message_of(data)
                 label = None

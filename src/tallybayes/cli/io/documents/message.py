@@ -11,8 +11,8 @@ from html.parser import HTMLParser
 
 __all__ = ["header_of", "message_of", "text_of"]
 
-UNSEEN = {"script", "style", "head", "title"}
-BREAKS = {"br", "p", "div", "tr", "li", "h1", "h2", "h3", "td", "table"}
+INVISIBLE_TAGS = {"script", "style", "head", "title"}
+BLOCK_TAGS = {"br", "p", "div", "tr", "li", "h1", "h2", "h3", "td", "table"}
 
 
 def message_of(data: bytes) -> Message:
@@ -82,12 +82,12 @@ class _Words(HTMLParser):
         self._unseen = 0
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        self._unseen += tag in UNSEEN
-        if tag in BREAKS:
+        self._unseen += tag in INVISIBLE_TAGS
+        if tag in BLOCK_TAGS:
             self.parts.append("\n")
 
     def handle_endtag(self, tag: str) -> None:
-        self._unseen = max(0, self._unseen - (tag in UNSEEN))
+        self._unseen = max(0, self._unseen - (tag in INVISIBLE_TAGS))
 
     def handle_data(self, data: str) -> None:
         if not self._unseen:

@@ -19,9 +19,9 @@ __all__ = ["Wanted", "kind_of_input", "open_documents", "open_rows", "spelling_o
 
 Kind = Literal["folder", "mailbox", "rows", "file"]
 
-BLOCK = 1 << 24  # bytes of rows that are parsed at a time: a row of CSV fits into it
+BLOCK_BYTES = 1 << 24  # bytes of rows that are parsed at a time: a row of CSV fits into it
 MAILBOXES = (".mbox", ".mbx")
-BEGIN = b"From "  # of a mailbox
+MAILBOX_START = b"From "  # of a mailbox
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def _begins(path: str) -> bool:
     if not os.path.isfile(path):
         return False
     with open(path, "rb") as file:
-        return file.read(len(BEGIN)) == BEGIN
+        return file.read(len(MAILBOX_START)) == MAILBOX_START
 
 
 def open_documents(paths: list[str], wanted: Wanted) -> DocumentSource:
@@ -128,7 +128,7 @@ def open_rows(paths: list[str], wanted: Wanted) -> DocumentSource:
         cast("Format | None", wanted.format),
         layout=wanted.layout,
         spelling=spelling_of_documents(wanted.target),
-        block=wanted.block or BLOCK,
+        block=wanted.block or BLOCK_BYTES,
     )
     rest = (wanted.target, wanted.label, wanted.skip_unlabelled, wanted.alone)
     return DocumentRows(source, wanted.column, *rest)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["explain", "say_terms", "terms_as_json"]
 
-MOST = 15  # terms that are shown
-WIDEST = 30  # letters of a term
+MAX_TERMS = 15  # terms that are shown
+MAX_TERM_CHARACTERS = 30  # letters of a term
 
 
 def explain(file: DocumentFile, source: DocumentSource, row: int | None, json: bool) -> None:
@@ -114,7 +114,7 @@ def say_terms(
     say(line(_legend(best, other, colours), "dim"), line())
     evidence = _evidence(explanation, order, rest)
     say(table(f"Evidence for {best} over {other}", *evidence, chart=True))
-    hidden = len(explanation.terms) - MOST
+    hidden = len(explanation.terms) - MAX_TERMS
     if hidden > 0:
         say(line(f"{hidden:,} terms with less influence are summed (--json has all)", "dim"))
 
@@ -135,15 +135,17 @@ def _evidence(
     values = explanation.for_label.tolist()
     prior = float(explanation.base[best] - explanation.base[other])
     rows = [(rest, prior)]
-    rows += [(str(t), v) for t, v in zip(explanation.terms[:MOST], values[:MOST], strict=True)]
-    if len(values) > MOST:
-        rows.append((f"{len(values) - MOST:,} more terms", sum(values[MOST:])))
+    rows += [
+        (str(t), v) for t, v in zip(explanation.terms[:MAX_TERMS], values[:MAX_TERMS], strict=True)
+    ]
+    if len(values) > MAX_TERMS:
+        rows.append((f"{len(values) - MAX_TERMS:,} more terms", sum(values[MAX_TERMS:])))
     widest = max((abs(nats) for _, nats in rows if np.isfinite(nats)), default=0.0) or 1.0
     lines: list[list[Any]] = []
     for term, nats in rows:
         size = round(12 * min(abs(nats), widest) / widest)
         bar = " " * 12 + "│" + "█" * size if nats > 0 else " " * (12 - size) + "█" * size + "│"
         cell = line(bar, "green" if nats > 0 else "red")
-        lines.append([cut(term, WIDEST), f"{nats:+.3f}", cell])
+        lines.append([cut(term, MAX_TERM_CHARACTERS), f"{nats:+.3f}", cell])
     lines.append(["sum", f"{prior + sum(values):+.3f}", ""])
     return ["term", ">nats", ""], lines

@@ -19,13 +19,13 @@ from tallybayes.tokens import CJK
 __all__ = ["Word", "marked_lines", "shared_spans", "telling_words"]
 
 WORD = re.compile(CJK)
-MOST_TERMS = 400  # that are looked for in the document, those that tell most
-LEAST = 0.05  # of the strongest word's nats, from which on a word is marked
+MAX_TERMS = 400  # that are looked for in the document, those that tell most
+MIN_SHARE = 0.05  # of the strongest word's nats, from which on a word is marked
 SHADES = ("", "bold ", "bold reverse ")  # of the strength of a word
-STEPS = (0.2, 0.6)  # of the strongest word's nats, from which on the next shade is taken
-ENDS = "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-MOST_LINES = 40  # of a document that are shown
-LONGEST = 2_000  # letters of a line that are shown
+SHADE_SHARES = (0.2, 0.6)  # of the strongest word's nats, from which on the next shade is taken
+LINE_ENDS = "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+MAX_LINES = 40  # of a document that are shown
+MAX_LINE_CHARACTERS = 2_000  # letters of a line that are shown
 
 
 class Word(NamedTuple):
@@ -79,16 +79,16 @@ def marked_lines(text: str, words: list[Word], colours: bool) -> list[Any]:
     weights: list[float] = []
     at = i = 0
     for piece in text.splitlines(keepends=True):
-        place, end = at, at + min(len(piece), LONGEST)
+        place, end = at, at + min(len(piece), MAX_LINE_CHARACTERS)
         line, weight = [], 0.0
         while i < len(words) and words[i].begin < at + len(piece):
             word, i = words[i], i + 1
-            if word.end > end or abs(word.nats) < max(LEAST * strongest, 1e-9):
+            if word.end > end or abs(word.nats) < max(MIN_SHARE * strongest, 1e-9):
                 continue
             line.append((_plain(text[place : word.begin]), ""))
             line.append(_marked(text[word.begin : word.end], word.nats, strongest, colours))
             weight, place = max(weight, abs(word.nats)), word.end
-        line.append((_plain(text[place:end]) + " …" * (len(piece) > LONGEST), ""))
+        line.append((_plain(text[place:end]) + " …" * (len(piece) > MAX_LINE_CHARACTERS), ""))
         lines.append(line)
         weights.append(weight)
         at += len(piece)
@@ -97,13 +97,13 @@ def marked_lines(text: str, words: list[Word], colours: bool) -> list[Any]:
 
 def _plain(text: str) -> str:
     """Text between the words, without line ends; tabs are spaces."""
-    return text.rstrip(ENDS).replace("\t", "    ")
+    return text.rstrip(LINE_ENDS).replace("\t", "    ")
 
 
 def _marked(text: str, nats: float, strongest: float, colours: bool) -> tuple[str, str]:
     if not colours:
         return f"{text}[{nats:+.2f}]", ""
-    shade = SHADES[bisect_right(STEPS, abs(nats) / strongest)]
+    shade = SHADES[bisect_right(SHADE_SHARES, abs(nats) / strongest)]
     return text, f"{shade}{'green' if nats > 0 else 'red'}"
 
 
@@ -112,7 +112,7 @@ def _cut(lines: list[list[tuple[str, str]]], weights: list[float]) -> list[list[
     order = sorted(range(len(lines)), key=lambda i: (-weights[i], i))
     shown = []
     last = -1
-    for i in sorted(order[:MOST_LINES]):
+    for i in sorted(order[:MAX_LINES]):
         shown += [[("…", "dim")]] * (i != last + 1)
         shown.append(lines[i])
         last = i
@@ -123,7 +123,7 @@ def shared_spans(explanation: DocumentExplanation) -> list[tuple[int, int, float
     """Where the terms that tell most stand, the nats of each divided among its places."""
     found = []
     pairs = zip(explanation.terms, explanation.for_label.tolist(), strict=True)
-    for term, nats in islice(pairs, MOST_TERMS):
+    for term, nats in islice(pairs, MAX_TERMS):
         if isinstance(term, str) and math.isfinite(nats):
             places = explanation.places(term)
             found += [(*place, nats / len(places)) for place in places]

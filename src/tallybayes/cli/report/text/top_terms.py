@@ -11,9 +11,9 @@ from tallybayes.cli.terminal.console import cut, line, table
 
 __all__ = ["top_terms_document", "top_terms_tables"]
 
-FEW, MANY = 10, 50
+SHOWN_TERMS, ALL_TERMS = 10, 50
 MAX_CLASSES = 20
-WIDEST = 30  # letters of a term
+MAX_TERM_CHARACTERS = 30  # letters of a term
 MEASURE = (
     "What one occurrence in a document of mean length adds to the score of the class against all "
     "others, in nats, by the counts and without the ridge"
@@ -35,7 +35,7 @@ def top_terms_document(file: DocumentFile, show_all: bool) -> dict[str, Any]:
     """Terms and nats by class; None where terms are hashed and so have no names."""
     if _is_hashed(file):
         return {"measure": MEASURE, "classes": None}
-    found = _found(file, MANY if show_all else FEW)
+    found = _found(file, ALL_TERMS if show_all else SHOWN_TERMS)
     named = {
         name: [{"term": term, "nats": nats} for term, nats in terms]
         for name, terms in found.items()
@@ -48,15 +48,20 @@ def top_terms_tables(file: DocumentFile, show_all: bool) -> list[Any]:
     if _is_hashed(file):
         return [line("The terms are hashed, so they have no names to show.", "dim")]
     if show_all:
-        found = _found(file, MANY)
+        found = _found(file, ALL_TERMS)
         return [_long(name, terms) for name, terms in found.items()] + [line(MEASURE, "dim")]
     shown = file.classes
     if len(shown) > MAX_CLASSES:
         most = np.argsort(-file.class_rows, kind="stable")[:MAX_CLASSES]
         shown = [shown[k] for k in sorted(most.tolist())]
-    found = _found(file, FEW, shown)
+    found = _found(file, SHOWN_TERMS, shown)
     rows = [
-        (name, "  ".join(f"{cut(str(term), WIDEST)} {nats:+.2f}" for term, nats in found[name]))
+        (
+            name,
+            "  ".join(
+                f"{cut(str(term), MAX_TERM_CHARACTERS)} {nats:+.2f}" for term, nats in found[name]
+            ),
+        )
         for name in shown
     ]
     cells = [(name, line(text)) for name, text in rows]
@@ -66,7 +71,11 @@ def top_terms_tables(file: DocumentFile, show_all: bool) -> list[Any]:
 def _long(name: str, terms: list[tuple[Any, float]]) -> Any:
     top = max((nats for _, nats in terms), default=0.0)
     rows = [
-        (cut(str(term), WIDEST), f"{nats:+.3f}", "█" * round(24 * max(nats, 0.0) / (top or 1.0)))
+        (
+            cut(str(term), MAX_TERM_CHARACTERS),
+            f"{nats:+.3f}",
+            "█" * round(24 * max(nats, 0.0) / (top or 1.0)),
+        )
         for term, nats in terms
     ]
     return table(f"Top terms of {name}", ["term", ">nats", ""], rows, chart=True)

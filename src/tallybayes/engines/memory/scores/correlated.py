@@ -30,8 +30,8 @@ __all__ = ["CorrelatedPart"]
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-CELLS = 1 << 19  # numbers of the intermediate results of a chunk of rows
-PATTERNS = 8  # columns up to which a formula has every pattern of missing values
+MAX_INTERMEDIATE = 1 << 19  # numbers of the intermediate results of a chunk of rows
+MAX_PATTERN_COLUMNS = 8  # columns up to which a formula has every pattern of missing values
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,7 +51,7 @@ class CorrelatedPart(GroupPart):
     likelihood: Correlated
 
     def terms(self) -> list[Term]:
-        n, every = len(self.columns), len(self.columns) > PATTERNS
+        n, every = len(self.columns), len(self.columns) > MAX_PATTERN_COLUMNS
         whole = self.likelihood.terms(tuple(range(n)))
         steps = []
         for j in range(n):
@@ -102,7 +102,7 @@ class CorrelatedPart(GroupPart):
         missing = np.flatnonzero(np.isnan(values).any(axis=1))
         scores = np.zeros((x.n_rows, self.n_classes))
         scores[missing] = self.scored(values[missing])
-        step = max(1, CELLS // (self.n_classes * len(self.columns)))
+        step = max(1, MAX_INTERMEDIATE // (self.n_classes * len(self.columns)))
         for start in range(0, len(whole), step):
             rows = whole[start : start + step]
             scores[rows] = self.likelihood.without(values[rows], own[rows], weight[rows])

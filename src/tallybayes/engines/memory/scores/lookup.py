@@ -39,7 +39,7 @@ MISSING = "(missing)"
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-AT_ONCE = 128
+CHUNK_ENTRIES = 128
 """Columns whose tables a thread computes together."""
 
 
@@ -172,7 +172,9 @@ def tables_of(parts: Sequence[LookupPart]) -> list[Array]:
         if "table" not in part.__dict__:
             by_type.setdefault(type(part.law), []).append(part)
     for law, some in by_type.items():
-        chunks = [some[start : start + AT_ONCE] for start in range(0, len(some), AT_ONCE)]
+        chunks = [
+            some[start : start + CHUNK_ENTRIES] for start in range(0, len(some), CHUNK_ENTRIES)
+        ]
 
         def compute(chunk: list[LookupPart], law: type[Cells] = law) -> None:
             for part, table in zip(chunk, law.log_probs([p.law for p in chunk]), strict=True):

@@ -24,8 +24,8 @@ __all__ = ["DistinctDocuments", "TextPart", "distinct_documents"]
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-SHOWN = 100  # terms of a table for people
-INSTEAD = "declare Categorical() for it, or leave it out with None"
+MAX_SHOWN_TERMS = 100  # terms of a table for people
+ALTERNATIVES = "declare Categorical() for it, or leave it out with None"
 
 
 class DistinctDocuments(NamedTuple):
@@ -118,7 +118,8 @@ class TextPart(ComputedPart):
 
     def terms(self) -> list[Term]:
         raise Inexpressible(
-            f"column {self.name!r} is read as text, whose tokens only tallybayes cuts: {INSTEAD}"
+            f"column {self.name!r} is read as text, whose tokens only tallybayes cuts: "
+            f"{ALTERNATIVES}"
         )
 
     def described(self) -> Description:
@@ -126,7 +127,7 @@ class TextPart(ComputedPart):
 
     def shown(self, values: Callable[[str], Array]) -> dict[str, Shown]:
         """What the most telling terms add, each in a text of this one term."""
-        terms = self.likelihood.telling(SHOWN)
+        terms = self.likelihood.telling(MAX_SHOWN_TERMS)
         one = np.ones(len(terms), dtype=np.int32)
         ends = np.arange(len(terms) + 1, dtype=np.int64)
         rows = Documents(ends, terms.astype(np.int32), one, self.likelihood.counts.held.n_terms)
@@ -137,19 +138,20 @@ class TextPart(ComputedPart):
     def drawn(self, x: Table, rng: Any, n: int) -> Array:
         raise ValueError(
             f"column {self.name!r} is read as text, whose terms have no posterior to draw from: "
-            f"{INSTEAD}"
+            f"{ALTERNATIVES}"
         )
 
     def log_evidence(self, grid: GridCounts | None) -> list[float]:
-        raise ImproperPrior("is read as text, which has no prior", INSTEAD)
+        raise ImproperPrior("is read as text, which has no prior", ALTERNATIVES)
 
     def prior_and_posteriors(self, level: Any) -> Any:
         raise ValueError(
-            f"column {self.name!r} is read as text, which has no prior and no posterior: {INSTEAD}"
+            f"column {self.name!r} is read as text, which has no prior and no posterior: "
+            f"{ALTERNATIVES}"
         )
 
     def distribution(self, made: Distributions) -> Any:
         raise ValueError(
             f"column {self.name!r} is read as text, and there is no distribution of documents: "
-            f"{INSTEAD}"
+            f"{ALTERNATIVES}"
         )
