@@ -95,14 +95,14 @@ def _caller_level() -> int:
     return outside or level
 
 
-def listed(names: Iterable[str], most: int = 20) -> str:
-    """Join names to a readable list, cut after `most`.
+def listed(names: Iterable[str], max_names: int = 20) -> str:
+    """Join names to a readable list, cut after `max_names`.
 
     Parameters
     ----------
     names : iterable of str
         Names to list.
-    most : int
+    max_names : int
         How many are listed; of others only the number.
 
     Returns
@@ -111,8 +111,8 @@ def listed(names: Iterable[str], most: int = 20) -> str:
         The names, separated by commas.
     """
     names = list(names)
-    rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+    rest = len(names) - max_names
+    return ", ".join(names[:max_names]) + (f" and {rest} more" if rest > 0 else "")
 
 
 class IncompatibleTallies(ValueError):

@@ -12,20 +12,19 @@ __all__ = ["html_table", "plain", "shaded", "shaded_pieces"]
 MAX_NAME_CHARACTERS = 24  # letters of a name in a picture
 MAX_CELL_CHARACTERS = 60  # letters of a cell
 MAX_PASSAGE_CHARACTERS = 4_000  # letters of a passage
-FOR_COLOUR, AGAINST_COLOUR = (
-    "1,115,178",
-    "222,143,5",
-)  # seaborn's "colorblind" blue and orange, as in pictures
+FOR_COLOUR, AGAINST_COLOUR = "1,115,178", "222,143,5"
+"""Blue and orange of seaborn's "colorblind" palette, as in pictures."""
+
 CELL_STYLE = "text-align:left;padding:2px 12px 2px 0"
 
 
-def plain(value: Any, most: int = MAX_NAME_CHARACTERS) -> str:
-    """A name or value in one line of no more than `most` letters and "…": blanks stand in quotes,
-    and characters that are not printed, or turn the line around, are written as escapes."""
-    text = str(value)[: most + 1]
+def plain(value: Any, max_length: int = MAX_NAME_CHARACTERS) -> str:
+    """A name or value in one line of at most `max_length` characters and "…". Blanks are quoted;
+    characters that are not printed, or turn the line around, are written as escapes."""
+    text = str(value)[: max_length + 1]
     if not str(value).strip():
         text = repr(text)
-    text = text if len(text) <= most else f"{text[:most]}…"
+    text = text if len(text) <= max_length else f"{text[:max_length]}…"
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
@@ -50,9 +49,9 @@ def _cell(value: Any) -> str:
     return f'<td style="{CELL_STYLE}">{_text(value)}</td>'
 
 
-def _text(value: Any, most: int = MAX_CELL_CHARACTERS) -> str:
+def _text(value: Any, max_length: int = MAX_CELL_CHARACTERS) -> str:
     """Escaped text; letters that run from right to left turn nothing around them."""
-    return f"<bdi>{escape(plain(value, most))}</bdi>" if str(value) else ""
+    return f"<bdi>{escape(plain(value, max_length))}</bdi>" if str(value) else ""
 
 
 def shaded(passage: str, spans: Sequence[tuple[int, int, float]]) -> str:
@@ -89,11 +88,11 @@ def shaded_pieces(shown: str, spans: Sequence[tuple[int, int, float]]) -> list[t
     return [(shown[begin:end], of_letters[begin]) for begin, end in pieces]
 
 
-def _piece(text: str, value: float, most: float) -> str:
+def _piece(text: str, value: float, largest: float) -> str:
     """A piece of a passage; lines and tabs stay, other characters that are not printed do not."""
     said = "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
-    if not value or not most:
+    if not value or not largest:
         return escape(said)
-    colour, share = FOR_COLOUR if value > 0.0 else AGAINST_COLOUR, 0.15 + 0.6 * abs(value) / most
+    colour, share = FOR_COLOUR if value > 0.0 else AGAINST_COLOUR, 0.15 + 0.6 * abs(value) / largest
     style = f"background:rgba({colour},{share:.2f});color:inherit"
     return f'<mark style="{style}" title="{value:+.3f} nats">{escape(said)}</mark>'

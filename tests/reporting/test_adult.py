@@ -55,5 +55,5 @@ def test_200_random_rows_of_adult_are_predicted_as_by_python(opened, adult, kind
     )
     np.testing.assert_allclose(found, model.predict_proba(some), rtol=0, atol=1e-9)
     assert shown.page.evaluate("document.documentElement.scrollWidth") <= 390
-    copies = [{d["about"], d["value"]} for d in made.data["doubts"] if d["kind"] == "copy"]
+    copies = [{d["about"], d["value"]} for d in made.data["findings"] if d["kind"] == "copy"]
     assert copies == [{"education", "education-num"}]

@@ -305,7 +305,7 @@ def tallybayes_text():
     return Text()
 
 
-def test_doubts_name_leaks_rare_classes_missing_values_and_identifiers():
+def test_findings_name_leaks_rare_classes_missing_values_and_identifiers():
     X, y = people(300)
     y = y.astype(object)
     y[:3] = "maybe"
@@ -317,13 +317,13 @@ def test_doubts_name_leaks_rare_classes_missing_values_and_identifiers():
     model = NaiveBayes().fit(X, y)
     with pytest.warns(tallybayes.errors.LeftOutWarning):
         model.predict(X[:1])
-    doubts = model.report(X, y).data["doubts"]
-    found = {(d["kind"], d["about"]) for d in doubts}
+    findings = model.report(X, y).data["findings"]
+    found = {(d["kind"], d["about"]) for d in findings}
     assert ("rare", "maybe") in found
     assert ("leak", "leak") in found
     assert ("missing", "empty") in found
     assert ("left_out", "code") in found
-    pairs = [{d["about"], d["value"]} for d in doubts if d["kind"] == "copy"]
+    pairs = [{d["about"], d["value"]} for d in findings if d["kind"] == "copy"]
     assert pairs == [{"job", "copy of job"}]
 
 
@@ -334,7 +334,7 @@ def test_a_stale_model_says_so():
     model.partial_fit(X[:10], y[:10])
     with pytest.warns(tallybayes.errors.StaleWarning):
         model.predict(X[:1])
-    assert model.report(X, y).data["doubts"][0]["kind"] == "stale"
+    assert model.report(X, y).data["findings"][0]["kind"] == "stale"
 
 
 def test_more_rows_than_are_read_are_sampled_and_the_page_says_so(monkeypatch):

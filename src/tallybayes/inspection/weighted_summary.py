@@ -28,7 +28,7 @@ def term_frame(score: WeightedScore, t: int, names: tuple[str, ...], labels: lis
 
 
 def summary_of(
-    weighting: Weighting, now: WeightingNow, classes: NDArray[Any], stale: bool, most: int
+    weighting: Weighting, now: WeightingNow, classes: NDArray[Any], stale: bool, max_terms: int
 ) -> str:
     """The model in words."""
     figures, names = weighting.figures, weighting.names
@@ -56,19 +56,19 @@ def summary_of(
         lines.append("The counts have changed since the weights were learned: call reweight(X, y).")
     if speaking:
         lines.append("Terms, by how far they separate the classes in the mean row (nats):")
-    for place, t in enumerate(speaking[:most], 1):
+    for place, t in enumerate(speaking[:max_terms], 1):
         lines.append(
             f"{place:3}. {names[t]}: {weighting.apart[t]:.2f}. {_strongest_cells(now, t, labels)}"
         )
-    if len(speaking) > most:
-        lines.append(f"     … and {len(speaking) - most} more.")
+    if len(speaking) > max_terms:
+        lines.append(f"     … and {len(speaking) - max_terms} more.")
     if weighting.text is not None:
         text = weighting.text
         figures_of_text = zip(text.names, text.apart.tolist(), text.weights.tolist(), strict=True)
         each = [
             f"{name}: {apart:.2f} (weight {weight:.2f})" for name, apart, weight in figures_of_text
         ]
-        lines.append(f"Text, by the same measure: {listed(each, most)}.")
+        lines.append(f"Text, by the same measure: {listed(each, max_terms)}.")
     silent = []
     for t in order:
         if t < n_columns and weighting.apart[t] < MIN_NATS:

@@ -208,9 +208,9 @@ class ArrayModel(Model):
             tuple(group.take(rows) for group in self.tally.groups),
         ).aligned(batch_schema)
         rest = before + batch.aligned(batch_schema) * -1.0
-        most_squares = self.settle(rest, before)
+        largest_squares = self.settle(rest, before)
         rest.need_non_negative(action)
-        self.most_squares = most_squares
+        self.largest_squares = largest_squares
         # levels that the model does not know would have been negative: the frames are equal
         with self._changing:
             for mine, left in zip(self.tally.parts, rest.parts, strict=True):

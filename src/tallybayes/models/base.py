@@ -54,7 +54,7 @@ class Model(ABC):
         Whether somebody else holds the tally, which is then copied before it is changed.
     taken : tuple
         The estimator's parameters as they were when the model was last read by them.
-    most_squares : dict
+    largest_squares : dict
         By group of columns, the largest sum of squares about the origin (n_features,) that any
         class held when rows were taken away: rounding is judged by it.
     declared_classes : array or None
@@ -72,7 +72,7 @@ class Model(ABC):
         self.whose = whose
         self.shared = False
         self.taken: tuple[Any, ...] | None = None
-        self.most_squares: dict[Any, Array] = {}
+        self.largest_squares: dict[Any, Array] = {}
         self.declared_classes: NDArray[Any] | None = None
         self.warned: set[Hashable] = set()
         self.class_weight: dict[Any, float] = {}
@@ -98,7 +98,7 @@ class Model(ABC):
 
     def _handed_on(self, twin: Self) -> Self:
         """A model of another tally, with what the two share."""
-        twin.taken, twin.most_squares = self.taken, self.most_squares
+        twin.taken, twin.largest_squares = self.taken, self.largest_squares
         twin.declared_classes, twin.class_weight = self.declared_classes, self.class_weight
         twin.warned = self.warned
         return twin
@@ -214,8 +214,8 @@ class Model(ABC):
 
     def settle(self, rest: TableTally, before: TableTally) -> dict[Any, Array]:
         """Makes zero what rounding has left in `rest`, after a subtraction from `before`, in place;
-        returns the new `most_squares`."""
-        most = dict(self.most_squares)
+        returns the new `largest_squares`."""
+        most = dict(self.largest_squares)
         columns = (None, *rest.schema.groups)
         for group, part, was in zip(columns, rest.parts, before.parts, strict=True):
             if not isinstance(part, Moments | CrossMoments) or group is None:

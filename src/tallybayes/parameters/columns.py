@@ -311,7 +311,7 @@ class TermScores(Protocol):
     def ratios_of(self, terms: NDArray[np.intp]) -> Array:
         """T of some terms, centred over classes, float64 (n_some, n_classes)."""
 
-    def telling(self, most: int) -> NDArray[np.intp]:
+    def telling(self, max_terms: int) -> NDArray[np.intp]:
         """The places of the terms that say most, those first that say most."""
 
     def described(self) -> Description:

@@ -76,24 +76,24 @@ def flag(value: Any, where: str) -> bool:
     return value
 
 
-def whole(least: int = 0, most: int = 2**31) -> Check:
-    """An integer from `least` to `most`."""
+def whole(minimum: int = 0, maximum: int = 2**31) -> Check:
+    """An integer from `minimum` to `maximum`."""
 
     def check(value: Any, where: str) -> int:
-        if type(value) is not int or not least <= value <= most:
-            _refuse(where, f"is a whole number from {least} to {most}", value)
+        if type(value) is not int or not minimum <= value <= maximum:
+            _refuse(where, f"is a whole number from {minimum} to {maximum}", value)
         return value
 
     return check
 
 
-def number(least: float = -math.inf, above: float | None = None) -> Check:
-    """A finite number from `least` on, or above a bound."""
+def number(minimum: float = -math.inf, above: float | None = None) -> Check:
+    """A finite number from `minimum` on, or above a bound."""
 
     def check(value: Any, where: str) -> float:
         fits = type(value) in (int, float) and abs(value) <= 1e308
-        if not fits or value < least or (above is not None and not value > above):
-            bound = f" above {above:g}" if above is not None else f" from {least:g} on"
+        if not fits or value < minimum or (above is not None and not value > above):
+            bound = f" above {above:g}" if above is not None else f" from {minimum:g} on"
             _refuse(where, f"is a finite number{bound}", value)
         return value  # type: ignore[no-any-return]
 
@@ -185,9 +185,9 @@ def record(checks: Mapping[str, Check], defaults: Mapping[str, Any] | None = Non
     return checked
 
 
-def array(dtype: str, *shape: int, least: float = -math.inf, most: float = math.inf) -> Check:
-    """A numeric array of this type and shape (−1 for any size), all of it finite, from `least` to
-    `most`."""
+def array(dtype: str, *shape: int, minimum: float = -math.inf, maximum: float = math.inf) -> Check:
+    """A numeric array of this type and shape (−1 for any size), all of it finite, from `minimum` to
+    `maximum`."""
 
     def check(value: Any, where: str) -> NDArray[Any]:
         if not isinstance(value, np.ndarray) or value.dtype != np.dtype(dtype):
@@ -199,8 +199,8 @@ def array(dtype: str, *shape: int, least: float = -math.inf, most: float = math.
             _refuse(where, f"has the shape {shape}", str(value.shape))
         if value.size and not np.isfinite(value).all():
             _refuse(where, "is finite", "NaN or infinity")
-        if value.size and (value.min() < least or value.max() > most):
-            _refuse(where, f"is from {least:g} to {most:g}", str(value.min()))
+        if value.size and (value.min() < minimum or value.max() > maximum):
+            _refuse(where, f"is from {minimum:g} to {maximum:g}", str(value.min()))
         return value
 
     return check

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallybayes.estimators.rows import labels_of_rows, places_of_labels, rows_of
 from tallybayes.reporting.columns import ColumnFacts
 from tallybayes.reporting.copies import MAX_COMPARED_ROWS, near_copies
-from tallybayes.reporting.doubts import Doubt, doubts_of
+from tallybayes.reporting.data_quality import Finding, findings_of
 from tallybayes.reporting.measures.curves import Ranking, Reliability, ranking, reliability
 from tallybayes.reporting.measures.figures import (
     Estimate,
@@ -85,7 +85,7 @@ class Content:
         Of the rows that were read.
     confused : float64 array (n_classes, n_classes)
     columns : list of ColumnFacts
-    doubts : list of Doubt
+    findings : list of Finding
     shown : list of ShownRow
     reliabilities : dict of int to Reliability
     rankings : dict of int to Ranking
@@ -104,7 +104,7 @@ class Content:
     predictions: Predictions
     confused: Array
     columns: list[ColumnFacts]
-    doubts: list[Doubt]
+    findings: list[Finding]
     shown: list[ShownRow]
     reliabilities: dict[int, Reliability]
     rankings: dict[int, Ranking]
@@ -157,7 +157,7 @@ def content_of(
         predictions=predictions,
         confused=confusions(predictions),
         columns=columns,
-        doubts=doubts_of(subject, columns, copies),
+        findings=findings_of(subject, columns, copies),
         shown=shown,
         reliabilities={k: reliability(predictions, k) for k in largest},
         rankings={k: ranking(predictions, k) for k in largest},
@@ -195,9 +195,9 @@ def _copies(subject: Subject, X: Any, n: int, columns: list[ColumnFacts]) -> lis
     return near_copies(subject.values(_some(X, n, 3, MAX_COMPARED_ROWS)), [c.name for c in used])
 
 
-def _some(X: Any, n: int, seed: int, most: int) -> Any:
+def _some(X: Any, n: int, seed: int, max_rows: int) -> Any:
     """Some of n rows, at most so many."""
-    return rows_of(X, np.sort(np.random.default_rng(seed).permutation(n)[:most]))
+    return rows_of(X, np.sort(np.random.default_rng(seed).permutation(n)[:max_rows]))
 
 
 def _learning(

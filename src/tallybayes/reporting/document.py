@@ -47,8 +47,9 @@ def document_of(content: Content) -> dict[str, Any]:
         "rowsRead": content.rows_read,
         "learned": content.learned,
         "headline": _headline(content),
-        "doubts": [
-            {**asdict(d), "about": cut(d.about), "value": rounded(d.value)} for d in content.doubts
+        "findings": [
+            {**asdict(d), "about": cut(d.about), "value": rounded(d.value)}
+            for d in content.findings
         ],
         "pairs": [[cut(a), cut(b)] for a, b in subject.pairs],
         "columns": _columns(content.columns, drawn),
@@ -63,9 +64,9 @@ def document_of(content: Content) -> dict[str, Any]:
     }
 
 
-def cut(text: str, most: int = MAX_CHARACTERS) -> str:
+def cut(text: str, max_length: int = MAX_CHARACTERS) -> str:
     """A text of bounded length."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return text if len(text) <= max_length else text[: max_length - 1] + "…"
 
 
 def _headline(content: Content) -> dict[str, Any]:

@@ -153,7 +153,7 @@ def _compared(proba: Array, own: int) -> tuple[int, int]:
 
 
 def steps_of(
-    said: Array, words: list[tuple[str, str]], most: int = MAX_TERMS
+    said: Array, words: list[tuple[str, str]], max_terms: int = MAX_TERMS
 ) -> tuple[list[Step], float, int]:
     """The terms that add most, the largest first, what the others add together, and how many these
     are; terms that add nothing are in neither.
@@ -164,12 +164,12 @@ def steps_of(
         What each term adds, in nats; NaN, where it rules out both classes, is 0.
     words : list of (str, str)
         The terms and their values.
-    most : int
+    max_terms : int
         How many terms stand by themselves.
     """
     said = np.where(np.isnan(said), 0.0, said)
     order = np.argsort(-np.abs(said), kind="stable")
     order = order[said[order] != 0.0]
-    steps = [Step(words[t][0], words[t][1], float(said[t])) for t in order[:most].tolist()]
-    rest = order[most:]
+    steps = [Step(words[t][0], words[t][1], float(said[t])) for t in order[:max_terms].tolist()]
+    rest = order[max_terms:]
     return steps, float(said[rest].sum()), len(rest)

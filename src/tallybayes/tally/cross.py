@@ -159,15 +159,15 @@ class CrossMoments(Tally):
         left.settle(before)
         return left.n, *left.mean_and_scatter()
 
-    def settle(self, before: Self, most: Array | float = 0.0) -> None:
+    def settle(self, before: Self, largest_squares: Array | float = 0.0) -> None:
         """Rounding residues become zero, as those of the columns one by one do; the products of a
         column that is left without squares become zero about the mean.
 
-        `most` (d,) is the largest S2 of a column that was held, ever.
+        `largest_squares` (d,) is the largest S2 of a column that was held, ever.
         """
         columns = self.columns()
         was = columns.copy()
-        columns.settle(before.columns(), most)
+        columns.settle(before.columns(), largest_squares)
         at = _diagonal(len(self.origin))
         for mine, one_by_one in zip((self.n, self.n_lo), (columns.n, columns.n_lo), strict=True):
             mine[:] = one_by_one[:, 0]

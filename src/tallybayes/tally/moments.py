@@ -235,21 +235,21 @@ class Moments(Tally):
         for sums, at_mean in zip(self.sums, cells.sums, strict=True):
             sums[where] = at_mean[0]
 
-    def settle(self, before: Self, most: Array | float = 0.0) -> None:
+    def settle(self, before: Self, largest_squares: Array | float = 0.0) -> None:
         """Rounding residues of n become zero; with them the sums, if those are residues too. A sum
         of squares that cannot be distinguished from 0 becomes zero.
 
-        `most` (n_features,) is the largest S2 that was held, ever: what the rounding of rows long
-        gone has left is judged by it.
+        `largest_squares` (n_features,) is the largest S2 that was ever held: it bounds the rounding
+        that rows long gone have left.
         """
         weight = self.n + self.n_lo
         gone = is_residue(weight, before.n) | is_nothing(weight, before.n)
         self.n[gone] = self.n_lo[gone] = 0.0
-        about_origin = np.abs(before.s2_hi) + most
+        about_origin = np.abs(before.s2_hi) + largest_squares
         slack = np.where(
             before._whole() & self._whole(),
             WHOLE_SLACK * about_origin,
-            self._slack_of_fractions(before, most),
+            self._slack_of_fractions(before, largest_squares),
         )
         left_out = np.minimum(LEFT_OUT, LEFT_OUT_SHARE * about_origin)
         slack += left_out + TINY
@@ -271,15 +271,14 @@ class Moments(Tally):
         """Where n is a whole number, and exact."""
         return (self.n_lo == 0.0) & (np.floor(self.n) == self.n)  # type: ignore[no-any-return]
 
-    def _slack_of_fractions(self, before: Self, most: Array | float) -> Array:
+    def _slack_of_fractions(self, before: Self, largest_squares: Array | float) -> Array:
         """How far below 0 the rounding of fractional weights can leave squares about the mean."""
         mean, held = before.mean_and_squares()
         taken = before.copy()
         taken.accumulate(self, -1.0)
         squares_taken = np.abs(taken._about(mean).s2_hi).reshape(mean.shape)
-        slack = FRACTIONAL_SLACK * (np.abs(held) + squares_taken + most) + MAX_RESIDUE_ROWS * (
-            1.0 + mean**2
-        )
+        slack = FRACTIONAL_SLACK * (np.abs(held) + squares_taken + largest_squares)
+        slack += MAX_RESIDUE_ROWS * (1.0 + mean**2)
         return slack + WHOLE_SLACK * np.abs(before.s2_hi)
 
     def deficit(self) -> tuple[int, int, str] | None:

@@ -92,7 +92,7 @@ COLUMNS = record(
         "names": optional(unique(each(text, of=tuple))),
         "threshold": optional(number()),
         "non_negative": flag,
-        "n_levels": optional(array("i8", -1, least=0, most=2**31)),
+        "n_levels": optional(array("i8", -1, minimum=0, maximum=2**31)),
         "levels": optional(each(_level_array, of=tuple)),
         "origin": optional(array("f8", -1)),
         "open": flag,
@@ -151,7 +151,7 @@ def _columns(given: Any, where: str) -> Columns:
 def _checks(columns: Columns, k: int) -> dict[str, Check]:
     """The arrays of a tally of k classes: their types, shapes and signs, by kind."""
     d = columns.n_features
-    counts = {"least": 0.0}
+    counts = {"minimum": 0.0}
     if columns.kind == "levels":
         assert columns.n_levels is not None
         width = int(columns.n_levels.sum())
@@ -160,10 +160,10 @@ def _checks(columns: Columns, k: int) -> dict[str, Check]:
         return {"sums": array("f8", k, d, **counts)}
     if columns.kind == "grid":
         return {
-            "shift": array("i8", 1, least=0, most=62),
+            "shift": array("i8", 1, minimum=0, maximum=62),
             "keys": array("i8", -1),
             "counts": array("f8", k, -1, **counts),
-            "budget": array("i8", 1, least=1, most=MAX_BUDGET),
+            "budget": array("i8", 1, minimum=1, maximum=MAX_BUDGET),
         }
     sums = ("s1_hi", "s1_lo", "s2_hi", "s2_lo")
     if columns.kind == "moments":
@@ -238,12 +238,12 @@ def _grid(held: dict[str, Any], where: str) -> GridCounts:
 
 def _class_counts(arrays: Arrays, k: int) -> ClassCounts:
     need("class_count" in arrays, "the file lacks the class counts")
-    count = array("f8", k, least=0.0)(arrays["class_count"], "class_count")
+    count = array("f8", k, minimum=0.0)(arrays["class_count"], "class_count")
     need(bool(np.isfinite(count.sum())), "class_count sums to a number")
     squares = arrays.get("class_squared_weights")
     if squares is not None:  # they may have left the range of float64, and are then infinite
         capped = np.where(squares == np.inf, 0.0, squares)
-        array("f8", k, least=0.0)(capped, "class_squared_weights")
+        array("f8", k, minimum=0.0)(capped, "class_squared_weights")
     return ClassCounts(count, squares)  # files of 0.1.0 lack them: their rows are taken to weigh 1
 
 

@@ -25,10 +25,9 @@ __all__ = [
 
 Arrays = dict[str, NDArray[Any]]
 
-MIN_TERM_WEIGHT, MAX_TERM_WEIGHT = (
-    1e-30,
-    1e30,
-)  # that are counted: bins are of the binary logarithm in a byte
+MIN_TERM_WEIGHT, MAX_TERM_WEIGHT = 1e-30, 1e30
+"""Of counted terms: bins are of the binary logarithm in a byte."""
+
 CHUNK_TERMS = 1 << 16  # terms that are decoded
 ROUNDING = 1e-6  # by which more documents may hold a term than there are
 TEXT, END, BUCKETS = "terms.text", "terms.end", "terms.buckets"
@@ -50,10 +49,10 @@ def restored_terms(held: Arrays, n_features: int | None) -> NDArray[Any]:
     for name in (BUCKETS,) if n_features is not None else (TEXT, END):
         need(name in held, f"the file lacks {name}")
     if n_features is not None:
-        terms = array("i8", -1, least=0, most=n_features - 1)(held[BUCKETS], BUCKETS)
+        terms = array("i8", -1, minimum=0, maximum=n_features - 1)(held[BUCKETS], BUCKETS)
     else:
         content = array("u1", -1)(held[TEXT], TEXT).tobytes()
-        end = array("i8", -1, least=0, most=len(content))(held[END], END)
+        end = array("i8", -1, minimum=0, maximum=len(content))(held[END], END)
         need(bool((end[1:] >= end[:-1]).all()), f"{END} ascends")
         need(int(end[-1] if len(end) else 0) == len(content), f"{END} ends with the text")
         terms = _decoded(content, np.append(np.int64(0), end))
@@ -91,9 +90,9 @@ def term_counts(terms: NDArray[Any], classes: NDArray[Any], held: Arrays, where:
     for name in names:
         need(name in held, f"the file lacks {where}.{name}")
     documents, start, of_pair, counts = (held[name] for name in names)
-    array("f8", len(classes), least=0.0, most=MAX_TERM_WEIGHT)(documents, f"{where}.documents")
-    array("i8", len(terms) + 1, least=0)(start, f"{where}.start")
-    array("i4", -1, least=0, most=len(classes) - 1)(of_pair, f"{where}.classes")
+    array("f8", len(classes), minimum=0.0, maximum=MAX_TERM_WEIGHT)(documents, f"{where}.documents")
+    array("i8", len(terms) + 1, minimum=0)(start, f"{where}.start")
+    array("i4", -1, minimum=0, maximum=len(classes) - 1)(of_pair, f"{where}.classes")
     n_pairs = len(of_pair)
     need(
         start[0] == 0 and start[-1] == n_pairs,
@@ -103,7 +102,9 @@ def term_counts(terms: NDArray[Any], classes: NDArray[Any], held: Arrays, where:
     rising = of_pair[1:] > of_pair[:-1]
     rising[start[1:-1] - 1] = True  # where another term begins
     need(bool(rising.all()), f"{where}.classes ascend within a term")
-    array("f8", n_pairs, least=MIN_TERM_WEIGHT, most=MAX_TERM_WEIGHT)(counts, f"{where}.counts")
+    array("f8", n_pairs, minimum=MIN_TERM_WEIGHT, maximum=MAX_TERM_WEIGHT)(
+        counts, f"{where}.counts"
+    )
     return TermCounts(terms, classes, documents, start, of_pair, counts)
 
 

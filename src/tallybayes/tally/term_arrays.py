@@ -19,9 +19,8 @@ __all__ = ["places_of_terms", "term_array", "terms_ascend", "union_of_terms"]
 Index = NDArray[np.intp]
 
 CHUNK_TERMS = 1 << 16  # terms that are compared: Python's strings take several times their room
-MIN_RATIO_FOR_SEARCH = (
-    64  # terms held for each that is looked up, from which on a search beats a dict of all
-)
+MIN_RATIO_FOR_SEARCH = 64
+"""Terms held for each term that is looked up, from which a search beats a dict."""
 
 
 def term_array(terms: Any) -> NDArray[Any]:

@@ -92,7 +92,9 @@ def by_class(y: NDArray[np.int32], n_classes: int) -> Index:
     return np.argsort(y.astype(np.uint16) if n_classes <= MAX_RADIX_VALUE else y, kind="stable")
 
 
-def sampled(y: NDArray[np.int32], weight: Array, n_classes: int, most: int) -> tuple[Index, Array]:
+def sampled(
+    y: NDArray[np.int32], weight: Array, n_classes: int, max_rows: int
+) -> tuple[Index, Array]:
     """About so many rows that weigh something, in order, and what each stands for.
 
     Rare classes keep more than their share, at a lower weight: the loss over the sample is about
@@ -104,25 +106,25 @@ def sampled(y: NDArray[np.int32], weight: Array, n_classes: int, most: int) -> t
         Of rows in canonical order.
     weight : float64 array (n_rows,)
     n_classes : int
-    most : int
+    max_rows : int
 
     Returns
     -------
     index array, float64 array
     """
     some = np.flatnonzero(weight > 0.0)
-    if len(some) <= most:
+    if len(some) <= max_rows:
         return some, weight[some]
     of_class = np.bincount(y[some], minlength=n_classes)
-    share = most / len(some)
-    least = max(1, min(MIN_CLASS_ROWS, most // (2 * n_classes)))
+    share = max_rows / len(some)
+    least = max(1, min(MIN_CLASS_ROWS, max_rows // (2 * n_classes)))
     quota = np.minimum(of_class, np.maximum(np.round(share * of_class).astype(np.intp), least))
     rows = some[_spread(y[some], of_class, quota)]
     stands = share * of_class / np.maximum(quota, 1)
     return rows, weight[rows] * stands[y[rows]]
 
 
-def thinned(y: NDArray[np.int32], n_classes: int, most: int) -> Index:
+def thinned(y: NDArray[np.int32], n_classes: int, max_rows: int) -> Index:
     """About so many rows, in order: of each class the same share, and one row at least.
 
     Parameters
@@ -130,12 +132,12 @@ def thinned(y: NDArray[np.int32], n_classes: int, most: int) -> Index:
     y : int32 array (n_rows,)
         Of rows in canonical order.
     n_classes : int
-    most : int
+    max_rows : int
     """
-    if len(y) <= most:
+    if len(y) <= max_rows:
         return np.arange(len(y))
     of_class = np.bincount(y, minlength=n_classes)
-    quota = np.minimum(of_class, np.maximum(of_class * most // len(y), 1))
+    quota = np.minimum(of_class, np.maximum(of_class * max_rows // len(y), 1))
     return _spread(y, of_class, quota)
 
 

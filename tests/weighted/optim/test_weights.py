@@ -14,8 +14,8 @@ from tallybayes.weighted.optim.class_weights import class_weights
 from tallybayes.weighted.optim.descent import Cholesky
 from tallybayes.weighted.optim.loss import Loss
 from tallybayes.weighted.optim.weights import (
+    compared_is_final,
     learn_weights,
-    nearly_is_final,
     penalty_takes,
     shared_weights,
 )
@@ -87,7 +87,7 @@ def test_curvatures_are_slopes_of_gradients(seed, n, d, n_classes, scale):
 @few
 def test_at_the_least_loss_there_is_no_slope(seed, n, d, n_classes, scale):
     loss, start = loss_of(seed, n, d, n_classes, scale)
-    found = shared_weights(loss, start, steps=100, worth=1e-9)
+    found = shared_weights(loss, start, steps=100, tolerance=1e-9)
     q = np.concatenate([found.terms, found.offsets])
     value, gradient = loss.shared(q)
     room = 1e-2 * np.sqrt(1.0 + value)
@@ -96,7 +96,7 @@ def test_at_the_least_loss_there_is_no_slope(seed, n, d, n_classes, scale):
     assert (np.abs(gradient[~held]) < room).all()
     assert (gradient[held] > -room).all()
     if n_classes > 2:
-        found = class_weights(loss, start, steps=100, worth=1e-9)
+        found = class_weights(loss, start, steps=100, tolerance=1e-9)
         q = np.column_stack([found.by_class(), found.offsets]).ravel()
         assert loss.by_class(q)[0] <= value + 1e-4 * (1.0 + value)  # more freedom, less loss
         assert (np.abs(loss.by_class(q)[1]) < room).all()
@@ -107,12 +107,12 @@ def test_at_the_least_loss_there_is_no_slope(seed, n, d, n_classes, scale):
 @few
 def test_a_hessian_of_some_rows_leads_to_the_same_weights(seed, n, d, n_classes, scale):
     loss, start = loss_of(seed, n, d, n_classes, scale)
-    whole = shared_weights(loss, start, steps=100, worth=1e-6)
+    whole = shared_weights(loss, start, steps=100, tolerance=1e-6)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shared, "MIN_HESSIAN_ROWS", 5)
         patch.setattr(shared, "HESSIAN_ROWS_PER_WEIGHT", 0)
-        found = shared_weights(loss, start, steps=100, worth=1e-6)
-        near = shared_weights(loss, start, steps=200, worth=0.1)
+        found = shared_weights(loss, start, steps=100, tolerance=1e-6)
+        near = shared_weights(loss, start, steps=200, tolerance=0.1)
     losses = [loss.shared(np.concatenate([f.terms, f.offsets]))[0] for f in (whole, found, near)]
     assert losses[1] == pytest.approx(losses[0], rel=1e-5, abs=1e-4)
     assert losses[2] <= losses[0] + 5.0  # about as near as the few rows say
@@ -120,7 +120,7 @@ def test_a_hessian_of_some_rows_leads_to_the_same_weights(seed, n, d, n_classes,
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("n", [40, 6000])
-def test_what_is_learned_nearly_is_final_or_is_learned_again(n_classes, n):
+def test_what_is_learned_compared_is_final_or_is_learned_again(n_classes, n):
     rng = np.random.default_rng(n)
     terms, y = Terms(n_classes, n), rng.integers(0, n_classes, n).astype(np.int32)
     for _ in range(5):
@@ -129,9 +129,9 @@ def test_what_is_learned_nearly_is_final_or_is_learned_again(n_classes, n):
     rows = LearningRows(np.zeros((0, n), dtype=np.int32), y, np.ones(n), n_classes)
     log_share = np.full(n_classes, -np.log(n_classes))
     said = terms, rows, None, log_share
-    near = learn_weights(*said, nearly=True, validated=False)
+    near = learn_weights(*said, only_compared=True, validated=False)
     final = learn_weights(terms, rows, near, log_share, penalty=near.scale)
-    assert nearly_is_final(terms, n, by_class=True) is (n == 40)
+    assert compared_is_final(terms, n, by_class=True) is (n == 40)
     np.testing.assert_allclose(near.by_class(), final.by_class(), atol=1e-3 if n == 40 else 0.05)
 
 
@@ -148,7 +148,7 @@ def test_what_a_penalty_takes_is_what_the_likelihood_gains_without_it():
     def found(scale):
         loss = Loss(terms.values, y, np.ones(n), np.zeros(d, dtype=bool), np.log([0.5, 0.5]), scale)
         start = Weights(np.ones(d), np.zeros((2, d)), np.zeros(2), scale)
-        weights = shared_weights(loss, start, steps=50, worth=1e-9)
+        weights = shared_weights(loss, start, steps=50, tolerance=1e-9)
         free = loss.data(weights.by_class(), weights.offsets)[0]
         return free, penalty_takes(loss, weights)
 
@@ -163,10 +163,10 @@ def test_what_a_penalty_takes_is_what_the_likelihood_gains_without_it():
 @few
 def test_blocks_of_the_hessian_lead_to_the_same_weights(seed, n, d, n_classes, scale):
     loss, start = loss_of(seed, n, d, n_classes + 1, scale)
-    whole = class_weights(loss, start, steps=200, worth=1e-9)
+    whole = class_weights(loss, start, steps=200, tolerance=1e-9)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(by_class, "MAX_WHOLE_PARAMETERS", 0)
-        found = class_weights(loss, start, steps=200, worth=1e-9)
+        found = class_weights(loss, start, steps=200, tolerance=1e-9)
     losses = [
         loss.by_class(np.column_stack([f.by_class(), f.offsets]).ravel())[0] for f in (whole, found)
     ]

@@ -95,7 +95,7 @@ class FitOptions:
             return {"alpha": alpha, "missing": missing, "calibrate": self.calibrate}
         return {
             "interactions": number_or_auto("--interactions", self.interactions),
-            "parts": number_or_auto("--parts", self.parts or "auto", least=1),
+            "parts": number_or_auto("--parts", self.parts or "auto", minimum=1),
         }
 
     def text_settings(self) -> dict[str, Any]:

@@ -63,7 +63,7 @@ Parts = Annotated[
 ]
 
 
-def number_or_auto(option: str, text: str, least: int = 0) -> int | str:
+def number_or_auto(option: str, text: str, minimum: int = 0) -> int | str:
     """A whole number, or "auto".
 
     Raises
@@ -71,6 +71,6 @@ def number_or_auto(option: str, text: str, least: int = 0) -> int | str:
     Failure
         With the code for usage, for anything else.
     """
-    if text == "auto" or (text.isdecimal() and int(text) >= least):
+    if text == "auto" or (text.isdecimal() and int(text) >= minimum):
         return text if text == "auto" else int(text)
-    raise Failure(f"{option} {text!r} is neither a whole number from {least} on nor auto", USAGE)
+    raise Failure(f"{option} {text!r} is neither a whole number from {minimum} on nor auto", USAGE)

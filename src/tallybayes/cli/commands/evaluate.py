@@ -30,7 +30,7 @@ def run(
 
     file: Any = load(model)
     from tallybayes.cli.commands.training.scoring import figures_of
-    from tallybayes.cli.report.doubts import note_unlabelled
+    from tallybayes.cli.report.data_quality import note_unlabelled
     from tallybayes.cli.terminal.console import document, progress, say
 
     source: Any = file.open(data, reading)

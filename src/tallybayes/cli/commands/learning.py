@@ -31,7 +31,7 @@ def learn(
     need_place(path)
     with alone(path):
         file = loaded(model)
-        from tallybayes.cli.report.doubts import note_new_classes, note_unlabelled
+        from tallybayes.cli.report.data_quality import note_new_classes, note_unlabelled
 
         kind = kind_of(file)
         before = file.rows

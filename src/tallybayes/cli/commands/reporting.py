@@ -28,7 +28,7 @@ def report(
     from tallybayes.cli.commands.kinds.files import loaded
 
     file = loaded(model)
-    from tallybayes.cli.report.doubts import note_unlabelled
+    from tallybayes.cli.report.data_quality import note_unlabelled
 
     source = file.open(data, reading)
     made, n = _written(file, source, output, target, lang)

@@ -26,7 +26,7 @@ def reweight(
     need_place(path)
     with alone(path):
         file = loaded(model)
-        from tallybayes.cli.report.doubts import note_unlabelled
+        from tallybayes.cli.report.data_quality import note_unlabelled
 
         kind = kind_of(file)
         kind.need_reweighting(file, model, parts)

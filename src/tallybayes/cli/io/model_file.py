@@ -247,11 +247,11 @@ class ModelFile(KnownClasses):
             yield from rows.over(of_part)
 
     def sampled(
-        self, rows: Rows, bar: Bar, target: str | None, most: int
+        self, rows: Rows, bar: Bar, target: str | None, max_rows: int
     ) -> tuple[Table, NDArray[Any]]:
         """A fair sample of the rows, and their labels as the model has them."""
         plan = self._plan(rows, bar, "reading", self._target(target))
-        sampler: Sampler[Table] = Sampler(most)
+        sampler: Sampler[Table] = Sampler(max_rows)
         with rows.reading(plan):
             for table in rows.over(lambda table: table):
                 sampler.add(table, table.n_rows)

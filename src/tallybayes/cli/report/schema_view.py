@@ -135,7 +135,7 @@ def class_table(file: ModelFile, target: str | None, show_all: bool) -> Any:
     return table(title, heads, rows)
 
 
-def informative_table(found: list[Informative], measure: str, most: int = 10) -> list[Any]:
+def informative_table(found: list[Informative], measure: str, max_columns: int = 10) -> list[Any]:
     """The most informative columns with bars."""
     top = max((t.nats for t in found), default=0.0)
     rows = [
@@ -144,8 +144,8 @@ def informative_table(found: list[Informative], measure: str, most: int = 10) ->
             f"{t.nats:.4f}".replace("-0.0000", "0.0000"),
             "█" * round(24 * max(t.nats, 0.0) / top) if top > 0 else "",
         )
-        for t in found[:most]
+        for t in found[:max_columns]
     ]
-    more = f", {most} of {len(found)}" if len(found) > most else ""
+    more = f", {max_columns} of {len(found)}" if len(found) > max_columns else ""
     title = f"Most informative columns{more}"
     return [table(title, ["column", ">nats", ""], rows, chart=True), line(measure, "dim")]

@@ -177,9 +177,9 @@ def _cells(row: Sequence[Any]) -> list[StyledText]:
     return [cell if isinstance(cell, StyledText) else line(cut(str(cell))) for cell in row]
 
 
-def cut(text: str, most: int = MAX_CELL) -> str:
+def cut(text: str, max_length: int = MAX_CELL) -> str:
     """A string of at most so many letters."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return text if len(text) <= max_length else text[: max_length - 1] + "…"
 
 
 class Progressing(Protocol):

@@ -20,9 +20,8 @@ __all__ = ["CompiledScore", "compiled"]
 Array = NDArray[np.float64]
 
 MAX_DENSE_CELLS = 1 << 22  # cells of a sparse chunk that is scored as dense
-MAX_SQUARED_MEANS = (
-    1e6  # Σ (μ/σ)² beyond which x² and x terms would cancel: rows are scored as dense
-)
+MAX_SQUARED_MEANS = 1e6
+"""Σ (μ/σ)² beyond which terms in x² and x would cancel: rows are then scored as dense."""
 
 
 class CompiledScore:

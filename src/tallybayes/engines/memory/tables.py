@@ -43,9 +43,8 @@ Weights = NDArray[np.float64] | None
 Shifts = dict[str, int] | None
 
 MIN_ROWS_FOR_THREADS = 20_000  # from which threads pay for columns of numbers
-MAX_COLUMNS_AT_ONCE = (
-    16  # columns of numbers that are converted at a time, and whose moments are summed
-)
+MAX_COLUMNS_AT_ONCE = 16
+"""Columns of numbers that are converted, and whose moments are summed, at a time."""
 
 
 def _class_weights(codes: Codes, n_classes: int, weights: Weights) -> tuple[Array, Array]:

@@ -64,13 +64,15 @@ def restore_choices(model: TableModel, arrays: dict[str, Any]) -> None:
     need(not isinstance(model, WeightedModel), "a weighted model has no choices of families")
     need(held.keys() == TYPES.keys(), "choices have a value of each kind")
     n = len(
-        array("i8", -1, least=0, most=len(model.seen.seen) - 1)(held["column"], "choices.column")
+        array("i8", -1, minimum=0, maximum=len(model.seen.seen) - 1)(
+            held["column"], "choices.column"
+        )
     )
     for name, kind in TYPES.items():
         array(kind, n)(held[name], PREFIX + name)
     column, family = held["column"], held["family"]
     need(bool((column[1:] > column[:-1]).all()), "choices name each column once, in order")
-    array("i8", n, least=0, most=len(FAMILIES) - 1)(family, "choices.family")
+    array("i8", n, minimum=0, maximum=len(FAMILIES) - 1)(family, "choices.family")
     choices = {
         model.seen.seen[j]: ReadAs(FAMILIES[kind], *rest)
         for j, kind, *rest in zip(*(held[name].tolist() for name in TYPES), strict=True)

@@ -12,12 +12,12 @@ from tallybayes.persistence.checks import Check, array, need, whole
 from tallybayes.weighted.cells.columns import ColumnCells
 from tallybayes.weighted.terms.pair_terms import PairCells
 
-__all__ = ["LARGEST", "PREFIX", "Arrays", "HeldArrays", "pair_cells"]
+__all__ = ["MAX_WEIGHT", "PREFIX", "Arrays", "HeldArrays", "pair_cells"]
 
 Arrays = dict[str, NDArray[Any]]
 
 PREFIX = "weighting."  # of the names of its arrays
-LARGEST = 1e100
+MAX_WEIGHT = 1e100
 """Weights, offsets and counts of a weighting beyond this are damage; products stay finite."""
 FINITE = float(np.finfo(np.float64).max)
 
@@ -34,20 +34,20 @@ class HeldArrays:
     def __contains__(self, name: str) -> bool:
         return name in self._arrays
 
-    def take(self, name: str, *shape: int, least: float = -LARGEST) -> NDArray[Any]:
+    def take(self, name: str, *shape: int, minimum: float = -MAX_WEIGHT) -> NDArray[Any]:
         """Float64 of this shape, within what exponentials and products bear."""
-        return self._checked(array("f8", *shape, least=least, most=LARGEST), name)
+        return self._checked(array("f8", *shape, minimum=minimum, maximum=MAX_WEIGHT), name)
 
     def edges(self, name: str) -> NDArray[Any]:
         """Edges of cells: any finite numbers that ascend, as those of the column are only
         compared with them."""
-        edges = self._checked(array("f8", -1, least=-FINITE, most=FINITE), name)
+        edges = self._checked(array("f8", -1, minimum=-FINITE, maximum=FINITE), name)
         need(bool((edges[1:] > edges[:-1]).all()), f"{self.prefix}{name} ascends")
         return edges
 
     def cells(self, name: str, n_cells: int, size: int) -> NDArray[Any]:
         """int32 (n_cells,): of each cell, a coarser one below `size`."""
-        return self._checked(array("i4", n_cells, least=0, most=size - 1), name)
+        return self._checked(array("i4", n_cells, minimum=0, maximum=size - 1), name)
 
     def _checked(self, check: Check, name: str) -> NDArray[Any]:
         need(name in self._arrays, f"the file lacks {self.prefix}{name}")

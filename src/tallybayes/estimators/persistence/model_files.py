@@ -326,7 +326,7 @@ PRIOR = record({"alpha": optional(number(0.0)), "given": anything})
 def _prior(given: Any, n_classes: int) -> families.ClassPrior:
     held = PRIOR(given, "prior")
     if held["given"] is not None:
-        array("f8", n_classes, least=0.0)(held["given"], "prior.given")
+        array("f8", n_classes, minimum=0.0)(held["given"], "prior.given")
         need(abs(float(held["given"].sum()) - 1.0) < 1e-6, "prior.given sums to 1")
     return constructed(families.ClassPrior, "prior", **held)  # type: ignore[no-any-return]
 

@@ -254,13 +254,13 @@ def _plain_model(
     need(transforms.fixes_idf == (header["other_idf"] is not None), "other_idf is of a fixed idf")
     if learner.summed is not None:
         sums = held.take(
-            "tally.sums", array("f8", len(tally.counts), least=0.0, most=MAX_TERM_WEIGHT)
+            "tally.sums", array("f8", len(tally.counts), minimum=0.0, maximum=MAX_TERM_WEIGHT)
         )
         tally = replace(tally, sums=sums)
     if header["other_idf"] is not None:
         need(header["other_idf"] <= MAX_IDF, f"other_idf is at most {MAX_IDF:g}")
         terms = _terms(held, options["n_features"], "fixed.")
-        idf = held.take("fixed.idf", array("f8", len(terms), least=0.0, most=MAX_IDF))
+        idf = held.take("fixed.idf", array("f8", len(terms), minimum=0.0, maximum=MAX_IDF))
         fixed = FixedIdf(terms, idf, header["other_idf"])
     return PlainDocuments(tally, learner, fixed, _figures(header["figures"]))
 
@@ -275,9 +275,10 @@ def _weighted_model(
     need(reading.power <= 1.0, "reading.power is from 0 to 1")
     need(1e-3 <= reading.mean_length <= 1e15, "reading.mean_length is from 1e-3 to 1e15")
     weights = BinWeights(
-        held.take("weights.bins", array("f8", -1, least=0.0, most=MAX_WEIGHT)),
+        held.take("weights.bins", array("f8", -1, minimum=0.0, maximum=MAX_WEIGHT)),
         held.take(
-            "weights.intercept", array("f8", tally.n_classes, least=-MAX_WEIGHT, most=MAX_WEIGHT)
+            "weights.intercept",
+            array("f8", tally.n_classes, minimum=-MAX_WEIGHT, maximum=MAX_WEIGHT),
         ),
     )
     learned = LearnedDocuments(reading, weights, ridge, _figures(header["figures"]))
@@ -333,8 +334,8 @@ def _ridge(held: _Held, penalty: float | None, tally: TermCounts) -> Ridge | Non
     n_scores = 1 if tally.n_classes == 2 else tally.n_classes
     coefficients = held.take("ridge.coefficients", array("f4", -1, n_scores))
     most = len(coefficients) - 1
-    column = held.take("ridge.column", array("i4", tally.n_terms, least=-1, most=most))
-    idf = held.take("ridge.idf", array("f8", tally.n_terms, least=-MAX_IDF, most=MAX_IDF))
+    column = held.take("ridge.column", array("i4", tally.n_terms, minimum=-1, maximum=most))
+    idf = held.take("ridge.idf", array("f8", tally.n_terms, minimum=-MAX_IDF, maximum=MAX_IDF))
     return Ridge(penalty, Features(column, idf), coefficients)
 
 

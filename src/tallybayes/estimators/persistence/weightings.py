@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallybayes.estimators.persistence.held_arrays import (
-    LARGEST,
+    MAX_WEIGHT,
     PREFIX,
     Arrays,
     HeldArrays,
@@ -48,7 +48,7 @@ from tallybayes.weighted.terms.term_scores import Weights
 __all__ = ["plain_weighting", "restored_weighting"]
 
 
-SMALLEST = 1e-300
+MIN_POSITIVE = 1e-300
 """Counts of a pair are above 0: their logarithm is taken."""
 
 
@@ -200,7 +200,7 @@ def _text(held: dict[str, Any] | None) -> TextWeights | None:
         "weighting.text has a weight for each column",
     )
     for values in (weights, apart, np.array([held["cells"]])):
-        need(bool((values <= LARGEST).all()), "weighting.text has weights that a fit can give")
+        need(bool((values <= MAX_WEIGHT).all()), "weighting.text has weights that a fit can give")
     return TextWeights(names=held["names"], weights=weights, cells=held["cells"], apart=apart)
 
 
@@ -216,8 +216,8 @@ def _pair(
         second,
         cells.maps,
         cells.sizes,
-        held.take(f"counted{i}", rows * cols, n_classes, least=SMALLEST),
-        held.take(f"expected{i}", rows * cols, n_classes, least=SMALLEST),
+        held.take(f"counted{i}", rows * cols, n_classes, minimum=MIN_POSITIVE),
+        held.take(f"expected{i}", rows * cols, n_classes, minimum=MIN_POSITIVE),
         gain,
         round,
     )
@@ -291,7 +291,7 @@ def _shares(header: dict[str, Any], held: HeldArrays) -> NDArray[Any]:
     need(n_parts > 0, "weighting has a part")
     if header["prefixes"] == [PREFIX]:
         return np.ones(1)
-    shares = held.take("shares", n_parts, least=0.0)
+    shares = held.take("shares", n_parts, minimum=0.0)
     smooth = 0.0 if header["smooth"] is None else header["smooth"]["share"]
     need(abs(float(shares.sum()) + smooth - 1.0) < 1e-9, "weighting.shares sum to 1")
     return shares
@@ -300,7 +300,7 @@ def _shares(header: dict[str, Any], held: HeldArrays) -> NDArray[Any]:
 def _confused(header: dict[str, Any], held: HeldArrays) -> NDArray[Any]:
     if header["prefixes"] == [PREFIX]:
         return np.zeros((0, 3))
-    confused = held.take("confused", -1, 3, least=0.0)
+    confused = held.take("confused", -1, 3, minimum=0.0)
     classes = confused[:, :2]
     known = (classes < len(header["classes"])) & (classes % 1.0 == 0.0)
     need(bool(known.all()), "weighting.confused is of its classes")

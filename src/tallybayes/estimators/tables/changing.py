@@ -78,26 +78,28 @@ class ChangingTables(RowByRow, FromSources):
         """Holds what a subtraction has left; raises NegativeTally where more was taken away than
         there was."""
         model = self._fitted()
-        most_squares = model.settle(rest, model.tally.aligned(rest.schema))
+        largest_squares = model.settle(rest, model.tally.aligned(rest.schema))
         rest.need_non_negative(action)
         self._take_held(rest, seen, what)
-        self._keep_squares(most_squares)
+        self._keep_squares(largest_squares)
 
     def _take_counted(
         self, tally: TableTally, largest: dict[str, float], seen: Names, what: Declared
     ) -> None:
         model = self._fitted()
-        most = dict(model.most_squares)
+        most = dict(model.largest_squares)
         for name, squares in largest.items():
             key = ((name,), "moments")
             most[key] = np.maximum(most.get(key, 0.0), np.array([squares]))
         self._take_held(tally.aligned(model.schema.join(tally.schema)), seen, what)
         self._keep_squares(most)
 
-    def _keep_squares(self, most: dict[Any, Array]) -> None:
+    def _keep_squares(self, largest_squares: dict[Any, Array]) -> None:
         """Keeps the largest sums of squares of the columns that there still are."""
         keys = {group.key for group in self._model.schema.groups}
-        self._model.most_squares = {k: squares for k, squares in most.items() if k in keys}
+        self._model.largest_squares = {
+            k: squares for k, squares in largest_squares.items() if k in keys
+        }
 
     def _take_held(self, tally: TableTally, seen: Names, what: Declared) -> None:
         """Holds a tally without the classes, levels and columns that no row holds, unless they are
@@ -256,7 +258,7 @@ class ChangingTables(RowByRow, FromSources):
             self._model = model.with_tally(scaled)
         else:
             self._take_held(scaled, model.seen, model.reading.declared)
-            self._model.most_squares = {}
+            self._model.largest_squares = {}
         return self
 
     @learning

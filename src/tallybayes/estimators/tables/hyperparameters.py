@@ -28,11 +28,11 @@ MAX_ROWS_FOR_CALIBRATION = 1 << 17
 MIN_GAIN = 0.5  # nats of effective rows that a tenfold change of alpha has to gain
 
 
-def some_rows(n: int, most: int) -> Index:
+def some_rows(n: int, max_rows: int) -> Index:
     """At most so many row numbers, spread over all."""
-    if n <= most:
+    if n <= max_rows:
         return np.arange(n, dtype=np.intp)
-    return np.sort(np.random.default_rng(0).permutation(n)[:most]).astype(np.intp)
+    return np.sort(np.random.default_rng(0).permutation(n)[:max_rows]).astype(np.intp)
 
 
 def weights_to_choose_on(what: str, model: TableModel, own: Index, weight: Array | None) -> Array:

@@ -56,13 +56,13 @@ class LabelRule:
     ----------
     classes : array-like or None
         The classes that the model has, or declares.
-    most : int or None
+    max_levels : int or None
         How many classes there may be, where their prior is given.
     """
 
-    def __init__(self, classes: Any, most: int | None) -> None:
+    def __init__(self, classes: Any, max_levels: int | None) -> None:
         self.known = set() if classes is None else set(label_array(classes).ravel().tolist())
-        self.most = most
+        self.max_levels = max_levels
 
     def __call__(self, label: Any) -> None:
         if label in self.known:
@@ -74,7 +74,7 @@ class LabelRule:
         other = next(iter(self.known), label)
         if isinstance(label, str) != isinstance(other, str) or array.tolist() != [label]:
             raise ValueError(f"the label {label!r} is of another type than {other!r}")
-        if self.most is not None and len(self.known) >= self.most:
+        if self.max_levels is not None and len(self.known) >= self.max_levels:
             raise ValueError(f"the label {label!r} has no place in the class prior that is given")
         self.known.add(label)
 
@@ -107,12 +107,12 @@ def row_counter(
     others = UNDECIDED if what.by_type else EITHER
     counter = empty_counter(names, holds, least, dates, others, rule)
     for j, name in enumerate(names):
-        most = what.most_levels(name)
-        if most is not None:
+        max_levels = what.most_levels(name)
+        if max_levels is not None:
             levels = what.levels(name)
             if levels is None:
                 levels = _levels_of(schema, name)
-            counter.declare(j, levels, most)
+            counter.declare(j, levels, max_levels)
     at = {name: j for j, name in enumerate(names)}
     for members, kind in what.together.items():
         if kind == "cross":

@@ -62,7 +62,7 @@ class DocumentLikelihood(ABC):
         (n_classes, n_classes); a row of a class has this weight."""
 
     @abstractmethod
-    def telling(self, most: int) -> NDArray[np.intp]:
+    def telling(self, max_terms: int) -> NDArray[np.intp]:
         """The places of the terms that say most, so many, those first that say most."""
 
     @abstractmethod

@@ -39,10 +39,9 @@ Criterion = Literal["evidence", "loo_likelihood"]
 CRITERIA: tuple[Criterion, ...] = ("evidence", "loo_likelihood")
 
 MIN_LOG_ALPHA, MAX_LOG_ALPHA, GRID_POINTS = -6.0, 3.0, 19  # of log10 α
-REFINEMENTS, POINTS_EACH_SIDE = (
-    2,
-    5,
-)  # grids about the best point, with so many points on either side of the middle
+REFINEMENTS, POINTS_EACH_SIDE = 2, 5
+"""Grids about the best point, and their points on either side of it."""
+
 MAX_INTERMEDIATE = 1 << 20  # that are scored at once
 
 

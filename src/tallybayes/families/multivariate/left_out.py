@@ -34,9 +34,9 @@ Mask = NDArray[np.bool_]
 
 MIN_EIGENVALUE = 1e-4  # smallest eigenvalue of correlations with which an inverse is precise enough
 MAX_FIRST_ORDER_CHANGE = 1e-6  # relative change of a covariance of which the square is neglected
-MIN_REMAINING_SHARE = (
-    1e-3  # share of a class's spread that has to be left by a row that is taken out
-)
+MIN_REMAINING_SHARE = 1e-3
+"""The share of a class's spread that a row that is taken out has to leave."""
+
 MAX_INTERMEDIATE = 1 << 20  # numbers of the intermediate results of rows that are read again
 
 

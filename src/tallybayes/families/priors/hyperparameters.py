@@ -61,8 +61,8 @@ def count_numbers(owner: str, values: ArrayLike) -> Array:
     return counts
 
 
-def whole_number(rule: str, value: Any, least: int, most: float = math.inf) -> int:
-    """An int from `least` to `most`.
+def whole_number(rule: str, value: Any, minimum: int, maximum: float = math.inf) -> int:
+    """An int from `minimum` to `maximum`.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def whole_number(rule: str, value: Any, least: int, most: float = math.inf) -> i
     """
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{rule}, got {value!r}")
-    if not least <= int(value) <= most:
+    if not minimum <= int(value) <= maximum:
         raise ValueError(f"{rule}, got {value!r}")
     return int(value)
 

@@ -78,13 +78,13 @@ class TermRatios(DocumentLikelihood):
         names = [str(term) for term in self.counts.held.terms[terms].tolist()]
         return Description(what, names, np.log(2.0) * self.ratios_of(terms).T)
 
-    def telling(self, most: int) -> Index:
+    def telling(self, max_terms: int) -> Index:
         """The places of the terms that say most, weighed by how many documents hold them, those
         first that say most.
 
         Parameters
         ----------
-        most : int
+        max_terms : int
             How many.
         """
         step = max(1, MAX_INTERMEDIATE // max(self.counts.n_classes, 1))
@@ -92,7 +92,7 @@ class TermRatios(DocumentLikelihood):
         for start in range(0, len(apart), step):
             terms = np.arange(start, min(start + step, len(apart)))
             apart[terms] = np.ptp(self.ratios_of(terms), axis=1)
-        return np.argsort(-apart * np.sqrt(self.table.frequency), kind="stable")[:most]
+        return np.argsort(-apart * np.sqrt(self.table.frequency), kind="stable")[:max_terms]
 
     def ratios_of(self, terms: Index) -> Array:
         """T of some terms, centred over classes, float64 (n_some, n_classes)."""

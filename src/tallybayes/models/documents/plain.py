@@ -38,10 +38,8 @@ EVENTS: dict[str, type[Multinomial] | type[Complement] | type[Bernoulli]] = {
     "complement": Complement,
     "bernoulli": Bernoulli,
 }
-MAX_TEST_DOCUMENTS, MAX_TEST_ENTRIES = (
-    12_000,
-    2_500_000,
-)  # documents that are left out for figures, their entries
+MAX_TEST_DOCUMENTS, MAX_TEST_ENTRIES = 12_000, 2_500_000
+"""Documents that are left out for figures, and their entries."""
 
 
 class LinearScorer:

@@ -142,7 +142,7 @@ def simplified_weighting(
     x: Table,
     own: Index,
     weight: Array,
-    most: int,
+    max_terms: int,
     *,
     prior_is_given: bool,
 ) -> tuple[Weighting, WeightingNow]:
@@ -177,7 +177,7 @@ def simplified_weighting(
         replace(before.learned.main, columns=now.columns),
         rows,
         classes,
-        most,
+        max_terms,
         by_class=options.by_class,
         penalty=options.penalty,
     )

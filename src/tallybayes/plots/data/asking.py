@@ -129,14 +129,14 @@ def column_named(features: Sequence[Any], wanted: Any) -> Any:
     raise ValueError(f"there is no column {wanted!r} to draw; those that count are {listed}")
 
 
-def columns_named(features: Sequence[Any], wanted: Any, most: int) -> list[Any]:
+def columns_named(features: Sequence[Any], wanted: Any, max_columns: int) -> list[Any]:
     """Different columns, by name or number; without `wanted` all of them, if these are not too
     many.
 
     Raises
     ------
     ValueError
-        For a column that is not there, one named twice, or none, or more than `most`.
+        For a column that is not there, one named twice, or none, or more than `max_columns`.
     """
     if wanted is None:
         found = list(features)
@@ -145,9 +145,10 @@ def columns_named(features: Sequence[Any], wanted: Any, most: int) -> list[Any]:
         found = [column_named(features, name) for name in each]
     if not found or len(set(found)) < len(found):
         raise ValueError(f"name columns, each once, got {wanted!r}")
-    if len(found) > most:
+    if len(found) > max_columns:
         raise ValueError(
-            f"{len(found)} columns are too many for one picture: name {most} at most with columns="
+            f"{len(found)} columns are too many for one picture: name {max_columns} at most with "
+            "columns="
         )
     return found
 

@@ -23,9 +23,9 @@ __all__ = ["NomogramDisplay"]
 Array = NDArray[np.float64]
 
 MAX_POINTS = 100.0  # points: of the value that adds most
-RULED_OUT_POSITION = (
-    1.15  # where a value that rules a class out stands, as a multiple of the largest points
-)
+RULED_OUT_POSITION = 1.15
+"""Where a value that rules a class out stands, as a multiple of the largest points."""
+
 WIDTH, TERM, RULERS = 8.2, 0.6, 1.5  # inches: the picture, a term, the rulers of the sum
 SMALL = 7.5  # font size of values
 CHARACTER_WIDTH = 0.075  # inches of a letter of that size

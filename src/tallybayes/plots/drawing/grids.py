@@ -37,10 +37,10 @@ class Panels(NamedTuple):
     codes: NDArray[np.intp]
 
 
-def panels_of_estimator(estimator: Any, X: Any, y: Any, columns: Any, most: int) -> Panels:
+def panels_of_estimator(estimator: Any, X: Any, y: Any, columns: Any, max_columns: int) -> Panels:
     """Rows, and the families that an estimator has fitted."""
     conditional = class_conditional_of(estimator)
-    named = columns_named(conditional.features, columns, most)
+    named = columns_named(conditional.features, columns, max_columns)
     rows, codes = rows_and_codes(estimator, X, y, conditional.features, named)
     if rows is None or codes is None:
         raise ValueError("points are drawn of rows: give X")
@@ -49,10 +49,10 @@ def panels_of_estimator(estimator: Any, X: Any, y: Any, columns: Any, most: int)
     return Panels(conditional.classes, views, shapes, rows, codes)
 
 
-def panels_of_rows(X: Any, y: ArrayLike, columns: Any, most: int) -> Panels:
+def panels_of_rows(X: Any, y: ArrayLike, columns: Any, max_columns: int) -> Panels:
     """Rows and labels alone."""
     rows = read_rows(X, None)
-    named = columns_named(list(rows.columns), columns, most)
+    named = columns_named(list(rows.columns), columns, max_columns)
     classes, codes = class_codes(y, rows.n_rows, None)
     views: list[View] = []
     shapes: list[Shape | None] = []

@@ -13,10 +13,9 @@ __all__ = ["draw_passage", "passage_height"]
 
 MAX_CHARACTERS, MAX_WORD_CHARACTERS = 700, 40  # of the passage, and of a word, that are shown
 MAX_LINES, LINE_CHARACTERS = 12, 70
-LINE_HEIGHT, TOP_MARGIN = (
-    0.21,
-    0.75,
-)  # inches: the height of a line, and from the axes to the first one
+LINE_HEIGHT, TOP_MARGIN = 0.21, 0.75
+"""Inches: the height of a line, and from the axes to the first one."""
+
 WITHOUT_BLANKS = "\u2e80"  # from here on characters are words by themselves
 
 

@@ -21,9 +21,8 @@ from tallybayes.tables import arrow
 __all__ = ["ArrowFile", "Batches", "parts_of"]
 
 BATCH_ROWS = 1 << 17  # of a batch that a database gives
-MIN_PART_VALUES = (
-    MAX_PART_VALUES >> 3
-)  # values of a part, but for the last: each costs something by itself
+MIN_PART_VALUES = MAX_PART_VALUES >> 3
+"""Values of every part but the last: each part costs something by itself."""
 
 
 def parts_of(batches: Iterable[Any], where: str) -> Iterator[Part]:

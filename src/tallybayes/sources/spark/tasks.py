@@ -39,9 +39,9 @@ ANSWERS = "part bigint, answer binary"
 FAN_IN = 16
 """How many answers one task of the tree merges; the last one merges what those leave."""
 
-MIN_VALUES = (
-    MAX_PART_VALUES >> 1
-)  # values that are counted at once, but for the last: each tally is merged
+MIN_VALUES = MAX_PART_VALUES >> 1
+"""Values that are counted at once, but for the last: each tally is merged."""
+
 
 Each = Callable[[Table], Any]
 Merge = Callable[[Any, Any], Any]

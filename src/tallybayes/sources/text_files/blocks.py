@@ -13,9 +13,9 @@ from tallybayes.sources.text_files.delimited import Dialect, wrong_encoding
 
 __all__ = ["Block", "blocks"]
 
-FIRST_BLOCK_BYTES = (
-    1 << 20
-)  # bytes of the first block: what columns hold is looked up there on one thread
+FIRST_BLOCK_BYTES = 1 << 20
+"""The first block shows on one thread what the columns hold."""
+
 MAX_RECORD_BYTES = 1 << 26  # bytes that a record may have
 UTF8 = ("utf-8", "utf8")
 

@@ -123,7 +123,7 @@ class ColumnCells:
         return codes
 
 
-def equal_frequency(weight: Array, most: int) -> NDArray[np.intp]:
+def equal_frequency(weight: Array, max_cells: int) -> NDArray[np.intp]:
     """A label for each of consecutive values so that labels weigh alike.
 
     A value heavier than an equal share of what the lighter ones leave is by itself, and separates
@@ -132,7 +132,7 @@ def equal_frequency(weight: Array, most: int) -> NDArray[np.intp]:
     Parameters
     ----------
     weight : float64 array (n_values,)
-    most : int
+    max_cells : int
         Labels, about.
 
     Returns
@@ -141,7 +141,7 @@ def equal_frequency(weight: Array, most: int) -> NDArray[np.intp]:
         0, …, ascending.
     """
     label = np.empty(len(weight), dtype=np.intp)
-    _kernels.equal_shares(weight, float(weight.sum()), most, label)
+    _kernels.equal_shares(weight, float(weight.sum()), max_cells, label)
     return label
 
 
@@ -190,30 +190,30 @@ def level_cells(name: str, levels: list[str], counts: Array, missing: Array) -> 
     return ColumnCells(name=name, counts=np.ascontiguousarray(together.T), levels=levels)
 
 
-def coarse(cells: ColumnCells, most: int, most_levels: int = 32) -> NDArray[np.int32]:
+def coarse(cells: ColumnCells, max_cells: int, max_levels: int = 32) -> NDArray[np.int32]:
     """For pairs: a coarser cell for each cell, int32 (n_cells,); numbers by weight, rare levels
     joined, the missing value by itself.
 
     Parameters
     ----------
     cells : ColumnCells
-    most : int
+    max_cells : int
         Of numbers.
-    most_levels : int
+    max_levels : int
     """
     weight, n = cells.counts.sum(axis=1), cells.n_numbers
     if cells.is_number:
-        label = equal_frequency(weight[:n], most)
+        label = equal_frequency(weight[:n], max_cells)
         first = int(label.max(initial=-1)) + 1
-        return np.append(label, first + _fewer(weight[n:], most_levels)).astype(np.int32)
-    return _fewer(weight, most_levels)
+        return np.append(label, first + _fewer(weight[n:], max_levels)).astype(np.int32)
+    return _fewer(weight, max_levels)
 
 
-def _fewer(weight: Array, most: int) -> NDArray[np.int32]:
+def _fewer(weight: Array, max_cells: int) -> NDArray[np.int32]:
     """A label for each level, those of the least weight together where there are too many."""
-    if len(weight) <= most:
+    if len(weight) <= max_cells:
         return np.arange(len(weight), dtype=np.int32)
-    kept = np.argsort(-weight, kind="stable")[: most - 1]
+    kept = np.argsort(-weight, kind="stable")[: max_cells - 1]
     joined = np.full(len(weight), len(kept), dtype=np.int32)
     joined[kept] = np.arange(len(kept), dtype=np.int32)
     return joined

@@ -33,10 +33,9 @@ __all__ = ["LearnedDocuments", "Ridge", "finished", "learn_documents", "some_doc
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-MAX_CHOICE_DOCUMENTS, MAX_CHOICE_ENTRIES = (
-    8_000,
-    1_600_000,
-)  # documents that the reading is chosen on, and their entries
+MAX_CHOICE_DOCUMENTS, MAX_CHOICE_ENTRIES = 8_000, 1_600_000
+"""Documents that the reading is chosen on, and their entries."""
+
 MAX_SUMS = 1 << 27  # numbers in the sums that weights are learned on
 MAX_MEAN_WEIGHT = 1e3  # mean weight: beyond it penalties are nothing, and Hessians ill-conditioned
 MAX_PATH_DOCUMENTS = 24_000  # documents of the path of penalties
@@ -112,14 +111,14 @@ def some_documents(
     documents: Documents,
     y: NDArray[np.int32],
     n_classes: int,
-    most: int,
+    max_documents: int,
     weights: Array | None = None,
 ) -> tuple[Index, Array]:
     """About so many documents, and what each stands for."""
     held = (
         np.ones(len(y)) if weights is None else weights * min(1.0, MAX_MEAN_WEIGHT / weights.mean())
     )
-    return sampled(y, held, n_classes, max(1, most))
+    return sampled(y, held, n_classes, max(1, max_documents))
 
 
 def _learn(

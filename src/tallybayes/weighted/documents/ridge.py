@@ -31,9 +31,9 @@ Values = NDArray[np.float32]
 _Descent = Generator[Values, Values, None]
 
 MAX_STEPS, MEMORY, MAX_HALVINGS = 50, 8, 12
-MAX_INTERMEDIATE = (
-    1 << 18
-)  # numbers of documents that are multiplied with X Xᵀ at once: a cache holds them
+MAX_INTERMEDIATE = 1 << 18
+"""Numbers of documents that are multiplied with X Xᵀ at once: few enough for a cache."""
+
 TOLERANCE = 1e-5  # nats a document that a step is expected to gain, below which it stops
 
 
@@ -54,18 +54,18 @@ class Features:
     idf: Array
 
     @classmethod
-    def of(cls, frequency: Array, n_documents: float, most: int) -> Features:
+    def of(cls, frequency: Array, n_documents: float, max_features: int) -> Features:
         """The terms of at least two documents; of the rarest none, where there are more than
-        `most`.
+        `max_features`.
 
         Parameters
         ----------
         frequency : float64 array (n_terms,)
         n_documents : float
-        most : int
+        max_features : int
         """
         least = 2.0
-        while (chosen := frequency >= least).sum() > most:
+        while (chosen := frequency >= least).sum() > max_features:
             least += 1.0
         column = np.where(chosen, np.cumsum(chosen) - 1, -1).astype(np.int32)
         return cls(column, np.log((n_documents + 1.0) / (frequency + 1.0)) + 1.0)

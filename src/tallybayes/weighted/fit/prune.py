@@ -46,7 +46,7 @@ def simplified(
     learned: Learned,
     rows: LearningRows,
     classes: Array,
-    most: int,
+    max_terms: int,
     *,
     by_class: bool = True,
     penalty: float | None = None,
@@ -61,7 +61,7 @@ def simplified(
         Rows that were counted, not too many: what every term says of each is held.
     classes : float64 array (n_classes,)
         Rows of each class, above 0.
-    most : int
+    max_terms : int
         Terms.
     by_class, penalty
         As of :func:`learn`.
@@ -85,10 +85,10 @@ def simplified(
             weights = learn_weights(
                 terms, rows, None, log_share, by_class=by_class, penalty=penalty
             )
-            if len(kept) <= most:
+            if len(kept) <= max_terms:
                 break
             worth = np.argsort(_losses_without(terms, rows, weights, log_share), kind="stable")
-            leaving = max(1, int(PRUNED_SHARE * (len(kept) - most)))
+            leaving = max(1, int(PRUNED_SHARE * (len(kept) - max_terms)))
             out = {kept[i] for i in worth[:leaving].tolist()}
             kept = [t for t in kept if t not in out]
         scores = scores_of(terms.values, weights.by_class(), log_share + weights.offsets).T

@@ -44,12 +44,12 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 COLUMNS_PER_ROW_FACTOR = 30  # a column that gains less than log(30·columns / rows) is not used
-MIN_ROWS_PER_COLUMN_NOISE = (
-    10  # at least so many rows a column, where the gain of noise is estimated
-)
-MIN_ROWS_PER_COLUMN = (
-    2  # at least so many rows a column; else the fit is repeated without each fold
-)
+MIN_ROWS_PER_COLUMN_NOISE = 10
+"""The gain of noise grows with the columns, up to one column for so many rows."""
+
+MIN_ROWS_PER_COLUMN = 2
+"""With fewer rows a column, the fit is repeated without each fold."""
+
 FOLDS = 5
 SALT = 3  # of the folds
 STRICTER = (0.0, 2.0, 4.0, 6.0)  # nats that a column has to gain beyond the minimum

@@ -20,7 +20,7 @@ from tallybayes.weighted.fit.cell_offsets import (
 )
 from tallybayes.weighted.fit.learned import Learned
 from tallybayes.weighted.fit.options import FitOptions
-from tallybayes.weighted.optim.weights import learn_weights, nearly_is_final
+from tallybayes.weighted.optim.weights import compared_is_final, learn_weights
 from tallybayes.weighted.rows import LearningRows, sampled
 from tallybayes.weighted.terms.column_tables import NULL_TERM, ColumnTable, column_values
 from tallybayes.weighted.terms.pair_search import Found, Pairs
@@ -145,7 +145,7 @@ class Rounds:
             np.log(self.p),
             by_class=self.by_class,
             penalty=penalty if final else self.options.penalty,
-            nearly=not final,
+            only_compared=not final,
             validated=due,
         )
 
@@ -264,7 +264,7 @@ class Rounds:
     def fitted(self) -> tuple[Learned, Array]:
         """The terms there are with their weights, which predict no row yet; and S of all rows,
         float64 (n_rows, n_classes)."""
-        if not nearly_is_final(self.terms, self.sample.n, by_class=self.by_class):
+        if not compared_is_final(self.terms, self.sample.n, by_class=self.by_class):
             self.weights = self.learn_weights(self.weights, self.weights.scale)
         tables, weights = self.rest.tables, self.weights
         weights.terms[: len(tables)][self.is_null] = 0.0

@@ -52,7 +52,7 @@ def _whole(loss: Loss) -> bool:
 
 
 def class_weights(
-    loss: Loss, start: Weights, *, steps: int, worth: float, curvature: Curvature | None = None
+    loss: Loss, start: Weights, *, steps: int, tolerance: float, curvature: Curvature | None = None
 ) -> Weights:
     """Weights, deviations and offsets of the least penalised log-loss.
 
@@ -62,7 +62,7 @@ def class_weights(
     start : Weights
     steps : int
         At most.
-    worth : float
+    tolerance : float
         In nats; it stops when a step is expected to gain less.
     curvature : Curvature, optional
         As another descent has left it; this one starts with it and leaves what it has seen later.
@@ -87,7 +87,7 @@ def class_weights(
 
     q = np.column_stack([start.by_class(), start.offsets]).ravel()
     refresh = min(max(size // 40, 3), MAX_HESSIAN_AGE)  # a Hessian costs as many gradients, or less
-    found = descend(loss.by_class, q, preconditioner, refresh=refresh, steps=steps, worth=worth)
+    found = descend(loss.by_class, q, preconditioner, refresh=refresh, steps=steps, worth=tolerance)
     return loss.weights(found)
 
 

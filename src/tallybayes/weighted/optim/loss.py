@@ -33,9 +33,9 @@ PAIR = 0.3
 DEVIATION = 3.0
 OFFSET = 0.01
 CHUNK = 2048  # rows that are multiplied at a time
-MIN_CURVATURE = (
-    0.01  # of the mean curvature of rows: what has less is left out, at most so much in all
-)
+MIN_CURVATURE = 0.01
+"""Of the mean curvature of rows: rows with less are left out, at most this share in all."""
+
 ROUNDING = 1e-5  # of the diagonal of a Hessian in float32
 
 
@@ -147,9 +147,9 @@ class Loss:
         gradient[:, -1] = in_b + 2.0 * OFFSET * b
         return loss, gradient.ravel()
 
-    def some(self, most: int) -> Loss:
+    def some(self, max_rows: int) -> Loss:
         """About so many of its rows, each standing for more."""
-        step = -(-len(self.y) // most)
+        step = -(-len(self.y) // max_rows)
         if step < 2:
             return self
         less = copy(self)

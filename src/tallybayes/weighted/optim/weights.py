@@ -23,8 +23,8 @@ from tallybayes.weighted.terms.term_scores import Terms, Weights, scores_of
 
 __all__ = [
     "Weights",
+    "compared_is_final",
     "learn_weights",
-    "nearly_is_final",
     "penalty_takes",
     "shared_weights",
 ]
@@ -47,22 +47,25 @@ MIN_MANY_ROWS = 5000  # and rows are so many
 MIN_MANY_WEIGHTS = 400  # deviations, of which the last steps say little
 TOLERANCE_OF_MANY = 1e-1  # nats: what the last step may gain of so many
 MAX_NEWTON_PARAMETERS = 1500  # parameters, of Newton's method
-MIN_HESSIAN_ROWS, HESSIAN_ROWS_PER_WEIGHT = (
-    4096,
-    16,
-)  # rows of a Hessian, in all or a parameter, while the end is far
-NEAR_OPTIMUM = (
-    1.0  # nats that a step gains, from which on all rows are worth it if the end is to be exact
-)
+MIN_HESSIAN_ROWS, HESSIAN_ROWS_PER_WEIGHT = 4096, 16
+"""Rows that a Hessian is made of while the optimum is far: in all, and a parameter."""
+
+NEAR_OPTIMUM = 1.0
+"""Nats: if a step gains less, and the optimum is to be exact, all rows are used."""
+
 SKIPPED_STEP_SHARE = 0.5  # of what a step may gain that is not taken, by an older Hessian
 
 
 def _solved(
-    loss: Loss, start: Weights, deviating: bool, worth: float, curvature: Curvature | None = None
+    loss: Loss,
+    start: Weights,
+    deviating: bool,
+    tolerance: float,
+    curvature: Curvature | None = None,
 ) -> Weights:
     if deviating:
-        return class_weights(loss, start, steps=MAX_STEPS, worth=worth, curvature=curvature)
-    return shared_weights(loss, start, steps=MAX_STEPS, worth=worth)
+        return class_weights(loss, start, steps=MAX_STEPS, tolerance=tolerance, curvature=curvature)
+    return shared_weights(loss, start, steps=MAX_STEPS, tolerance=tolerance)
 
 
 def _of_rows(values: Values, index: NDArray[np.intp]) -> Values:
@@ -118,7 +121,7 @@ def learn_weights(
     *,
     by_class: bool = True,
     penalty: float | None = None,
-    nearly: bool = False,
+    only_compared: bool = False,
     validated: bool = True,
 ) -> Weights:
     """The weights of all terms.
@@ -135,7 +138,7 @@ def learn_weights(
         Whether there are deviations, for more than two classes.
     penalty : float, optional
         γ; by cross-validation unless given.
-    nearly : bool
+    only_compared : bool
         Whether other terms will come, so that of many rows near the least loss is near enough.
     validated : bool
         Whether γ is chosen again.
@@ -150,37 +153,39 @@ def learn_weights(
     pair = np.array(terms.pair, dtype=bool)
     values = terms.values
     scale = start.scale if penalty is None else penalty
-    worth = _tolerance(terms, rows.n, by_class=by_class, nearly=nearly)
+    tolerance = _tolerance(terms, rows.n, by_class=by_class, only_compared=only_compared)
     loss = Loss(values, rows.y, rows.weight, pair, log_share, scale)
     if penalty is None and validated and rows.n >= MIN_ROWS_TO_CHOOSE:
         if not deviating:
-            start = _solved(loss, start, deviating, worth)
+            start = _solved(loss, start, deviating, tolerance)
             if penalty_takes(loss, start) < MIN_PENALTY_LOSS:
                 return start
         at = SCALES.index(scale)
         tried = SCALES if first else SCALES[max(at - 1, 0) : at + 2]
         start = _validated(values, rows, pair, start, log_share, deviating, tried)
         loss = Loss(values, rows.y, rows.weight, pair, log_share, start.scale)
-    return _solved(loss, start, deviating, worth)
+    return _solved(loss, start, deviating, tolerance)
 
 
-def _tolerance(terms: Terms, n_rows: int, *, by_class: bool, nearly: bool) -> float:
+def _tolerance(terms: Terms, n_rows: int, *, by_class: bool, only_compared: bool) -> float:
     """What the last step may gain, in nats."""
-    worth = TOLERANCE_PER_ROW * n_rows if nearly and n_rows > MIN_MANY_ROWS else TOLERANCE
-    if by_class and terms.n_classes > 2 and len(terms) * terms.n_classes > MIN_MANY_WEIGHTS:
-        worth = max(worth, TOLERANCE_OF_MANY)
-    return worth
-
-
-def nearly_is_final(terms: Terms, n_rows: int, *, by_class: bool) -> bool:
-    """Whether weights that are learned nearly, as other terms may come, are final ones, too."""
-    nearly, final = (
-        _tolerance(terms, n_rows, by_class=by_class, nearly=either) for either in (True, False)
+    tolerance = (
+        TOLERANCE_PER_ROW * n_rows if only_compared and n_rows > MIN_MANY_ROWS else TOLERANCE
     )
-    return nearly <= final
+    if by_class and terms.n_classes > 2 and len(terms) * terms.n_classes > MIN_MANY_WEIGHTS:
+        tolerance = max(tolerance, TOLERANCE_OF_MANY)
+    return tolerance
 
 
-def shared_weights(loss: Loss, start: Weights, *, steps: int, worth: float) -> Weights:
+def compared_is_final(terms: Terms, n_rows: int, *, by_class: bool) -> bool:
+    """Whether weights that are learned to compare losses are as exact as final ones."""
+    compared, final = (
+        _tolerance(terms, n_rows, by_class=by_class, only_compared=each) for each in (True, False)
+    )
+    return compared <= final
+
+
+def shared_weights(loss: Loss, start: Weights, *, steps: int, tolerance: float) -> Weights:
     """Weights w and offsets b of the least penalised log-loss, without deviations.
 
     Parameters
@@ -189,15 +194,15 @@ def shared_weights(loss: Loss, start: Weights, *, steps: int, worth: float) -> W
     start : Weights
     steps : int
         At most.
-    worth : float
+    tolerance : float
         In nats; it stops when a step is expected to gain less.
     """
     d = len(start.terms)
     q = np.concatenate([start.terms, start.offsets])
     found = (
-        _newton(loss, q, d, steps, worth)
+        _newton(loss, q, d, steps, tolerance)
         if len(q) <= MAX_NEWTON_PARAMETERS
-        else _limited(loss, q, d, worth)
+        else _limited(loss, q, d, tolerance)
     )
     return Weights(found[:d], np.zeros_like(start.deviations), found[d:], loss.scale)
 
@@ -221,14 +226,14 @@ def _among(matrix: Array, some: NDArray[np.bool_]) -> Array:
     return matrix if some.all() else matrix[np.ix_(some, some)]
 
 
-def _newton(loss: Loss, q: Array, d: int, steps: int, worth: float) -> Array:
+def _newton(loss: Loss, q: Array, d: int, steps: int, tolerance: float) -> Array:
     value, gradient = loss.shared(q)
     curved = loss.some(max(MIN_HESSIAN_ROWS, HESSIAN_ROWS_PER_WEIGHT * len(q)))
     factor, before = None, np.empty(0, dtype=bool)
     for _ in range(steps):
         free = np.ones(len(q), dtype=bool)
         free[:d] = (q[:d] > 0.0) | (gradient[:d] < 0.0)
-        enough = max(worth, FLOAT32_NOISE * abs(value))
+        enough = max(tolerance, FLOAT32_NOISE * abs(value))
         if factor is not None and np.array_equal(free, before):
             g = gradient[free]
             left = 0.5 * float(g @ factor.solve(g))
@@ -243,7 +248,7 @@ def _newton(loss: Loss, q: Array, d: int, steps: int, worth: float) -> Array:
         if (
             curved is not loss
             and enough < -0.5 * slope <= NEAR_OPTIMUM
-            and worth < NEAR_OPTIMUM / 100.0
+            and tolerance < NEAR_OPTIMUM / 100.0
         ):
             curved, factor = loss, None
             continue
@@ -268,7 +273,7 @@ def _newton(loss: Loss, q: Array, d: int, steps: int, worth: float) -> Array:
     return q
 
 
-def _limited(loss: Loss, q: Array, d: int, worth: float) -> Array:
+def _limited(loss: Loss, q: Array, d: int, tolerance: float) -> Array:
     """L-BFGS-B, where a Hessian would be too large."""
     from scipy.optimize import minimize  # slow to import, and few models need it
 
@@ -278,7 +283,11 @@ def _limited(loss: Loss, q: Array, d: int, worth: float) -> Array:
         jac=True,
         method="L-BFGS-B",
         bounds=[(0.0, None)] * d + [(None, None)] * (len(q) - d),
-        options={"maxiter": 200, "maxfun": 400, "ftol": worth / max(1.0, abs(loss.shared(q)[0]))},
+        options={
+            "maxiter": 200,
+            "maxfun": 400,
+            "ftol": tolerance / max(1.0, abs(loss.shared(q)[0])),
+        },
     )
     at: Array = found.x
     return at

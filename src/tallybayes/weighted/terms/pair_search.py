@@ -99,7 +99,7 @@ class Pairs:
         kept = [frozenset((self.names[i], self.names[j])) in wanted for i, j in self.open.tolist()]
         self.open = self.open[np.array(kept, dtype=bool)]
 
-    def best(self, proba: Values, most: int, *, all_that_gain: bool = False) -> list[Found]:
+    def best(self, proba: Values, max_pairs: int, *, all_that_gain: bool = False) -> list[Found]:
         """The best pairs that are not taken yet, at most so many, each worth its place; they are
         taken.
 
@@ -107,7 +107,7 @@ class Pairs:
         ----------
         proba : float32 array (n_rows, n_classes)
             P.
-        most : int
+        max_pairs : int
         all_that_gain : bool
             Whether a pair is worth its place where it gains at all.
         """
@@ -118,10 +118,10 @@ class Pairs:
             top = np.sort(np.argsort(-gains, kind="stable")[:MAX_RESCREENED])
             self.open = self.open[top]
             gains = self._screened(proba, 1) if step > 1 else gains[top]
-        tried = most if all_that_gain else CANDIDATES_PER_PLACE * most
+        tried = max_pairs if all_that_gain else CANDIDATES_PER_PLACE * max_pairs
         order = np.argsort(-gains, kind="stable")[:tried]
         found = self._all_tried(self.open[order], proba)
-        best = sorted(found, key=lambda f: -f.gain)[:most]
+        best = sorted(found, key=lambda f: -f.gain)[:max_pairs]
         kept = [f for f in best if f.gain > (0.0 if all_that_gain else self._least(f))]
         taken = {(f.first, f.second) for f in kept}
         left = [tuple(pair) not in taken for pair in self.open.tolist()]

@@ -8,7 +8,7 @@ from tallybayes.cli.commands.kinds.contract import Kind
 from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.io.rows import Rows
 from tallybayes.cli.io.strays import need_finite, note_strays, strings_beside_numbers
-from tallybayes.cli.report.doubts import note_stale
+from tallybayes.cli.report.data_quality import note_stale
 from tallybayes.cli.terminal.console import Bar, note
 from tallybayes.cli.terminal.failures import USAGE, Failure
 from tallybayes.estimators.tables.calibrated import Calibrated

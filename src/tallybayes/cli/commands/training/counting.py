@@ -12,7 +12,7 @@ from tallybayes.cli.io.plan import Plan
 from tallybayes.cli.io.rows import Rows
 from tallybayes.cli.io.strays import need_finite
 from tallybayes.cli.io.targets import need_columns
-from tallybayes.cli.report.doubts import note_unlabelled
+from tallybayes.cli.report.data_quality import note_unlabelled
 from tallybayes.cli.terminal.console import Bar, document, line, number_of, progress, say
 from tallybayes.estimators.tables.base import TableClassifier
 from tallybayes.estimators.tables.naive_bayes import NaiveBayes

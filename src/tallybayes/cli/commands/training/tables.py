@@ -13,7 +13,7 @@ from tallybayes.cli.io.locking import alone
 from tallybayes.cli.io.model_file import ModelFile
 from tallybayes.cli.io.rows import Rows
 from tallybayes.cli.io.strays import note_strays
-from tallybayes.cli.report.doubts import note_doubts, note_unlabelled
+from tallybayes.cli.report.data_quality import note_data_quality, note_unlabelled
 from tallybayes.cli.report.figures import Figures
 from tallybayes.cli.report.informative_columns import Informative, measure_of, most_informative
 from tallybayes.cli.report.schema_view import (
@@ -93,7 +93,7 @@ def fit(request: FitRequest, source: Rows, reading: Reading) -> None:
 
             figures = held_out_figures(file, counting, bar)
     note_strays(file, source)
-    note_doubts(file, source)
+    note_data_quality(file, source)
     note_unlabelled(source)
     if figures is None:
         note(_no_estimate(file.rows, len(file.classes)))

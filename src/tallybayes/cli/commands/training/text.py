@@ -11,7 +11,7 @@ from tallybayes.cli.commands.training.text_learning import learned
 from tallybayes.cli.io.document_file import DocumentFile
 from tallybayes.cli.io.documents.source import DocumentSource
 from tallybayes.cli.io.locking import alone
-from tallybayes.cli.report.doubts import note_unlabelled
+from tallybayes.cli.report.data_quality import note_unlabelled
 from tallybayes.cli.report.text.quality import class_table, description, quality_table
 from tallybayes.cli.report.text.showing import content_of
 from tallybayes.cli.report.text.top_terms import top_terms_tables

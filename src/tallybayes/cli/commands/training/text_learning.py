@@ -28,12 +28,12 @@ class DocumentSample:
 
     Parameters
     ----------
-    most : int
+    max_characters : int
         Letters.
     """
 
-    def __init__(self, most: int = MAX_SAMPLE_CHARACTERS) -> None:
-        self.most = most
+    def __init__(self, max_characters: int = MAX_SAMPLE_CHARACTERS) -> None:
+        self.max_characters = max_characters
         self.strings: list[str] = []
         self.labels: list[str] = []
         self._marks: list[NDArray[np.uint64]] = []
@@ -55,7 +55,7 @@ class DocumentSample:
         self.labels += [labels[i] for i in kept]
         self._letters += sum(len(strings[i]) for i in kept)
         self._marks.append(marks[kept])
-        while self._letters > self.most and len(self.strings) > 1:
+        while self._letters > self.max_characters and len(self.strings) > 1:
             self._halve()
 
     def _halve(self) -> None:

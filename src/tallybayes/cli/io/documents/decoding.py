@@ -22,9 +22,9 @@ OTHERS = {
     b"PAR1": "a Parquet file: give it by itself, not in a folder",
 }
 CONTROLS = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-MAX_CONTROL_SHARE = (
-    0.02  # of the letters of a text may be control characters, where one of them is NUL
-)
+MAX_CONTROL_SHARE = 0.02
+"""The share of control characters that a text with a NUL may have."""
+
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 

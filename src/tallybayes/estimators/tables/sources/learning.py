@@ -90,7 +90,7 @@ class FromSources(PredictingSources):
         what: Declared,
         prepare: Callable[[Table], RowsToCount],
         class_weight: ClassWeights,
-        most: int | None = 0,
+        max_rows: int | None = 0,
     ) -> Counted:
         """The tally of a source's rows; see :func:`count_parts`."""
         need_name(weight)
@@ -114,7 +114,7 @@ class FromSources(PredictingSources):
             HowToCount(target, weight, prepare, count, None if half_life is None else fading),
             as_written=[name for name in what.families if what.is_text(name)],
             left_out=what.columns_left_out,
-            most=most,
+            max_rows=max_rows,
         )
 
     def _fit_source(

@@ -107,7 +107,7 @@ def count_parts(
     *,
     as_written: Collection[str],
     left_out: Collection[str],
-    most: int | None = 0,
+    max_rows: int | None = 0,
 ) -> Counted:
     """The tally of a source's rows, and a sample of them.
 
@@ -119,7 +119,7 @@ def count_parts(
         Columns whose values are levels as they are written, where the source has no types.
     left_out : collection of str
         Columns that are not read.
-    most : int, optional
+    max_rows : int, optional
         How many rows the sample has at most; None: all.
 
     Raises
@@ -139,7 +139,7 @@ def count_parts(
     if left_out:
         read = [n for n, c in source.columns().items() if n not in left_out and c.kind is not None]
     if is_distributed(source):
-        return count_where_rows_lie(source, read, how, most)
+        return count_where_rows_lie(source, read, how, max_rows)
 
     def count_part(part: Part) -> _CountedPart | None:
         table = part.read()
@@ -152,13 +152,13 @@ def count_parts(
             raise
         except ValueError as error:
             raise _PartError(part, error) from error
-        if most == 0:  # the next part then has the memory of this one
+        if max_rows == 0:  # the next part then has the memory of this one
             return _CountedPart(counted, None, part.where)
         kept = Kept(Table(rows.columns, rows.n_rows, True), labels, part.typed)
         return _CountedPart(counted, kept, part.where)
 
     def count_all() -> Counted:
-        counting = _Counting(how, most)
+        counting = _Counting(how, max_rows)
         try:
             for counted in in_order(count_part, source.parts(read, {how.target, *as_written})):
                 if counted is not None:
@@ -173,10 +173,10 @@ def count_parts(
 class _Counting:
     """What the parts so far have given."""
 
-    def __init__(self, how: HowToCount, most: int | None) -> None:
+    def __init__(self, how: HowToCount, max_rows: int | None) -> None:
         self._how = how
         self._counted: CountedRows | None = None
-        self._sampler: Sampler[Kept] = Sampler(most)
+        self._sampler: Sampler[Kept] = Sampler(max_rows)
         self._in_file = 0
         self._where = ""
 

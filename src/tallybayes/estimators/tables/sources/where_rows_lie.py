@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 
 
 def count_where_rows_lie(
-    source: Distributed, names: Sequence[str] | None, how: HowToCount, most: int | None
+    source: Distributed, names: Sequence[str] | None, how: HowToCount, max_rows: int | None
 ) -> Counted:
     """The tally of a source's rows, and a sample of them.
 
@@ -41,7 +41,7 @@ def count_where_rows_lie(
         The columns that are read; None: all that hold scalars.
     how : HowToCount
         It is sent to the rows.
-    most : int or None
+    max_rows : int or None
         How many rows the sample has at most; None: all.
     """
     found = source.fold(names, partial(_counted, how), partial(joined_rows, fading=how.fading))
@@ -49,7 +49,7 @@ def count_where_rows_lie(
         raise ValueError(f"{source.name} has no rows: there is nothing to learn from")
     counted = found.result
     tally, _ = counted.tallies.read()
-    kept = [] if most == 0 else _kept(source, how, found, most)
+    kept = [] if max_rows == 0 else _kept(source, how, found, max_rows)
     sample = sample_of(kept, None, tally.schema.classes)
     return Counted(tally, counted.first, counted.n_rows, sample)
 
@@ -64,10 +64,10 @@ def _kept(
     source: Distributed,
     how: HowToCount,
     found: Folded[CountedRows],
-    most: int | None,
+    max_rows: int | None,
 ) -> list[Kept]:
-    whole = most is None or found.n_rows <= most
-    marks = None if most is None or whole else sampled_marks(found.rows, most)
+    whole = max_rows is None or found.n_rows <= max_rows
+    marks = None if max_rows is None or whole else sampled_marks(found.rows, max_rows)
     table = source.take(found.names, marks)
     if table is None:
         return []

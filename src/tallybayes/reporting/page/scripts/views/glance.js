@@ -1,4 +1,4 @@
-// At a glance: how good, on which rows, beside what; classes, columns, doubts.
+// At a glance: how good, on which rows, beside what; classes, columns, findings.
 
 const { h, s, t, data } = R;
 
@@ -73,19 +73,19 @@ const uses = () => {
     }));
 };
 
-const doubtText = (doubt) => {
-  if (doubt.kind === "rare") return t("doubt_rare", { about: R.plain(doubt.about), rows: R.few(doubt.value), unit: t(`unit_${data.unit}s`) });
-  const value = typeof doubt.value === "number" ? R.percent(doubt.value) : R.plain(doubt.value, 120);
-  if (doubt.kind === "copy" && data.model === "WeightedNaiveBayes") return t("doubt_copy_weighted", { about: R.plain(doubt.about), value: R.plain(doubt.value) });
-  return t(`doubt_${doubt.kind}`, { about: R.plain(doubt.about), value });
+const findingText = (finding) => {
+  if (finding.kind === "rare") return t("finding_rare", { about: R.plain(finding.about), rows: R.few(finding.value), unit: t(`unit_${data.unit}s`) });
+  const value = typeof finding.value === "number" ? R.percent(finding.value) : R.plain(finding.value, 120);
+  if (finding.kind === "copy" && data.model === "WeightedNaiveBayes") return t("finding_copy_weighted", { about: R.plain(finding.about), value: R.plain(finding.value) });
+  return t(`finding_${finding.kind}`, { about: R.plain(finding.about), value });
 };
 
-const doubts = () => {
-  const all = data.doubts.map((d) => h("li", {}, h("span", { class: `badge ${d.kind}` }, t(`badge_${d.kind}`)), " ", doubtText(d)));
-  if (!all.length) return h("div", { class: "card good" }, h("h3", {}, t("doubts")), h("p", {}, t("noDoubts")));
+const findings = () => {
+  const all = data.findings.map((d) => h("li", {}, h("span", { class: `badge ${d.kind}` }, t(`badge_${d.kind}`)), " ", findingText(d)));
+  if (!all.length) return h("div", { class: "card good" }, h("h3", {}, t("findings")), h("p", {}, t("noFindings")));
   const shown = all.slice(0, 8);
   const rest = all.slice(8);
-  return h("div", { class: "card doubts" }, h("h3", {}, t("doubts")), h("ul", { class: "plain" }, shown),
+  return h("div", { class: "card findings" }, h("h3", {}, t("findings")), h("ul", { class: "plain" }, shown),
     rest.length > 0 && R.later(t("more", { n: rest.length }), () => h("ul", { class: "plain" }, rest)));
 };
 
@@ -107,5 +107,5 @@ R.glance = (body) => {
       tile(t("calibrationError"), R.percent(headline.calibrationError), t("calibrationDetail")),
       tile(t(`${data.unit}sCounted`), R.whole(data.classRows.reduce((a, b) => a + b, 0)), t("countedDetail"))),
     h("p", { class: "note" }, measured()),
-    h("div", { class: "grid2" }, h("div", {}, uses() ?? classBar()), h("div", {}, uses() && classBar(), doubts())));
+    h("div", { class: "grid2" }, h("div", {}, uses() ?? classBar()), h("div", {}, uses() && classBar(), findings())));
 };

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tallybayes.cli.io.document_file import DocumentFile
     from tallybayes.cli.io.documents.source import DocumentSource
 
-__all__ = ["note_doubts", "note_new_classes", "note_stale", "note_unlabelled"]
+__all__ = ["note_data_quality", "note_new_classes", "note_stale", "note_unlabelled"]
 
 MAX_LEVELS = 10_000  # levels of a column that are looked at
 MIN_NUMBERS_PER_STRAY = 10  # numbers, for so many strays
@@ -41,7 +41,7 @@ DATED = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}([T ].*)?")
 ENDING = re.compile(r"(\d{1,2})([./-])(\d{1,2})[./-]\d{4}([T ].*)?")
 
 
-def note_doubts(file: ModelFile, source: Rows) -> None:
+def note_data_quality(file: ModelFile, source: Rows) -> None:
     """Says which columns of strings look like something else, and which are not read.
 
     Parameters
@@ -56,11 +56,11 @@ def note_doubts(file: ModelFile, source: Rows) -> None:
     for name, levels in _strings(file).items():
         held = file.table.holds[name]
         beside = held.numbers and held.strings
-        if doubt := _doubt(
+        if finding := _finding(
             name, levels, file.spelling.decimal, None if beside else _n_numbers(file, name)
         ):
             read = "holds strings beside its numbers" if beside else "was read as strings"
-            note(f"note: column {name!r} {read} {doubt}")
+            note(f"note: column {name!r} {read} {finding}")
         if held.together:
             note(
                 f"note: column {name!r} is mainly strings, and has too many numbers for levels: "
@@ -132,7 +132,7 @@ def _n_numbers(file: ModelFile, name: str) -> int:
     )
 
 
-def _doubt(name: str, levels: list[str], decimal: str, n_numbers: int | None) -> str:
+def _finding(name: str, levels: list[str], decimal: str, n_numbers: int | None) -> str:
     """What strings look like, and what reads them so; nothing where they look like strings.
 
     `n_numbers` is how many different numbers stand among them; None where the column is mainly

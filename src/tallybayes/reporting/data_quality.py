@@ -1,4 +1,4 @@
-"""Data-quality doubts about the data behind a model."""
+"""Data-quality findings about the data behind a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tallybayes.reporting.columns import ColumnFacts
 from tallybayes.reporting.subjects.contract import Subject
 
-__all__ = ["Doubt", "doubts_of"]
+__all__ = ["Finding", "findings_of"]
 
 Array = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ MIN_ROWS_PER_CELL = 2.0  # rows a cell that may tell a class
 
 
 @dataclass(frozen=True)
-class Doubt:
+class Finding:
     """Something to look at.
 
     Parameters
@@ -38,10 +38,10 @@ class Doubt:
     value: float | str = ""
 
 
-def doubts_of(
+def findings_of(
     subject: Subject, columns: list[ColumnFacts], copies: list[tuple[str, str]]
-) -> list[Doubt]:
-    """The doubts to read before trusting the figures.
+) -> list[Finding]:
+    """The findings to read before trusting the figures.
 
     Parameters
     ----------
@@ -50,22 +50,22 @@ def doubts_of(
     copies : list of (str, str)
         Columns that say nearly the same.
     """
-    found = [Doubt("stale")] if subject.stale else []
+    found = [Finding("stale")] if subject.stale else []
     rows = subject.class_rows
     for label, count in zip(subject.classes.tolist(), rows.tolist(), strict=True):
         if count < MIN_CLASS_ROWS:
-            found.append(Doubt("rare", str(label), count))
+            found.append(Finding("rare", str(label), count))
     largest = float(rows.max(initial=0.0)) / max(float(rows.sum()), 1e-300)
     for column in columns:
         if not column.used:
-            found.append(Doubt("left_out", column.name, column.why))
+            found.append(Finding("left_out", column.name, column.why))
             continue
         if column.missing >= MAX_MISSING_SHARE:
-            found.append(Doubt("missing", column.name, column.missing))
+            found.append(Finding("missing", column.name, column.missing))
         right = _classified(column)
         if right >= MIN_LEAK_ACCURACY and largest <= 1.0 - 2.5 * (1.0 - MIN_LEAK_ACCURACY):
-            found.append(Doubt("leak", column.name, right))
-    return found + [Doubt("copy", a, b) for a, b in copies]
+            found.append(Finding("leak", column.name, right))
+    return found + [Finding("copy", a, b) for a, b in copies]
 
 
 def _classified(column: ColumnFacts) -> float:

@@ -87,13 +87,13 @@ def test_a_column_without_a_name_is_said_not_to_be_read(run, tmp_path):
     assert "note: a column without a name" in result.err
 
 
-def test_many_numbers_as_classes_are_doubted_once(run, tmp_path):
+def test_many_numbers_as_classes_are_noted_once(run, tmp_path):
     rows = [f"{i % 7},{i % 40}" for i in range(200)]
     (tmp_path / "t.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
     for words in ([], ["--plain"]):
         lines = run("fit", *words, "t.csv", "--target", "y", "--no-estimate").err.splitlines()
-        doubts = [line for line in lines if "40 different numbers" in line]
-        assert len(doubts) == 1
+        findings = [line for line in lines if "40 different numbers" in line]
+        assert len(findings) == 1
         assert not any("regression" in line for line in lines)
 
 
