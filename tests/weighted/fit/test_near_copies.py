@@ -186,12 +186,12 @@ def test_one_or_all_of_a_group_are_heard(sizes, best, seed):
         return replace(told, tested=np.arange(60), log_proba=np.log(p))
 
     found = best_of_copies(groups, learn_of, rows)
-    assert 1 <= len(calls) <= 1 + copies.TRIES
+    assert 1 <= len(calls) <= 1 + copies.MAX_ADDITIONAL_FITS
     for place, group in enumerate(groups):
         out = [j for j in group if j in found.nearly]
         assert len(out) in (0, len(group) - 1)
         assert {found.nearly[j] for j in out} <= set(group) - set(out)
-        if place >= copies.TRIES:
+        if place >= copies.MAX_ADDITIONAL_FITS:
             assert not out
     assert not set(order) & set(found.nearly)
     assert [j for j in range(d) if j not in found.nearly] in calls
@@ -247,7 +247,7 @@ def test_a_near_copy_of_a_square_is_left_out(seed):
 def test_a_square_and_its_near_copy_together_would_be_worse(monkeypatch):
     """Where the class is a rule of three squares, a row with a wrong one is dear."""
     found = []
-    for most in (copies.FEW, 0):
+    for most in (copies.MAX_ROWS, 0):
         monkeypatch.setattr(copies, "MAX_ROWS", most)
         losses = []
         for seed in range(3):

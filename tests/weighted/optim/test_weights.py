@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.linalg import LinAlgError
 
@@ -105,6 +105,7 @@ def test_at_the_least_loss_there_is_no_slope(seed, n, d, n_classes, scale):
 
 @shapes
 @few
+@example(seed=942, n=39, d=3, n_classes=2, scale=0.03)  # five rows misjudge the curvature
 def test_a_hessian_of_some_rows_leads_to_the_same_weights(seed, n, d, n_classes, scale):
     loss, start = loss_of(seed, n, d, n_classes, scale)
     whole = shared_weights(loss, start, steps=100, tolerance=1e-6)

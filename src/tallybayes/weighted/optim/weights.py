@@ -53,6 +53,7 @@ MIN_HESSIAN_ROWS, HESSIAN_ROWS_PER_WEIGHT = 4096, 16
 NEAR_OPTIMUM = 1.0
 """Nats: if a step gains less, and the optimum is to be exact, all rows are used."""
 
+MIN_LENGTH = 0.1  # of a step: if a shorter one lowers the loss, the Hessian is made of all rows
 SKIPPED_STEP_SHARE = 0.5  # of what a step may gain that is not taken, by an older Hessian
 
 
@@ -199,11 +200,8 @@ def shared_weights(loss: Loss, start: Weights, *, steps: int, tolerance: float) 
     """
     d = len(start.terms)
     q = np.concatenate([start.terms, start.offsets])
-    found = (
-        _newton(loss, q, d, steps, tolerance)
-        if len(q) <= MAX_NEWTON_PARAMETERS
-        else _limited(loss, q, d, tolerance)
-    )
+    few = len(q) <= MAX_NEWTON_PARAMETERS
+    found = _newton(loss, q, d, steps, tolerance) if few else _limited(loss, q, d, tolerance)
     return Weights(found[:d], np.zeros_like(start.deviations), found[d:], loss.scale)
 
 
@@ -237,19 +235,15 @@ def _newton(loss: Loss, q: Array, d: int, steps: int, tolerance: float) -> Array
         if factor is not None and np.array_equal(free, before):
             g = gradient[free]
             left = 0.5 * float(g @ factor.solve(g))
-            if (
-                left <= SKIPPED_STEP_SHARE * enough
-            ):  # by the Hessian of the step before, about the same by now
+            # by the Hessian of the step before, about the same by now
+            if left <= SKIPPED_STEP_SHARE * enough:
                 break
         factor, before = Cholesky(_among(curved.shared_curvature(q), free)), free
         step = np.zeros(len(q))
         step[free] = -factor.solve(gradient[free])
         slope = float(gradient @ step)
-        if (
-            curved is not loss
-            and enough < -0.5 * slope <= NEAR_OPTIMUM
-            and tolerance < NEAR_OPTIMUM / 100.0
-        ):
+        near = enough < -0.5 * slope <= NEAR_OPTIMUM
+        if near and curved is not loss and tolerance < NEAR_OPTIMUM / 100.0:
             curved, factor = loss, None
             continue
         if -0.5 * slope <= enough:
@@ -259,9 +253,8 @@ def _newton(loss: Loss, q: Array, d: int, steps: int, tolerance: float) -> Array
             there = q + length * step
             np.maximum(there[:d], 0.0, out=there[:d])
             lower, steeper = loss.shared(there)
-            if lower <= value + 1e-4 * float(gradient @ (there - q)) + 0.1 * FLOAT32_NOISE * abs(
-                value
-            ):
+            room = 0.1 * FLOAT32_NOISE * abs(value)
+            if lower <= value + 1e-4 * float(gradient @ (there - q)) + room:
                 break
             length *= 0.5
         else:
@@ -270,6 +263,8 @@ def _newton(loss: Loss, q: Array, d: int, steps: int, tolerance: float) -> Array
             curved, factor = loss, None
             continue
         q, value, gradient = there, lower, steeper
+        if length < MIN_LENGTH and curved is not loss:  # some rows misjudge the curvature
+            curved, factor = loss, None
     return q
 
 
